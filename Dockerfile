@@ -1,0 +1,22 @@
+# One image; the command chooses what it is: web, worker or beat.
+FROM python:3.11-slim AS packages
+COPY requirements.txt .
+RUN pip install --no-cache-dir --prefix=/packages -r requirements.txt
+
+FROM python:3.11-slim
+RUN groupadd --gid 10001 evalsvc && useradd --uid 10001 --gid evalsvc --create-home evalsvc \
+ && install -d -o evalsvc -g evalsvc /data /static
+COPY --from=packages /packages /usr/local
+WORKDIR /app
+COPY manage.py ./
+COPY docs ./docs
+COPY evalsvc ./evalsvc
+COPY annotation ./annotation
+COPY workers ./workers
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 EVALSVC_DATA=/data STATIC_ROOT=/static
+USER evalsvc
+RUN python manage.py collectstatic --no-input && rm -f /data/secret_key
+VOLUME /data
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+CMD ["python", "-m", "gunicorn", "evalsvc.wsgi", "--bind", "0.0.0.0:8000", "--worker-class", "gthread", "--workers", "2", "--threads", "4", "--no-control-socket", "--access-logfile", "-"]

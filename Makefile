@@ -1,0 +1,80 @@
+# Everything a person does with this checkout. `make` alone lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8000
+DEMO ?= 1
+TESTS ?= tests
+PROCESSES ?= 2
+
+# What `check --deploy` is run under: production's settings, with values that only a check ever sees.
+PRODUCTION := EVALSVC_HTTPS=true DEBUG=false ALLOWED_HOSTS=evalsvc.example.org \
+  CSRF_TRUSTED_ORIGINS=https://evalsvc.example.org REDIS_URL=redis://redis:6379/0 \
+  DATABASE_URL=postgres://evalsvc:not-a-password@postgres:5432/evalsvc \
+  SECRET_KEY=only-for-the-check-of-the-settings-0123456789-abcdefghijklmnopqrstuvwxyz \
+  EVALSVC_DATA=$(VENV)/check-data
+
+.PHONY: help up test lint format bench prove clean python
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: $(VENV)/run.stamp ## run the whole service here (PORT=8000, DEMO=0 starts empty)
+	@PORT=$(PORT) DEMO=$(DEMO) exec $(BIN)/python manage.py up
+
+test: $(VENV)/dev.stamp ## run the tests (TESTS=tests/workers for some of them)
+	@$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile $(TESTS)
+
+lint: $(VENV)/dev.stamp ## style, types, layers, migrations, production settings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+format: $(VENV)/dev.stamp ## put the code into shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/dev.stamp ## measure speed and memory; writes bench/results
+	$(BIN)/python -m bench
+	$(BIN)/python -m bench.service
+
+prove: $(VENV)/dev.stamp ## hold the labelling queue to its promises on PostgreSQL, 100,000 operations (long)
+	$(BIN)/python -m tests.annotation.load
+
+clean: ## remove the environment and caches; the data folder stays
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+python:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "There is no $(PYTHON). Install Python 3.11 or newer (Debian: apt-get install python3 python3-venv)."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$(PYTHON) is $$($(PYTHON) -V), and 3.11 is the least. Name a newer one: make PYTHON=python3.12 up."; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "$(PYTHON) can't make environments. Install its venv part (Debian: apt-get install python3-venv)."; exit 1; }
+
+$(BIN)/python: | python
+	@echo "Making an environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv 2>/dev/null \
+	  || echo "uv can't be had; pip does it, more slowly"
+
+# uv installs many times faster; where it can't be had pip does the same.
+define install
+	@echo "Installing $(1)"
+	@if command -v $(BIN)/uv >/dev/null; then $(BIN)/uv pip install --quiet --python $(BIN)/python -r $(1); \
+	  else $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(1); fi
+	@touch $@
+endef
+
+$(VENV)/run.stamp: requirements.txt | $(BIN)/python
+	$(call install,requirements.txt)
+
+$(VENV)/dev.stamp: requirements-dev.txt requirements.txt | $(BIN)/python
+	$(call install,requirements-dev.txt)
+	@touch $(VENV)/run.stamp

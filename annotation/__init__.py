@@ -1,0 +1,1 @@
+"""From sentences and blind votes to frozen test sets."""

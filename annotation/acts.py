@@ -1,0 +1,132 @@
+"""The rows of what people do to an item: leases, the log of votes, answers derived from it, adjudications."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class Lease(models.Model):
+    """An item handed to an annotator for a time."""
+
+    class Ending(models.TextChoices):
+        ANSWERED = "answered"
+        SKIPPED = "skipped"
+        EXPIRED = "expired"
+        RETURNED = "returned"
+        TAKEN_BACK = "taken back"
+
+    item = models.ForeignKey("annotation.Item", on_delete=models.CASCADE, related_name="leases")
+    annotator = models.ForeignKey("annotation.Annotator", on_delete=models.CASCADE, related_name="leases")
+    granted_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    ending = models.CharField(max_length=10, choices=Ending, default="")
+    shown = models.ForeignKey(
+        "annotation.Batch",
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+        help_text="The prediction file whose answer was on show.",
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["item", "annotator"], condition=Q(ending=""), name="one_running_lease_each"
+            ),
+        ]
+        indexes = [models.Index(fields=["expires_at"], condition=Q(ending=""), name="lease_running")]
+
+    def __str__(self) -> str:
+        return f"{self.annotator} holds {self.item}"
+
+
+class Vote(models.Model):
+    """The log: one line per act of an annotator, never changed. The current answer is derived from it."""
+
+    class Act(models.TextChoices):
+        ANSWER = "answer"
+        SKIP = "skip"
+
+    item = models.ForeignKey("annotation.Item", on_delete=models.CASCADE, related_name="votes")
+    annotator = models.ForeignKey("annotation.Annotator", on_delete=models.CASCADE, related_name="votes")
+    client_id = models.UUIDField(help_text="Made by the client: the same write twice is one write.")
+    number = models.PositiveIntegerField(help_text="1, 2 … per item and annotator.")
+    act = models.CharField(max_length=10, choices=Act)
+    payload = models.JSONField(null=True, help_text='{"spans": […], "relations": […]}')
+    reason = models.CharField(max_length=40, blank=True)
+    comment = models.TextField(blank=True)
+    flagged = models.BooleanField(default=False)
+    milliseconds = models.PositiveIntegerField(null=True, help_text="From showing the item to sending.")
+    batch = models.ForeignKey("annotation.Batch", on_delete=models.CASCADE, null=True, related_name="votes")
+    shown = models.ForeignKey(
+        "annotation.Batch",
+        on_delete=models.RESTRICT,
+        null=True,
+        related_name="+",
+        help_text="The prediction file whose answer was on show.",
+    )
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["annotator", "client_id"], name="a_write_counts_once"),
+            models.UniqueConstraint(fields=["item", "annotator", "number"], name="acts_are_numbered"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.act} by {self.annotator}"
+
+
+class AnswerQuerySet(models.QuerySet["Answer"]):
+    def standing(self) -> AnswerQuerySet:
+        """Answers given here, and imported ones whose import is done."""
+        return self.filter(Q(vote__batch=None) | Q(vote__batch__state="done"))
+
+
+class Answer(models.Model):
+    """The current answer of one annotator on one item, derived from the log."""
+
+    item = models.ForeignKey("annotation.Item", on_delete=models.CASCADE, related_name="answers")
+    annotator = models.ForeignKey("annotation.Annotator", on_delete=models.CASCADE, related_name="answers")
+    vote = models.OneToOneField(Vote, on_delete=models.CASCADE, related_name="+")
+    payload = models.JSONField()
+    position = models.PositiveIntegerField(help_text="The server's order: the first k count.")
+    set_aside = models.BooleanField(default=False, help_text="By a curator; kept, not counted.")
+
+    objects = AnswerQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "annotator"], name="one_answer_each"),
+            models.UniqueConstraint(fields=["item", "position"], name="answers_are_in_order"),
+        ]
+
+    def __str__(self) -> str:
+        return f"answer of {self.annotator}"
+
+
+class Adjudication(models.Model):
+    """A decision on a disputed item; it stands while the votes under it stand."""
+
+    item = models.ForeignKey("annotation.Item", on_delete=models.CASCADE, related_name="adjudications")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    payload = models.JSONField()
+    reason = models.TextField(blank=True)
+    votes_key = models.CharField(max_length=64)
+    client_id = models.UUIDField(unique=True)
+    at = models.DateTimeField(db_default=Now())
+    reopened_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["item"], condition=Q(reopened_at__isnull=True), name="one_standing_decision"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"decision on {self.item}"

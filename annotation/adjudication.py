@@ -1,0 +1,148 @@
+"""Disputed items: shown without names, decided by one person, reopened when the votes under them change."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation import outcomes
+from annotation.consensus import MAJORITY, MAJORITY_NA, Count, Verdict
+from annotation.mapping import Payload
+from annotation.models import Adjudication, Answer, Item, Project
+from annotation.outcomes import Rules, counted
+from annotation.payloads import checked
+from annotation.roles import DECIDES, require
+from evalsvc.refusals import Conflict
+from evalsvc.teams.models import User
+
+LETTERS = "WXYZABCDEFGHIJKLMNOPQRSTUV"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One person's answer without the person."""
+
+    letter: str
+    payload: Payload
+    comment: str = ""
+    flagged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """What a decider sees of an item: shuffled answers, the tally, what each policy makes of them."""
+
+    item: Item
+    columns: list[Column]
+    tally: list[Count]
+    na: int
+    n: int
+    k: int
+    by_policy: dict[str, Verdict]
+    votes_key: str
+    may_ask_one_more: bool = False
+    surplus: list[Payload] = field(default_factory=list)
+
+
+def disputes(project: Project, pattern: str = "") -> QuerySet[Item]:
+    """Disputed items, those of one vote pattern or all, by pattern and then in order of work."""
+    waiting = project.items.live().filter(state=Item.State.DISPUTED)
+    return (waiting.filter(pattern=pattern) if pattern else waiting).order_by("pattern", "rank")
+
+
+def dossier(item: Item, *, for_user: User) -> Dossier:
+    """Everything a decider may see; the order of columns is the decider's own and stays the same."""
+    require(item.project, for_user, *DECIDES)
+    rules = Rules(item.project_id)
+    k = outcomes.wanted(item, rules)
+    answers = list(Answer.objects.filter(item=item).standing().select_related("vote"))
+    count = counted(answers, k=k)
+    late = [answer for answer in answers if answer not in count and not answer.set_aside]
+    mapped = [rules.mapping.payload(answer.payload).payload for answer in count]
+    verdicts = {policy: rules.verdict(mapped, k, policy) for policy in (MAJORITY, MAJORITY_NA)}
+    verdict = verdicts[rules.policy]
+    shuffled = list(zip(mapped, count, strict=True))
+    random.Random(f"{item.pk}:{for_user.pk}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
+    letters = [letter * (1 + at // 26) for at in range(len(shuffled)) for letter in LETTERS[at % 26]]
+    columns = [
+        Column(letter, payload, answer.vote.comment, answer.vote.flagged)
+        for letter, (payload, answer) in zip(letters, shuffled, strict=True)
+    ]
+    return Dossier(
+        item=item,
+        columns=sorted(columns, key=lambda column: letters.index(column.letter)),
+        tally=verdict.tally,
+        na=verdict.na,
+        n=verdict.n,
+        k=k,
+        by_policy=verdicts,
+        votes_key=item.votes_key,
+        may_ask_one_more=outcomes.may_extend(item, rules),
+        surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
+    )
+
+
+@transaction.atomic
+def decide(
+    item: Item, *, by: User, payload: dict[str, Any], reason: str = "", client_id: UUID, votes_key: str
+) -> Adjudication:
+    """Settle a dispute. Refused when the votes changed after the decider saw them."""
+    project = Project.objects.get(pk=item.project_id)
+    require(project, by, *DECIDES)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    before = Adjudication.objects.filter(client_id=client_id).first()
+    if before:
+        return _again(before, item, by)
+    _still_disputed(item, votes_key)
+    said = checked(payload, item=item, project=project)
+    made = Adjudication.objects.create(
+        item=item, by=by, payload=said, reason=reason, votes_key=votes_key, client_id=client_id
+    )
+    outcomes.settle(item)
+    return made
+
+
+def _again(before: Adjudication, item: Item, by: User) -> Adjudication:
+    if (before.item_id, before.by_id) != (item.pk, by.pk):
+        raise Conflict("client_id_reused", "This client_id was used for another decision.", field="client_id")
+    return before
+
+
+def _still_disputed(item: Item, votes_key: str) -> None:
+    if item.state == Item.State.ADJUDICATED:
+        raise Conflict(
+            "already_decided", "Somebody decided this sentence meanwhile.", hint="Go on to the next."
+        )
+    if item.votes_key != votes_key:
+        raise Conflict(
+            "votes_changed",
+            "The answers changed while you looked at them.",
+            hint="Look at them again, then decide.",
+        )
+    if item.state != Item.State.DISPUTED:
+        raise Conflict("not_disputed", f"This sentence is {item.state}: there is nothing to decide.")
+
+
+@transaction.atomic
+def ask_one_more(item: Item, *, by: User) -> Item:
+    """Call one more person in on a disputed item."""
+    project = Project.objects.get(pk=item.project_id)
+    require(project, by, *DECIDES)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    if item.state != Item.State.DISPUTED:
+        raise Conflict("not_disputed", f"This sentence is {item.state}: there is nothing to decide.")
+    rules = outcomes.Rules(project)
+    if not outcomes.may_extend(item, rules):
+        raise Conflict(
+            "enough_asked",
+            f"{outcomes.wanted(item, rules)} people were asked already, {item.extra} more than usual.",
+            hint="Decide it yourself, or let a curator raise the limit.",
+        )
+    item.asked = item.extra + 1
+    item.save(update_fields=["asked"])
+    return outcomes.settle(item)

@@ -1,0 +1,173 @@
+"""The forms of annotation: what a page asks for, and what it says when the answer can't be used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth import get_user_model
+
+from annotation.models import Batch, Member, OntologyStep, Policy
+from annotation.presets import PRESETS
+from annotation.testset import Kind
+from evalsvc.formats.sniffing import FORMATS, ITEM_FORMATS, VOTE_FORMATS
+from evalsvc.teams.models import User
+
+POLICIES = [
+    (
+        Policy.MAJORITY,
+        "majority: more than half must choose a label; a label without majority is decided by an adjudicator",
+    ),
+    (Policy.MAJORITY_NA, "majority-na: the same, and N/A itself can win by more than half"),
+]
+KINDS = [
+    (Kind.RELATIONS, "relations: head and tail are given, the answer is a set of relations"),
+    (Kind.ENTITIES, "entities: the answer is a set of labelled spans"),
+]
+
+
+class PageForm(forms.Form):
+    """A form whose controls carry the classes of the style sheet."""
+
+    required_css_class = "required"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        for field in self.fields.values():
+            if not isinstance(field.widget, forms.RadioSelect | forms.CheckboxInput | forms.HiddenInput):
+                field.widget.attrs.setdefault("class", "field")
+
+
+class ProjectForm(PageForm):
+    title = forms.CharField(max_length=120, help_text="What annotators see above the sentence.")
+    kind = forms.ChoiceField(choices=KINDS, initial=Kind.RELATIONS, widget=forms.RadioSelect)
+    k = forms.IntegerField(
+        label="Answers per sentence",
+        min_value=1,
+        max_value=50,
+        initial=4,
+        help_text="How many people answer each sentence. A tie is decided by name.",
+    )
+    policy = forms.ChoiceField(
+        label="Rule", choices=POLICIES, initial=Policy.MAJORITY, widget=forms.RadioSelect
+    )
+    guideline = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        help_text="Markdown. Shown beside the sentence until a relation is focused.",
+    )
+
+
+class RuleForm(PageForm):
+    k = forms.IntegerField(label="Answers per sentence", min_value=1, max_value=50)
+    policy = forms.ChoiceField(label="Rule", choices=POLICIES, widget=forms.RadioSelect)
+
+
+def _formats(names: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [("", "told by its content"), *((name, FORMATS[name].title) for name in names)]
+
+
+SCHEMES = [("", "not needed"), *((name, name) for name in ("IOB2", "IOB1", "BIOES", "BILOU"))]
+
+
+class ImportForm(PageForm):
+    what = forms.ChoiceField(
+        label="What is in it",
+        choices=[
+            (Batch.What.ITEMS, "sentences to label"),
+            (Batch.What.VOTES, "answers that people gave already"),
+        ],
+        initial=Batch.What.ITEMS,
+        widget=forms.RadioSelect,
+    )
+    upload = forms.FileField(label="File", help_text="UTF-8 text, gzip allowed.")
+    format = forms.ChoiceField(required=False, choices=[*_formats(ITEM_FORMATS), *_formats(VOTE_FORMATS)[1:]])
+    scheme = forms.ChoiceField(
+        label="Tag scheme of CoNLL columns",
+        required=False,
+        choices=SCHEMES,
+        help_text="Stated, never guessed: the same tags mean other spans in another scheme.",
+    )
+    empty = forms.ChoiceField(
+        label="Empty cells in a table of answers",
+        required=False,
+        choices=[("no-vote", "no vote"), ("no-label", "an answer without a label (N/A)")],
+    )
+
+
+class GoldForm(PageForm):
+    upload = forms.FileField(
+        label="File", help_text="Published gold: UTF-8 text, gzip allowed. One bad line refuses the file."
+    )
+    name = forms.CharField(max_length=120)
+    version = forms.CharField(max_length=20, initial="1.0")
+    kind = forms.ChoiceField(choices=KINDS, initial=Kind.RELATIONS, widget=forms.RadioSelect)
+    format = forms.ChoiceField(required=False, choices=_formats(ITEM_FORMATS))
+    scheme = forms.ChoiceField(
+        label="Tag scheme of CoNLL columns",
+        required=False,
+        choices=SCHEMES,
+        help_text="Stated, never guessed: the same tags mean other spans in another scheme.",
+    )
+    negative = forms.CharField(
+        label="How the negative class is spelt",
+        required=False,
+        max_length=60,
+        help_text="NA, no_relation, Other … Empty when there is none.",
+    )
+
+
+class MemberForm(PageForm):
+    user = forms.CharField(label="User name", max_length=150)
+    role = forms.ChoiceField(choices=Member.Role.choices, initial=Member.Role.ANNOTATOR)
+
+    def clean_user(self) -> User:
+        found = get_user_model().objects.filter(username=self.cleaned_data["user"].strip()).first()
+        if found is None:
+            raise forms.ValidationError("Nobody here has this user name. Names are case-sensitive.")
+        return found
+
+
+class PresetForm(PageForm):
+    preset = forms.ChoiceField()
+
+    def __init__(self, *args: Any, parts: tuple[str, ...], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fitting = [(key, preset.title) for key, preset in PRESETS.items() if preset.part in parts]
+        self.fields["preset"].choices = fitting  # type: ignore[attr-defined]
+
+
+class LabelsForm(PageForm):
+    labels = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text="One a line, as the data spells it; after a tab a title for people may follow.",
+    )
+
+
+class StepForm(PageForm):
+    operation = forms.ChoiceField(choices=OntologyStep.Operation.choices)
+    sources = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+    target = forms.CharField(label="New name", required=False, max_length=200)
+
+    def __init__(self, *args: Any, names: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["sources"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        operation, sources = cleaned.get("operation"), cleaned.get("sources") or []
+        if operation != OntologyStep.Operation.DELETE and not cleaned.get("target"):
+            self.add_error("target", "Merging and renaming need a new name.")
+        if operation == OntologyStep.Operation.MERGE and len(sources) < 2:
+            self.add_error("sources", "Merging needs two or more.")
+        if operation == OntologyStep.Operation.RENAME and len(sources) > 1:
+            self.add_error("sources", "One at a time can be renamed.")
+        return cleaned
+
+
+class FreezeForm(PageForm):
+    name = forms.CharField(max_length=120)
+    version = forms.CharField(max_length=20, initial="1.0")
+    leave_out = forms.BooleanField(
+        required=False, label="Leave out what is open or disputed, and list it in the manifest"
+    )

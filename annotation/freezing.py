@@ -1,0 +1,220 @@
+"""The freeze: what is settled becomes an immutable set, and the source labels of the corpus its twin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+
+from annotation import outcomes, sealing
+from annotation.mapping import Mapping
+from annotation.models import Adjudication, Answer, Item, Project, SourceLabels, Vote
+from annotation.ontology import inventory, mapping_of, parts_of
+from annotation.roles import CURATOR, require
+from annotation.testset import Origin, TestSet
+from evalsvc import __version__
+from evalsvc.formats.records import token_starts
+from evalsvc.jobs.faults import InputFault
+from evalsvc.jobs.models import Job
+from evalsvc.jobs.moves import Store
+from evalsvc.jobs.queueing import enqueue
+from evalsvc.jobs.running import Progress
+from evalsvc.refusals import Conflict
+from evalsvc.teams.models import User
+
+READY = (Item.State.SETTLED, Item.State.ADJUDICATED)
+CHUNK = 500
+
+
+def blockers(project: Project) -> dict[str, int]:
+    """How many items stand in each state; open and disputed ones stop a freeze."""
+    states = Counter(project.items.live().values_list("state", flat=True))
+    return {state: states[state] for state in Item.State.values}
+
+
+@transaction.atomic
+def freeze(project: Project, *, name: str, version: str, leave_out: bool = False, by: User) -> TestSet:
+    """Ask for the freeze of what is settled and adjudicated now; a job builds it."""
+    require(project, by, CURATOR)
+    project = Project.objects.select_for_update().get(pk=project.pk)
+    if outcomes.unsettled(project):
+        raise Conflict(
+            "recomputing", f"{project} is being decided anew.", hint="Try again when that is done."
+        )
+    _check(blockers(project), leave_out=leave_out)
+    made = {"kind": project.kind, "project": project, "by": by, "manifest": {"leave_out": leave_out}}
+    annotated = sealing.announce(name=name, version=version, origin=Origin.ANNOTATED, **made)
+    if SourceLabels.objects.filter(item__in=project.items.live()).exists():
+        sealing.announce(name=name, version=version, origin=Origin.SOURCE, twin=annotated, **made)
+    enqueue("freeze", annotated.pk)
+    annotated.refresh_from_db()
+    return annotated
+
+
+def _check(counts: dict[str, int], *, leave_out: bool) -> None:
+    undecided = counts["open"] + counts["disputed"]
+    if not counts["settled"] + counts["adjudicated"]:
+        raise Conflict("nothing_settled", "No sentence is settled yet: there is nothing to freeze.")
+    if undecided and not leave_out:
+        words = f"{counts['open']:,} sentences are open and {counts['disputed']:,} disputed."
+        hint = "Settle them, or leave them out: the manifest then lists them."
+        raise Conflict("not_settled", words, hint=hint)
+
+
+def build(test_set: TestSet, progress: Progress) -> Store:
+    """Write both sets; the returned store seals them together."""
+    project = test_set.project
+    assert project is not None
+    leave_out = bool(test_set.manifest.get("leave_out"))
+    mapping = mapping_of(project)
+    annotated = _Annotated(project)
+    count = sealing.write_rows(test_set, annotated.golds(), progress=progress, total=project.items.count())
+    if annotated.left_out and not leave_out:
+        n = len(annotated.left_out)
+        raise InputFault(
+            "not_settled", f"{n:,} sentences were opened again meanwhile. Settle them, or leave them out."
+        )
+    labels = [
+        {"name": c.name, "title": c.title} for part in parts_of(project) for c in inventory(project, part)
+    ]
+    manifest = _manifest(project, mapping) | annotated.manifest() | {"leave_out": leave_out}
+    source = TestSet.objects.filter(twin=test_set).first()
+    if source is None:
+        return lambda: sealing.seal(test_set, count=count, labels=labels, manifest=manifest)
+    sealed = _Source(project, mapping)
+    in_source = sealing.write_rows(source, sealed.golds(), progress=progress, total=project.items.count())
+    told = _manifest(project, mapping) | sealed.manifest()
+
+    def store() -> None:
+        sealing.seal(test_set, count=count, labels=labels, manifest=manifest)
+        sealing.seal(source, count=in_source, labels=labels, manifest=told)
+
+    return store
+
+
+def follow(job: Job) -> None:
+    """A freeze that ends without a set says why on both."""
+    if job.state in (Job.State.FAILED, Job.State.CANCELLED):
+        reason = job.error or "The freeze was cancelled."
+        for pair in (TestSet.objects.filter(pk=job.subject), TestSet.objects.filter(twin=job.subject)):
+            pair.filter(state=TestSet.State.BUILDING).update(state=TestSet.State.FAILED, reason=reason)
+
+
+def _in_order(project: Project) -> Iterator[Item]:
+    return project.items.live().order_by("rank", "pk").iterator(chunk_size=CHUNK)
+
+
+class _Annotated:
+    """Rows from votes and adjudications."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.left_out: dict[str, list[str]] = {}
+        self.states: Counter[str] = Counter()
+        self.emptied = 0
+
+    def golds(self) -> Iterator[dict[str, Any]]:
+        """Gold lines in order of work; what is open or disputed is noted instead."""
+        for item in _in_order(self.project):
+            self.states[item.state] += 1
+            self.emptied += item.emptied
+            if item.state in READY and item.gold is not None:
+                yield row(item, item.gold)
+            else:
+                self.left_out.setdefault(item.state, []).append(item.external_id)
+
+    def manifest(self) -> dict[str, Any]:
+        votes = Answer.objects.filter(item__project=self.project, item__use="").standing()
+        return {
+            "origin": Origin.ANNOTATED,
+            "counts": {state: self.states[state] for state in Item.State.values}
+            | {"answers": votes.count(), "answers_emptied_by_deletion": self.emptied},
+            "left_out": self.left_out,
+            "people": people(self.project),
+        }
+
+
+class _Source:
+    """Rows from the sealed source labels of the whole corpus."""
+
+    def __init__(self, project: Project, mapping: Mapping) -> None:
+        self.project, self.mapping = project, mapping
+        self.without: list[str] = []
+        self.emptied = 0
+
+    def golds(self) -> Iterator[dict[str, Any]]:
+        """Gold lines of all items that the source says something of, N/A included."""
+        for item in self.project.items.live().select_related("sealed").order_by("rank", "pk").iterator(CHUNK):
+            sealed = getattr(item, "sealed", None)
+            if sealed is None:
+                self.without.append(item.external_id)
+                continue
+            mapped = self.mapping.payload(sealed.labels)
+            self.emptied += mapped.emptied
+            yield row(item, mapped.payload)
+
+    def manifest(self) -> dict[str, Any]:
+        return {
+            "origin": Origin.SOURCE,
+            "counts": {"labels_emptied_by_deletion": self.emptied},
+            "left_out": {"without source labels": self.without} if self.without else {},
+            "people": [],
+        }
+
+
+def people(project: Project) -> list[int]:
+    """Whoever answered or decided here: evaluation marks the submissions of their teams."""
+    voters = Vote.objects.filter(item__project=project).exclude(annotator__user=None)
+    deciders = Adjudication.objects.filter(item__project=project)
+    ids = {*voters.values_list("annotator__user", flat=True), *deciders.values_list("by", flat=True)}
+    return sorted(pk for pk in ids if pk is not None)
+
+
+def _manifest(project: Project, mapping: Mapping) -> dict[str, Any]:
+    steps = project.steps.filter(undone_at=None)
+    return {
+        "project": project.slug,
+        "kind": project.kind,
+        "policy": project.policy,
+        "k": project.k,
+        "na_means": project.na_means,
+        "spans_may_overlap": project.spans_may_overlap,
+        "ontology": [
+            {"number": s.number, "operation": s.operation, "sources": s.sources, "target": s.target}
+            for s in steps
+        ],
+        "evalsvc": __version__,
+    }
+
+
+def row(item: Item, gold: dict[str, Any]) -> dict[str, Any]:
+    """The frozen line of an item: its sentence as it came, and the gold."""
+    if item.head is None or item.tail is None:
+        text = {"tokens": item.tokens} if item.tokens is not None else {"text": item.text}
+        return {"id": item.external_id, **text, "spans": gold["spans"], "relations": gold["relations"]}
+    return {
+        "id": item.external_id,
+        **_sentence(item),
+        "relations": gold["relations"],
+    }
+
+
+def _sentence(item: Item) -> dict[str, Any]:
+    """Text with offsets in code points, or tokens with offsets in tokens where both mentions fit them."""
+    assert item.head is not None
+    assert item.tail is not None
+    places = [(item.head["start"], item.head["end"]), (item.tail["start"], item.tail["end"])]
+    tokens: list[str] | None = item.tokens
+    if tokens is not None:
+        starts = token_starts(tuple(tokens))
+        ends = [start + len(token) for start, token in zip(starts, tokens, strict=True)]
+        if all(start in starts and end in ends for start, end in places):
+            places = [(starts.index(start), ends.index(end) + 1) for start, end in places]
+        else:
+            tokens = None
+    sentence: dict[str, Any] = {"tokens": tokens} if tokens is not None else {"text": item.text}
+    for key, mention, place in zip("ht", (item.head, item.tail), places, strict=True):
+        sentence[key] = {"id": mention["id"], "name": mention["name"], "pos": list(place)}
+    return sentence

@@ -1,0 +1,251 @@
+"""Sentences in: repeats merged, source labels sealed, labels of the file offered to the ontology."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, Literal
+
+from django.db import transaction
+from django.db.models import Max
+
+from annotation.entries import Entry
+from annotation.mapping import Payload
+from annotation.models import Batch, Item, KnownAnswer, OntologyLabel, SourceLabels
+from annotation.ontology import add_entries, mapping_of, parts_of
+from annotation.testset import Kind
+from evalsvc.formats.merging import MergedItem, merge_repeats, pairs_and_facts
+from evalsvc.formats.opening import open_items
+from evalsvc.formats.problems import Problems
+from evalsvc.formats.reading import Limits
+from evalsvc.formats.records import Entity, ItemLine, payload
+from evalsvc.jobs.moves import Store
+from evalsvc.jobs.running import Progress
+
+CHUNK = 1_000
+NEGATIVE = ("NA", "N/A", "no_relation")
+
+
+def reading_options(batch: Batch) -> dict[str, Any]:
+    """What the reader of a format is told besides the file."""
+    given = {key: batch.options[key] for key in ("scheme", "repair") if key in batch.options}
+    return given | ({"column": int(batch.options["column"])} if "column" in batch.options else {})
+
+
+def negatives(batch: Batch) -> frozenset[str]:
+    """How this file may spell N/A."""
+    said = batch.options.get("negative")
+    usual = (*NEGATIVE, "Other") if batch.format.startswith("semeval") else NEGATIVE
+    return frozenset(usual if not said else [said] if isinstance(said, str) else said)
+
+
+def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
+    """Read, merge, stage; the store then makes the items count."""
+    assert batch.project is not None
+    options = reading_options(batch)
+    lines = open_items(file, format=batch.format, problems=problems, limits=limits, **options)
+    fitting = _fitting(lines, batch.project.kind, problems, progress, answered="known" in batch.options)
+    merged = merge_repeats(fitting, problems=problems, by=_by(batch))
+    staging = _Staging(batch, problems)
+    for start in range(0, len(merged.items), CHUNK):
+        progress(start, len(merged.items), "storing items")
+        staging.take(merged.items[start : start + CHUNK])
+    if not (staging.stored or staging.repeated):
+        problems.raise_if_any()
+    items = [entry.item for entry in merged.items]
+    pairs, facts = pairs_and_facts((staging.positive(item) for item in items), negative=None)
+    batch.counts = {
+        "lines": merged.lines + problems.total,
+        "items": staging.stored,
+        "repeated_items": len(staging.repeated),
+        "repeated_lines": sum(len(entry.repeats) for entry in merged.items),
+        "exact_repeats": merged.exact_repeats,
+        "several_labels": sum(len(staging.positive(item).relations or ()) > 1 for item in items),
+        "pairs": pairs,
+        "facts": facts,
+    }
+    return staging.store
+
+
+def _fitting(
+    lines: Iterator[tuple[int, ItemLine]],
+    kind: str,
+    problems: Problems,
+    progress: Progress,
+    *,
+    answered: bool = False,
+) -> Iterator[tuple[int, ItemLine]]:
+    """Lines of the project's kind: with head and tail, or without."""
+    for line, item in lines:
+        if line % CHUNK == 0:
+            progress(0, 0, f"reading, line {line:,}")
+        paired = item.head is not None and item.head.start is not None and item.text is not None
+        if kind == Kind.RELATIONS and not paired:
+            problems.add("missing_key", line=line, field="h", expected="head and tail with their places")
+        elif kind != Kind.RELATIONS and item.head is not None:
+            problems.add("mixed_forms", line=line, field="h", expected="spans: this project marks them")
+        elif item.text is None:
+            problems.add("missing_key", line=line, field="text", expected="the key text or tokens")
+        elif answered and item.relations is None and item.spans is None:
+            problems.add("missing_key", line=line, field="relations", expected="the known answer; [] is N/A")
+        else:
+            yield line, item
+
+
+def _by(batch: Batch) -> Literal["content", "id"]:
+    """Units of judgment and of a published test set keep their ids: votes and predictions name them."""
+    return "id" if batch.format in ("crowdtruth-units", "semeval-test") else "content"
+
+
+def content_key(item: ItemLine, *, by: str = "content") -> str:
+    """What makes two lines the same item: sentence and places; without places, or by id, also the id."""
+    places = [[e.key, e.start, e.end] for e in (item.head, item.tail) if e is not None]
+    parts = [item.text, places, item.id if by == "id" or not places else ""]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+class _Staging:
+    """Rows on their way in, and what the project already has of them."""
+
+    def __init__(self, batch: Batch, problems: Problems) -> None:
+        assert batch.project is not None
+        self.batch, self.project, self.problems = batch, batch.project, problems
+        self.negative = negatives(batch)
+        self.rank = self.project.items.aggregate(last=Max("rank"))["last"] or 0
+        self.use = str(batch.options.get("known", ""))
+        self.stored = 0
+        self.repeated: dict[int, list[MergedItem]] = {}
+        self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
+
+    def positive(self, item: ItemLine) -> ItemLine:
+        """The item without the names that mean N/A."""
+        kept = tuple(name for name in item.relations or () if name not in self.negative)
+        return ItemLine(item.id, item.text, item.tokens, item.head, item.tail, item.spans, kept)  # type: ignore[arg-type]
+
+    def take(self, chunk: Sequence[MergedItem]) -> None:
+        """Store those that are new, in one short transaction, and remember those that are not."""
+        by = _by(self.batch)
+        keys = {content_key(entry.item, by=by): entry for entry in chunk}
+        present = self.project.items.present()
+        known = dict(present.filter(content_key__in=keys).values_list("content_key", "pk"))
+        taken = present.filter(external_id__in=[entry.item.id for entry in chunk])
+        names = dict(taken.values_list("external_id", "content_key"))
+        fresh: list[tuple[str, MergedItem]] = []
+        for key, entry in keys.items():
+            if key in known:
+                self.repeated.setdefault(known[key], []).append(entry)
+            elif names.get(entry.item.id, key) != key:
+                hint = "Another sentence of the project has this id."
+                self.problems.add("duplicate_id", line=entry.line, field="id", found=entry.item.id, hint=hint)
+            else:
+                fresh.append((key, entry))
+        self._insert(fresh)
+        for entry in chunk:
+            for part, said in names_by_part(self.source(entry.item)).items():
+                self.labels[part].update(said)
+
+    @transaction.atomic
+    def _insert(self, fresh: Sequence[tuple[str, MergedItem]]) -> None:
+        rows = [self._row(key, entry) for key, entry in fresh]
+        rows = Item.objects.bulk_create(rows, batch_size=500)
+        said = [(row, self.source(entry.item)) for row, (_, entry) in zip(rows, fresh, strict=True)]
+        if self.use:
+            known = [KnownAnswer(item=row, payload=labels) for row, labels in said if labels is not None]
+            KnownAnswer.objects.bulk_create(known, batch_size=500)
+        else:
+            sealed = [SourceLabels(item=row, labels=labels) for row, labels in said if labels is not None]
+            SourceLabels.objects.bulk_create(sealed, batch_size=500)
+        self.stored += len(rows)
+
+    def _row(self, key: str, entry: MergedItem) -> Item:
+        self.rank += 1
+        item = entry.item
+        return Item(
+            project=self.project,
+            batch=self.batch,
+            external_id=item.id,
+            content_key=key,
+            rank=self.rank,
+            use=self.use,
+            text=item.text or "",
+            tokens=list(item.tokens) if item.tokens is not None else None,
+            head=mention(item.head),
+            tail=mention(item.tail),
+            repeats=self._repeats(entry),
+        )
+
+    def _repeats(self, entry: MergedItem) -> list[dict[str, Any]]:
+        file = self.batch.filename
+        return [{"file": file, "line": repeat.line, "id": repeat.id} for repeat in entry.repeats]
+
+    def source(self, item: ItemLine) -> Payload | None:
+        """What the source says of an item, None where it says nothing at all."""
+        if item.relations is None and item.spans is None:
+            return None
+        kept = self.positive(item)
+        return dict(payload(spans=kept.spans or (), relations=kept.relations or ()))
+
+    def store(self) -> None:
+        """In the transaction that ends the import: open the items, add what repeats brought."""
+        self.project.refresh_from_db()
+        Item.objects.filter(batch=self.batch, use="").update(free=self.project.k)
+        self._add_to_known()
+        added = self._offer_labels()
+        self.batch.counts["labels_added"] = added
+        Batch.objects.filter(pk=self.batch.pk).update(counts=self.batch.counts)
+
+    def _add_to_known(self) -> None:
+        keys = list(self.repeated)
+        for start in range(0, len(keys), 500):
+            items = list(Item.objects.filter(pk__in=keys[start : start + 500]).select_related("sealed"))
+            for item in items:
+                for entry in self.repeated[item.pk]:
+                    own = {"file": self.batch.filename, "line": entry.line, "id": entry.item.id}
+                    item.repeats = [*item.repeats, own, *self._repeats(entry)]
+                    self._unite(item, entry)
+            Item.objects.bulk_update(items, ["repeats"], batch_size=100)
+
+    def _unite(self, item: Item, entry: MergedItem) -> None:
+        """Source labels become the union of what the lines said."""
+        said = self.source(entry.item)
+        sealed = getattr(item, "sealed", None)
+        if said is None or item.use or self.use:
+            return
+        if sealed is None:
+            SourceLabels.objects.create(item=item, labels=said)
+        elif item.head is not None and set(said["relations"]) - set(sealed.labels["relations"]):
+            sealed.labels["relations"] = list(
+                dict.fromkeys([*sealed.labels["relations"], *said["relations"]])
+            )
+            sealed.save(update_fields=["labels"])
+
+    def _offer_labels(self) -> int:
+        """An empty ontology takes the file's labels, frequent ones first; a filled one only if asked to."""
+        return sum(self._offer(part, counts) for part, counts in self.labels.items())
+
+    def _offer(self, part: str, counts: Counter[str]) -> int:
+        empty = not self.project.labels.filter(part=part).exists()
+        if not (empty or self.batch.options.get("labels") == "add"):
+            return 0
+        gone = mapping_of(self.project)
+        names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
+        return len(add_entries(self.project, [Entry(name) for name in names if name not in gone], part=part))
+
+
+def names_by_part(said: Payload | None) -> dict[str, set[str]]:
+    """Which names of a payload belong to which inventory."""
+    if said is None:
+        return {}
+    spans = {span[2] for span in said["spans"]}
+    relations = {name if isinstance(name, str) else name[1] for name in said["relations"]}
+    named = {OntologyLabel.Part.ENTITY.value: spans, OntologyLabel.Part.RELATION.value: relations}
+    return {part: names for part, names in named.items() if names}
+
+
+def mention(entity: Entity | None) -> dict[str, Any] | None:
+    """An entity as the item's row keeps it."""
+    if entity is None:
+        return None
+    return {"id": entity.key, "name": entity.name, "start": entity.start, "end": entity.end}

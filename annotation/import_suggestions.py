@@ -1,0 +1,89 @@
+"""Predictions in, as first answers to be shown when the project says so; later files replace earlier ones."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import BinaryIO
+
+from django.db import transaction
+
+from annotation.import_items import negatives
+from annotation.mapping import Payload
+from annotation.models import Batch, ItemQuerySet, OntologyLabel, Suggestion
+from annotation.testset import Kind
+from evalsvc.formats.checking import Claim, Form, PredictionCheck
+from evalsvc.formats.opening import open_predictions
+from evalsvc.formats.problems import Problems
+from evalsvc.formats.reading import Limits
+from evalsvc.jobs.moves import Store
+from evalsvc.jobs.running import Progress
+
+CHUNK = 1_000
+SURE = 0.5
+FORMS: dict[str, tuple[Form, ...]] = {Kind.RELATIONS: ("label", "labels", "scores")}
+
+
+def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
+    """Read and check; the store puts them in place of what stood there."""
+    assert batch.project is not None
+    items = dict(batch.project.items.live().values_list("external_id", "pk"))
+    negative = min(negatives(batch) - {"Other"})
+    check = _check(batch, items, negative, problems)
+    lines = open_predictions(file, format=batch.format, problems=problems, limits=limits)
+    rows: list[Suggestion] = []
+    for claim in check.claims(lines):
+        said = _payload(check.form, claim, negative)
+        rows.append(Suggestion(item_id=items[claim[0]], batch=batch, payload=said))
+        if len(rows) % CHUNK == 0:
+            progress(len(rows), len(items), "reading predictions")
+    if not rows:
+        problems.raise_if_any()
+    batch.counts = {"lines": len(check.first_lines), "suggestions": len(rows)}
+    return lambda: _store(rows)
+
+
+def _check(batch: Batch, items: dict[str, int], negative: str, problems: Problems) -> PredictionCheck:
+    project = batch.project
+    assert project is not None
+    names = {part: set[str]() for part in OntologyLabel.Part.values}
+    for part, name in project.labels.values_list("part", "name"):
+        names[part].add(name)
+    paired = project.kind == Kind.RELATIONS
+    return PredictionCheck(
+        ids=items,
+        labels=names["relation" if paired else "entity"],
+        negative=negative if paired else None,
+        relations=names["relation"],
+        lengths=None if paired else _lengths(project.items.live()),
+        forms=FORMS.get(project.kind, ("spans",)),
+        missing="wrong",
+        problems=problems,
+    )
+
+
+def _lengths(items: ItemQuerySet) -> dict[str, int]:
+    fields = items.values_list("external_id", "text", "tokens")
+    return {
+        name: len(tokens) if tokens is not None else len(text) for name, text, tokens in fields.iterator()
+    }
+
+
+def _payload(form: Form | None, claim: Claim, negative: str) -> Payload:
+    """The claim as an answer; of scores, what is more likely than not."""
+    if form == "spans":
+        return {"spans": [list(span) for span in claim[1]], "relations": [list(link) for link in claim[2]]}
+    said = claim[1]
+    if form == "label":
+        return {"spans": [], "relations": [] if said == negative else [said]}
+    if form == "scores":
+        return {"spans": [], "relations": [name for name, score in said.items() if score >= SURE]}
+    return {"spans": [], "relations": list(said)}
+
+
+@transaction.atomic
+def _store(rows: list[Suggestion]) -> None:
+    pending = iter(rows)
+    while chunk := list(islice(pending, CHUNK)):
+        Suggestion.objects.bulk_create(
+            chunk, update_conflicts=True, unique_fields=["item"], update_fields=["batch", "payload"]
+        )

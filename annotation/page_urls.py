@@ -1,0 +1,24 @@
+"""Addresses of the pages of annotation."""
+
+from django.urls import path
+
+from annotation.pages import deciding, imports, inventory, labelling, projects, releases
+
+page_patterns = [
+    path("label/", labelling.index, name="label-index"),
+    path("label/<slug:slug>/", labelling.label, name="label"),
+    path("projects/", projects.index, name="projects"),
+    path("projects/new/", projects.new, name="project-new"),
+    path("projects/<slug:slug>/", projects.overview, name="project"),
+    path("projects/<slug:slug>/import/", imports.project_import, name="project-import"),
+    path("imports/<int:pk>/", imports.batch, name="import"),
+    path("projects/<slug:slug>/ontology/", inventory.inventory, name="ontology"),
+    path("projects/<slug:slug>/members/", projects.members, name="project-members"),
+    path("projects/<slug:slug>/disputes/", deciding.index, name="disputes"),
+    path("projects/<slug:slug>/disputes/<int:item_pk>/", deciding.dispute, name="dispute"),
+    path("projects/<slug:slug>/freeze/", releases.freeze, name="freeze"),
+    path("test-sets/", releases.index, name="test-sets"),
+    path("test-sets/import/", imports.test_set_import, name="test-set-import"),
+    path("test-sets/<slug:slug>/", releases.test_set, name="test-set"),
+    path("test-sets/<slug:slug>/lines.jsonl", releases.lines, name="test-set-lines"),
+]

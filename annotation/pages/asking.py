@@ -1,0 +1,62 @@
+"""What every page asks first: which project, which role; and how a refusal comes back to its form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from django.contrib.auth.decorators import login_required
+from django.forms import Form
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_http_methods
+
+from annotation import roles
+from annotation.models import Project
+from evalsvc.refusals import Refusal
+from evalsvc.teams.models import User
+
+Done = TypeVar("Done")
+View = Callable[..., HttpResponseBase]
+
+
+def page(*methods: str) -> Callable[[View], View]:
+    """A page for people who are logged in; GET alone unless told otherwise."""
+
+    def wrap(view: View) -> View:
+        return login_required(require_http_methods([*(methods or ("GET",)), "HEAD"])(view))
+
+    return wrap
+
+
+def person(request: HttpRequest) -> User:
+    """Who asks; pages are for people who are logged in."""
+    return cast(User, request.user)
+
+
+def project_for(request: HttpRequest, slug: str, *allowed: str) -> tuple[Project, str]:
+    """The project and the person's role in it, if that is one of those allowed."""
+    project = get_object_or_404(Project, slug=slug)
+    return project, roles.require(project, person(request), *allowed)
+
+
+def attempt(form: Form, verb: Callable[[], Done]) -> Done | None:
+    """Do it, or write the refusal onto the form."""
+    try:
+        return verb()
+    except Refusal as refusal:
+        field = refusal.field if refusal.field in form.fields else None
+        form.add_error(field, f"{refusal.detail} {refusal.hint}".strip())
+        return None
+
+
+def around(project: Project, role: str, **more: Any) -> dict[str, Any]:
+    """What the frame of a project's page shows."""
+    return {
+        "project": project,
+        "role": role,
+        "decides": role in roles.DECIDES,
+        "curates": role == roles.CURATOR,
+        "labels": role in roles.LABELS,
+        "oversees": role in roles.OVERSEES,
+    } | more

@@ -1,0 +1,121 @@
+"""Imports: a file is received, and its page says how far it is and which lines did not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation import importing, roles
+from annotation.forms import GoldForm, ImportForm
+from annotation.models import Batch, Project
+from annotation.pages.asking import around, attempt, page, person, project_for
+from evalsvc.jobs import queueing
+from evalsvc.jobs.models import Job
+
+ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
+OPTIONS: dict[str, tuple[str, ...]] = {
+    Batch.What.ITEMS: ("scheme",),
+    Batch.What.VOTES: ("empty",),
+    Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme"),
+}
+WORDS = {
+    Batch.State.RECEIVED: ("wait", "Received: waits for a worker"),
+    Batch.State.RUNNING: ("run", "Being read"),
+    Batch.State.DONE: ("done", "Imported"),
+    Batch.State.REFUSED: ("bad", "Refused: nothing of it was taken in"),
+    Batch.State.FAILED: ("warn", "Failed on our side: nothing of it was taken in"),
+    Batch.State.CANCELLED: ("warn", "Cancelled: nothing of it was taken in"),
+}
+
+
+@page("GET", "POST")
+def project_import(request: HttpRequest, slug: str) -> HttpResponse:
+    project, role = project_for(request, slug, roles.CURATOR)
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if form.is_valid():
+        wanted = form.cleaned_data
+        what = wanted["what"]
+        batch = attempt(
+            form, lambda: _receive(request, wanted, what=what, options=OPTIONS[what], project=project)
+        )
+        if batch:
+            return redirect("import", batch.pk)
+    batches = project.batches.order_by("-pk")[:10]
+    return render(request, "annotation/import_new.html", around(project, role, form=form, batches=batches))
+
+
+def _receive(
+    request: HttpRequest,
+    wanted: dict[str, Any],
+    *,
+    what: str,
+    options: tuple[str, ...],
+    project: Project | None = None,
+) -> Batch:
+    upload = wanted["upload"]
+    return importing.receive(
+        what=what,
+        upload=upload,
+        filename=upload.name,
+        format=wanted["format"],
+        options={name: wanted[name] for name in options if wanted[name]},
+        by=person(request),
+        project=project,
+    )
+
+
+@page("GET", "POST")
+def test_set_import(request: HttpRequest) -> HttpResponse:
+    roles.require_organiser(person(request))
+    form = GoldForm(request.POST or None, request.FILES or None)
+    if form.is_valid():
+        gold = Batch.What.GOLD
+        batch = attempt(form, lambda: _receive(request, form.cleaned_data, what=gold, options=OPTIONS[gold]))
+        if batch:
+            return redirect("import", batch.pk)
+    return render(request, "annotation/test_set_import.html", {"form": form})
+
+
+@page("GET", "POST")
+def batch(request: HttpRequest, pk: int) -> HttpResponse:
+    """The whole page, or for htmx the part that changes while the import runs."""
+    found = get_object_or_404(Batch.objects.select_related("project", "by"), pk=pk)
+    user = person(request)
+    if found.project is not None:
+        roles.require(found.project, user, roles.CURATOR)
+    elif not (user.is_superuser or found.by_id == user.pk):
+        raise Http404
+    job = Job.objects.filter(kind="import", subject=found.pk).order_by("-pk").first()
+    if request.method == "POST":
+        if job:
+            queueing.ask_cancel(job)
+        return redirect("import", pk)
+    return render(request, _template(request), _shown(found, job))
+
+
+def _template(request: HttpRequest) -> str:
+    return "annotation/_import.html" if getattr(request, "htmx", False) else "annotation/import.html"
+
+
+def _shown(found: Batch, job: Job | None) -> dict[str, Any]:
+    state, words = WORDS[Batch.State(found.state)]
+    return {
+        "batch": found,
+        "project": found.project,
+        "job": job,
+        "state": state,
+        "words": words,
+        "ended": found.state in ENDED,
+        "width": _width(job),
+        "test_set": getattr(found, "test_set", None),
+        "warnings": found.counts.get("first_warnings", []),
+        "counts": [
+            (name.replace("_", " "), n) for name, n in found.counts.items() if isinstance(n, int) and n
+        ],
+    }
+
+
+def _width(job: Job | None) -> float:
+    return round(600 * min(job.done / job.total, 1), 1) if job and job.total else 0.0

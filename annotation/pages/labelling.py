@@ -1,0 +1,141 @@
+"""Labelling: what waits for a person, and the form. It knows no other vote, source label or gold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from annotation import assignment, known, roles
+from annotation.models import Item, Lease, Project
+from annotation.ontology import Choice, inventory
+from annotation.pages.asking import around, page, person, project_for
+from annotation.pages.guideline import rendered
+from annotation.testset import Kind
+from evalsvc.teams.models import User
+
+COLUMNS = 3
+BAR = 176
+COMMANDS = (
+    ("na", "N/A: clears the rest"),
+    ("find", "Find a relation by name"),
+    ("undo", "Undo"),
+    ("redo", "Redo"),
+    ("history", "Your last 10, to open again"),
+    ("skip", "Skip, with a reason"),
+    ("comment", "Comment"),
+    ("flag", "Flag"),
+    ("keys", "This list"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Relations under one heading; `again` when the heading stood over the column before."""
+
+    title: str
+    choices: list[Choice]
+    again: bool = False
+
+    @property
+    def height(self) -> float:
+        return len(self.choices) + 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One project as its member's list shows it."""
+
+    project: Project
+    role: str
+    progress: dict[str, Any]
+    disputed: int
+    labels: bool
+    decides: bool
+
+
+@page()
+def index(request: HttpRequest) -> HttpResponse:
+    user = person(request)
+    mine = [_waiting(project, user) for project in roles.visible(user).order_by("state", "-created_at")]
+    return render(
+        request,
+        "annotation/label_index.html",
+        {"mine": mine, "organises": user.may_organise or user.is_superuser},
+    )
+
+
+def _waiting(project: Project, user: User) -> Waiting:
+    role = roles.role_in(project, user) or ""
+    decides = role in roles.DECIDES
+    disputed = project.items.live().filter(state=Item.State.DISPUTED).count() if decides else 0
+    labels = role in roles.LABELS and project.state == Project.State.OPEN and project.kind == Kind.RELATIONS
+    return Waiting(project, role, assignment.progress_of(project, user), disputed, labels, decides)
+
+
+@page()
+def label(request: HttpRequest, slug: str) -> HttpResponse:
+    project, role = project_for(request, slug, *roles.LABELS)
+    shown = around(project, role, guideline=rendered(project.guideline))
+    if project.kind != Kind.RELATIONS or project.state != Project.State.OPEN:
+        return render(request, "annotation/label_closed.html", shown)
+    choices = inventory(project)
+    return render(
+        request,
+        "annotation/label.html",
+        shown
+        | {
+            "choices": choices,
+            "columns": columns(choices),
+            "progress": _progress(project, person(request)),
+            "api": _api(project),
+            "commands": COMMANDS,
+            "qualifying": known.is_ahead(project, person(request), role=role),
+        },
+    )
+
+
+def _api(project: Project) -> dict[str, str]:
+    root = f"{reverse('home')}api/v1/"
+    own = f"{root}projects/{project.slug}/"
+    return {"root": root, "reserve": f"{own}reserve", "history": f"{own}history"}
+
+
+def _progress(project: Project, user: User) -> dict[str, Any]:
+    """What the person did of what they could do: others take sentences too, so the whole may shrink."""
+    progress = assignment.progress_of(project, user)
+    held = Lease.objects.filter(item__project=project, annotator__user=user, ending="").count()
+    done = progress["answered"] + progress["skipped"]
+    total = done + progress["waiting"] + held
+    width = BAR * done / total if total else 0
+    return progress | {"done": done, "total": total, "width": f"{width:.1f}"}
+
+
+def columns(choices: list[Choice]) -> list[list[Group]]:
+    """The groups in three columns of like height, in order; a group too high for one goes on in the next."""
+    groups = _pieces(choices)
+    best = min(_cuts(len(groups)), key=lambda cut: sum(_height(groups[a:b]) ** 2 for a, b in cut))
+    return [groups[a:b] for a, b in best if a < b]
+
+
+def _pieces(choices: list[Choice]) -> list[Group]:
+    titles = list(dict.fromkeys(choice.group for choice in choices))
+    most = max(4, ceil(len(choices) / COLUMNS) + (1 if len(titles) > 1 else 0))
+    pieces = []
+    for title in titles:
+        own = [choice for choice in choices if choice.group == title]
+        starts = range(0, len(own), most)
+        pieces += [Group(title or "Relations", own[at : at + most], again=at > 0) for at in starts]
+    return pieces
+
+
+def _cuts(n: int) -> list[list[tuple[int, int]]]:
+    return [[(0, a), (a, b), (b, n)] for a in range(n + 1) for b in range(a, n + 1)]
+
+
+def _height(groups: list[Group]) -> float:
+    return sum(group.height for group in groups)

@@ -1,0 +1,160 @@
+"""Projects: the list, a new one, its overview with what to do next, its members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from annotation import outcomes, projects, roles
+from annotation.forms import MemberForm, ProjectForm, RuleForm
+from annotation.inviting import PLACE
+from annotation.models import Answer, Batch, Item, Member, Project
+from annotation.pages.asking import around, attempt, page, person, project_for
+from annotation.pages.checklist import checklist
+from annotation.pages.guideline import rendered
+from evalsvc.teams.models import User
+from evalsvc.teams.pages.inviting import panel
+
+LIVE = Q(items__batch__state=Batch.State.DONE)
+
+
+@page()
+def index(request: HttpRequest) -> HttpResponse:
+    mine = (
+        roles.visible(person(request))
+        .annotate(
+            n=Count("items", filter=LIVE, distinct=True),
+            n_ended=Count("items", filter=LIVE & ~Q(items__state=Item.State.OPEN), distinct=True),
+            n_disputed=Count("items", filter=LIVE & Q(items__state=Item.State.DISPUTED), distinct=True),
+        )
+        .order_by("-created_at")
+    )
+    return render(request, "annotation/projects.html", {"projects": mine, "organises": organises(request)})
+
+
+def organises(request: HttpRequest) -> bool:
+    user = person(request)
+    return user.is_superuser or user.may_organise
+
+
+@page("GET", "POST")
+def new(request: HttpRequest) -> HttpResponse:
+    roles.require_organiser(person(request))
+    form = ProjectForm(request.POST or None)
+    if form.is_valid():
+        made = attempt(form, lambda: projects.create(by=person(request), **form.cleaned_data))
+        if made:
+            return redirect("project", made.slug)
+    return render(request, "annotation/project_new.html", {"form": form})
+
+
+@page("GET", "POST")
+def overview(request: HttpRequest, slug: str) -> HttpResponse:
+    project, role = project_for(request, slug)
+    form = RuleForm(
+        request.POST if "k" in request.POST else None, initial={"k": project.k, "policy": project.policy}
+    )
+    if request.method == "POST" and _acted(request, project, form):
+        return redirect("project", slug)
+    if role not in roles.OVERSEES:
+        return render(request, "annotation/project_annotator.html", _own(request, project, role))
+    return render(request, "annotation/project.html", _overview(project, role) | {"form": form})
+
+
+def _acted(request: HttpRequest, project: Project, form: RuleForm) -> bool:
+    """Open, close, or change the rule; False when the form has to be shown again."""
+    user, action = person(request), request.POST.get("action")
+    if action == "open":
+        projects.open_for_work(project, by=user)
+        messages.info(request, "Open: annotators find it on their page.")
+    elif action == "close":
+        projects.close(project, by=user)
+        messages.info(request, "Closed: nobody gets new sentences. Disputes can still be decided.")
+    elif form.is_valid():
+        wanted = form.cleaned_data
+        return attempt(form, lambda: _rule(project, wanted, user)) is not None
+    else:
+        return False
+    return True
+
+
+def _rule(project: Project, wanted: dict[str, Any], user: User) -> Project:
+    if wanted["k"] != project.k:
+        projects.set_k(project, k=wanted["k"], by=user)
+    if wanted["policy"] != project.policy:
+        projects.set_policy(project, policy=wanted["policy"], by=user)
+    return project
+
+
+def _own(request: HttpRequest, project: Project, role: str) -> dict[str, Any]:
+    mine = Answer.objects.filter(annotator__project=project, annotator__user=person(request)).count()
+    return around(project, role, mine=mine, guideline=rendered(project.guideline))
+
+
+def counts(project: Project) -> dict[str, int]:
+    """How many sentences are in each state, and in all."""
+    found = dict(project.items.live().order_by().values_list("state").annotate(n=Count("pk")))
+    return {str(state): found.get(state, 0) for state in Item.State.values} | {"all": sum(found.values())}
+
+
+def _overview(project: Project, role: str) -> dict[str, Any]:
+    n = counts(project)
+    ended = n["all"] - n["open"]
+    steps = checklist(project, n) if role == roles.CURATOR else []
+    return around(
+        project,
+        role,
+        counts=n,
+        ended=ended,
+        bars=_bars(n),
+        answers=Answer.objects.filter(item__project=project, item__batch__state=Batch.State.DONE).count(),
+        changes=outcomes.other_policy_changes(project),
+        other="majority-na" if project.policy == "majority" else "majority",
+        pending=outcomes.unsettled(project),
+        steps=steps,
+        next_step=next((step for step in steps if not step.done), None),
+        batches=project.batches.order_by("-pk")[:5],
+        sets=project.test_sets.order_by("-pk")[:6],
+        members=project.members.count(),
+        guideline=rendered(project.guideline),
+    )
+
+
+def _bars(n: dict[str, int]) -> list[dict[str, Any]]:
+    """One bar cut into the four states, 600 wide."""
+    bars, x = [], 0.0
+    for state, colour in (("settled", "f1"), ("adjudicated", "f3"), ("disputed", "f2"), ("open", "f0")):
+        width = round(600 * n[state] / n["all"], 2) if n["all"] else 0
+        bars.append({"state": state, "class": colour, "x": round(x, 2), "width": width, "n": n[state]})
+        x += width
+    return bars
+
+
+@page("GET", "POST")
+def members(request: HttpRequest, slug: str) -> HttpResponse:
+    project, role = project_for(request, slug, roles.CURATOR)
+    removing = request.POST.get("remove")
+    form = MemberForm(request.POST if request.method == "POST" and not removing else None)
+    if removing:
+        _remove(request, project, removing)
+        return redirect("project-members", slug)
+    if form.is_valid():
+        wanted = form.cleaned_data
+        member = attempt(form, lambda: projects.set_member(project, by=person(request), **wanted))
+        if member:
+            messages.info(request, f"{member.user.shown_name} is {member.role} here.")
+            return redirect("project-members", slug)
+    listed = project.members.select_related("user").order_by("role", "user__username")
+    told = {"form": form, "listed": listed} | panel(PLACE, project)
+    return render(request, "annotation/members.html", around(project, role, **told))
+
+
+def _remove(request: HttpRequest, project: Project, member: str) -> None:
+    found = Member.objects.filter(project=project, pk=member if member.isdigit() else 0).first()
+    if found:
+        projects.remove_member(project, user=found.user, by=person(request))
+        messages.info(request, f"{found.user.shown_name} is no member any more. Answers stay.")

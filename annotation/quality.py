@@ -1,0 +1,69 @@
+"""The rows of watching quality: known answers, how people did on them, predictions shown, agreement."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+
+class KnownAnswer(models.Model):
+    """What an item is known to say. Shown in the qualification round, after the answer, and nowhere else."""
+
+    item = models.OneToOneField(
+        "annotation.Item", on_delete=models.CASCADE, primary_key=True, related_name="known"
+    )
+    payload = models.JSONField()
+    explains = models.TextField(blank=True, help_text="Why, for whoever got it wrong.")
+
+    def __str__(self) -> str:
+        return "sealed"
+
+
+class Mark(models.Model):
+    """How an annotator did on a known item; the first act counts."""
+
+    item = models.ForeignKey("annotation.Item", on_delete=models.CASCADE, related_name="marks")
+    annotator = models.ForeignKey("annotation.Annotator", on_delete=models.CASCADE, related_name="marks")
+    right = models.BooleanField()
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["annotator", "item"], name="one_mark_each")]
+
+    def __str__(self) -> str:
+        return f"{self.annotator}: {'right' if self.right else 'wrong'}"
+
+
+class Suggestion(models.Model):
+    """What a prediction file says of an item; shown only while the project suggests."""
+
+    item = models.OneToOneField(
+        "annotation.Item", on_delete=models.CASCADE, primary_key=True, related_name="suggestion"
+    )
+    batch = models.ForeignKey("annotation.Batch", on_delete=models.CASCADE, related_name="suggestions")
+    payload = models.JSONField()
+
+    def __str__(self) -> str:
+        return "sealed"
+
+
+class AgreementReport(models.Model):
+    """How far the annotators of a project agreed when somebody asked."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    project = models.ForeignKey("annotation.Project", on_delete=models.CASCADE, related_name="agreements")
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    figures = models.JSONField(default=dict)
+    reason = models.TextField(blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"agreement in {self.project}"

@@ -1,0 +1,151 @@
+"""The lake: frozen, hashed test sets. Of annotation, evaluation and the workers' scoring read this alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from evalsvc.refusals import Conflict, NotAllowed
+from evalsvc.teams.models import User
+
+
+class Kind(models.TextChoices):
+    RELATIONS = "relations"
+    ENTITIES = "entities"
+    JOINT = "joint"
+
+
+class Origin(models.TextChoices):
+    ANNOTATED = "annotated"
+    SOURCE = "source"
+    IMPORTED = "imported"
+
+
+class TestSetQuerySet(models.QuerySet["TestSet"]):
+    def frozen(self) -> TestSetQuerySet:
+        return self.filter(state=TestSet.State.FROZEN)
+
+    def seen_by(self, user: User) -> TestSetQuerySet:
+        """Sets a person may know of, not read: their projects', their own; organisers: published gold."""
+        if user.is_superuser:
+            return self
+        roles = ("viewer", "adjudicator", "curator")
+        own = self.filter(project__members__user=user, project__members__role__in=roles)
+        seen = Q(pk__in=own.values("pk")) | Q(by=user)
+        if user.may_organise:
+            seen |= Q(origin=Origin.IMPORTED, state=TestSet.State.FROZEN)
+        return self.filter(seen)
+
+
+class TestSet(models.Model):
+    """A frozen set of gold rows. `sha256` is the digest of its lines as exported, in order."""
+
+    __test__ = False  # not a test class, whatever its name says to pytest
+
+    class State(models.TextChoices):
+        BUILDING = "building"
+        FROZEN = "frozen"
+        FAILED = "failed"
+
+    slug = models.SlugField(max_length=100, unique=True)
+    name = models.CharField(max_length=120)
+    version = models.CharField(max_length=20)
+    kind = models.CharField(max_length=10, choices=Kind)
+    origin = models.CharField(max_length=10, choices=Origin)
+    state = models.CharField(max_length=10, choices=State, default=State.BUILDING)
+    project = models.ForeignKey(
+        "annotation.Project", on_delete=models.PROTECT, null=True, related_name="test_sets"
+    )
+    twin = models.OneToOneField(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="source_twin",
+        help_text="For a source set: the annotated set it was frozen with.",
+    )
+    batch = models.OneToOneField(
+        "annotation.Batch", on_delete=models.PROTECT, null=True, related_name="test_set"
+    )
+    labels = models.JSONField(default=list, help_text='Inventory in order: [{"name","title"}], without N/A.')
+    negative = models.CharField(max_length=60, default="N/A", help_text="How predictions may spell N/A.")
+    manifest = models.JSONField(default=dict, help_text="How it was made: policy, counts, what was left out.")
+    statistics = models.JSONField(null=True)
+    rows = models.PositiveIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, default="")
+    reason = models.TextField(blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    frozen_at = models.DateTimeField(null=True)
+
+    objects = TestSetQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version", "origin"], name="one_set_per_name_and_version")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+    def may_be_read_by(self, user: User) -> bool:
+        """Gold lines are for the project's curators, for who imported them, and for superusers."""
+        if user.is_superuser:
+            return True
+        if self.project is None:
+            return self.by_id == user.pk
+        return self.project.members.filter(user=user, role="curator").exists()
+
+    def require_reader(self, user: User) -> None:
+        """Raise unless the person may read the gold, and it is there."""
+        if not self.may_be_read_by(user):
+            raise NotAllowed("not_allowed", "Gold lines are for curators and for who imported them.")
+        if self.state != self.State.FROZEN:
+            raise Conflict("not_frozen", f"{self} is {self.state}: it has no lines to hand out.")
+
+    def verify(self) -> None:
+        """Raise `Conflict` unless the stored lines still give the stored digest."""
+        found = hashlib.sha256(b"".join(export(self))).hexdigest()
+        if self.state != self.State.FROZEN or found != self.sha256:
+            raise Conflict(
+                "gold_changed",
+                f"{self} is not what was frozen: its lines give {found[:12]}, not {self.sha256[:12]}.",
+            )
+
+
+class TestSetRow(models.Model):
+    """One gold line, exactly as exported (canonical JSON without the line end)."""
+
+    __test__ = False
+
+    test_set = models.ForeignKey(TestSet, on_delete=models.CASCADE, related_name="lines")
+    number = models.PositiveIntegerField()
+    external_id = models.CharField(max_length=200)
+    line = models.TextField()
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["test_set", "number"], name="rows_are_numbered"),
+            models.UniqueConstraint(fields=["test_set", "external_id"], name="an_id_once_per_set"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+def export(test_set: TestSet) -> Iterator[bytes]:
+    """The set's lines in order, each with its line end: what the digest is of."""
+    lines = test_set.lines.order_by("number").values_list("line", flat=True)
+    return (line.encode() + b"\n" for line in lines.iterator(chunk_size=2_000))
+
+
+def rows(test_set: TestSet) -> Iterator[dict[str, Any]]:
+    """The set's lines in order, decoded."""
+    return (json.loads(line) for line in export(test_set))

@@ -1,0 +1,254 @@
+"""Answers and skips: an append-only log, a client-made id on every line; the current answer is derived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+from django.http import Http404
+
+from annotation import known, outcomes
+from annotation.known import Feedback
+from annotation.mapping import Payload
+from annotation.models import Annotator, Answer, Batch, Item, Lease, Project, Vote
+from annotation.payloads import checked
+from annotation.roles import require
+from annotation.seats import Seat, require_open, seat
+from evalsvc.refusals import Conflict, Refusal
+from evalsvc.teams.models import User
+
+REASONS = {
+    "broken": "The sentence is broken",
+    "entity": "An entity is marked wrongly",
+    "undecided": "Can’t decide",
+    "later": "Later",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """What became of an act: `surplus` is kept but not counted, `repeated` was written before."""
+
+    vote: Vote
+    surplus: bool = False
+    repeated: bool = False
+    feedback: Feedback | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One of a person's own last items, to be opened again; `base` is the number to answer upon."""
+
+    item: Item
+    vote: Vote
+    base: int
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a client sends besides the answer itself."""
+
+    client_id: UUID
+    base: int = 0
+    comment: str = ""
+    flagged: bool = False
+    milliseconds: int | None = None
+
+
+def answer(
+    item: Item | int,
+    user: User,
+    *,
+    client_id: UUID,
+    payload: dict[str, Any],
+    base: int = 0,
+    comment: str = "",
+    flagged: bool = False,
+    milliseconds: int | None = None,
+) -> Cast:
+    """Write an answer. It is the current one until the same person answers the item again."""
+    act = Act(client_id, base, comment, flagged, milliseconds)
+    return _write(item, user, act, kind=Vote.Act.ANSWER, payload=payload)
+
+
+def skip(
+    item: Item | int,
+    user: User,
+    *,
+    client_id: UUID,
+    reason: str,
+    base: int = 0,
+    comment: str = "",
+    flagged: bool = False,
+    milliseconds: int | None = None,
+) -> Cast:
+    """Pass an item on to somebody else. A skip is no vote; it takes a former answer back."""
+    if reason not in REASONS:
+        known = ", ".join(REASONS)
+        raise Refusal("unknown_reason", f"{reason!r} is no reason: {known}.", field="reason")
+    act = Act(client_id, base, comment, flagged, milliseconds)
+    return _write(item, user, act, kind=Vote.Act.SKIP, reason=reason)
+
+
+@transaction.atomic
+def _write(
+    given: Item | int,
+    user: User,
+    act: Act,
+    *,
+    kind: str,
+    payload: dict[str, Any] | None = None,
+    reason: str = "",
+) -> Cast:
+    # under this lock nothing about the item changes; the order is always item, then what hangs on it
+    item = _locked(given.pk if isinstance(given, Item) else given)
+    sat = _seat(item, user, act)
+    if sat.annotator.before:  # type: ignore[attr-defined]
+        return _again(item, sat, act)
+    require_open(sat.project)
+    _require_live(item)
+    said = checked(payload, item=item, project=sat.project) if payload is not None else None
+    number = _next_number(sat.annotator.last or 0, act.base)  # type: ignore[attr-defined]
+    around = _around(item, sat.annotator)
+    vote = Vote.objects.create(
+        item=item,
+        annotator=sat.annotator,
+        client_id=act.client_id,
+        number=number,
+        act=kind,
+        payload=said,
+        reason=reason,
+        comment=act.comment,
+        flagged=act.flagged,
+        milliseconds=act.milliseconds,
+        shown_id=around.shown,
+    )
+    _derive(item, sat.annotator, vote, said, around)
+    if item.use:
+        return Cast(vote, feedback=known.mark(item, sat, said=said) if number == 1 else None)
+    rules = outcomes.Rules(sat.project)
+    outcomes.settle(item, rules=rules, around=around)
+    return Cast(vote, surplus=_is_surplus(item, sat, rules, around.answers))
+
+
+def _locked(pk: int) -> Item:
+    rows = Item.objects.select_related("batch").select_for_update(of=("self",), no_key=True)
+    item = rows.filter(pk=pk).first()
+    if item is None:
+        raise Http404
+    return item
+
+
+def _seat(item: Item, user: User, act: Act) -> Seat:
+    """Who acts, and what of theirs the log already has; the project as it is now that the item is held."""
+    own = Vote.objects.filter(annotator=OuterRef("pk"))
+    last = own.filter(item=item).order_by("-number").values("number")[:1]
+    before = own.filter(client_id=act.client_id).values("pk")[:1]
+    return seat(item.project_id, user, last=Subquery(last), before=Subquery(before))
+
+
+def _require_live(item: Item) -> None:
+    if item.batch.state != Batch.State.DONE:
+        raise Conflict("import_not_done", "The import that brings this sentence is not done.")
+
+
+def _again(item: Item, sat: Seat, act: Act) -> Cast:
+    vote = Vote.objects.get(annotator=sat.annotator, client_id=act.client_id)
+    if vote.item_id != item.pk:
+        raise Conflict("client_id_reused", "This client_id was used for another sentence.", field="client_id")
+    if item.use:
+        shown = known.mark(item, sat, said=vote.payload) if vote.number == 1 else None
+        return Cast(vote, repeated=True, feedback=shown)
+    answers = list(Answer.objects.filter(item=item).standing())
+    surplus = _is_surplus(item, sat, outcomes.Rules(sat.project), answers)
+    return Cast(vote, surplus=surplus, repeated=True)
+
+
+def _next_number(last: int, base: int) -> int:
+    if base != last:
+        raise Conflict(
+            "answered_elsewhere",
+            "You answered this sentence in another tab or on another device since you opened it here.",
+            hint=f"Open it again and decide which answer stands; your last act there is number {last}.",
+        )
+    return last + 1
+
+
+class _Around(outcomes.Around):
+    """The rows that hang on the item, and the prediction file that was on show."""
+
+    shown: int | None = None
+
+
+def _around(item: Item, annotator: Annotator) -> _Around:
+    """Everything that hangs on the item, read once."""
+    around = _Around(answers=list(Answer.objects.filter(item=item).standing()))
+    running_or_own = Q(ending="") | Q(annotator=annotator)
+    for lease in Lease.objects.filter(running_or_own, item=item).order_by("pk"):
+        if lease.annotator_id == annotator.pk:
+            around.shown = lease.shown_id
+        if not lease.ending:
+            around.leases.append(lease)
+    if item.state == Item.State.ADJUDICATED:
+        around.decision = item.adjudications.filter(reopened_at=None).first()
+    return around
+
+
+def _derive(item: Item, annotator: Annotator, vote: Vote, said: Payload | None, around: _Around) -> None:
+    """Keep the current answer, end the lease that led to it, and both in `around` too."""
+    own = [answer for answer in around.answers if answer.annotator_id == annotator.pk]
+    if said is None:
+        Answer.objects.filter(item=item, annotator=annotator).delete()
+        around.answers = [answer for answer in around.answers if answer not in own]
+    elif own:
+        own[0].vote, own[0].payload = vote, said
+        own[0].save(update_fields=["vote", "payload"])
+    else:
+        around.answers.append(_new_answer(item, annotator, vote, said))
+    ending = Lease.Ending.SKIPPED if said is None else Lease.Ending.ANSWERED
+    held = [lease.pk for lease in around.leases if lease.annotator_id == annotator.pk]
+    if held:
+        Lease.objects.filter(pk__in=held).update(ending=ending)
+        around.leases = [lease for lease in around.leases if lease.pk not in held]
+
+
+def _new_answer(item: Item, annotator: Annotator, vote: Vote, said: Payload) -> Answer:
+    """Behind all others, those of imports under way included; what a paused person sends is set aside."""
+    behind = Coalesce(Max("position"), 0)
+    last = Answer.objects.filter(item=item).aggregate(last=behind)["last"]
+    return Answer.objects.create(
+        item=item,
+        annotator=annotator,
+        vote=vote,
+        payload=said,
+        position=last + 1,
+        set_aside=annotator.paused_at is not None,
+    )
+
+
+def _is_surplus(item: Item, sat: Seat, rules: outcomes.Rules, answers: list[Answer]) -> bool:
+    """Whether the person's answer stands behind those that count."""
+    counted = {entry.annotator_id for entry in outcomes.counted(answers, k=outcomes.wanted(item, rules))}
+    return sat.annotator.pk in {entry.annotator_id for entry in answers} - counted
+
+
+def history(project: Project, user: User, n: int = 10) -> list[Past]:
+    """The person's own last items, latest first."""
+    require(project, user)
+    acts = Vote.objects.filter(item__project=project, annotator__user=user, batch=None)
+    latest = acts.values("item").annotate(last=Max("pk")).order_by("-last").values_list("last", flat=True)[:n]
+    votes = Vote.objects.select_related("item").filter(pk__in=list(latest)).order_by("-pk")
+    return [Past(vote.item, vote, vote.number) for vote in votes]
+
+
+@transaction.atomic
+def set_aside(answer: Answer, *, by: User, aside: bool = True) -> Item:
+    """A curator takes an answer out of the count, or puts it back; it stays in the log."""
+    item = Item.objects.select_for_update(no_key=True).get(pk=answer.item_id)
+    require(item.project, by, "curator")
+    Answer.objects.filter(pk=answer.pk).update(set_aside=aside)
+    return outcomes.settle(item)

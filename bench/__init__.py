@@ -1,0 +1,1 @@
+"""Measurements as ratios within one run: ours, what users run today, and the floor."""

@@ -1,0 +1,35 @@
+"""Micro F1 of a CoNLL file by sets of spans: plain Python that imports nothing but sys."""
+
+import sys
+
+
+def spans(tags: list) -> set:
+    found, start, label = set(), None, None
+    for at, tag in enumerate([*tags, "O"]):
+        head, name = tag[0], tag[2:]
+        if start is not None and (head != "I" or name != label):
+            found.add((start, at, label))
+            start = None
+        if head == "B" or (head == "I" and start is None):
+            start, label = at, name
+    return found
+
+
+def main(path: str) -> None:
+    right = said = true = 0
+    gold, predicted = [], []
+    with open(path) as file:
+        for line in [*file, "\n"]:
+            fields = line.split()
+            if fields:
+                gold.append(fields[-2])
+                predicted.append(fields[-1])
+            elif gold:
+                a, b = spans(gold), spans(predicted)
+                right, said, true = right + len(a & b), said + len(b), true + len(a)
+                gold, predicted = [], []
+    print(2 * right / (said + true))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,13 @@
+"""The Django app of the shell: templates, static files, commands, checks."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+
+class ShellConfig(AppConfig):
+    name = "evalsvc"
+    label = "shell"
+
+    def ready(self) -> None:
+        import_module("evalsvc.checks")

@@ -1,0 +1,10 @@
+"""The one Celery app: configuration only. Workers start with `-A workers`, which registers the one task."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
+
+app = Celery("evalsvc")
+app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -1,0 +1,1 @@
+"""From predictions to boards: benchmark, submission, evaluation, score, leaderboard."""

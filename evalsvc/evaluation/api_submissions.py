@@ -1,0 +1,202 @@
+"""The JSON door of submissions: sending, checking, following, ending."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics
+from rest_framework.parsers import FormParser, JSONParser, MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsvc.evaluation import following, intake, leaderboard, lifecycle, phases, roles
+from evalsvc.evaluation import serializers as shapes
+from evalsvc.evaluation.api import benchmark_of
+from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.rules import limit
+from evalsvc.evaluation.unchanged import unless_known
+from evalsvc.evaluation.uploads import tags_of, upload_of
+from evalsvc.paging import Pages
+from evalsvc.problem_details import problems
+from evalsvc.teams.models import ApiToken
+
+BYTES: dict[str, Any] = {
+    "application/x-ndjson": OpenApiTypes.BINARY,
+    "application/gzip": OpenApiTypes.BINARY,
+    "application/octet-stream": OpenApiTypes.BINARY,
+    "text/plain": OpenApiTypes.BINARY,
+}
+PHASE = OpenApiParameter("phase", str, enum=["dev", "test"], description="Needed where both are open.")
+SAID = [
+    OpenApiParameter("system", str, description="Name of the system (raw body; a form has it as a field)."),
+    OpenApiParameter("run", str, description="Name of the run, such as its seed."),
+    OpenApiParameter("team", str, description="Slug of the team; needed by people in several."),
+    OpenApiParameter("aggregate", str, enum=["ONE", "AVG"], description="From sentences to bags."),
+    PHASE,
+    OpenApiParameter("filename", str),
+    OpenApiParameter("tags", str, description="A JSON object: what the team declares."),
+]
+FILTERS = [
+    OpenApiParameter("state", str, enum=Submission.State.values),
+    OpenApiParameter("system", str, description="Name of the system."),
+    OpenApiParameter("team", str, description="Slug of the team."),
+]
+
+
+class NewestFirst(Pages):
+    ordering = "-id"
+
+
+class Submissions(generics.ListAPIView[Submission]):
+    serializer_class = shapes.SubmissionSerializer
+    pagination_class = NewestFirst
+    parser_classes = [MultiPartParser, JSONParser, FormParser]
+    needs_scope = "submit"
+    queryset = Submission.objects.none()
+
+    def get_queryset(self) -> QuerySet[Submission]:
+        benchmark = benchmark_of(self.request, self.kwargs["slug"])
+        seen = roles.seen_submissions(self.request.user).filter(benchmark=benchmark)
+        asked = self.request.query_params
+        fields = {"state": "state", "system": "system__name", "team": "system__team__slug"}
+        seen = seen.filter(**{field: asked[name] for name, field in fields.items() if asked.get(name)})
+        return seen.select_related("benchmark", "system__team", "file", "job")
+
+    @extend_schema(
+        operation_id="submissions_list",
+        parameters=FILTERS,
+        responses={200: shapes.SubmissionSerializer(many=True)} | problems(401, 404),
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Your teams' submissions; organisers see all."""
+        return super().get(request, *args, **kwargs)
+
+    @extend_schema(
+        operation_id="submissions_create",
+        parameters=[*SAID, OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        request=BYTES | {"multipart/form-data": shapes.UploadSerializer},
+        responses={202: shapes.SubmissionSerializer, 200: shapes.SubmissionSerializer}
+        | problems(400, 401, 403, 404, 409, 411, 413, 422, 429),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Submit one prediction file as a run of a system; 200 when it is here already."""
+        benchmark = benchmark_of(request, slug)
+        upload = upload_of(request, most=limit(benchmark, "upload_bytes"))
+        said = upload.fields
+        received = intake.receive(
+            benchmark,
+            team=roles.team_of(request, named=said.get("team", "")),
+            by=roles.person(request),
+            token=request.auth if isinstance(request.auth, ApiToken) else None,
+            system=said.get("system", ""),
+            run=said.get("run", ""),
+            chunks=upload.chunks,
+            filename=upload.filename,
+            aggregate=said.get("aggregate") or "ONE",
+            tags=tags_of(said),
+            idempotency_key=request.headers.get("Idempotency-Key", ""),
+            phase=said.get("phase", ""),
+        )
+        shown = shapes.SubmissionSerializer(received.submission, context={"request": request}).data
+        status = 202 if received.created else 200
+        return Response(shown, status=status, headers={"Location": shown["status_url"]})
+
+
+class DryRun(APIView):
+    parser_classes = [MultiPartParser, JSONParser, FormParser]
+    needs_scope = "submit"
+
+    @extend_schema(
+        operation_id="check",
+        parameters=[PHASE],
+        request=BYTES | {"multipart/form-data": shapes.UploadSerializer},
+        responses={200: shapes.CheckedSerializer} | problems(400, 401, 403, 404, 411, 413),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Check a file without submitting it."""
+        benchmark = benchmark_of(request, slug)
+        upload = upload_of(request, most=limit(benchmark, "upload_bytes"))
+        checked = intake.check(benchmark, upload.chunks, phase=upload.fields.get("phase", ""))
+        found = checked.problems.as_json()
+        return Response(
+            {
+                "fits": not found["total"],
+                "format": checked.format,
+                "form": checked.form,
+                "counts": checked.counts,
+                "error_count": found["total"],
+                "errors": found["problems"],
+                "errors_by_code": found["by_code"],
+                "warnings": found["warnings"],
+            }
+        )
+
+
+class OneSubmission(APIView):
+    @extend_schema(
+        operation_id="submission",
+        parameters=[
+            OpenApiParameter(
+                "wait",
+                int,
+                description="Answer when the state changes, after so many seconds at the latest; up to 20. "
+                "Where too many wait already the answer comes at once, with Retry-After.",
+            )
+        ],
+        responses={200: shapes.SubmissionDetailSerializer} | problems(400, 401, 404),
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        """A submission's state, progress, place in the queue and timeline."""
+        submission = roles.submission_for(request.user, pk)
+        headers = {}
+        if "wait" in request.query_params and submission.state not in lifecycle.ENDED:
+            seconds = following.seconds_of(request.query_params["wait"])
+            if not following.wait_for_change(submission, seconds):
+                headers["Retry-After"] = str(following.ASK_AGAIN_SECONDS)
+            submission = roles.submission_for(request.user, pk)
+        data = shapes.SubmissionDetailSerializer(submission, context={"request": request}).data
+        return unless_known(request, data, **headers)
+
+
+class Scores(APIView):
+    @extend_schema(operation_id="scores", responses={200: shapes.ScoresSerializer} | problems(401, 404))
+    def get(self, request: Request, pk: int) -> Response:
+        """A submission's scores under each setting, with all that they were computed from."""
+        submission = roles.submission_for(request.user, pk)
+        told: dict[str, Any] = {"submission": submission.pk, "state": submission.state}
+        told["evaluations"] = leaderboard.newest(submission, person=request.user)
+        settings = phases.of_submission(submission)
+        told["sealed"] = [each.key for each in settings if phases.hidden_from(each, request.user)]
+        return unless_known(request, shapes.ScoresSerializer(told).data)
+
+
+ENDED = {200: shapes.SubmissionSerializer} | problems(401, 403, 404, 409)
+
+
+def _shown(request: Request, pk: int) -> Response:
+    submission = roles.submission_for(request.user, pk)
+    return Response(shapes.SubmissionSerializer(submission, context={"request": request}).data)
+
+
+class Cancel(APIView):
+    needs_scope = "submit"
+
+    @extend_schema(operation_id="submission_cancel", request=None, responses=ENDED)
+    def post(self, request: Request, pk: int) -> Response:
+        """Stop a submission that waits or runs."""
+        lifecycle.cancel(roles.submission_for(request.user, pk), by=roles.person(request))
+        return _shown(request, pk)
+
+
+class Withdraw(APIView):
+    needs_scope = "submit"
+
+    @extend_schema(operation_id="submission_withdraw", request=None, responses=ENDED)
+    def post(self, request: Request, pk: int) -> Response:
+        """Hide a submission from boards for good."""
+        lifecycle.withdraw(roles.submission_for(request.user, pk), by=roles.person(request))
+        return _shown(request, pk)

@@ -1,0 +1,173 @@
+"""Drawings made by the server as SVG: geometry in attributes, colour by class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from math import floor, log10
+
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
+
+from evalsvc.evaluation.figures import percent
+
+# What a downloaded drawing has instead of the style sheet: the light theme's colours, literally.
+LITERAL = {
+    "ax": 'fill="#63686f" font-size="12" font-family="sans-serif"',
+    "lab": 'fill="#484d54" font-size="12" font-family="sans-serif"',
+    "lab-b": 'fill="#1b1d20" font-size="12" font-weight="600" font-family="sans-serif"',
+    "grid": 'stroke="#e2dfd6" fill="none"',
+    "axis": 'stroke="#b9b4a6" fill="none"',
+    "zero": 'stroke="#484d54" fill="none"',
+    "halo": 'stroke="#ffffff" stroke-width="1.5"',
+    "track": 'fill="#f0eee8"',
+} | {
+    key: text
+    for i, colour in enumerate(("#63686f", "#0072b2", "#d55e00", "#00835f", "#a8497f", "#a96f00"))
+    for key, text in (
+        (f"f{i}", f'fill="{colour}"'),
+        (f"l{i}", f'fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"'),
+    )
+}
+
+
+def element(name: str, *inside: str, **attributes: object) -> SafeString:
+    """One SVG element; `class_` is class, other underscores are hyphens."""
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{conditional_escape(_plain(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    body = "".join(conditional_escape(part) for part in inside)
+    return mark_safe(f"<{name}{told}>{body}</{name}>" if body else f"<{name}{told}/>")  # noqa: S308
+
+
+def _plain(value: object) -> str:
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def drawing(width: int, height: int, name: str, *inside: str, class_: str | None = None) -> SafeString:
+    """A chart with its name; width and height are given so that nothing jumps."""
+    box = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
+    return element("svg", *inside, class_=class_, **box, role="img", aria_label=name)
+
+
+def literal(svg: str) -> str:
+    """The same drawing to be taken away: classes replaced by colours."""
+
+    def colours(match: re.Match[str]) -> str:
+        return " ".join(LITERAL[key] for key in match[1].split() if key in LITERAL)
+
+    plain = re.sub(r'class="([^"]*)"', colours, svg)
+    return plain.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+
+
+def rug(values: Sequence[float], *, unit: str = "") -> SafeString:
+    """A board in one line, 0 to 100: a mark per system, the highest mean tall."""
+    top = max(values, default=0.0)
+    ticks = [element("path", class_="axis", d=d) for d in ("M1 15H209", "M1 15v4", "M105 15v4", "M209 15v4")]
+    marks = [_rug_mark(value, tall=value == top) for value in sorted(values)]
+    low, high = percent(min(values, default=0.0)), percent(top)
+    name = f"{len(values)} systems between {low} and {high}" if len(values) > 1 else f"One system at {high}"
+    return drawing(210, 20, name + (f", {unit}" if unit else ""), *ticks, *marks, class_="fix")
+
+
+def _rug_mark(value: float, *, tall: bool) -> SafeString:
+    width, height = (2.5, 14) if tall else (1.5, 8)
+    x = 1 + 208 * min(max(value, 0.0), 1.0) - width / 2
+    title = element("title", percent(value))
+    shape = {"x": x, "y": 15 - height, "width": width, "height": height}
+    return element("rect", title, class_="rug rug--top" if tall else "rug", **shape)
+
+
+class Scale:
+    """From figures to places along a line, with round ends that hold every figure."""
+
+    def __init__(self, values: Iterable[float], *, start: float, stop: float) -> None:
+        known = list(values)
+        low, high = min(known, default=0.0), max(known, default=1.0)
+        self.step = self._round_step(max(high - low, 0.01) / 3)
+        self.low = floor(low / self.step + 1e-9) * self.step
+        self.high = self.low + self.step
+        while self.high < high - 1e-9:
+            self.high += self.step
+        self.start, self.stop = start, stop
+
+    @staticmethod
+    def _round_step(rough: float) -> float:
+        power = 10.0 ** floor(log10(rough))
+        return next(power * m for m in (1, 2, 5, 10) if power * m >= rough - 1e-12)
+
+    def __call__(self, value: float) -> float:
+        return self.start + (self.stop - self.start) * (value - self.low) / (self.high - self.low)
+
+    def ticks(self) -> list[float]:
+        steps = round((self.high - self.low) / self.step)
+        return [self.low + i * self.step for i in range(steps + 1)]
+
+
+def run_scale(runs: Iterable[float]) -> Scale:
+    return Scale(runs, start=2, stop=116)
+
+
+def strip_axis(scale: Scale) -> SafeString:
+    """The column head over run strips: the two ends of their common scale."""
+    digits = 0 if scale.step >= 0.01 else 1
+    ends = (scale.low, "start"), (scale.high, "end")
+    texts = [
+        element("text", percent(v, digits=digits), class_="ax", x=scale(v), y=11, text_anchor=anchor)
+        for v, anchor in ends
+    ]
+    name = f"Runs, from {percent(scale.low, digits=digits)} to {percent(scale.high, digits=digits)}"
+    return drawing(118, 14, name, *texts, class_="fix")
+
+
+def run_strip(runs: Sequence[float], *, mean: float, sd: float | None, scale: Scale) -> SafeString:
+    """A ring per run, a tick at the mean, a bar of ± one standard deviation."""
+    parts = [element("path", class_="grid", d="M2 9H116")]
+    if sd:
+        left, right = max(scale(mean - sd), 2.0), min(scale(mean + sd), 116.0)
+        parts.append(element("path", class_="l1", d=f"M{left:.1f} 9H{right:.1f}"))
+    for run in sorted(runs):
+        ring = {"cx": scale(run), "cy": 9, "r": 3}
+        parts.append(element("circle", element("title", percent(run)), class_="hollow l1 thin", **ring))
+    parts.append(element("path", class_="zero", d=f"M{scale(mean):.1f} 3v12"))
+    name = "Runs: " + ", ".join(percent(run) for run in sorted(runs))
+    return drawing(118, 18, name, *parts, class_="fix")
+
+
+def bar(value: float | None, *, width: int = 160) -> SafeString:
+    """A share of the full width; the low ones in the second colour."""
+    if value is None:
+        return mark_safe("")
+    track = element("rect", class_="track", width=width, height=12, rx=2)
+    fill = element("rect", class_="f2" if value < 0.5 else "f1", width=width * value, height=12, rx=2)
+    return drawing(width, 12, percent(value), track, fill, class_="fix")
+
+
+def progress(done: int, total: int) -> SafeString:
+    """How far the work is; an empty track while that is not known."""
+    part = min(done / total, 1.0) if total else 0.0
+    track = element("rect", class_="track", width=320, height=8, rx=4)
+    fill = element("rect", class_="fill", width=320 * part, height=8, rx=4)
+    name = f"{done:,} of {total:,} steps" if total else "Not begun"
+    box = {"viewBox": "0 0 320 8", "preserveAspectRatio": "none", "role": "img"}
+    return element("svg", track, fill, **box, aria_label=name)
+
+
+def parts_bar(parts: Sequence[tuple[str, int]]) -> SafeString:
+    """What a whole is made of, side by side; parts in order of the table beneath."""
+    whole, x, drawn = sum(n for _, n in parts) or 1, 0.0, []
+    for number, (title, n) in enumerate(parts, start=1):
+        width = 500 * n / whole
+        shape = {"x": x, "y": 0, "width": width, "height": 26}
+        drawn.append(element("rect", element("title", f"{title}: {n:,}"), class_=f"f{number} halo", **shape))
+        x += width
+    box = {"viewBox": "0 0 500 26", "preserveAspectRatio": "none", "role": "img"}
+    return element("svg", *drawn, class_="dense-svg", aria_label="Where the score was lost", **box)
+
+
+def swatch(number: int) -> SafeString:
+    square = element("rect", class_=f"f{number}", width=12, height=12, rx=2)
+    box = {"viewBox": "0 0 12 12", "width": 12, "height": 12}
+    return element("svg", square, class_="fix", **box, aria_hidden="true")

@@ -1,0 +1,50 @@
+"""Which of the many measures a page shows first, by unit; all others stay one click away."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from evalsvc.evaluation.models import Setting
+
+Unit = Setting.Unit
+SCHEMES = ("micro", "weighted", "dodrans", "entropy", "macro")
+ON_BOARDS: dict[str, tuple[str, ...]] = {
+    Unit.SENTENCE: ("semeval2010_f1", "micro_f1", "macro_f1", "accuracy", "auc", "max_f1"),
+    Unit.BAG: ("auc", "max_f1", "macro_f1_at_tau", "p_at_100", "micro_f1", "macro_f1"),
+    Unit.DOCUMENT: (
+        "conll_micro_f1",
+        "conll_macro_f1",
+        "muc_type_f1",
+        "muc_partial_f1",
+        "wrf_strict",
+        "wrf_lenient",
+    ),
+}
+ON_SUBMISSIONS: dict[str, tuple[str, ...]] = {
+    Unit.SENTENCE: (
+        "semeval2010_f1", *(f"{scheme}_f1" for scheme in SCHEMES), "accuracy", "auc", "max_f1", "tau",
+    ),
+    Unit.BAG: ("auc", "ap", "max_f1", "tau", "macro_f1_at_tau", "p_at_100", "p_at_200", "p_at_300"),
+    Unit.DOCUMENT: (
+        *(f"conll_{scheme}_f1" for scheme in SCHEMES),
+        "muc_strict_f1", "muc_exact_f1", "muc_partial_f1", "muc_type_f1", "wrf_strict", "wrf_lenient",
+    ),
+}  # fmt: skip
+
+
+def on_board(setting: Setting, present: Collection[str]) -> list[str]:
+    """The main measure, then the usual ones that some run has."""
+    usual = [key for key in ON_BOARDS[setting.unit] if key in present]
+    return list(dict.fromkeys([setting.main, *usual]))
+
+
+def on_submission(setting: Setting, present: Collection[str]) -> list[str]:
+    usual = [key for key in ON_SUBMISSIONS[setting.unit] if key in present]
+    return list(dict.fromkeys([key for key in (setting.main,) if key in present] + usual))
+
+
+def schemes(setting: Setting, present: Collection[str]) -> list[str]:
+    """The five weightings of F1, when the setting has all of them."""
+    prefix = "conll_" if setting.unit == Unit.DOCUMENT else ""
+    keys = [f"{prefix}{scheme}_f1" for scheme in SCHEMES]
+    return keys if all(key in present for key in keys) else []

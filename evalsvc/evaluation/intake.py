@@ -1,0 +1,244 @@
+"""Taking predictions in: checked while they arrive, kept by digest, entered with their job."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from evalsvc.evaluation import identity, lifecycle, quotas, terms, versions
+from evalsvc.evaluation.keeping import keep
+from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
+from evalsvc.evaluation.reading import Checked, check_stream
+from evalsvc.evaluation.roles import VIEWER, require
+from evalsvc.evaluation.terms import Terms
+from evalsvc.formats.problems import Problems, Refused
+from evalsvc.refusals import Conflict, Refusal, TooLarge
+from evalsvc.teams.membership import role_in
+from evalsvc.teams.models import ApiToken, Team, User
+
+S = Submission.State
+STANDING = (S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED)
+AGGREGATES = ("ONE", "AVG")
+PIPELINE = "spacy-pipeline"  # the format of a model whose predictions are still to come
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """The submission, and whether it is new or the same as an earlier one."""
+
+    submission: Submission
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a team says of its file."""
+
+    benchmark: Benchmark
+    team: Team
+    by: User
+    system: str
+    run: str
+    token: ApiToken | None = None
+    filename: str = ""
+    aggregate: str = "ONE"
+    tags: dict[str, Any] | None = None
+    key: str = ""
+
+
+def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "") -> Checked:
+    """A dry run: what the file is, and what is wrong with it."""
+    held = terms.now(benchmark, phase=phase)
+    try:
+        return _read(held, chunks)
+    except Refused as error:
+        return Checked(format="", problems=error.problems)
+
+
+def receive(
+    benchmark: Benchmark,
+    *,
+    team: Team,
+    by: User,
+    system: str,
+    run: str,
+    chunks: Iterable[bytes],
+    token: ApiToken | None = None,
+    filename: str = "",
+    aggregate: str = "ONE",
+    tags: dict[str, Any] | None = None,
+    idempotency_key: str = "",
+    phase: str = "",
+) -> Received:
+    """Take a file in as a run of a system; the same again gives the submission that is there."""
+    entry = Entry(
+        benchmark,
+        team,
+        by,
+        system.strip(),
+        run.strip(),
+        token,
+        filename[-200:],
+        aggregate,
+        tags,
+        idempotency_key,
+    )
+    check_entry(entry)
+    for setting in benchmark.settings.all():
+        versions.keep_up(setting)
+    held = terms.now(benchmark, phase=phase)
+    with tempfile.TemporaryFile() as spool:
+        checked = _read(held, chunks, copy=spool)
+        checked.problems.raise_if_any()
+        file = keep(spool, sha256=checked.sha256, size=checked.size)
+    return take(entry, held, checked, file)
+
+
+def take(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) -> Received:
+    """Enter what was checked and kept, with its job."""
+    try:
+        return _enter(entry, held, checked, file)
+    except IntegrityError:
+        # an identical request with the same key was entered in the same moment
+        again = _by_key(entry, file)
+        if again is None:
+            raise
+        return again
+
+
+def check_entry(entry: Entry) -> None:
+    """Refuse whom the benchmark or the team is not for, and names that are none."""
+    require(entry.benchmark, entry.by, VIEWER)
+    if not entry.by.is_superuser and role_in(entry.team, entry.by) is None:
+        raise Refusal("not_in_team", f"You are not in {entry.team}.", field="team")
+    for name, value, most in (("system", entry.system, 120), ("run", entry.run, 40)):
+        if not 0 < len(value) <= most:
+            raise Refusal("bad_name", f"The {name} needs a name of 1 to {most} characters.", field=name)
+    if entry.aggregate not in AGGREGATES:
+        raise Refusal("bad_aggregate", f"{entry.aggregate} is not ONE or AVG.", field="aggregate")
+    if len(entry.key) > 120:
+        raise Refusal(
+            "bad_key", "The Idempotency-Key is longer than 120 characters.", field="Idempotency-Key"
+        )
+
+
+def _read(held: Terms, chunks: Iterable[bytes], **copy: Any) -> Checked:
+    try:
+        checked = check_stream(held, chunks, **copy)
+    except Refused as error:
+        if "too_large" in error.problems.by_code:
+            most = settings.UPLOAD_MAX_UNPACKED_BYTES
+            raise TooLarge("too_large", error.problems.summary(), limit=most) from error
+        raise
+    if not checked.problems.total and not checked.form:
+        empty = Problems()
+        empty.stop("empty_file", expected="at least one prediction")
+    return checked
+
+
+def _enter(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) -> Received:
+    with transaction.atomic():
+        now = quotas.lock(entry.team)
+        system = _system(entry)
+        earlier = _by_key(entry, file) or _same_run(system, entry, file)
+        if earlier:
+            return earlier
+        quotas.require_room(entry.benchmark, entry.team, now=now)
+        submission = Submission.objects.create(
+            benchmark=entry.benchmark,
+            system=system,
+            run=entry.run,
+            file=file,
+            model=file if checked.format == PIPELINE else None,
+            filename=entry.filename,
+            format=checked.format,
+            form=checked.form,
+            phase=held.phase,
+            layout=checked.layout,
+            aggregate=entry.aggregate,
+            counts=checked.counts,
+            by=entry.by,
+            token=entry.token,
+            idempotency_key=entry.key,
+            saw_gold=saw_gold(entry.benchmark, entry.team),
+        )
+        submission.refresh_from_db()
+        if not identity.fitting(submission):  # the phase closed while the file came in
+            raise Refusal("closed", f"{entry.benchmark} closed while the file was sent.")
+        _score_or_reuse(submission)
+    return Received(submission, created=True)
+
+
+def _system(entry: Entry) -> System:
+    """The system by its name, locked too: a withdrawal may change what stands for a run."""
+    system, _ = System.objects.get_or_create(
+        benchmark=entry.benchmark, team=entry.team, name=entry.system, defaults={"tags": entry.tags or {}}
+    )
+    locked = System.objects.select_for_update().get(pk=system.pk)
+    if entry.tags and entry.tags != locked.tags:
+        System.objects.filter(pk=system.pk).update(tags=entry.tags)
+    return locked
+
+
+def _by_key(entry: Entry, file: PredictionFile) -> Received | None:
+    if not entry.key:
+        return None
+    earlier = Submission.objects.filter(
+        benchmark=entry.benchmark, by=entry.by, idempotency_key=entry.key
+    ).first()
+    if earlier is None:
+        return None
+    sent = earlier.model_id or earlier.file_id
+    same = (sent, earlier.run, earlier.system.name) == (file.pk, entry.run, entry.system)
+    if not same:
+        raise Conflict(
+            "key_reused",
+            f"The Idempotency-Key {entry.key} stands for submission {earlier.pk}, another file or run.",
+            hint="Use a new key for a new submission.",
+        )
+    return Received(earlier, created=False)
+
+
+def _same_run(system: System, entry: Entry, file: PredictionFile) -> Received | None:
+    """The standing submission of this run: the same file is that one, another file is refused."""
+    standing = system.runs.filter(run=entry.run, withdrawn_at=None, state__in=STANDING).first()
+    if standing is None:
+        return None
+    if (standing.model_id or standing.file_id) == file.pk and standing.aggregate == entry.aggregate:
+        return Received(standing, created=False)
+    raise Conflict(
+        "run_taken",
+        f"{entry.system} has run {entry.run} already: submission {standing.pk}, another file or aggregate.",
+        hint="Name another run, or withdraw that submission first.",
+    )
+
+
+def _score_or_reuse(submission: Submission) -> None:
+    """Scored at once where the same scoring was done before under every setting, else queued."""
+    found = [identity.existing(setting, submission) for setting in identity.fitting(submission)]
+    known = [evaluation for evaluation in found if evaluation]
+    if len(known) == len(found):
+        submission.evaluations.set(known)
+        lifecycle.move(submission, S.SCORED)
+        Submission.objects.filter(pk=submission.pk).update(ended_at=Now())
+    elif submission.format == PIPELINE:
+        lifecycle.queue(submission, kind="predict")
+    elif submission.layout:
+        lifecycle.queue(submission, kind="check")
+    else:
+        lifecycle.queue(submission)
+    submission.refresh_from_db()
+
+
+def saw_gold(benchmark: Benchmark, team: Team) -> bool:
+    """Whether someone of the team labelled or decided gold that the benchmark scores against."""
+    members = set(team.members.values_list("user_id", flat=True))
+    settings = benchmark.settings.select_related("test_set", "only")
+    used = {test_set for setting in settings for test_set in (setting.test_set, setting.only) if test_set}
+    return any(members & set(test_set.manifest.get("people", ())) for test_set in used)

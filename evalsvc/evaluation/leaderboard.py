@@ -1,0 +1,176 @@
+"""The board of a setting: mean, deviation and range of each measure over a system's standing runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from django.db.models import Q
+
+from evalsvc.evaluation import phases, versions
+from evalsvc.evaluation.measures import MENU
+from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
+from evalsvc.evaluation.roles import Person
+from evalsvc.refusals import Refusal
+from evalsvc.teams.models import Team
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measure over the runs of a system; undefined runs are left out and counted in `undefined`."""
+
+    mean: float | None
+    sd: float | None
+    n: int
+    minimum: float | None
+    maximum: float | None
+    runs: list[tuple[str, float | None]]
+    reason: str = ""
+
+    @property
+    def undefined(self) -> int:
+        return len(self.runs) - self.n
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One system; equal means share a rank, a system without the measure has none."""
+
+    system: System
+    team: Team
+    n: int
+    figures: dict[str, Figure]
+    submissions: list[Submission]
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """`sealed`: there may be scores, and they are not shown yet."""
+
+    setting: Setting
+    order_by: str
+    measures: list[str]
+    rows: list[Row]
+    version: int = 1
+    sealed: bool = False
+
+
+def under(setting: Setting, version: SettingVersion, *, prefix: str = "") -> Q:
+    """Evaluations that a version of a setting holds: its gold, its scorer."""
+    told = {"setting": setting, "gold_sha256": version.gold_sha256, "scorer": version.scorer}
+    if version.only_sha256:
+        told["options__only"] = version.only_sha256
+    else:
+        told["options__only__isnull"] = True
+    return Q(**{prefix + key: value for key, value in told.items()})
+
+
+def standing(setting: Setting, version: SettingVersion) -> Iterable[Submission]:
+    """Not withdrawn, with an evaluation under this version of the setting."""
+    return (
+        Submission.objects.filter(
+            under(setting, version, prefix="evaluations__"), benchmark=setting.benchmark, withdrawn_at=None
+        )
+        .select_related("system__team")
+        .order_by("system_id", "run", "pk")
+        .distinct()
+    )
+
+
+def board(
+    setting: Setting, order_by: str = "", *, person: Person | None = None, version: int | None = None
+) -> Board:
+    """Rows from best to worst by a measure, the setting's main one unless told; of its newest version too.
+
+    Without a person it is what everybody sees: a sealed setting has no rows yet.
+    """
+    order_by = order_by or setting.main
+    if order_by not in (setting.measures or MENU):
+        raise Refusal("unknown_measure", f"There is no measure {order_by}.", field="order")
+    held = versions.of_setting(setting, version)
+    if phases.hidden_from(setting, person):
+        return Board(setting, order_by, [], [], held.number, sealed=True)
+    submissions = list(standing(setting, held))
+    scores = _scores(setting, held, submissions)
+    runs: dict[int, list[Submission]] = defaultdict(list)
+    for submission in submissions:
+        runs[submission.system_id].append(submission)
+    rows = [_row(of_system, scores) for of_system in runs.values()]
+    found = {key for row in rows for key in row.figures}
+    shown = [key for key in MENU if key in found and key in (setting.measures or MENU)]
+    higher = higher_is_better(setting, order_by)
+    return Board(setting, order_by, shown, _ranked(rows, order_by, higher=higher), held.number)
+
+
+def higher_is_better(setting: Setting, measure: str) -> bool:
+    """The direction of a measure, as the setting turns its main one."""
+    if measure == setting.main and setting.lower_is_better is not None:
+        return not setting.lower_is_better
+    return MENU[measure].higher_is_better
+
+
+def _scores(
+    setting: Setting, version: SettingVersion, submissions: list[Submission]
+) -> dict[int, dict[str, Score]]:
+    """Scores by submission and measure; of several evaluations the newest counts."""
+    links = Submission.evaluations.through.objects.filter(
+        under(setting, version, prefix="evaluation__"), submission__in=submissions
+    ).order_by("evaluation_id")
+    evaluation_of = dict(links.values_list("submission_id", "evaluation_id"))
+    by_evaluation: dict[int, dict[str, Score]] = defaultdict(dict)
+    for score in Score.objects.filter(evaluation__in=set(evaluation_of.values())):
+        by_evaluation[score.evaluation_id][score.measure] = score
+    return {submission: by_evaluation[evaluation] for submission, evaluation in evaluation_of.items()}
+
+
+def _row(submissions: list[Submission], scores: dict[int, dict[str, Score]]) -> Row:
+    measures = {key for submission in submissions for key in scores[submission.pk]}
+    figures = {key: _figure(key, submissions, scores) for key in measures}
+    system = submissions[0].system
+    return Row(system, system.team, len(submissions), figures, submissions)
+
+
+def _figure(key: str, submissions: list[Submission], scores: dict[int, dict[str, Score]]) -> Figure:
+    found = [(s.run, scores[s.pk].get(key)) for s in submissions]
+    runs = [(run, score.value if score else None) for run, score in found]
+    values = [value for _, value in runs if value is not None]
+    reason = next((score.reason for _, score in found if score and score.value is None), "")
+    return figure(values, runs=runs, reason=reason)
+
+
+def figure(values: list[float], *, runs: list[tuple[str, float | None]], reason: str = "") -> Figure:
+    """Mean, sample deviation (n − 1), count and range."""
+    if not values:
+        return Figure(None, None, 0, None, None, runs, reason)
+    sd = stdev(values) if len(values) > 1 else None
+    return Figure(fmean(values), sd, len(values), min(values), max(values), runs, reason)
+
+
+def _ranked(rows: list[Row], measure: str, *, higher: bool) -> list[Row]:
+    sign = 1 if higher else -1
+
+    def mean(row: Row) -> float | None:
+        found = row.figures.get(measure)
+        return None if found is None or found.mean is None else sign * found.mean
+
+    known = [value for row in rows if (value := mean(row)) is not None]
+
+    def ranked(row: Row) -> Row:
+        value = mean(row)
+        rank = None if value is None else 1 + sum(other > value for other in known)
+        return Row(row.system, row.team, row.n, row.figures, row.submissions, rank)
+
+    told = [ranked(row) for row in rows]
+    return sorted(told, key=lambda r: (r.rank is None, r.rank or 0, r.system.name, r.system.pk))
+
+
+def newest(submission: Submission, *, person: Person | None = None) -> list[Evaluation]:
+    """The evaluation of each setting that is not sealed, in the settings' order; of several the newest."""
+    related = ("setting", "setting__test_set", "setting__benchmark")
+    found = submission.evaluations.select_related(*related).order_by("pk")
+    latest = {evaluation.setting_id: evaluation for evaluation in found.prefetch_related("scores")}
+    shown = [each for each in latest.values() if not phases.hidden_from(each.setting, person)]
+    return sorted(shown, key=lambda evaluation: (evaluation.setting.rank, evaluation.setting_id))

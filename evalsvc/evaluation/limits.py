@@ -1,0 +1,39 @@
+"""Every limit in one place: of the service, of a benchmark, and what a team has left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from evalsvc.evaluation import modelruns, phases, quotas, rules
+from evalsvc.evaluation.models import Benchmark
+from evalsvc.formats.sniffing import PREDICTION_FORMATS
+from evalsvc.teams.models import Team
+
+
+def of_service() -> dict[str, Any]:
+    return {
+        "upload_bytes": settings.UPLOAD_MAX_BYTES,
+        "unpacked_bytes": settings.UPLOAD_MAX_UNPACKED_BYTES,
+        "lines": settings.UPLOAD_MAX_LINES,
+        "line_bytes": settings.UPLOAD_MAX_LINE_BYTES,
+        "wait_seconds": settings.WAIT_MAX_SECONDS,
+        "models": modelruns.limits(),
+    }
+
+
+def of_benchmark(benchmark: Benchmark, team: Team) -> dict[str, Any]:
+    now = timezone.now()
+    open_now = list(phases.taking(benchmark, now))
+    return {
+        **of_service(),
+        **{name: rules.limit(benchmark, name) for name in rules.LIMITS},
+        "time_zone": benchmark.time_zone,
+        "team": team.slug,
+        "quotas": quotas.allowances(benchmark, team, now=now),
+        "formats": [*PREDICTION_FORMATS, "npy"] if benchmark.task == "relations" else [*PREDICTION_FORMATS],
+        "open_settings": [setting.key for setting in open_now],
+        "open_phases": sorted({setting.phase for setting in open_now} - {""}),
+    }

@@ -1,0 +1,283 @@
+"""The rows of evaluation: benchmark, setting, system, submission, evaluation, score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings as project
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from annotation.testset import TestSet
+from evalsvc.jobs.models import Job
+from evalsvc.teams.models import ApiToken, Team
+
+
+class Benchmark(models.Model):
+    """What systems are ranked on: a task, its label inventory, and settings over frozen test sets."""
+
+    class Task(models.TextChoices):
+        RELATIONS = "relations"
+        ENTITIES = "entities"
+
+    class Missing(models.TextChoices):
+        REFUSE = "refuse"
+        WRONG = "wrong"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    title = models.CharField(max_length=120)
+    summary = models.CharField(max_length=200, blank=True)
+    description = models.TextField(blank=True, help_text="Markdown.")
+    task = models.CharField(max_length=10, choices=Task)
+    labels = models.JSONField(help_text='Inventory in order: [{"name","title"}], without the negative class.')
+    negative = models.CharField(max_length=60, blank=True, help_text="The negative class as files spell it.")
+    missing = models.CharField(max_length=10, choices=Missing, default=Missing.REFUSE)
+    options = models.JSONField(default=dict, help_text="Everything else that changes a number.")
+    public = models.BooleanField(default=True)
+    per_day = models.PositiveIntegerField(null=True, help_text="Submissions a team may make a day.")
+    in_total = models.PositiveIntegerField(null=True, help_text="Submissions a team may make in all.")
+    at_once = models.PositiveIntegerField(null=True, help_text="Submissions of a team that may wait or run.")
+    time_zone = models.CharField(max_length=60, default="UTC", help_text="Where its days begin and end.")
+    limits = models.JSONField(default=dict, help_text="Its own limits on files, below those of the service.")
+    training_counts = models.JSONField(default=dict, help_text="Examples per label in the training data.")
+    created_by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Organiser(models.Model):
+    """A person's one role in a benchmark."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        ORGANISER = "organiser"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="people")
+    user = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="benchmarks")
+    role = models.CharField(max_length=10, choices=Role, default=Role.ORGANISER)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["benchmark", "user"], name="one_role_per_benchmark")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role}"
+
+
+class Setting(models.Model):
+    """A test set and the unit it is scored by. `only` keeps the rows whose ids stand in another set."""
+
+    class Unit(models.TextChoices):
+        SENTENCE = "sentence"
+        BAG = "bag"
+        DOCUMENT = "document"
+
+    class Phase(models.TextChoices):
+        DEV = "dev"
+        TEST = "test"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="settings")
+    key = models.SlugField(max_length=40)
+    title = models.CharField(max_length=80)
+    test_set = models.ForeignKey(TestSet, on_delete=models.PROTECT, related_name="settings")
+    only = models.ForeignKey(TestSet, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    unit = models.CharField(max_length=10, choices=Unit)
+    main = models.CharField(max_length=60, help_text="Key of the main measure.")
+    rank = models.PositiveSmallIntegerField(default=0)
+    version = models.PositiveSmallIntegerField(default=1, help_text="Number of its newest version.")
+    phase = models.CharField(max_length=4, choices=Phase, blank=True, help_text="Empty: in every phase.")
+    opens_at = models.DateTimeField(null=True)
+    closes_at = models.DateTimeField(null=True)
+    sealed = models.BooleanField(default=False, help_text="Its scores are shown only once it has closed.")
+    measures = models.JSONField(default=list, help_text="Keys of the measures it shows; empty: all.")
+    digits = models.PositiveSmallIntegerField(null=True, help_text="Digits shown; null: as each measure has.")
+    lower_is_better = models.BooleanField(
+        null=True, help_text="Direction of the main measure; null: as it has."
+    )
+
+    class Meta:
+        ordering = ["rank"]
+        constraints = [models.UniqueConstraint(fields=["benchmark", "key"], name="one_setting_per_key")]
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}: {self.title}"
+
+
+class SettingVersion(models.Model):
+    """What a setting scored by, from when on. Rows are added, never changed."""
+
+    setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveSmallIntegerField()
+    test_set = models.ForeignKey(TestSet, on_delete=models.PROTECT, related_name="+")
+    only = models.ForeignKey(TestSet, on_delete=models.PROTECT, null=True, related_name="+")
+    gold_sha256 = models.CharField(max_length=64)
+    only_sha256 = models.CharField(max_length=64, blank=True)
+    scorer = models.CharField(max_length=40)
+    note = models.CharField(max_length=200, blank=True, help_text="Why it was made.")
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [models.UniqueConstraint(fields=["setting", "number"], name="versions_are_numbered")]
+
+    def __str__(self) -> str:
+        return f"{self.setting}, version {self.number}"
+
+
+class System(models.Model):
+    """What a team ranks: it has runs, one prediction file each."""
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="systems")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="systems")
+    name = models.CharField(max_length=120)
+    tags = models.JSONField(default=dict, help_text="What the team declares: pre-trained, extra data …")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["benchmark", "team", "name"], name="one_system_per_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class PredictionFile(models.Model):
+    """The bytes of a prediction file, kept once under their SHA-256 (of the bytes as unpacked)."""
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    size = models.BigIntegerField()
+    name = models.CharField(max_length=200, help_text="Where it lies in the storage.")
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.sha256
+
+
+class Submission(models.Model):
+    """One run of a system: its file, what became of it, and which evaluations score it."""
+
+    class State(models.TextChoices):
+        RECEIVED = "received"
+        QUEUED = "queued"
+        RUNNING = "running"
+        SCORED = "scored"
+        INVALID = "invalid"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="submissions")
+    system = models.ForeignKey(System, on_delete=models.PROTECT, related_name="runs")
+    run = models.CharField(max_length=40)
+    file = models.ForeignKey(PredictionFile, on_delete=models.PROTECT, related_name="submissions")
+    model = models.ForeignKey(
+        PredictionFile,
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="runs_of_model",
+        help_text="The pipeline that was sent; `file` is what it predicted, once it has.",
+    )
+    filename = models.CharField(max_length=200, blank=True)
+    format = models.CharField(max_length=40, help_text="Format of the file, as recognised by its content.")
+    form = models.CharField(
+        max_length=20, help_text="Form of its lines: label, labels, scores, bag, spans, tags."
+    )
+    phase = models.CharField(max_length=4, blank=True, help_text="The phase it was submitted to.")
+    aggregate = models.CharField(max_length=3, default="ONE", help_text="From sentences to bags: ONE or AVG.")
+    layout = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="Of a dense file: SHA-256 of what its rows and columns stand for.",
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
+    counts = models.JSONField(default=dict, help_text="Lines, claims, bags, missing.")
+    reason_code = models.CharField(max_length=60, blank=True)
+    reason = models.TextField(blank=True)
+    job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")
+    by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    token = models.ForeignKey(ApiToken, on_delete=models.SET_NULL, null=True, related_name="+")
+    idempotency_key = models.CharField(max_length=120, blank=True)
+    saw_gold = models.BooleanField(
+        default=False, help_text="Someone of the team labelled or decided this gold."
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    ended_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+    evaluations: models.ManyToManyField[Evaluation, Any] = models.ManyToManyField(
+        "Evaluation", related_name="submissions"
+    )
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["system", "run"],
+                condition=Q(withdrawn_at__isnull=True, state__in=["received", "queued", "running", "scored"]),
+                name="one_standing_file_per_run",
+            ),
+            models.UniqueConstraint(
+                fields=["benchmark", "by", "idempotency_key"],
+                condition=~Q(idempotency_key=""),
+                name="a_key_submits_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system}, run {self.run}"
+
+
+class ModelHost(models.Model):
+    """A machine with workers: why models can't run there, or nothing when its self-test passed."""
+
+    name = models.CharField(max_length=200, unique=True)
+    why_not = models.TextField(blank=True)
+    tried_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Evaluation(models.Model):
+    """A file scored under a setting: everything that changes a number is part of its identity."""
+
+    file = models.ForeignKey(PredictionFile, on_delete=models.PROTECT, related_name="evaluations")
+    setting = models.ForeignKey(Setting, on_delete=models.PROTECT, related_name="evaluations")
+    gold_sha256 = models.CharField(max_length=64)
+    options = models.JSONField()
+    options_sha256 = models.CharField(max_length=64)
+    scorer = models.CharField(max_length=40, help_text="Version of the scorer.")
+    libraries = models.JSONField(default=dict)
+    classes = models.JSONField(default=list, help_text="Figures per class.")
+    detail = models.JSONField(default=dict, help_text="Counts, curve, notes.")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["file", "setting", "gold_sha256", "options_sha256", "scorer"],
+                name="the_same_scoring_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.setting} of {self.file_id[:12]}"
+
+
+class Score(models.Model):
+    """One measure's value; null when undefined, and then with the reason."""
+
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="scores")
+    measure = models.CharField(max_length=60)
+    value = models.FloatField(null=True)
+    reason = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["evaluation", "measure"], name="one_value_per_measure")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measure}: {self.value}"

@@ -1,0 +1,26 @@
+"""Addresses of the pages of boards and submissions."""
+
+from django.urls import path
+
+from evalsvc.evaluation import status
+from evalsvc.evaluation.pages import boards, organising, people, submissions, submitting, team
+
+page_patterns = [
+    path("boards/", boards.boards, name="boards"),
+    path("boards/new/", organising.new_board, name="board-new"),
+    path("boards/<slug:slug>/", boards.page, name="board"),
+    path("boards/<slug:slug>/board.csv", boards.board_csv, name="board-csv"),
+    path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),
+    path("boards/<slug:slug>/people/", people.people, name="board-people"),
+    path("boards/<slug:slug>/settings/new/", organising.new_setting, name="setting-new"),
+    path("boards/<slug:slug>/submit/", submitting.submit, name="submit"),
+    path("status/", status.page, name="status"),
+    path("submissions/", submissions.index, name="submissions"),
+    path("submissions/<int:pk>/", submissions.page, name="submission"),
+    path("submissions/<int:pk>/state/", submissions.state, name="submission-state"),
+    path("submissions/<int:pk>/cancel/", submissions.cancel, name="submission-cancel"),
+    path("submissions/<int:pk>/withdraw/", submissions.withdraw, name="submission-withdraw"),
+    path("submissions/<int:pk>/curve.svg", submissions.curve_svg, name="submission-curve-svg"),
+    path("submissions/<int:pk>/curve.csv", submissions.curve_csv, name="submission-curve-csv"),
+    path("teams/<slug:slug>/", team.team, name="team"),
+]

@@ -1,0 +1,1 @@
+"""The HTML door onto the verbs of this room."""

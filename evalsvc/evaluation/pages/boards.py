@@ -1,0 +1,248 @@
+"""The list of boards, one board, and what of it can be taken away."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from evalsvc.evaluation import curves, findings, headlines, roles, tables
+from evalsvc.evaluation.charts import literal
+from evalsvc.evaluation.figures import counted, signed
+from evalsvc.evaluation.findings import Column, Turn
+from evalsvc.evaluation.leaderboard import Board, board
+from evalsvc.evaluation.measures import MENU
+from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.overview import overviews
+from evalsvc.evaluation.pages.prose import rendered
+from evalsvc.evaluation.pages.terminal import curl
+from evalsvc.teams.models import User
+
+TURNS_SHOWN = 12
+KINDS = {"relations": ("relation", "relations"), "entities": ("type", "types")}
+
+
+@require_safe
+def boards(request: HttpRequest) -> HttpResponse:
+    found = overviews(roles.visible(request.user).order_by("title"))
+    lead = "No board is open yet."
+    if found:
+        lead = f"{counted(len(found), 'board')}. Each ranks systems on frozen test sets by means over runs."
+    told = {"boards": found, "lead": lead, "may_open": may_organise(request)}
+    return render(request, "evaluation/boards.html", told)
+
+
+def may_organise(request: HttpRequest) -> bool:
+    person = request.user
+    return isinstance(person, User) and (person.may_organise or person.is_superuser)
+
+
+def chosen(request: HttpRequest, slug: str) -> tuple[Benchmark, list[Setting], Setting | None]:
+    """The benchmark as far as this person sees it, its settings, and the one asked for (else the first)."""
+    benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+    settings = list(benchmark.settings.select_related("test_set", "only"))
+    asked = request.GET.get("setting", "")
+    if asked:
+        return (
+            benchmark,
+            settings,
+            get_object_or_404(benchmark.settings.select_related("test_set"), key=asked),
+        )
+    return benchmark, settings, settings[0] if settings else None
+
+
+@require_safe
+def page(request: HttpRequest, slug: str) -> HttpResponse:
+    benchmark, settings, setting = chosen(request, slug)
+    told = {
+        "benchmark": benchmark,
+        "settings": settings,
+        "setting": setting,
+        "about": rendered(benchmark.description),
+        "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
+        "curl": curl(request, benchmark),
+        "sentence": "Nothing is scored here before a setting is added.",
+    }
+    if setting is not None:
+        told |= _figures(request, benchmark, settings, setting)
+    return render(request, "evaluation/board.html", told)
+
+
+def _figures(
+    request: HttpRequest, benchmark: Benchmark, settings: list[Setting], setting: Setting
+) -> dict[str, Any]:
+    found = board(setting, request.GET.get("order", ""), person=request.user)
+    further = headlines.on_board(setting, found.measures)
+    table = tables.table(found, further, seen=_seen(request, found))
+    kind, kinds = KINDS[benchmark.task]
+    told: dict[str, Any] = {
+        "table": table,
+        "orders": [(key, MENU[key].title) for key in found.measures],
+        "facts": _facts(setting),
+        "kind": kind,
+        "kinds": kinds,
+        "unit": setting.unit,
+        "sentence": sealed_until(setting) if found.sealed else f"No run is scored on “{setting.title}” yet.",
+    }
+    return told | (_findings(settings, setting, found) if found.rows else {})
+
+
+def sealed_until(setting: Setting) -> str:
+    closes = f"{setting.closes_at:%Y-%m-%d %H:%M} UTC" if setting.closes_at else "it closes"
+    return f"The scores on “{setting.title}” are sealed until {closes}."
+
+
+def _seen(request: HttpRequest, found: Board) -> set[int]:
+    """The runs on this board that the person may look into."""
+    shown = [submission.pk for row in found.rows for submission in row.submissions]
+    return set(roles.seen_submissions(request.user).filter(pk__in=shown).values_list("pk", flat=True))
+
+
+def _findings(settings: list[Setting], setting: Setting, found: Board) -> dict[str, Any]:
+    elsewhere = [board(other) for other in settings if other.pk != setting.pk]
+    names = tables.names([found, *elsewhere])
+    here = tables.as_column(found, found.order_by)
+    groups = _same_setting(found), [_elsewhere(other, found.order_by) for other in elsewhere]
+    turned = findings.turns(here, [column for group in groups for column in group])
+    told = {
+        "sentence": findings.sentence(here, groups, names),
+        "turned": [_turn(turn, names) for turn in turned[:TURNS_SHOWN]],
+        "turned_lead": _turned_lead(turned),
+    }
+    schemes = headlines.schemes(setting, found.measures)
+    return told | ({"schemes": _schemes(found, schemes, names)} if schemes and len(found.rows) > 1 else {})
+
+
+def _same_setting(found: Board) -> list[Column]:
+    """Micro and macro of this setting, the one pair whose disagreement everybody asks for."""
+    keys = [
+        key for key in headlines.schemes(found.setting, found.measures) if "micro" in key or "macro" in key
+    ]
+    return [tables.as_column(found, key) for key in keys if key != found.order_by]
+
+
+def _elsewhere(other: Board, measure: str) -> Column:
+    """The same measure in another setting, so that only the gold or the unit differs; else its main one."""
+    key = measure if measure in other.measures else other.setting.main
+    return tables.as_column(other, key, title=f"{MENU[key].title} on “{other.setting.title}”")
+
+
+def _turn(turn: Turn, names: dict[str, str]) -> dict[str, str]:
+    return {
+        "first": names[turn.first],
+        "second": names[turn.second],
+        "here": turn.here.title,
+        "there": turn.there.title,
+        "gain": _difference(turn.here, turn.gain),
+        "loss": _difference(turn.there, turn.loss),
+        "ranges": "apart on both sides" if turn.clear else "meet on at least one side",
+    }
+
+
+def _difference(column: Column, gap: float) -> str:
+    return signed(gap * (100 if column.percent else 1), digits=column.digits)
+
+
+def _turned_lead(turned: list[Turn]) -> str:
+    clear = sum(turn.clear for turn in turned)
+    pairs = f"{counted(len(turned), 'pair')} {'turns' if len(turned) == 1 else 'turn'}"
+    shown = f"; the first {TURNS_SHOWN} are shown" if len(turned) > TURNS_SHOWN else ""
+    return f"{pairs}; {clear:,} by more than runs vary on both sides{shown}. No test is made here."
+
+
+def _schemes(found: Board, keys: list[str], names: dict[str, str]) -> dict[str, Any]:
+    columns = [tables.as_column(found, key, title=_scheme(key)) for key in keys]
+    rows = []
+    for row in found.rows:
+        cells = [tables.cell(row.figures.get(key), key) for key in keys]
+        rows.append((names[str(row.system.pk)], cells))
+    drawn = {"wide": curves.ranks(columns, names), "narrow": curves.ranks(columns, names, narrow=True)}
+    return drawn | {
+        "titles": [column.title for column in columns],
+        "rows": rows,
+        "finding": _scheme_finding(columns, names),
+    }
+
+
+def _scheme(key: str) -> str:
+    return MENU[key].title.removesuffix(" F1")
+
+
+def _scheme_finding(columns: list[Column], names: dict[str, str]) -> str:
+    """What the drawing shows, from the means alone."""
+    orders = [tuple(column.order()) for column in columns]
+    if len(set(orders)) == 1:
+        return "The order is the same under all five"
+    first, last = orders[0], orders[-1]
+    if first and last and first[0] != last[0]:
+        return f"{names[first[0]]} is first by micro, {names[last[0]]} by macro"
+    return "The order below the first place depends on the weights" if first else "No order yet"
+
+
+def _facts(setting: Setting) -> list[tuple[str, str]]:
+    test_set = setting.test_set
+    facts = [
+        ("Test set", f"{test_set}, {test_set.get_origin_display().lower()}"),
+        ("Unit", setting.get_unit_display().lower()),
+        ("Rows", f"{test_set.rows:,}"),
+        ("Main measure", MENU[setting.main].title),
+        ("Version", f"{setting.version:,}"),
+        ("Gold", f"sha256 {test_set.sha256[:12]}…"),
+    ]
+    only = [("Only", f"the sentences of {setting.only}")] if setting.only else []
+    return facts[:3] + only + facts[3:]
+
+
+@require_safe
+def board_csv(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every measure of the setting: a line per system and measure."""
+    benchmark, _, setting = chosen(request, slug)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{benchmark.slug}.csv"'
+    lines = csv.writer(response)
+    lines.writerow(
+        ["setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason"]
+    )
+    found = board(setting, request.GET.get("order", ""), person=request.user) if setting else None
+    for row in found.rows if found else []:
+        for key in found.measures if found else []:
+            figure = row.figures.get(key)
+            if figure is not None:
+                told = [figure.mean, figure.sd, figure.n, figure.minimum, figure.maximum, figure.reason]
+                start = [
+                    found.setting.key if found else "",
+                    row.rank,
+                    _cell(row.system.name),
+                    _cell(row.team.name),
+                    key,
+                ]
+                lines.writerow([*start, *told])
+    return response
+
+
+def _cell(text: str) -> str:
+    """A name that a spreadsheet would take for a formula is marked as text."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+
+
+@require_safe
+def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
+    """The drawing of the five schemes, with literal colours."""
+    benchmark, _, setting = chosen(request, slug)
+    found = board(setting, person=request.user) if setting else None
+    keys = headlines.schemes(found.setting, found.measures) if found else []
+    columns = [tables.as_column(found, key, title=_scheme(key)) for key in keys if found]
+    drawn = literal(curves.ranks(columns, tables.names([found]))) if found and columns else ""
+    return svg_file(drawn, f"{benchmark.slug}-schemes.svg")
+
+
+def svg_file(drawn: str, name: str) -> HttpResponse:
+    if not drawn:
+        return HttpResponse(
+            "There is nothing to draw yet.", status=404, content_type="text/plain; charset=utf-8"
+        )
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(drawn, content_type="image/svg+xml", headers=headers)

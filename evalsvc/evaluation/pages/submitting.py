@@ -1,0 +1,176 @@
+"""Submitting a run from the browser; bad lines are shown with what to mend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.evaluation import intake, roles
+from evalsvc.evaluation.figures import count
+from evalsvc.evaluation.forms import RunForm
+from evalsvc.evaluation.models import Benchmark, Setting, System
+from evalsvc.evaluation.pages.terminal import curl
+from evalsvc.formats.problems import CODES, Problem, Problems, Refused
+from evalsvc.formats.reading import read_lines
+from evalsvc.refusals import Refusal
+
+SHOWN = 8
+SCANNED = 500_000
+WIDTH = 100
+EXAMPLES = {
+    Setting.Unit.SENTENCE: (
+        '{"id": "s1", "scores": {"%s": 0.93}}',
+        '{"id": "s1", "labels": ["%s"]}',
+        '{"id": "s1", "label": "%s"}',
+    ),
+    Setting.Unit.BAG: ('{"h": "Q1", "t": "Q2", "relation": "%s", "score": 0.93}',),
+    Setting.Unit.DOCUMENT: ('{"id": "d1", "spans": [[0, 2, "%s"]]}', '{"id": "d1", "tags": ["B-%s", "O"]}'),
+}
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A line of the file; `marked` is the part that does not fit."""
+
+    number: int
+    before: str
+    marked: str = ""
+    after: str = ""
+    bad: bool = False
+
+
+@dataclass(frozen=True)
+class Mending:
+    line: int | None
+    code: str
+    says: str
+    alike: int
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def submit(request: HttpRequest, slug: str) -> HttpResponse:
+    benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+    if request.method != "POST":
+        return _page(request, benchmark, RunForm())
+    form = RunForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _page(request, benchmark, form, status=400)
+    if request.POST.get("do") == "check":
+        return _checked(request, benchmark, form)
+    return _received(request, benchmark, form)
+
+
+def _checked(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpResponse:
+    file = form.cleaned_data["file"]
+    checked = intake.check(benchmark, file.chunks())
+    if checked.problems.total:
+        return _page(request, benchmark, form, problems=_told(checked.problems, file), status=422)
+    counts = [f"{count(n)} {word}" for word, n in checked.counts.items() if n]
+    return _page(request, benchmark, form, checked=f"{', '.join(counts) or 'Every line'}, no problem.")
+
+
+def _received(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpResponse:
+    given, file = form.cleaned_data, form.cleaned_data["file"]
+    try:
+        received = intake.receive(
+            benchmark,
+            team=roles.team_of(request, named=given["team"]),
+            by=roles.person(request),
+            system=given["system"],
+            run=given["run"],
+            chunks=file.chunks(),
+            filename=file.name,
+            aggregate=given["aggregate"] or "ONE",
+        )
+    except Refused as refused:
+        return _page(request, benchmark, form, problems=_told(refused.problems, file), status=422)
+    except Refusal as refusal:
+        form.add_error(None, f"{refusal.detail} {refusal.hint}".strip())
+        return _page(request, benchmark, form, status=refusal.status)
+    if not received.created:
+        messages.info(request, "This file was submitted as this run before: here it is.")
+    return redirect("submission", received.submission.pk)
+
+
+def _page(
+    request: HttpRequest, benchmark: Benchmark, form: RunForm, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    teams = list(roles.teams_of(request.user))
+    units = list(dict.fromkeys(benchmark.settings.values_list("unit", flat=True)))
+    label = benchmark.labels[0]["name"]
+    systems = System.objects.filter(benchmark=benchmark, team__in=teams).order_by("name")
+    told = {
+        "benchmark": benchmark,
+        "form": form,
+        "teams": teams,
+        "systems": systems.values_list("name", flat=True).distinct(),
+        "bags": Setting.Unit.BAG in units,
+        "limit": settings.UPLOAD_MAX_BYTES,
+        "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
+        "curl": curl(request, benchmark),
+    }
+    return render(request, "evaluation/submit.html", told | more, status=status)
+
+
+# ---- what does not fit ---------------------------------------------------------------------------
+def _told(problems: Problems, file: UploadedFile) -> dict[str, Any]:
+    """Each thing to mend once, with its first line and how many problems have its code; and these lines."""
+    once = {(problem.code, _says(problem)): problem for problem in reversed(problems.first)}
+    first = sorted(once.values(), key=lambda problem: problem.line or 0)[:SHOWN]
+    shown = [Mending(p.line, p.code, _says(p), problems.by_code[p.code]) for p in first]
+    told = {"total": problems.total, "shown": shown, "excerpt": _excerpt(first, file)}
+    return told | {"all": problems.total == len(first)}
+
+
+def _says(problem: Problem) -> str:
+    """The problem without its line, which stands beside it."""
+    parts = [CODES[problem.code]]
+    parts += [f"Found {problem.found}."] if problem.found is not None else []
+    parts += [f"Expected {problem.expected}."] if problem.expected is not None else []
+    return " ".join([*parts, problem.hint] if problem.hint else parts)
+
+
+def _excerpt(problems: Iterable[Problem], file: UploadedFile) -> list[Excerpt]:
+    """The bad lines and the one before the first, as they stand in the file; none where it cannot be read."""
+    bad = {problem.line: problem for problem in reversed(list(problems)) if problem.line}
+    if not bad:
+        return []
+    wanted = {min(bad) - 1, *bad}
+    file.seek(0)
+    found = []
+    try:
+        for number, text in islice(read_lines(file, problems=Problems()), min(max(bad), SCANNED)):
+            if number in wanted:
+                found.append(_line(number, text, bad.get(number)))
+    except Refused:
+        return found
+    return found
+
+
+def _line(number: int, text: str, problem: Problem | None) -> Excerpt:
+    """The line cut around what was found in it."""
+    if problem is None:
+        return Excerpt(number, _cut(text))
+    found = problem.found.removesuffix("…") if problem.found else ""
+    at = text.find(found) if found else -1
+    if at < 0:
+        return Excerpt(number, "", _cut(text), bad=True)
+    before, after = text[:at], text[at + len(found) :]
+    if len(before) > WIDTH // 2:
+        before = "… " + before[-WIDTH // 2 :]
+    return Excerpt(number, before, _cut(found), _cut(after), bad=True)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDTH else text[: WIDTH - 2] + " …"

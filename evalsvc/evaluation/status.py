@@ -1,0 +1,57 @@
+"""How the queues are doing, for everyone: a page and its JSON. Counts only, nobody's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsvc.jobs import outlook
+
+WORDS = {
+    "score": "Scoring runs",
+    "heavy": "Freezes, statistics, comparisons",
+    "ingest": "Imports, checks of dense files",
+}
+
+
+class HealthSerializer(serializers.Serializer[outlook.Health]):
+    queue = serializers.CharField()
+    waiting = serializers.IntegerField()
+    running = serializers.IntegerField()
+    workers = serializers.IntegerField(help_text="Workers that run something now.")
+    oldest_seconds = serializers.FloatField(help_text="How long the oldest has waited.")
+    done = serializers.IntegerField(help_text="In the last hour.")
+    failed = serializers.IntegerField(help_text="In the last hour.")
+    mean_seconds = serializers.FloatField(allow_null=True, help_text="Over the last 50 jobs.")
+    p95_seconds = serializers.FloatField(allow_null=True)
+    last_ended_at = serializers.DateTimeField(allow_null=True)
+
+
+class StatusSerializer(serializers.Serializer[Any]):
+    queues = HealthSerializer(many=True)
+
+
+class Status(APIView):
+    authentication_classes: list[Any] = []
+    permission_classes: list[Any] = []
+
+    @extend_schema(operation_id="status", responses={200: StatusSerializer})
+    def get(self, request: Request) -> Response:
+        """What waits and runs in each queue, and how the last hour went."""
+        return Response(StatusSerializer({"queues": outlook.health()}).data)
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    queues = [(WORDS.get(health.queue, health.queue), health) for health in outlook.health()]
+    waiting, running = sum(h.waiting for _, h in queues), sum(h.running for _, h in queues)
+    lead = f"{waiting:,} waiting, {running:,} running." if waiting or running else "Nothing waits."
+    return render(request, "evaluation/status.html", {"queues": queues, "lead": lead})

@@ -1,0 +1,86 @@
+"""What templates say of figures, times and states."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from evalsvc.evaluation import charts, figures
+from evalsvc.evaluation.models import Submission
+
+register = template.Library()
+
+BADGES = {
+    Submission.State.RECEIVED: ("wait", "received"),
+    Submission.State.QUEUED: ("wait", "waiting"),
+    Submission.State.RUNNING: ("run", "scoring"),
+    Submission.State.SCORED: ("done", "scored"),
+    Submission.State.INVALID: ("bad", "refused"),
+    Submission.State.FAILED: ("warn", "failed"),
+    Submission.State.CANCELLED: ("wait", "cancelled"),
+}
+
+for _write in (
+    figures.count,
+    figures.byte_size,
+    figures.day,
+    figures.moment,
+    figures.clock,
+    figures.short_hash,
+):
+    register.filter(_write.__name__, _write)
+
+
+@register.filter
+def counted(value: int, words: str) -> str:
+    """`{{ n|counted:"run" }}`, or `{{ n|counted:"entry,entries" }}`."""
+    one, _, many = words.partition(",")
+    return figures.counted(value, one, many)
+
+
+@register.filter
+def share_of(part: float, whole: float) -> str:
+    return figures.share(part, whole)
+
+
+@register.filter
+def ratio(value: float | None) -> str:
+    """A figure per class: two digits, a dash where it is undefined."""
+    return figures.DASH if value is None else figures.number(value, digits=2)
+
+
+@register.filter
+def bar(value: float | None) -> SafeString:
+    return charts.bar(value)
+
+
+@register.simple_tag
+def swatch(number: int) -> SafeString:
+    return charts.swatch(number)
+
+
+@register.simple_tag
+def badge(submission: Submission) -> SafeString:
+    """The state in a word and a shape."""
+    shape, word = (
+        ("wait", "withdrawn") if submission.withdrawn_at else BADGES[Submission.State(submission.state)]
+    )
+    return format_html('<span class="state state--{}">{}</span>', shape, word)
+
+
+@register.simple_tag
+def stamp(at: datetime | None) -> SafeString | str:
+    """A time as people write it, and to the second for who points at it; all times are UTC."""
+    if at is None:
+        return figures.DASH
+    exact = f"{at:%Y-%m-%d %H:%M:%S} UTC"
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), exact, figures.moment(at))
+
+
+@register.filter
+def lower_first(text: str) -> str:
+    """For a summary that follows a colon; an abbreviation keeps its capitals."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -1,0 +1,75 @@
+"""The body of a request as a stream of bytes: raw, or the `file` part of a form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rest_framework.request import Request
+
+from evalsvc.evaluation.reading import too_large
+from evalsvc.refusals import Refusal
+
+STEP = 1 << 18
+FORM_ROOM = 1 << 20  # what a form may need around its file
+
+
+class LengthRequired(Refusal):
+    """A stream whose end cannot be seen here."""
+
+    status = 411
+    title = "The length is not said"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What was sent: the bytes, and what was said beside them."""
+
+    chunks: Iterator[bytes]
+    fields: Mapping[str, Any]
+    filename: str = ""
+
+
+def is_form(request: Request) -> bool:
+    return (request.content_type or "").startswith("multipart/form-data")
+
+
+def upload_of(request: Request, *, most: int) -> Upload:
+    """Find file and fields; a raw body takes its fields from the query."""
+    sent = int(request.META.get("CONTENT_LENGTH") or 0)
+    if sent > most + (FORM_ROOM if is_form(request) else 0):
+        raise too_large(most)
+    if not is_form(request):
+        return Upload(_raw(request), request.query_params, request.query_params.get("filename", ""))
+    file = request.FILES.get("file")
+    if file is None:
+        raise Refusal(
+            "no_file", "The form has no part named file.", hint='Use -F "file=@NAME".', field="file"
+        )
+    fields = request.query_params.dict() | request.POST.dict()
+    return Upload(iter(file.chunks(STEP)), fields, fields.get("filename") or file.name or "")
+
+
+def _raw(request: Request) -> Iterator[bytes]:
+    source: Any = request._request
+    if not request.META.get("CONTENT_LENGTH") and request.META.get("HTTP_TRANSFER_ENCODING"):
+        if not request.META.get("wsgi.input_terminated"):
+            raise LengthRequired(
+                "length_required", "The body came without its length.", hint="Send Content-Length."
+            )
+        source = request.META["wsgi.input"]
+    return iter(lambda: source.read(STEP), b"")
+
+
+def tags_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The declared tags, a JSON object."""
+    text = fields.get("tags") or "{}"
+    try:
+        tags = json.loads(text)
+    except ValueError:
+        tags = None
+    if not isinstance(tags, dict) or len(text) > 4_000:
+        raise Refusal("bad_tags", "tags is no JSON object of up to 4,000 characters.", field="tags")
+    return tags

@@ -1,0 +1,66 @@
+"""Versions of a setting: another gold or another scorer makes a new one; what was scored before stays."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from evalsvc.evaluation import identity, lifecycle
+from evalsvc.evaluation.models import Setting, SettingVersion, Submission
+from evalsvc.refusals import Refusal
+from evalsvc.teams.models import User
+
+SCORER_CHANGED = "The scorer changed."
+
+
+def begin(setting: Setting, *, by: User | None, note: str = "") -> SettingVersion:
+    """Write down what the setting scores by from now on; in the caller's transaction."""
+    number = setting.versions.count() + 1
+    Setting.objects.filter(pk=setting.pk).update(version=number)
+    setting.version = number
+    return SettingVersion.objects.create(
+        setting=setting,
+        number=number,
+        test_set=setting.test_set,
+        only=setting.only,
+        gold_sha256=setting.test_set.sha256,
+        only_sha256=setting.only.sha256 if setting.only else "",
+        scorer=identity.SCORER,
+        note=note,
+        by=by,
+    )
+
+
+def of_setting(setting: Setting, number: int | None = None) -> SettingVersion:
+    """One version, the newest unless told."""
+    found = setting.versions.filter(number=number or setting.version).first()
+    if found is None:
+        raise Refusal(
+            "unknown_version", f"“{setting.title}” has no version {number}.",
+            hint=f"Its newest is {setting.version}.", field="version",
+        )  # fmt: skip
+    return found
+
+
+def keep_up(setting: Setting) -> None:
+    """Begin a new version when the program's scorer is no longer that of the newest one."""
+    if of_setting(setting).scorer == identity.SCORER:
+        return
+    with transaction.atomic():
+        row = locked(setting)
+        if of_setting(row).scorer != identity.SCORER:
+            begin(row, by=None, note=SCORER_CHANGED)
+            score_anew(row)
+
+
+def locked(setting: Setting) -> Setting:
+    rows = Setting.objects.select_related("benchmark", "test_set", "only")
+    return rows.select_for_update(of=("self",)).get(pk=setting.pk)
+
+
+def score_anew(setting: Setting) -> None:
+    """Queue the scored runs of the benchmark that this setting takes; what was not changed is taken over."""
+    for submission in setting.benchmark.submissions.filter(
+        withdrawn_at=None, state=Submission.State.SCORED
+    ).select_related("benchmark", "system"):
+        if any(fits.pk == setting.pk for fits in identity.fitting(submission)):
+            lifecycle.score_again(submission)

@@ -1,0 +1,95 @@
+"""One door per kind of record: items, predictions and votes from any format that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+from evalsvc.formats import conll, crowdtruth, lines, nyt10, predictions, semeval, votes
+from evalsvc.formats.crowdtruth import Empty
+from evalsvc.formats.problems import Problems
+from evalsvc.formats.reading import LIMITS, Limits, Source
+from evalsvc.formats.records import ItemLine, PredictionLine, VoteLine
+from evalsvc.formats.sniffing import ITEM_FORMATS, PREDICTION_FORMATS, VOTE_FORMATS
+from evalsvc.formats.tags import Repair, Scheme
+
+
+def open_items(
+    source: Source,
+    *,
+    format: str,
+    problems: Problems,
+    limits: Limits = LIMITS,
+    scheme: Scheme | None = None,
+    repair: Repair = "conlleval",
+    column: int = -1,
+    require_text: bool = True,
+) -> Iterator[tuple[int, ItemLine]]:
+    """Yield (line, item) of any item format; CoNLL needs its tag scheme."""
+    if format in ("jsonl-items", "opennre-gold"):
+        return lines.read_items(source, problems=problems, limits=limits, require_text=require_text)
+    if format == "conll":
+        return conll.read_conll_items(
+            source,
+            scheme=_stated(scheme, problems),
+            problems=problems,
+            repair=repair,
+            column=column,
+            limits=limits,
+        )
+    readers = {
+        "nyt10": nyt10.read_nyt10,
+        "semeval-test": semeval.read_sentences,
+        "semeval-answers": semeval.read_key,
+        "crowdtruth-units": crowdtruth.read_units,
+    }
+    if format not in readers:
+        _refuse(format, ITEM_FORMATS, problems)
+    return readers[format](source, problems=problems, limits=limits)
+
+
+def open_predictions(
+    source: Source,
+    *,
+    format: str,
+    problems: Problems,
+    limits: Limits = LIMITS,
+    scheme: Scheme | None = None,
+    column: int = -1,
+) -> Iterator[tuple[int, PredictionLine]]:
+    """Yield (line, prediction) of any prediction format; CoNLL needs its tag scheme."""
+    if format in ("jsonl-predictions", "opennre-results"):
+        return predictions.read_predictions(source, problems=problems, limits=limits)
+    if format == "semeval-answers":
+        return semeval.read_answers(source, problems=problems, limits=limits)
+    if format == "conll":
+        stated = _stated(scheme, problems)
+        return conll.read_conll_predictions(
+            source, scheme=stated, problems=problems, column=column, limits=limits
+        )
+    return _refuse(format, PREDICTION_FORMATS, problems)
+
+
+def open_votes(
+    source: Source, *, format: str, problems: Problems, limits: Limits = LIMITS, empty: Empty = "no-vote"
+) -> Iterator[tuple[int, VoteLine]]:
+    """Yield (line, vote) of any vote format; `empty` says what an empty cell of a judgment table means."""
+    if format == "jsonl-votes":
+        return votes.read_votes(source, problems=problems, limits=limits)
+    if format == "crowdtruth-judgments":
+        return crowdtruth.read_judgments(source, problems=problems, empty=empty, limits=limits)
+    return _refuse(format, VOTE_FORMATS, problems)
+
+
+def _stated(scheme: Scheme | None, problems: Problems) -> Scheme:
+    if scheme is None:
+        problems.stop(
+            "bad_tag",
+            field="scheme",
+            expected="the tag scheme of the file, stated: IOB1, IOB2, BIOES or BILOU",
+        )
+    return scheme
+
+
+def _refuse(format: str, known: tuple[str, ...], problems: Problems) -> NoReturn:
+    problems.stop("unknown_format", field="format", found=format, expected=f"one of: {', '.join(known)}")

@@ -1,0 +1,152 @@
+"""From bytes to numbered lines of text: gzip, limits, line ends and encoding."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import BinaryIO
+
+import msgspec
+
+from evalsvc.formats.problems import Problems
+
+Source = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
+STEP = 1 << 18
+GZIP = b"\x1f\x8b"
+ARCHIVES = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+LIKELY_LATIN = frozenset(range(0xA0, 0x100))
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much of a file is read before it is refused; bytes count unpacked."""
+
+    max_bytes: int = 1 << 30
+    max_lines: int = 10_000_000
+    max_line_bytes: int = 1 << 20
+
+
+LIMITS = Limits()
+
+
+def read_lines(
+    source: Source, *, problems: Problems | None = None, limits: Limits = LIMITS
+) -> Iterator[tuple[int, str]]:
+    """Yield (number, text without line end) for every line; whatever is wrong with the file stops it."""
+    problems = Problems() if problems is None else problems
+    number, content = 0, False
+    for number, raw in enumerate(_split(unpacked(source, problems), limits, problems), 1):
+        text = checked_line(raw, number, problems=problems, limits=limits)
+        content = content or bool(text.strip())
+        yield number, text
+    if not content:
+        problems.stop("empty_file", expected="at least one line that is not blank")
+
+
+def checked_line(raw: bytes, number: int, *, problems: Problems, limits: Limits) -> str:
+    """The text of a line without its end; whatever is wrong with it stops the file."""
+    if number > limits.max_lines:
+        problems.stop("too_many_lines", expected=f"at most {limits.max_lines:,} lines")
+    if len(raw) > limits.max_line_bytes + 2:
+        problems.stop("line_too_long", line=number, expected=f"at most {limits.max_line_bytes:,} bytes")
+    return _decode(raw.rstrip(b"\r\n"), number, problems)
+
+
+def chunks(source: Source) -> Iterator[bytes]:
+    """Read any source piece by piece."""
+    if isinstance(source, bytes):
+        yield from (source[i : i + STEP] for i in range(0, len(source), STEP))
+    elif isinstance(source, str | os.PathLike):
+        with open(source, "rb") as file:
+            yield from iter(lambda: file.read(STEP), b"")
+    elif hasattr(source, "read"):
+        yield from iter(lambda: source.read(STEP), b"")
+    else:
+        yield from source
+
+
+def unpacked(source: Source, problems: Problems) -> Iterator[bytes]:
+    """Read any source piece by piece, gzip taken off when its magic bytes are there."""
+    pieces = (piece for piece in chunks(source) if piece)
+    head = b""
+    while len(head) < 6 and (piece := next(pieces, None)):
+        head += piece
+    _refuse_strangers(head, problems)
+    whole = chain([head], pieces)
+    yield from _gunzip(whole, problems) if head.startswith(GZIP) else whole
+
+
+def _refuse_strangers(head: bytes, problems: Problems) -> None:
+    for magic, name in ARCHIVES.items():
+        if head.startswith(magic):
+            problems.stop(
+                "not_utf8", found=f"a {name} archive", hint="Send the file itself, plain or as gzip."
+            )
+    for mark, name in BYTE_ORDER_MARKS.items():
+        if head.startswith(mark):
+            problems.stop(
+                "not_utf8", line=1, found=f"a {name} byte order mark", hint="Save the file as UTF-8."
+            )
+
+
+def _gunzip(pieces: Iterable[bytes], problems: Problems) -> Iterator[bytes]:
+    """Unpack step by step, never more than one step ahead: a bomb meets the limits first."""
+    unzip, started, padding = zlib.decompressobj(31), False, b""
+    for piece in pieces:
+        rest = piece if started else piece.lstrip(padding)
+        while rest:
+            started = True
+            yield _inflate(unzip, rest, problems)
+            rest = unzip.unconsumed_tail
+            if unzip.eof:
+                # members may follow each other, and zeros may fill up the end
+                unzip, started, padding, rest = zlib.decompressobj(31), False, b"\0", unzip.unused_data
+                rest = rest.lstrip(padding)
+    if started:
+        yield unzip.flush()
+        problems.stop("bad_gzip", hint="The file was cut short; send it again.")
+
+
+def _inflate(unzip: zlib._Decompress, piece: bytes, problems: Problems) -> bytes:
+    try:
+        return unzip.decompress(piece, STEP)
+    except zlib.error as error:
+        problems.stop("bad_gzip", found=str(error), hint="Pack the file again, or send it unpacked.")
+
+
+def _split(pieces: Iterable[bytes], limits: Limits, problems: Problems) -> Iterator[bytes]:
+    carry, read = b"", 0
+    for piece in pieces:
+        read += len(piece)
+        if read > limits.max_bytes:
+            problems.stop("too_large", expected=f"at most {limits.max_bytes:,} bytes unpacked")
+        lines = (carry + piece).splitlines(keepends=True)
+        # a carriage return at the edge may be half of a line end
+        carry = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        yield from lines
+        if len(carry) > limits.max_line_bytes + 2:
+            yield carry
+            return
+    yield from [carry] if carry else []
+
+
+def _decode(raw: bytes, number: int, problems: Problems) -> str:
+    raw = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{raw[error.start]:02x} at byte {error.start + 1:,} of the line"
+        problems.stop("not_utf8", line=number, found=found, hint=_likely(raw[error.start]))
+    if "\0" in text:
+        hint = "A file full of them is often UTF-16: save it as UTF-8."
+        problems.stop(
+            "nul_character", line=number, found=f"at character {text.index(chr(0)) + 1:,}", hint=hint
+        )
+    return text
+
+
+def _likely(byte: int) -> str:
+    name = "Latin-1" if byte in LIKELY_LATIN else "Windows-1252"
+    return f"The encoding may be {name}: save the file as UTF-8."

@@ -1,0 +1,1 @@
+"""Durable work: one row per job is the truth, a message only a hint."""

@@ -1,0 +1,52 @@
+"""How an attempt ends: done, failed, cancelled, or put off. Every end is fenced by the attempt."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models.functions import Now
+
+from evalsvc.jobs.models import Job
+from evalsvc.jobs.moves import Store, move
+
+RETRIES = 20
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 2, 300
+
+
+def complete(job: Job, store: Store) -> Job:
+    """Store what was found and end the job, both or neither; raises LeaseLost when it isn't ours any more."""
+    return move(job, Job.State.DONE, what="done", store=store, lease_until=None, ended_at=Now(), step="")
+
+
+def fail(job: Job, *, code: str, reason: str) -> Job:
+    """End the job for good."""
+    return move(
+        job,
+        Job.State.FAILED,
+        what="failed",
+        detail=f"{code}: {reason}",
+        lease_until=None,
+        ended_at=Now(),
+        error_code=code,
+        error=reason,
+    )
+
+
+def cancel(job: Job) -> Job:
+    return move(job, Job.State.CANCELLED, what="cancelled", lease_until=None, ended_at=Now())
+
+
+def retry(job: Job, *, reason: str) -> Job:
+    """Put the job off with back-off; give up when its surroundings stay broken for about an hour."""
+    if Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
+        return cancel(job)
+    put_off = job.events.filter(what="retried").count()
+    if put_off >= RETRIES:
+        return fail(job, code="unavailable", reason=f"Tried {put_off + 1} times. The last time: {reason}")
+    run_after = Now() + timedelta(seconds=wait_seconds(put_off))
+    return move(job, Job.State.QUEUED, what="retried", detail=reason, lease_until=None, run_after=run_after)
+
+
+def wait_seconds(put_off: int) -> int:
+    """How long to wait before the next try: 2, 4, 8 … 300 seconds."""
+    return min(FIRST_WAIT_SECONDS * 2**put_off, LONGEST_WAIT_SECONDS)

@@ -1,0 +1,69 @@
+"""The job's row, and what happened to it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class Job(models.Model):
+    """One piece of work. `attempt` is the fence: a write by an older attempt is refused."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    ENDED: ClassVar[tuple[str, ...]] = (State.DONE, State.FAILED, State.CANCELLED)
+
+    kind = models.CharField(max_length=40)
+    queue = models.CharField(max_length=20)
+    subject = models.BigIntegerField(
+        help_text="Primary key of what the job is about; its kind says of which table."
+    )
+    lane = models.CharField(max_length=60, default="", help_text="Who waits, for fairness between teams.")
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    run_after = models.DateTimeField(db_default=Now())
+    lease_until = models.DateTimeField(null=True)
+    worker = models.CharField(max_length=120, default="")
+    cancel_asked = models.BooleanField(default=False)
+    done = models.BigIntegerField(default=0, help_text="Steps of the work done so far.")
+    total = models.BigIntegerField(default=0, help_text="Steps in all; 0 while not known.")
+    step = models.CharField(max_length=120, default="", help_text="What is being done now, in words.")
+    error_code = models.CharField(max_length=60, default="")
+    error = models.TextField(default="")
+    created_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["queue", "run_after"], condition=models.Q(state="queued"), name="job_due"),
+            models.Index(fields=["lease_until"], condition=models.Q(state="running"), name="job_leased"),
+            models.Index(fields=["kind", "subject"], name="job_subject"),
+            models.Index(fields=["queue", "started_at"], name="job_served"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}: {self.state}"
+
+
+class JobEvent(models.Model):
+    """One line of a job's timeline."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField(db_default=Now())
+    attempt = models.PositiveSmallIntegerField()
+    what = models.CharField(max_length=20)
+    detail = models.TextField(default="")
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.what} (attempt {self.attempt})"

@@ -1,0 +1,106 @@
+"""How the queues are doing, and what one waiting job may expect: counted, and reckoned from the last jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import fmean, quantiles
+
+from django.conf import settings
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from evalsvc.jobs.claiming import due
+from evalsvc.jobs.models import Job
+
+State = Job.State
+RECENT, FEWEST = 50, 3
+AN_HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """`position` 1 is next, 0 runs; `seconds` until the end, None where too little is known."""
+
+    position: int
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """One queue: what waits and runs, and how the last hour went."""
+
+    queue: str
+    waiting: int
+    running: int
+    workers: int
+    oldest_seconds: float
+    done: int
+    failed: int
+    mean_seconds: float | None
+    p95_seconds: float | None
+    last_ended_at: datetime | None
+
+
+def of_job(job: Job) -> Outlook | None:
+    """What a job that has not ended may expect."""
+    if job.state in Job.ENDED:
+        return None
+    each = durations(job.queue)
+    mean = fmean(each) if len(each) >= FEWEST else None
+    if job.state == State.RUNNING:
+        return Outlook(0, None if mean is None else max(mean - _age(job), 0.0))
+    ahead = _ahead(job)
+    running = Job.objects.filter(queue=job.queue, state=State.RUNNING).count()
+    # Half of what runs is done, on average; as many go on side by side as run now.
+    seconds = None if mean is None else mean * (ahead + running / 2) / max(running, 1) + mean
+    return Outlook(ahead + 1, seconds)
+
+
+def _age(job: Job) -> float:
+    return (timezone.now() - (job.started_at or timezone.now())).total_seconds()
+
+
+def _ahead(job: Job) -> int:
+    """Jobs taken before this one while lanes take turns: its own lane's, a turn of each other for each."""
+    # compared inside the database: SQLite writes its own times in another width than ours
+    since = Job.objects.filter(pk=job.pk).values("run_after")[:1]
+    before = Q(run_after__lt=since) | Q(run_after=since, pk__lt=job.pk)
+    own = due(job.queue).filter(before, lane=job.lane).count()
+    others = Counter(due(job.queue).exclude(lane=job.lane).values_list("lane", flat=True))
+    return own + sum(min(n, own + 1) for n in others.values())
+
+
+def durations(queue: str) -> list[float]:
+    """Seconds that the last jobs took that were done at the first attempt."""
+    ended = Job.objects.filter(queue=queue, state=State.DONE, attempt=1).order_by("-ended_at", "-pk")
+    times = ended.values_list("started_at", "ended_at")[:RECENT]
+    return [(end - start).total_seconds() for start, end in times if start and end]
+
+
+def health() -> list[Health]:
+    return [_health(queue) for queue in settings.JOB_QUEUES]
+
+
+def _health(queue: str) -> Health:
+    now, jobs = timezone.now(), Job.objects.filter(queue=queue)
+    waiting = due(queue).order_by("run_after")
+    oldest = waiting.values_list("run_after", flat=True).first()
+    ended = Counter(
+        jobs.filter(state__in=Job.ENDED, ended_at__gte=now - AN_HOUR).values_list("state", flat=True)
+    )
+    running = list(jobs.filter(state=State.RUNNING).values_list("worker", flat=True))
+    each = durations(queue)
+    return Health(
+        queue=queue,
+        waiting=waiting.count(),
+        running=len(running),
+        workers=len(set(running)),
+        oldest_seconds=max((now - oldest).total_seconds(), 0.0) if oldest else 0.0,
+        done=ended[State.DONE],
+        failed=ended[State.FAILED],
+        mean_seconds=fmean(each) if each else None,
+        p95_seconds=quantiles(each, n=20)[-1] if len(each) > 1 else None,
+        last_ended_at=jobs.aggregate(at=Max("ended_at"))["at"],
+    )

@@ -1,0 +1,79 @@
+"""Make a benchmark with its settings, from a JSON file or from options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management import CommandError, CommandParser
+from django.db import transaction
+
+from evalsvc.evaluation import benchmarks
+from evalsvc.evaluation.models import Benchmark
+from evalsvc.management.commands._here import Acting, plain, test_set_of
+
+EXAMPLE = """The file:
+  {"slug": "harbour", "title": "Harbour", "task": "relations", "negative": "N/A",
+   "settings": [{"key": "manual", "title": "Human gold", "test_set": "harbour-1-0",
+                 "unit": "sentence", "main": "micro_f1"}]}
+Labels are those of the test sets where the file names none."""
+
+
+class Command(Acting):
+    help = f"{__doc__} {EXAMPLE}"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", nargs="?", help="JSON file; without it give the options below")
+        parser.add_argument("--slug")
+        parser.add_argument("--title")
+        parser.add_argument("--task", choices=Benchmark.Task.values)
+        parser.add_argument("--test-set", metavar="SLUG", help="the one setting's test set")
+        parser.add_argument("--unit", help="sentence, bag or document")
+        parser.add_argument("--main", help="key of the main measure")
+        parser.add_argument("--negative", help="the negative class; default: the test set's")
+        parser.add_argument("--missing", choices=Benchmark.Missing.values)
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        told = _from_file(given["file"]) if given["file"] else _from_options(given)
+        by = self.person(given["by"])
+        settings = [setting | _sets_of(setting) for setting in told.pop("settings", [])]
+        used = [setting["test_set"] for setting in settings]
+        told.setdefault("labels", benchmarks.labels_of(used))
+        told.setdefault("negative", used[0].negative if used and told.get("task") == "relations" else "")
+        try:
+            with plain(), transaction.atomic():
+                benchmark = benchmarks.create(by=by, **told)
+                for setting in settings:
+                    benchmarks.add_setting(benchmark, by=by, **setting)
+        except TypeError as error:
+            raise CommandError(f"{error}. {EXAMPLE}") from error
+        self.say(f"{benchmark.slug}: {len(benchmark.labels):,} labels, {len(settings):,} settings")
+
+
+def _from_file(path: str) -> dict[str, Any]:
+    try:
+        told = json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path} can't be read as JSON: {error}.") from error
+    if not isinstance(told, dict):
+        raise CommandError(f"{path} holds no JSON object. {EXAMPLE}")
+    return told
+
+
+def _from_options(given: dict[str, Any]) -> dict[str, Any]:
+    needed = ("slug", "title", "task", "test_set", "unit", "main")
+    lacking = [f"--{name.replace('_', '-')}" for name in needed if not given[name]]
+    if lacking:
+        raise CommandError(f"Give a file, or also {', '.join(lacking)}.")
+    told = {
+        key: given[key] for key in ("slug", "title", "task", "negative", "missing") if given[key] is not None
+    }
+    setting = {key: given[key] for key in ("test_set", "unit", "main")}
+    return told | {"settings": [{"key": "main", "title": given["title"]} | setting]}
+
+
+def _sets_of(setting: dict[str, Any]) -> dict[str, Any]:
+    only = setting.get("only")
+    return {"test_set": test_set_of(setting.get("test_set", "")), "only": test_set_of(only) if only else None}

@@ -1,0 +1,31 @@
+"""Write a frozen test set as JSONL, byte for byte what its digest is of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandParser
+
+from annotation.testset import export
+from evalsvc.management.commands._here import plain, test_set_of
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("test_set", help="slug of the test set")
+        parser.add_argument("-o", "--output", help="file to write; default: standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        test_set = test_set_of(options["test_set"])
+        with plain():
+            test_set.verify()
+        if options["output"]:
+            with Path(options["output"]).open("wb") as file:
+                file.writelines(export(test_set))
+            self.stderr.write(f"{test_set.rows:,} lines, sha256 {test_set.sha256}")
+        else:
+            for line in export(test_set):
+                self.stdout.write(line.decode(), ending="")

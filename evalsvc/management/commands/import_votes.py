@@ -1,0 +1,29 @@
+"""Import answers that annotators gave elsewhere, and have the items decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management import CommandParser
+
+from annotation import freezing, importing, outcomes
+from annotation.models import Batch
+from evalsvc.management.commands.import_items import Importing
+
+
+class Command(Importing):
+    help = __doc__
+    what = Batch.What.VOTES
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--empty", choices=importing.CHOICES["empty"], help="what an empty cell means")
+        parser.add_argument("-k", type=int, help="answers an item needs; default: as many as came for it")
+
+    def do_pending(self, project: Any, options: dict[str, Any]) -> None:
+        if outcomes.unsettled(project):
+            self.do("recompute", project.pk, queue=options["queue"])
+        if not options["queue"]:
+            self.say(f"{project} by {project.policy}:")
+            self.figures(freezing.blockers(project))
+            self.figures({"the other policy would decide otherwise": outcomes.other_policy_changes(project)})

@@ -1,0 +1,94 @@
+"""Run the whole service on this machine: web, worker, clock and, unless one is given, the broker."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError, CommandParser, call_command
+
+from evalsvc.serving.broker import BrokerFailed
+from evalsvc.serving.preparing import only_one, prepare, require_free
+from evalsvc.serving.supervisor import Supervisor
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or 8000))
+        parser.add_argument("--host", default=os.environ.get("HOST_ADDRESS") or "127.0.0.1")
+        parser.add_argument("--no-demo", action="store_true", default=os.environ.get("DEMO") == "0")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        supervisor = Supervisor(host=options["host"], port=options["port"], say=self.say)
+        with only_one(settings.DATA_DIR, supervisor.address):
+            require_free(supervisor.host, supervisor.port)
+            supervisor.listen_for_the_end()
+            self.say("preparing tables and static files")
+            prepare()
+            self.serve(supervisor, demo=not options["no_demo"])
+
+    def serve(self, supervisor: Supervisor, *, demo: bool) -> None:
+        try:
+            supervisor.start()
+            if not supervisor.stopping.is_set():
+                self.greet(supervisor, demo=demo)
+            supervisor.run()
+        except BrokerFailed as failed:
+            raise CommandError(str(failed)) from failed
+        finally:
+            self.say("stopping")
+            supervisor.stop()
+        self.say("stopped; the data is kept")
+
+    def greet(self, supervisor: Supervisor, *, demo: bool) -> None:
+        self.say(f"serving at {supervisor.address}  (data and logs: {settings.DATA_DIR})")
+        if not (demo and self.load_demo(supervisor)):
+            self.tell_who_may_enter()
+        self.say(f"open {supervisor.address} in a browser; Ctrl-C stops everything")
+
+    def load_demo(self, supervisor: Supervisor) -> bool:
+        """On the first start, while the service already runs, so that one can watch it arrive."""
+        from annotation.models import Project
+
+        if Project.objects.exists():
+            return False
+        self.say("loading the demo; DEMO=0 would start empty")
+        loader = subprocess.Popen(
+            [sys.executable, "manage.py", "demo"], env=supervisor.environment(), cwd=settings.BASE_DIR
+        )
+        self.wait_for(loader, supervisor)
+        return True
+
+    def tell_who_may_enter(self) -> None:
+        """The demo's log-ins on every start; where nobody is known, how to make the first account."""
+        from evalsvc.demo.people import logins
+        from evalsvc.teams.models import User
+
+        if logins():
+            call_command("demo", logins=True, stdout=self.stdout)
+        elif not User.objects.exists():
+            where = f"EVALSVC_DATA={settings.DATA_DIR} " if os.environ.get("EVALSVC_DATA") else ""
+            self.say(
+                f"nobody has an account yet; make one: {where}{sys.executable} manage.py createsuperuser"
+            )
+
+    def wait_for(self, loader: subprocess.Popen[bytes], supervisor: Supervisor) -> None:
+        while loader.poll() is None:
+            supervisor.watch()
+            if supervisor.stopping.wait(0.5):
+                loader.terminate()
+                loader.wait()
+                return
+        if loader.returncode:
+            self.say(
+                f"the demo was not loaded (exit code {loader.returncode}); the service runs all the same"
+            )
+
+    def say(self, words: str) -> None:
+        self.stdout.write(f"evalsvc: {words}")
+        self.stdout.flush()

@@ -1,0 +1,350 @@
+"""All settings, read from the environment; a value that makes no sense stops the start."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from evalsvc import __version__
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+
+
+def env_bool(name: str, *, default: bool) -> bool:
+    """Read a switch; anything but the usual words stops the start."""
+    word = os.environ.get(name, "").strip().lower()
+    words = {"": default, "1": True, "true": True, "yes": True, "on": True}
+    words |= {"0": False, "false": False, "no": False, "off": False}
+    if word not in words:
+        raise ImproperlyConfigured(f"{name}={word!r} is not a switch. Use true or false.")
+    return words[word]
+
+
+def env_int(name: str, *, default: int, least: int = 0) -> int:
+    """Read a whole number not below `least`."""
+    text = os.environ.get(name, "").strip() or str(default)
+    if not text.isdigit() or int(text) < least:
+        raise ImproperlyConfigured(f"{name}={text!r} is not a whole number of at least {least}.")
+    return int(text)
+
+
+def env_choice(name: str, *words: str) -> str:
+    """Read one of these words, the first when nothing is set."""
+    word = os.environ.get(name, "").strip() or words[0]
+    if word not in words:
+        raise ImproperlyConfigured(f"{name}={word!r} is none of {', '.join(words)}.")
+    return word
+
+
+def env_needed(name: str) -> str:
+    """Read what single sign-on can't do without."""
+    value = os.environ.get(name, "").strip()
+    if not value:
+        raise ImproperlyConfigured(f"OIDC_CLIENT_ID is set and {name} is not: single sign-on needs both.")
+    return value
+
+
+# ---- where things lie --------------------------------------------------------------------------
+DATA_DIR = Path(os.environ.get("EVALSVC_DATA", BASE_DIR / ".data"))
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+
+
+def _secret_key() -> str:
+    """SECRET_KEY from the environment, else one made for this data folder and kept in it (mode 600)."""
+    key = os.environ.get("SECRET_KEY", "")
+    if key:
+        if len(key) < 50:
+            raise ImproperlyConfigured("SECRET_KEY is shorter than 50 characters: too short to be safe.")
+        return key
+    if HTTPS:
+        raise ImproperlyConfigured(
+            "EVALSVC_HTTPS is on and SECRET_KEY is not set: set it (50 characters or more)."
+        )
+    path = DATA_DIR / "secret_key"
+    if not path.exists():
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_urlsafe(64))
+    return path.read_text()
+
+
+DEBUG = env_bool("DEBUG", default=False)
+HTTPS = env_bool("EVALSVC_HTTPS", default=False)
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+VERSION = __version__
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "csp",
+    "evalsvc",
+    "evalsvc.jobs",
+    "evalsvc.teams",
+    "annotation",
+    "evalsvc.evaluation",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "evalsvc.errors.ApiProblems",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "evalsvc.urls"
+WSGI_APPLICATION = "evalsvc.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "evalsvc.pages.frame",
+            ],
+        },
+    }
+]
+
+# ---- storage -----------------------------------------------------------------------------------
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": env.db("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'evalsvc.sqlite3'}")
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # IMMEDIATE and WAL: without them parallel writers meet "database is locked".
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON;",
+    }
+    DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
+else:
+    DATABASES["default"]["CONN_MAX_AGE"] = 60
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+STORAGES = {
+    "default": {
+        "BACKEND": os.environ.get("STORAGE_BACKEND") or "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": json.loads(os.environ.get("STORAGE_OPTIONS") or "{}"),
+    },
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+MEDIA_ROOT = DATA_DIR / "files"
+MEDIA_URL = "/files-are-never-served-directly/"
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(os.environ.get("STATIC_ROOT", DATA_DIR / "static"))
+FILE_UPLOAD_PERMISSIONS = 0o600
+
+# ---- limits, all told by GET /api/v1/limits ------------------------------------------------------
+UPLOAD_MAX_BYTES = env_int("UPLOAD_MAX_BYTES", default=200_000_000, least=1)
+UPLOAD_MAX_UNPACKED_BYTES = env_int("UPLOAD_MAX_UNPACKED_BYTES", default=2_000_000_000, least=1)
+UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", default=20_000_000, least=1)
+UPLOAD_MAX_LINE_BYTES = env_int("UPLOAD_MAX_LINE_BYTES", default=4_000_000, least=1)
+# Threads of one web process; a quarter of them may be held by answers that wait.
+WEB_THREADS = env_int("WEB_THREADS", default=4, least=1)
+WAIT_MAX_SECONDS = env_int("WAIT_MAX_SECONDS", default=20)
+# Models are run where a worker's self-test passes; `off` refuses them everywhere.
+MODEL_UPLOADS = env_choice("MODEL_UPLOADS", "auto", "off")
+MODEL_MAX_BYTES = env_int("MODEL_MAX_BYTES", default=200_000_000, least=1)
+MODEL_MAX_FILES = env_int("MODEL_MAX_FILES", default=200, least=1)
+MODEL_SECONDS = env_int("MODEL_SECONDS", default=600, least=1)
+MODEL_MEMORY_BYTES = env_int("MODEL_MEMORY_BYTES", default=4_000_000_000, least=100_000_000)
+MODEL_RESULT_BYTES = env_int("MODEL_RESULT_BYTES", default=200_000_000, least=1)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5_000_000
+FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
+
+# ---- people ------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "teams.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+SIGN_UP = env_choice("SIGN_UP", "invitation", "open", "closed")
+# Wrong passwords in 15 minutes: this many per person and network, 5 times per person, 10 times per network.
+PASSWORD_TRIES = env_int("PASSWORD_TRIES", default=10, least=1)
+# How many proxies in front of this add to X-Forwarded-For; 0: the header is not believed.
+TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", default=0)
+PASSWORD_RESET_TIMEOUT = 86_400
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "home"
+
+# ---- mail: only to set a new password ------------------------------------------------------------
+globals().update(env.email_url_config(os.environ.get("EMAIL_URL") or "consolemail://"))
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "evalsvc@localhost"
+
+# ---- single sign-on: off unless a client id is set -----------------------------------------------
+OIDC_RP_CLIENT_ID = os.environ.get("OIDC_CLIENT_ID", "")
+SINGLE_SIGN_ON = bool(OIDC_RP_CLIENT_ID)
+if SINGLE_SIGN_ON:
+    OIDC_RP_CLIENT_SECRET = env_needed("OIDC_CLIENT_SECRET")
+    OIDC_ISSUER = env_needed("OIDC_ISSUER")
+    OIDC_OP_AUTHORIZATION_ENDPOINT = env_needed("OIDC_AUTHORIZATION_URL")
+    OIDC_OP_TOKEN_ENDPOINT = env_needed("OIDC_TOKEN_URL")
+    OIDC_OP_USER_ENDPOINT = env_needed("OIDC_USERINFO_URL")
+    OIDC_OP_JWKS_ENDPOINT = env_needed("OIDC_JWKS_URL")
+    OIDC_RP_SIGN_ALGO = env_choice("OIDC_SIGN_ALGO", "RS256", "ES256", "HS256")
+    OIDC_TITLE = os.environ.get("OIDC_TITLE") or "single sign-on"
+    # Whether somebody the provider knows may have an account without an invitation.
+    OIDC_OPENS_ACCOUNTS = env_bool("OIDC_OPENS_ACCOUNTS", default=SIGN_UP == "open")
+    OIDC_RP_SCOPES, OIDC_USE_PKCE, OIDC_TIMEOUT = "openid email profile", True, 10
+    OIDC_AUTHENTICATION_CALLBACK_URL = "single-sign-on-back"
+    LOGIN_REDIRECT_URL_FAILURE = "/login/?refused=single-sign-on"
+    AUTHENTICATION_BACKENDS += ["evalsvc.teams.single_sign_on.Provider"]
+
+# ---- what a browser is told ----------------------------------------------------------------------
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "evalsvc.errors.csrf_failure"
+if HTTPS:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    SECURE_HSTS_SECONDS = env_int("HSTS_SECONDS", default=31_536_000)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = True
+
+# ---- API ---------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "evalsvc.teams.tokens.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticated",
+        "evalsvc.teams.scopes.WithinScope",
+    ],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "evalsvc.errors.problem_response",
+    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.CursorPagination",
+    "PAGE_SIZE": 50,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "evalsvc",
+    "DESCRIPTION": "Label, freeze, submit, score, compare.",
+    "VERSION": __version__,
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "SubmissionState": "evalsvc.evaluation.models.Submission.State",
+        "ProjectState": "annotation.models.Project.State",
+        "ImportState": "annotation.models.Batch.State",
+        "ItemState": "annotation.models.Item.State",
+        "TestSetState": "annotation.testset.TestSet.State",
+    },
+}
+
+
+# ---- work off the request ------------------------------------------------------------------------
+def _broker_url() -> str:
+    """BROKER_URL, REDIS_URL, else what the embedded broker wrote down, else Redis on this machine."""
+    written = DATA_DIR / "broker.url"
+    fallback = written.read_text().strip() if written.exists() else "redis://127.0.0.1:6379/0"
+    return os.environ.get("BROKER_URL") or os.environ.get("REDIS_URL") or fallback
+
+
+JOB_LEASE_SECONDS = env_int("JOB_LEASE_SECONDS", default=10, least=2)
+JOB_HEARTBEAT_SECONDS = env_int("JOB_HEARTBEAT_SECONDS", default=3, least=1)
+JOB_RECONCILE_SECONDS = env_int("JOB_RECONCILE_SECONDS", default=3, least=1)
+JOB_TIME_LIMIT = env_int("JOB_TIME_LIMIT", default=3_300, least=60)
+JOB_QUEUES = ("score", "heavy", "ingest")
+CELERY_BROKER_URL = _broker_url()
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_SOFT_TIME_LIMIT = JOB_TIME_LIMIT
+CELERY_TASK_TIME_LIMIT = JOB_TIME_LIMIT + 60
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = "UTC"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# A broker that restarts must not kill work: the fence already keeps a doubled attempt from storing.
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+if CELERY_BROKER_URL.startswith(("redis", "rediss")):
+    # Visibility lies above the hard time limit: a hint is handed out twice only when its worker is gone.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "visibility_timeout": CELERY_TASK_TIME_LIMIT + 240,
+        "unacked_restore_interval": 10,
+        "unacked_restore_throttle": 1,
+        "socket_connect_timeout": 2,
+        "socket_timeout": 30,
+        "health_check_interval": 25,
+        # A request that publishes while the broker is gone gives up at once instead of after 6 s.
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0.1,
+        "interval_max": 0.1,
+    }
+    if not CELERY_BROKER_URL.startswith("redis+socket"):
+        CELERY_BROKER_TRANSPORT_OPTIONS["socket_keepalive"] = True
+
+# ---- words -------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+USE_THOUSAND_SEPARATOR = False
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    # Ticks come every few seconds and would drown what matters; each job is logged by the runner.
+    "loggers": {
+        name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat")
+    },
+    "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+}

@@ -1,0 +1,21 @@
+// What helps to choose: the guideline of the relation in question, and which relations expect other entities.
+
+import { $, form, relations } from "./page.js";
+
+const guides = new Map([...form.querySelectorAll("[data-guide]")].map((part) => [part.dataset.guide, part]));
+
+export function showGuide(name) {
+  for (const [other, part] of guides) part.hidden = other !== name;
+}
+
+export function markOff(item) {
+  let paler = false;
+  for (const input of relations) {
+    const { head, tail } = input.dataset;
+    const other = (mark, type) => Boolean(mark?.type && type && mark.type !== type);
+    const off = other(item.head, head) || other(item.tail, tail);
+    input.closest(".rel").classList.toggle("rel--off", off);
+    paler ||= off;
+  }
+  $("paler").hidden = !paler;
+}

@@ -1,0 +1,46 @@
+// The last 10 answers, to be opened again; those still on their way are on this device.
+
+import { $, api, button, choiceOf, clip, element, open, phraseOf } from "./page.js";
+import { outbox } from "./outbox.js";
+import { pairOf } from "./sentence.js";
+import { call, Unreachable } from "./server.js";
+import { shelf } from "./shelf.js";
+
+const KEPT = 10;
+const recent = shelf("recent", []); // latest first, as the server would tell them
+
+export function remember(item, act, { base, ...body }) {
+  const entry = { item, act, payload: null, reason: "", ...body, number: base + 1 };
+  recent.write([entry, ...recent.read().filter((other) => other.item.id !== item.id)].slice(0, KEPT));
+}
+
+export async function openHistory(reopen) {
+  $("history-list").replaceChildren(element("li", "Loading …", "quiet"));
+  open("history-dialog");
+  const lines = (await latest()).map((act) => historyLine(act, reopen));
+  $("history-list").replaceChildren(...(lines.length ? lines : [element("li", "You have answered nothing here yet.", "quiet")]));
+  $("history-list").querySelector("button")?.focus();
+}
+
+async function latest() {
+  const unsent = new Set(outbox.read().map((entry) => entry.item));
+  const own = recent.read();
+  try {
+    const { data } = await call("GET", api.history);
+    const front = own.filter((act) => unsent.has(act.item.id));
+    const names = new Set(front.map((act) => act.item.id));
+    return [...front, ...(data?.results ?? []).filter((act) => !names.has(act.item.id))].slice(0, KEPT);
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    return own;
+  }
+}
+
+function historyLine(act, reopen) {
+  const node = element("li");
+  const what = element("div");
+  const names = act.act === "skip" ? "skipped" : phraseOf(choiceOf(act.payload));
+  what.append(element("b", pairOf(act.item)), element("p", `${names} – ${clip(act.item.text)}`));
+  node.append(what, button("Open again", () => reopen(act)));
+  return node;
+}

@@ -1,0 +1,50 @@
+// The sentence with its head and tail. Offsets count code points; JavaScript counts UTF-16 units.
+
+import { api, byName, element, titleOf } from "./page.js";
+
+// Spreading a string gives code points.
+function pieces(text, marks) {
+  const points = [...text];
+  const cuts = new Set([0, points.length]);
+  for (const mark of marks) cuts.add(mark.start).add(mark.end);
+  const sorted = [...cuts].filter((cut) => cut <= points.length).sort((a, b) => a - b);
+  return sorted.slice(0, -1).map((start, i) => ({
+    text: points.slice(start, sorted[i + 1]).join(""),
+    marks: marks.filter((mark) => mark.start <= start && sorted[i + 1] <= mark.end),
+    end: sorted[i + 1],
+  }));
+}
+
+export function sentenceOf(item) {
+  const marks = ["head", "tail"].filter((role) => item[role]).map((role) => ({ role, ...item[role] }));
+  return pieces(item.text, marks).map((piece) => {
+    let node = document.createTextNode(piece.text);
+    for (const mark of piece.marks) {
+      const box = element("mark", "", `ent ent--${mark.role}`);
+      box.append(node);
+      const role = mark.type ? `${mark.role}, ${mark.type}` : mark.role;
+      if (piece.end === mark.end) box.append(element("span", ", ", "sr"), element("span", role, "role"));
+      node = box;
+    }
+    return node;
+  });
+}
+
+export const nameIn = (item, role) => {
+  const mark = item[role];
+  return mark ? [...item.text].slice(mark.start, mark.end).join("") || mark.name : role;
+};
+export const pairOf = (item) => `${nameIn(item, "head")} → ${nameIn(item, "tail")}`;
+
+export function readback({ item, chosen, na }) {
+  const [head, tail] = ["head", "tail"].map((role) => nameIn(item, role));
+  if (na) return ["You say: ", element("u", api.na), "."];
+  if (!chosen.length) return ["Nothing chosen yet."];
+  return chosen.flatMap((name, i) => [
+    i ? "; " : "You say: ",
+    element("b", head), " ",
+    element("u", byName.get(name)?.dataset.phrase || titleOf(name)), " ",
+    element("b", tail),
+    i === chosen.length - 1 ? "." : "",
+  ]);
+}

@@ -1,0 +1,1 @@
+"""People: users, teams, API tokens."""

@@ -1,0 +1,121 @@
+"""Invitations by link: made by whoever may staff a place, used once, then history."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+from django.http import Http404
+
+from evalsvc.refusals import Conflict, NotAllowed, Refusal
+from evalsvc.teams import places
+from evalsvc.teams.models import Invitation, User
+from evalsvc.teams.places import Place
+from evalsvc.teams.tokens import digest
+
+LONGEST_DAYS = 90
+
+
+@dataclass(frozen=True)
+class Open:
+    """An invitation that still stands, with the place it leads to."""
+
+    row: Invitation
+    place: Place
+    subject: Any
+
+    @property
+    def role(self) -> str:
+        return self.place.word(self.row.role)
+
+    @property
+    def address(self) -> str:
+        return self.place.address(self.subject)
+
+
+def invite(
+    place: Place, subject: Any, *, role: str, by: User, days: int = 7, note: str = ""
+) -> tuple[Invitation, str]:
+    """Make an invitation; the secret of its link is returned here and nowhere else."""
+    place.require(subject, by)
+    if role not in dict(place.roles):
+        known = ", ".join(dict(place.roles))
+        raise Refusal("unknown_role", f"{role!r} is no role of a {place.noun}: {known}.", field="role")
+    if not 1 <= days <= LONGEST_DAYS:
+        raise Refusal(
+            "bad_days", f"An invitation stands for 1 to {LONGEST_DAYS} days, not {days}.", field="days"
+        )
+    secret = secrets.token_urlsafe(32)
+    row = Invitation.objects.create(
+        place=place.name,
+        subject=subject.pk,
+        role=role,
+        note=note.strip()[:120],
+        digest=digest(secret),
+        by=by,
+        expires_at=Now() + timedelta(days=days),
+    )
+    row.refresh_from_db()
+    return row, secret
+
+
+def standing() -> QuerySet[Invitation]:
+    """Invitations that can still be used."""
+    return Invitation.objects.filter(
+        Q(expires_at__gt=Now()), used_at=None, revoked_at=None, by__is_active=True
+    )
+
+
+def of_place(place: Place, subject: Any) -> QuerySet[Invitation]:
+    """Those that stand for one place, for whoever may invite there."""
+    rows = standing().filter(place=place.name, subject=subject.pk)
+    return rows.select_related("by").order_by("-pk")
+
+
+def opened(secret: str) -> Open:
+    """What a link leads to; a link that is used, ended or made up leads nowhere, all three alike."""
+    row = standing().select_related("by").filter(digest=digest(secret)).first()
+    return _located(row)
+
+
+def _located(row: Invitation | None) -> Open:
+    if row is None:
+        raise Http404
+    place = places.get(row.place)
+    return Open(row, place, place.find(row.subject))
+
+
+@transaction.atomic
+def accept(secret: str, *, user: User) -> Open:
+    """Let the person in by the room's own verb; the inviter must still be allowed to."""
+    row = standing().select_for_update(of=("self",)).filter(digest=digest(secret)).first()
+    found = _located(row)
+    if found.place.role_of(found.subject, user) is not None:
+        raise Conflict(
+            "already_in",
+            f"You are in {found.subject} already; this invitation changes nothing.",
+            hint="Whoever invited you can change your role there.",
+        )
+    try:
+        found.place.admit(found.subject, user, found.row.role, found.row.by)
+    except (NotAllowed, Http404) as error:
+        raise NotAllowed(
+            "invitation_void",
+            "Whoever made this invitation may no longer invite there.",
+            hint="Ask for a new one.",
+        ) from error
+    Invitation.objects.filter(pk=found.row.pk).update(used_at=Now(), used_by=user)
+    return found
+
+
+def revoke(row: Invitation, *, by: User) -> Open:
+    """Take an invitation back; whoever may invite there may."""
+    found = _located(row)
+    found.place.require(found.subject, by)
+    Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=Now())
+    return found

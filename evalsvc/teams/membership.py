@@ -1,0 +1,98 @@
+"""Teams and who is in them."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.http import Http404
+from django.urls import reverse
+from django.utils.text import slugify
+
+from evalsvc.refusals import Conflict, NotAllowed, Refusal
+from evalsvc.teams.models import Team, TeamMember, User
+from evalsvc.teams.places import Place
+
+OWNER, MEMBER = TeamMember.Role.OWNER, TeamMember.Role.MEMBER
+
+
+def create_team(*, name: str, by: User, slug: str = "") -> Team:
+    """Make a team; its maker owns it."""
+    name = name.strip()
+    slug = slug or slugify(name)[:60]
+    if not name or not slug:
+        raise Refusal("bad_name", "A team needs a name with at least one letter or digit.", field="name")
+    with transaction.atomic():
+        if Team.objects.filter(name=name).exists() or Team.objects.filter(slug=slug).exists():
+            raise Conflict("name_taken", f"There is a team named {name} already.", hint="Choose another.")
+        team = Team.objects.create(name=name, slug=slug)
+        TeamMember.objects.create(team=team, user=by, role=OWNER)
+    return team
+
+
+def role_in(team: Team, user: User) -> str | None:
+    """The person's role in the team; None when they are not in it."""
+    return TeamMember.objects.filter(team=team, user=user).values_list("role", flat=True).first()
+
+
+def require_owner(team: Team, user: User) -> None:
+    if not user.is_superuser and role_in(team, user) != OWNER:
+        raise NotAllowed("not_owner", f"Only an owner of {team} may change who is in it.")
+
+
+def add_member(team: Team, *, user: User, by: User, role: str = MEMBER) -> TeamMember:
+    """Put a person into the team, or change their role."""
+    with transaction.atomic():
+        Team.objects.select_for_update().get(pk=team.pk)
+        require_owner(team, by)
+        if role != OWNER:
+            _keep_an_owner(team, without=user)
+        member, _ = TeamMember.objects.update_or_create(team=team, user=user, defaults={"role": role})
+    return member
+
+
+def remove_member(team: Team, *, user: User, by: User) -> None:
+    """Take a person out of the team; anyone may leave, an owner may take out others."""
+    with transaction.atomic():
+        Team.objects.select_for_update().get(pk=team.pk)
+        if user != by:
+            require_owner(team, by)
+        _keep_an_owner(team, without=user)
+        TeamMember.objects.filter(team=team, user=user).delete()
+        team.tokens.filter(user=user).delete()
+
+
+def _keep_an_owner(team: Team, *, without: User) -> None:
+    owners = TeamMember.objects.filter(team=team, role=OWNER)
+    if owners.filter(user=without).exists() and not owners.exclude(user=without).exists():
+        raise Conflict(
+            "last_owner", f"{team} would be without an owner.", hint="Make someone else an owner first."
+        )
+
+
+def _require_inviter(team: Team, user: User) -> None:
+    if not user.is_superuser and role_in(team, user) is None:
+        raise Http404
+    require_owner(team, user)
+
+
+def _found(pk: int) -> Team:
+    team = Team.objects.filter(pk=pk).first()
+    if team is None:
+        raise Http404
+    return team
+
+
+def _admit(team: Team, user: User, role: str, by: User) -> None:
+    add_member(team, user=user, role=role, by=by)
+
+
+PLACE = Place(
+    name="team",
+    noun="team",
+    roles=((MEMBER, "member"), (OWNER, "owner")),
+    find=_found,
+    require=_require_inviter,
+    role_of=role_in,
+    admit=_admit,
+    address=lambda team: reverse("team", args=[team.slug]),
+    staffed_at=lambda team: reverse("team", args=[team.slug]),
+)

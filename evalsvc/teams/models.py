@@ -1,0 +1,129 @@
+"""Users, teams and their members, API tokens, invitations, identities elsewhere, tried passwords."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models.functions import Now
+
+
+class User(AbstractUser):
+    """A person. What they may do is a row in the project's or the benchmark's own room."""
+
+    may_organise = models.BooleanField(
+        default=False, help_text="May open projects, benchmarks and import published test sets."
+    )
+
+    @property
+    def shown_name(self) -> str:
+        return self.get_full_name() or self.username
+
+
+class Team(models.Model):
+    """Who submits. One person may be in several."""
+
+    name = models.CharField(max_length=120, unique=True)
+    slug = models.SlugField(max_length=60, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TeamMember(models.Model):
+    class Role(models.TextChoices):
+        OWNER = "owner"
+        MEMBER = "member"
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="members")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "user"], name="one_membership_per_person")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.team}"
+
+
+class ApiToken(models.Model):
+    """A key for the API; only its SHA-256 is kept. It acts as its user, and for its team when it has one."""
+
+    class Scope(models.TextChoices):
+        READ = "read"
+        SUBMIT = "submit"
+        FULL = "full"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, blank=True, related_name="tokens")
+    name = models.CharField(max_length=80)
+    scope = models.CharField(max_length=10, choices=Scope, default=Scope.SUBMIT)
+    prefix = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+
+class Invitation(models.Model):
+    """A link that lets one person in, once: to a team, a project, a benchmark, or just to an account."""
+
+    place = models.CharField(max_length=20, help_text="Key of the kind of place, as its room registered it.")
+    subject = models.BigIntegerField(help_text="Which of them.")
+    role = models.CharField(max_length=20)
+    note = models.CharField(max_length=120, blank=True, help_text="For whom, as the inviter wrote it down.")
+    digest = models.CharField(max_length=64, unique=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    used_at = models.DateTimeField(null=True)
+    used_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+
+    class Meta:
+        indexes = [models.Index(fields=["place", "subject"], name="invitations_of_a_place")]
+
+    def __str__(self) -> str:
+        return f"{self.role} of {self.place} {self.subject}"
+
+
+class Identity(models.Model):
+    """Who a person is at the provider of single sign-on; an e-mail address is never taken for that."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
+    issuer = models.CharField(max_length=200)
+    subject = models.CharField(max_length=255)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="an_identity_is_one_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} at {self.issuer}"
+
+
+class PasswordTry(models.Model):
+    """A password somebody tried and that was not right, or not yet; who and whence as keyed digests."""
+
+    name = models.CharField(max_length=64)
+    network = models.CharField(max_length=64)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["name", "at"], name="tries_of_a_name"),
+            models.Index(fields=["network", "at"], name="tries_of_a_network"),
+            models.Index(fields=["at"], name="tries_in_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name[:8]} at {self.at}"

@@ -1,0 +1,1 @@
+"""The pages of people: getting in, their account, their teams, invitations, everyone."""

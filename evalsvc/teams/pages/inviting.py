@@ -1,0 +1,60 @@
+"""Making invitations and taking them back, for every kind of place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from evalsvc.teams import invitations, places
+from evalsvc.teams.forms import STANDS, InvitationForm
+from evalsvc.teams.models import Invitation
+from evalsvc.teams.pages.teams import person, refused_form
+from evalsvc.teams.places import Place
+
+
+def panel(place: Place, subject: Any) -> dict[str, Any]:
+    """What `teams/invitations.html` shows on the page of a place."""
+    standing = list(invitations.of_place(place, subject))
+    for row in standing:
+        row.word = place.word(row.role)  # type: ignore[attr-defined]
+    return {"invites": {"place": place, "subject": subject, "standing": standing, "stands": STANDS}}
+
+
+@login_required
+@require_POST
+@never_cache
+def invite(request: HttpRequest) -> HttpResponse:
+    """The answer itself shows the link: its secret is kept nowhere, so a redirect would lose it."""
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        raise refused_form(form)
+    given = form.cleaned_data
+    place = places.get(given["place"])
+    subject = place.find(given["subject"])
+    row, secret = invitations.invite(
+        place, subject, role=given["role"], by=person(request), days=given["days"], note=given["note"]
+    )
+    link = request.build_absolute_uri(reverse("join", args=[secret]))
+    told = {"row": row, "place": place, "subject": subject, "role": place.word(row.role), "link": link}
+    return render(request, "teams/invited.html", told | {"back": back(place, subject)})
+
+
+@login_required
+@require_POST
+def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Invitation, pk=pk)
+    found = invitations.revoke(row, by=person(request))
+    messages.info(request, "The invitation is taken back: its link leads nowhere now.")
+    return redirect(back(found.place, found.subject))
+
+
+def back(place: Place, subject: Any) -> str:
+    """The page that invitations to this place are made on."""
+    return place.staffed_at(subject)

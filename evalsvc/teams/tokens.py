@@ -1,0 +1,91 @@
+"""API tokens: made once and shown once, stored as a digest, read from the Authorization header."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.db.models import Q
+from django.db.models.functions import Now
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from evalsvc.teams.models import ApiToken, Team, User
+
+PREFIX = "evs_"
+
+
+def digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def issue(
+    user: User,
+    *,
+    name: str,
+    team: Team | None = None,
+    scope: str = ApiToken.Scope.SUBMIT,
+    days: int | None = None,
+) -> tuple[ApiToken, str]:
+    """Make a token; the secret is returned here and nowhere else."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    expires = Now() + timedelta(days=days) if days else None
+    token = ApiToken.objects.create(
+        user=user,
+        team=team,
+        name=name,
+        scope=scope,
+        prefix=secret[:12],
+        digest=digest(secret),
+        expires_at=expires,
+    )
+    return token, secret
+
+
+def revoke(token: ApiToken) -> None:
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now())
+
+
+def find(secret: str) -> ApiToken | None:
+    """The token of this secret, or None when it is unknown, expired or revoked."""
+    alive = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
+    token = ApiToken.objects.select_related("user", "team").filter(alive, digest=digest(secret)).first()
+    return token if token and token.user.is_active else None
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer evs_…`."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        scheme, _, secret = get_authorization_header(request).decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        token = find(secret.strip())
+        if token is None:
+            raise AuthenticationFailed(
+                "This token is unknown, expired or revoked. Make a new one on your team's page."
+            )
+        self._note_use(token)
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+    @staticmethod
+    def _note_use(token: ApiToken) -> None:
+        """Once a minute is enough, and spares a write per request."""
+        stale = Q(used_at=None) | Q(used_at__lt=Now() - timedelta(minutes=1))
+        ApiToken.objects.filter(stale, pk=token.pk).update(used_at=Now())
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    """How the OpenAPI document names it."""
+
+    target_class = "evalsvc.teams.tokens.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "A token from your team's page: `evs_…`."}

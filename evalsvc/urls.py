@@ -1,0 +1,46 @@
+"""Which address leads to which room."""
+
+from csp.constants import SELF, UNSAFE_INLINE
+from csp.decorators import csp_update
+from django.urls import include, path
+from django.views.decorators.http import require_safe
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from annotation.page_urls import page_patterns as annotation_pages
+from annotation.urls import api_patterns as annotation_api
+from evalsvc import docs, pages
+from evalsvc.evaluation.page_urls import page_patterns as evaluation_pages
+from evalsvc.evaluation.urls import api_patterns as evaluation_api
+from evalsvc.teams.page_urls import page_patterns as team_pages
+
+# Swagger writes styles into the page; its script is served from here, and no other page is relaxed.
+swagger = csp_update({"style-src": [SELF, UNSAFE_INLINE]})(
+    SpectacularSwaggerSplitView.as_view(url_name="schema", permission_classes=[], authentication_classes=[])
+)
+
+
+docs_pages = [
+    path("docs/measures/", require_safe(docs.measures), name="docs-measures"),
+    path("docs/formats/", require_safe(docs.formats), name="docs-formats"),
+    path("docs/errors/", require_safe(docs.errors), name="docs-errors"),
+    path("docs/keyboard/", require_safe(docs.keyboard), name="docs-keyboard"),
+    path("client/evalsvc_client.py", require_safe(docs.client), name="client"),
+]
+
+urlpatterns = [
+    path("", require_safe(pages.home), name="home"),
+    path("healthz", require_safe(pages.health), name="health"),
+    path("", include([*team_pages, *annotation_pages, *evaluation_pages, *docs_pages])),
+    path("api/v1/", include([*annotation_api, *evaluation_api])),
+    path(
+        "api/schema/",
+        SpectacularAPIView.as_view(permission_classes=[], authentication_classes=[]),
+        name="schema",
+    ),
+    path("api/docs/", swagger, name="api-docs"),
+]
+
+handler400 = "evalsvc.errors.bad_request"
+handler403 = "evalsvc.errors.forbidden"
+handler404 = "evalsvc.errors.not_found"
+handler500 = "evalsvc.errors.server_error"

@@ -1,0 +1,277 @@
+"""Many people at once, killed, late, doubled: what they were told is written must be, once, and add up.
+
+`python -m tests.annotation.load` runs the whole proof on PostgreSQL; the tests run a bounded one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import UUID, uuid4
+
+from tests.annotation.judging import Found, judge
+
+NAMES = ("A", "B", "C")
+MOST_RESERVE = 6
+
+
+@dataclass
+class Plan:
+    """How much of what; shares are of a client's turns."""
+
+    clients: int = 32
+    items: int = 7_000
+    operations: int = 100_000
+    seconds: float = 3_600
+    kill_every: float = 0.4
+    lapse_every: float = 0.5
+    seed: int = 7
+
+
+class Client:
+    """One annotator at a machine that may be switched off at any moment; its journal survives."""
+
+    def __init__(self, project: int, user: int, journal: Path, seed: int) -> None:
+        from annotation.models import Project
+        from evalsvc.teams.models import User
+
+        self.project, self.user = Project.objects.get(pk=project), User.objects.get(pk=user)
+        self.dice = random.Random(seed)
+        self.file = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self.holding: list[int] = []
+        self.past: list[tuple[int, int, UUID, dict]] = []
+
+    def note(self, kind: str, name: str = "") -> None:
+        os.write(self.file, f"{kind} {name}\n".encode())
+
+    def work(self, deadline: float) -> None:
+        moves: tuple[Callable[[], None], ...] = (self.turn, self.again, self.stale, self.revise, self.reserve)
+        while time.time() < deadline:
+            if self.dice.random() < 0.1:
+                time.sleep(self.dice.random() * 0.05)
+            self.dice.choices(moves, (80, 6, 3, 5, 6))[0]()
+
+    def turn(self) -> None:
+        """Take an item; answer, skip, keep alive, return, or forget it."""
+        from annotation import assignment
+
+        lease = assignment.lease_next(self.project, self.user, holding=self.holding)
+        self.note("lease")
+        if lease is None:
+            self.holding.clear()
+            time.sleep(0.05)
+            return
+        move = self.dice.random()
+        if move < 0.04:
+            assignment.give_back(lease.pk, self.user)
+            self.note("return")
+        elif move < 0.08:
+            self.holding = [*self.holding, lease.pk][-MOST_RESERVE:]
+        else:
+            self.send(lease.item_id, 0, skip=move < 0.11)
+
+    def reserve(self) -> None:
+        from annotation import assignment
+
+        held = assignment.lease_some(self.project, self.user, n=3, holding=self.holding)
+        self.note("reserve")
+        self.holding = []
+        for lease in held:
+            self.send(lease.item_id, 0)
+
+    def send(self, item: int, base: int, *, skip: bool = False, name: UUID | None = None) -> None:
+        from annotation import voting
+
+        name = name or uuid4()
+        payload = {"relations": self.dice.sample(NAMES, self.dice.choice((0, 1, 1, 1, 2)))}
+        if skip:
+            cast = self.refused(
+                lambda: voting.skip(item, self.user, client_id=name, base=base, reason="later")
+            )
+        else:
+            cast = self.refused(
+                lambda: voting.answer(item, self.user, client_id=name, base=base, payload=payload)
+            )
+        if cast is not None:
+            self.note("vote", f"{name} {cast.vote.pk}")
+            self.past = [*self.past, (item, cast.vote.number, name, payload)][-20:]
+
+    def refused(self, write: Callable[[], object]) -> object | None:
+        """What was written, or None on a conflict that the rules foresee."""
+        from evalsvc.refusals import Conflict
+
+        try:
+            return write()
+        except Conflict as conflict:
+            self.note("conflict", conflict.code)
+            return None
+
+    def again(self) -> None:
+        """The network repeats what it sent."""
+        from annotation import voting
+
+        if self.past:
+            item, _, name, payload = self.dice.choice(self.past)
+            cast = voting.answer(item, self.user, client_id=name, payload=payload)
+            self.note("repeat" if cast.repeated else "DOUBLED", str(name))
+
+    def stale(self) -> None:
+        """A tab that knows nothing of the others."""
+        if self.past:
+            self.send(self.dice.choice(self.past)[0], 0)
+
+    def revise(self) -> None:
+        if self.past:
+            item, number, _, _ = self.past[-1]
+            self.send(item, number)
+
+
+def prove(plan: Plan) -> Found:
+    """Set up, let them loose, then hold the outcome to what was promised."""
+    from annotation import projects
+    from tests.annotation.making import annotators, curator, line, project
+    from tests.annotation.making import brought as bring
+
+    found = Found(items=plan.items)
+    of = project(labels=NAMES, k=2)
+    bring(of, [line(f"s{at}") for at in range(plan.items)])
+    projects.open_for_work(of, by=curator())
+    people = annotators(of, plan.clients)
+    start = time.time()
+    with TemporaryDirectory() as folder:
+        _let_loose(plan, found, of.pk, [user.pk for user in people], Path(folder))
+        journal = [text for path in Path(folder).iterdir() for text in path.read_text().splitlines()]
+    found.seconds = time.time() - start
+    _finish(of.pk, people)
+    judge(found, of.pk, [text.split() for text in journal])
+    return found
+
+
+def _let_loose(plan: Plan, found: Found, project: int, users: list[int], folder: Path) -> None:
+    """Keep all clients going, killing one now and then, lapsing leases, changing k, until enough is done."""
+    from annotation import assignment, projects
+    from annotation.models import Project
+    from tests.annotation.making import curator
+    from workers.runner import run_next
+
+    dice, deadline = random.Random(plan.seed), time.time() + plan.seconds
+    running = {
+        at: _fork(project, user, folder / str(at), deadline, plan.seed) for at, user in enumerate(users)
+    }
+    next_kill, next_lapse, changes = time.time() + 2, time.time(), [(0.6, 3), (0.75, 2), (0.85, 3)]
+    found.k = [2]
+    while time.time() < deadline and (done := _done(folder)) < plan.operations:
+        time.sleep(0.1)
+        if time.time() >= next_kill:
+            at = dice.randrange(len(users))
+            os.kill(running[at], signal.SIGKILL)
+            os.waitpid(running[at], 0)
+            running[at] = _fork(project, users[at], folder / str(at), deadline, dice.random())
+            found.kills, next_kill = found.kills + 1, time.time() + plan.kill_every
+        if time.time() >= next_lapse:
+            found.lapsed += _lapse(project)
+            assignment.expire()
+            next_lapse = time.time() + plan.lapse_every
+        spent = 1 - (deadline - time.time()) / plan.seconds
+        if changes and max(done / plan.operations, spent) >= changes[0][0]:
+            found.wrong.setdefault("over k under a lease that never lapsed", _over_assigned(project))
+            found.k.append(changes[0][1])
+            projects.set_k(Project.objects.get(pk=project), k=changes.pop(0)[1], by=curator())
+            run_next("heavy")  # what a worker does: large projects are decided anew by a job
+    for process in running.values():
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+
+
+def _fork(project: int, user: int, journal: Path, deadline: float, seed: float) -> int:
+    from django.db import connections
+
+    connections.close_all()
+    process = os.fork()
+    if process:
+        return process
+    try:
+        Client(project, user, journal, hash((seed, user))).work(deadline)
+    except BaseException as error:  # noqa: BLE001 - whatever breaks a client is a finding
+        with journal.open("a") as file:
+            file.write(f"BROKEN {type(error).__name__}: {error}\n".replace("\n", " ") + "\n")
+    finally:
+        os._exit(0)
+
+
+def _done(folder: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in folder.iterdir())
+
+
+def _lapse(project: int) -> int:
+    """Some running leases are suddenly half an hour old."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotation_lease SET expires_at = now() - interval '1 second' WHERE ending = '' "
+            "AND random() < 0.05 AND item_id IN (SELECT id FROM annotation_item WHERE project_id = %s)",
+            [project],
+        )
+        return int(cursor.rowcount)
+
+
+def _over_assigned(project: int) -> int:
+    """Answers behind the first k though their lease ran from being handed out to being answered."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH placed AS (SELECT a.item_id, a.annotator_id, p.k, "
+            "rank() OVER (PARTITION BY a.item_id ORDER BY a.position) AS place FROM annotation_answer a "
+            "JOIN annotation_item i ON i.id = a.item_id JOIN annotation_project p ON p.id = i.project_id "
+            "WHERE i.project_id = %s) SELECT count(*) FROM placed WHERE place > k AND NOT EXISTS ("
+            "SELECT 1 FROM annotation_lease l WHERE l.item_id = placed.item_id AND l.ending <> 'answered') "
+            "AND NOT EXISTS (SELECT 1 FROM annotation_vote v WHERE v.item_id = placed.item_id "
+            "AND v.act = 'skip')",
+            [project],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def _finish(project: int, people: list) -> None:
+    """Everybody comes back once more: whatever is still wanted can be answered."""
+    from annotation import assignment, voting
+    from annotation.models import Lease, Project
+
+    of = Project.objects.get(pk=project)
+    for lease in Lease.objects.filter(ending="", item__project=of).select_related("annotator__user"):
+        assignment.give_back(lease.pk, lease.annotator.user)
+    for user in people:
+        while (lease := assignment.lease_next(of, user)) is not None:
+            voting.answer(lease.item_id, user, client_id=uuid4(), payload={"relations": ["A"]})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, value in asdict(Plan()).items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
+    plan = Plan(**vars(parser.parse_args()))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    import django
+
+    django.setup()
+    from tests.places import postgres as pg
+
+    with pg.server() as url, pg.database(url, f"evalsvc_load_{os.getpid()}") as entry, pg.default_is(entry):
+        pg.migrate()
+        found = prove(plan)
+    print(json.dumps(asdict(found), indent=1, ensure_ascii=False))  # noqa: T201
+    raise SystemExit(any(found.wrong.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""Sentences in: bad lines by number, repeats merged, source labels sealed, nothing half done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation import importing
+from annotation.models import Batch, Item, SourceLabels
+from evalsvc.jobs.models import Job
+from evalsvc.jobs.queueing import ask_cancel
+from evalsvc.refusals import Conflict, NotAllowed, Refusal, TooLarge
+from tests.annotation.making import annotators, brought, curator, file, line, project, worked
+
+pytestmark = pytest.mark.django_db
+
+
+def nyt(head: str, tail: str, relation: str, sentence: str) -> str:
+    return f"m.{head}\tm.{tail}\t{head}\t{tail}\t{relation}\t{sentence}\t###END###"
+
+
+def test_good_lines_are_taken_and_bad_ones_listed_by_number() -> None:
+    of = project()
+    batch = brought(of, [line("s0"), "{", line("s2"), {"id": "s3", "txt": ""}])
+    assert (batch.state, batch.counts["items"], batch.refused) == ("done", 2, 2)
+    assert [problem["line"] for problem in batch.problems] == [2, 4]
+    assert [item.external_id for item in of.items.live()] == ["s0", "s2"]
+
+
+def test_one_bad_line_refuses_the_file_when_asked_to() -> None:
+    of = project()
+    batch = brought(of, [line("s0"), "{"], on_error="refuse-file")
+    assert (batch.state, of.items.live().count()) == ("refused", 0)
+    assert "Line 2" in batch.reason
+    importing.sweep()
+    assert not Item.objects.filter(batch=batch).exists()
+
+
+def test_a_file_without_a_good_line_is_refused() -> None:
+    assert brought(project(), ['{"id": 1, "text": ""}', "{"]).state == "refused"
+
+
+def test_lines_that_repeat_a_sentence_and_its_places_are_one_item_with_all_labels() -> None:
+    of = project(labels=())
+    text = "ada moved from turin to ada 's town"
+    batch = brought(
+        of,
+        [
+            nyt("ada", "turin", "/lived", text),
+            nyt("ada", "turin", "/born", text),
+            nyt("ada", "turin", "/born", text),
+            nyt("ada", "paris", "/born", text),
+            nyt("turin", "ada", "NA", text),
+        ],
+    )
+    wanted = {"lines": 5, "items": 2, "repeated_lines": 2, "exact_repeats": 1, "several_labels": 1}
+    assert {name: batch.counts[name] for name in wanted} == wanted
+    assert (batch.format, batch.problems[0]["line"], batch.problems[0]["code"]) == (
+        "nyt10",
+        4,
+        "entity_not_in_text",
+    )
+    first, second = of.items.order_by("rank")
+    assert first.sealed.labels["relations"] == ["/lived", "/born"]
+    assert second.sealed.labels["relations"] == []
+    assert [repeat["line"] for repeat in first.repeats] == [2, 3]
+    assert (first.head["start"], first.head["end"], first.tail["start"]) == (0, 3, 15)
+
+
+def test_an_empty_ontology_takes_the_labels_of_the_file_the_frequent_ones_first() -> None:
+    of = project(labels=())
+    brought(of, [line("s0", relations=["X"]), line("s1", relations=["Y"]), line("s2", relations=["Y", "NA"])])
+    assert [label.name for label in of.labels.all()] == ["Y", "X"]
+
+
+def test_a_filled_ontology_stays_as_it_is_unless_asked() -> None:
+    of = project()
+    brought(of, [line("s0", relations=["X"])])
+    assert [label.name for label in of.labels.all()] == ["A", "B", "C"]
+    brought(of, [line("s1", relations=["X"])], labels="add")
+    assert [label.name for label in of.labels.all()] == ["A", "B", "C", "X"]
+
+
+def test_the_same_file_twice_brings_nothing_twice() -> None:
+    of = project()
+    lines = [line("s0"), line("s1")]
+    brought(of, lines)
+    again = brought(of, lines)
+    assert (again.counts["items"], again.counts["repeated_items"]) == (0, 2)
+    assert of.items.live().count() == 2
+
+
+def test_a_repeat_of_an_item_of_the_project_adds_its_labels_to_it() -> None:
+    of = project()
+    brought(of, [line("s0", relations=["A"])])
+    brought(of, [line("s0", relations=["B"])])
+    assert SourceLabels.objects.get().labels["relations"] == ["A", "B"]
+
+
+def test_an_id_that_names_another_sentence_of_the_project_is_refused() -> None:
+    of = project()
+    brought(of, [line("s0")])
+    batch = brought(of, [line("s0", text="Ada was born in Turin, said others."), line("s1")])
+    assert [(p["line"], p["code"]) for p in batch.problems] == [(1, "duplicate_id")]
+    assert of.items.live().count() == 2
+
+
+def test_emoji_and_combining_marks_keep_their_offsets() -> None:
+    text = "👩‍🔬 Zoë née Ⱥ́da of Τορίνο"
+    start = text.index("Τορίνο")
+    mentions = {"h": {"name": "Zoë", "pos": [4, 7]}, "t": {"name": "Τορίνο", "pos": [start, start + 6]}}
+    of = project()
+    brought(of, [line("s0", text=text, **mentions)])
+    item = of.items.get()
+    assert item.text[item.head["start"] : item.head["end"]] == "Zoë"
+    assert item.text[item.tail["start"] : item.tail["end"]] == "Τορίνο"
+
+
+def test_token_sentences_with_spans_go_into_a_project_of_entities() -> None:
+    of = project("entities", labels=())
+    batch = brought(of, ["Ada\tB-person", "saw\tO", "Turin\tB-place", "", "Rain\tO"], scheme="IOB2")
+    assert (batch.format, batch.counts["items"]) == ("conll", 2)
+    assert of.items.first().sealed.labels["spans"] == [[0, 1, "person"], [2, 3, "place"]]
+    assert {label.name for label in of.labels.all()} == {"person", "place"}
+
+
+def test_lines_of_the_wrong_kind_are_refused() -> None:
+    assert brought(project("entities"), [line("s0")]).problems[0]["code"] == "mixed_forms"
+    assert brought(project(), [{"id": "s0", "text": "No pair."}]).problems[0]["code"] == "missing_key"
+
+
+def test_nothing_counts_before_the_import_is_done() -> None:
+    of = project()
+    batch = importing.receive(what="items", upload=file([line("s0")]), filename="f", by=curator(), project=of)
+    store = importing.load(batch, lambda *told: None)
+    assert (Item.objects.count(), of.items.live().count()) == (1, 0)
+    batch.refresh_from_db()
+    importing._done(batch, store)
+    assert of.items.live().get().free == of.k
+
+
+def test_an_attempt_after_a_crash_starts_anew() -> None:
+    of = project()
+    batch = importing.receive(what="items", upload=file([line("s0")]), filename="f", by=curator(), project=of)
+    importing.load(batch, lambda *told: None)
+    worked("import", batch.pk)
+    assert of.items.count() == 1
+
+
+def test_one_import_at_a_time_and_a_cancelled_one_makes_room() -> None:
+    of = project()
+    first = importing.receive(what="items", upload=file([line("s0")]), filename="f", by=curator(), project=of)
+    with pytest.raises(Conflict, match="still being imported"):
+        brought(of, [line("s1")])
+    ask_cancel(Job.objects.get(subject=first.pk, kind="import"))
+    first.refresh_from_db()
+    assert first.state == Batch.State.CANCELLED
+    assert brought(of, [line("s1")]).state == "done"
+
+
+def test_only_curators_import() -> None:
+    of = project()
+    with pytest.raises(NotAllowed):
+        importing.receive(what="items", upload=file([]), filename="f", by=annotators(of, 1)[0], project=of)
+
+
+@pytest.mark.parametrize("options", [{"empty": "no-vote"}, {"on_error": "guess"}, {"scheme": "IOB9"}])
+def test_options_an_import_does_not_have_are_refused(options: dict[str, str]) -> None:
+    with pytest.raises(Refusal):
+        brought(project(), [line("s0")], **options)
+
+
+def test_a_file_above_the_limit_is_refused_before_it_is_stored(settings: Any) -> None:
+    settings.UPLOAD_MAX_BYTES = 10
+    with pytest.raises(TooLarge):
+        brought(project(), [line("s0")])
+    assert not Batch.objects.exists()

@@ -1,0 +1,122 @@
+"""Answers in that were given elsewhere: one vote each, and k is what came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation.models import Annotator, Answer, Item, Project, Vote
+from tests.annotation.making import annotators, brought, curator, filled, line, project, says
+
+pytestmark = pytest.mark.django_db
+
+
+def vote(item: str, annotator: str, *labels: str, **more: Any) -> dict[str, Any]:
+    said = {"labels": list(labels)} if labels else {"na": True}
+    return {"item": item, "annotator": annotator} | (more or said)
+
+
+def with_items(n: int = 3, **more: Any) -> Project:
+    of = project(**more)
+    brought(of, [line(f"s{at}") for at in range(n)])
+    return of
+
+
+def test_votes_settle_their_items_with_k_as_many_as_came() -> None:
+    of = with_items()
+    votes = [vote("s0", "w1", "A"), vote("s0", "w2", "A"), vote("s0", "w3"), vote("s1", "w1", "B")]
+    batch = brought(of, votes, what="votes")
+    assert (batch.state, batch.counts["answers"], batch.counts["annotators"]) == ("done", 4, 3)
+    found = {item.external_id: (item.state, item.k, item.gold) for item in of.items.live()}
+    assert found["s0"] == ("settled", 3, {"spans": [], "relations": ["A"]})
+    assert found["s1"][:2] == ("settled", 1)
+    assert found["s2"] == ("open", None, None)
+
+
+def test_a_stated_k_leaves_items_with_fewer_answers_open() -> None:
+    of = with_items()
+    brought(of, [vote("s0", "w1", "A"), vote("s1", "w1", "A"), vote("s1", "w2", "A")], what="votes", k=2)
+    assert [item.state for item in of.items.live()[:2]] == ["open", "settled"]
+
+
+def test_unknown_items_and_unknown_labels_are_refused_by_line() -> None:
+    of = with_items()
+    batch = brought(of, [vote("s0", "w1", "A"), vote("nope", "w1", "A"), vote("s1", "w1", "a")], what="votes")
+    assert [(p["line"], p["code"]) for p in batch.problems] == [(2, "unknown_id"), (3, "unknown_label")]
+    assert Vote.objects.count() == 1
+
+
+def test_the_labels_of_the_votes_make_an_empty_ontology() -> None:
+    of = with_items(labels=())
+    brought(of, [vote("s0", "w1", "Y"), vote("s0", "w2", "Y"), vote("s1", "w1", "X")], what="votes")
+    assert [label.name for label in of.labels.all()] == ["Y", "X"]
+    assert of.items.first().gold["relations"] == ["Y"]
+
+
+def test_the_same_votes_twice_are_repeats_and_other_ones_are_refused() -> None:
+    of = with_items()
+    votes = [vote("s0", "w1", "A"), vote("s0", "w2", "B")]
+    brought(of, votes, what="votes")
+    again = brought(of, [*votes, vote("s0", "w3", "A")], what="votes")
+    assert (again.counts["answers"], again.counts["repeated_answers"]) == (1, 2)
+    changed = brought(of, [vote("s0", "w1", "C")], what="votes")
+    assert (changed.state, changed.problems[0]["code"]) == ("refused", "duplicate_vote")
+    assert Answer.objects.count() == 3
+
+
+JUDGMENTS = [
+    "unit\tworker\trelations",
+    "s0\tw1\tA",
+    "s0\tw2\t",
+    "s1\tw1\tNONE",
+    "s1\tw2\tA|B",
+    "s1\tw3\tNONE|A",
+]
+
+
+@pytest.mark.parametrize(("empty", "k", "state"), [("no-vote", 1, "settled"), ("no-label", 2, "disputed")])
+def test_empty_cells_are_no_vote_or_an_answer_without_label(empty: str, k: int, state: str) -> None:
+    of = with_items()
+    batch = brought(of, JUDGMENTS, what="votes", empty=empty)
+    item = of.items.get(external_id="s0")
+    assert (item.k, item.state) == (k, state)
+    assert batch.counts["empty_cells_left_out"] == (empty == "no-vote")
+    assert [p["code"] for p in batch.problems] == ["negative_with_label"]
+
+
+def test_an_answer_without_label_is_no_vote_for_na() -> None:
+    of = with_items(policy="majority-na")
+    cells = ["unit\tworker\trelations", "s0\tw1\tA", "s0\tw2\t", "s0\tw3\tNONE"]
+    brought(of, cells, what="votes", empty="no-label")
+    assert of.items.get(external_id="s0").state == "disputed"
+
+
+def test_span_votes_stay_within_their_text_and_settle_it() -> None:
+    of = project("entities", labels=["person"])
+    brought(of, [{"id": "s0", "tokens": ["Ada", "saw", "Turin"]}])
+    spans = [[0, 1, "person"]]
+    votes = [vote("s0", f"w{n}", spans=spans) for n in range(3)] + [
+        vote("s0", "w9", spans=[[2, 4, "person"]])
+    ]
+    batch = brought(of, votes, what="votes")
+    assert [(p["line"], p["code"]) for p in batch.problems] == [(4, "bad_span")]
+    assert of.items.get().gold == {"spans": spans, "relations": []}
+
+
+def test_imported_answers_stand_beside_those_given_here() -> None:
+    of = filled(k=2)
+    says(of.items.get(external_id="s0"), annotators(of, 1)[0], "A")
+    brought(of, [vote("s0", "w1", "A"), vote("s0", "w2", "B")], what="votes")
+    item = of.items.get(external_id="s0")
+    assert (item.k, item.state, item.gold["relations"]) == (3, "settled", ["A"])
+    assert Annotator.objects.filter(project=of, user=None).count() == 2
+    assert curator() not in [a.user for a in Annotator.objects.all()]
+
+
+def test_a_refused_file_of_votes_leaves_no_answer_behind() -> None:
+    of = with_items()
+    batch = brought(of, [vote("s0", "w1", "A"), "{"], what="votes", on_error="refuse-file")
+    assert batch.state == "refused"
+    assert not Answer.objects.standing().exists()
+    assert Item.objects.get(external_id="s0").state == "open"

@@ -1,0 +1,46 @@
+"""Many items decided at once come to what each comes to alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annotation import assignment, outcomes, projects
+from annotation.models import Item, Project
+from tests.annotation.making import annotators, brought, curator, filled, line, project, voted, worked
+
+
+def state_of(of: Project) -> list[Any]:
+    return list(of.items.order_by("rank").values_list("external_id", *outcomes.FIELDS))
+
+
+def test_a_recomputation_finds_what_was_settled_one_by_one(either_database: str) -> None:
+    of = filled(4, k=2)
+    voted(of, ["A"], ["A", "B"], item="s0")
+    voted(of, ["A"], [], item="s1")
+    voted(of, ["A"], item="s2")
+    before = state_of(of)
+    Item.objects.update(state="open", gold=None, pattern="", votes_key="", policy_matters=False, free=9)
+    outcomes.recompute(of, lambda *told: None)
+    assert state_of(of) == before
+
+
+def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(outcomes, "AT_ONCE", 0)
+    of = project(policy="majority-na")
+    brought(of, [line(f"s{n}") for n in range(3)])
+    votes = [
+        {"item": f"s{n}", "annotator": f"w{w}", "labels": ["A"] if w < n else []}
+        for n in range(3)
+        for w in range(3)
+    ]
+    brought(of, votes, what="votes")
+    assert outcomes.unsettled(of)
+    worked("recompute", of.pk)
+    assert [item.gold and item.gold["relations"] for item in of.items.order_by("rank")] == [[], None, ["A"]]
+
+
+def test_items_under_a_lease_want_one_answer_fewer(either_database: str) -> None:
+    of = filled(1, k=3)
+    assignment.lease_next(of, annotators(of, 1)[0])
+    projects.set_k(of, k=2, by=curator())
+    assert of.items.get().free == 1

@@ -1,0 +1,130 @@
+"""The page on which a dispute is decided."""
+
+import json
+import re
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Adjudication, Item
+from tests.annotation.desk import Desk, line
+
+
+@pytest.fixture
+def desk(db: None) -> Desk:
+    desk = Desk.laid()
+    desk.bring(*(line(at) for at in (1, 2, 3)))
+    return desk.open()
+
+
+def address(item: Item) -> str:
+    return reverse("dispute", args=["harbour", item.pk])
+
+
+def decision(item: Item, *relations: str, **more: str) -> dict[str, str]:
+    said = {"spans": [], "relations": list(relations)}
+    return {"client_id": str(uuid4()), "votes_key": item.votes_key, "choice": json.dumps(said)} | more
+
+
+def test_the_answers_stand_without_names_in_lettered_columns(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    page = client.get(address(item)).content.decode()
+    shown = re.sub(r"<[^>]+>", " ", page)
+    assert re.findall(r'<th scope="col">([WXYZ])</th>', page) == ["W", "X"]
+    assert "She stayed for years." in shown
+    assert not re.search(r"\b([Aa]nn|[Bb]ob)\b", shown)
+
+
+def test_one_key_stands_for_each_voted_relation_for_both_and_for_none(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    page = client.get(address(item)).content.decode()
+    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "/"]
+    assert "Ask a third person" in page
+
+
+def test_deciding_settles_the_sentence_and_leads_to_the_next(client: Client, desk: Desk) -> None:
+    first, second = desk.dispute(1), desk.dispute(2)
+    client.force_login(desk.people["judy"])
+    answer = client.post(address(first), decision(first, "lived_in", reason="The text says so."))
+    assert answer.headers["Location"] == address(second)
+    first.refresh_from_db()
+    assert first.gold == {"spans": [], "relations": ["lived_in"]}
+    assert Adjudication.objects.get().reason == "The text says so."
+
+
+def test_after_the_last_dispute_comes_the_list(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    answer = client.post(address(item), decision(item), follow=True)
+    assert answer.redirect_chain[-1][0] == reverse("disputes", args=["harbour"])
+    assert "The one dispute is decided" in answer.content.decode()
+
+
+def test_another_relation_is_taken_from_the_whole_inventory(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), decision(item) | {"choice": "other", "relation": "died_in"})
+    item.refresh_from_db()
+    assert item.gold == {"spans": [], "relations": ["died_in"]}
+
+
+def test_nothing_chosen_decides_nothing_and_keeps_the_reason(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    page = client.post(address(item), decision(item) | {"choice": "", "reason": "half a thought"})
+    assert "Nothing is chosen." in page.content.decode()
+    assert 'value="half a thought"' in page.content.decode()
+    assert not Adjudication.objects.exists()
+
+
+def test_a_vote_that_changed_meanwhile_stops_the_decision_and_keeps_the_reason(
+    client: Client, desk: Desk
+) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    stale = decision(item, "lived_in", reason="The text says so.") | {"votes_key": "0" * 64}
+    page = client.post(address(item), stale).content.decode()
+    assert "A vote changed while you were reading." in page
+    assert 'value="The text says so."' in page
+    assert not Adjudication.objects.exists()
+
+
+def test_asking_one_more_person_puts_the_sentence_back_into_the_queue(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), {"action": "ask"})
+    item.refresh_from_db()
+    assert (item.state, item.extra, item.free) == (Item.State.OPEN, 1, 1)
+    assert "waits for more answers" in client.get(address(item)).content.decode()
+
+
+def test_the_list_can_be_cut_to_one_vote_pattern(client: Client, desk: Desk) -> None:
+    desk.dispute(1)
+    desk.say("ann", 2, "lived_in")
+    desk.say("bob", 2)
+    client.force_login(desk.people["judy"])
+    patterns = dict(Item.objects.filter(state="disputed").values_list("external_id", "pattern"))
+    page = client.get(reverse("disputes", args=["harbour"]), {"pattern": patterns["s2"]}).content.decode()
+    assert "Ada 2 was seen" in page
+    assert "Ada 1 was seen" not in page
+
+
+def test_span_answers_are_drawn_and_like_ones_stand_together(client: Client, db: None) -> None:
+    desk = Desk.laid(kind="entities", k=3, labels=["PER", "LOC"])
+    desk.bring({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
+    votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
+    desk.bring(
+        *({"item": "s1", "annotator": who, "spans": spans} for who, spans in votes.items()), what="votes"
+    )
+    item = desk.item(1)
+    assert item.state == Item.State.DISPUTED, item.pattern
+    client.force_login(desk.people["judy"])
+    page = client.get(address(item)).content.decode()
+    assert page.count('data-label="PER"') == 3
+    assert page.count('data-label="LOC"') == 1
+    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N"]
+    assert "ann1" not in page

@@ -1,0 +1,75 @@
+"""Every page of annotation in a real browser: for everybody, in both themes, on a desk and on a phone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from annotation import freezing
+from tests.annotation.desk import PASSWORD, Desk, done, line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def addresses(live: str) -> list[str]:
+    """All pages a curator has, each with something on it."""
+    desk = Desk.laid()
+    batch = desk.bring(*(line(at, relations=["born_in"]) for at in range(1, 6)), {"id": "bad"})
+    desk.open()
+    for who in ("ann", "bob"):
+        desk.say(who, 1, "lived_in")
+    item = desk.dispute(2)
+    made = freezing.freeze(desk.project, name="Harbour", version="1.0", leave_out=True, by=desk.curator)
+    for kind in ("freeze", "describe"):
+        done(kind, made.pk)
+    parts = ("", "import/", "ontology/", "members/", "disputes/", f"disputes/{item.pk}/", "freeze/")
+    sets = ("", f"{made.slug}/", "import/")
+    return [
+        *("/login/", "/nowhere/", "/label/", "/label/harbour/", "/projects/", "/projects/new/"),
+        *(f"/projects/harbour/{part}" for part in parts),
+        *(f"/test-sets/{part}" for part in sets),
+        f"/imports/{batch.pk}/",
+    ]
+
+
+# colours don't depend on the width, nor the layout on the theme
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+def test_no_page_has_a_barrier_or_is_wider_than_the_window(
+    page: Page, addresses: list[str], theme: Literal["light", "dark"], width: int
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/login/")
+    page.fill("#id_username", "cleo")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Log out").wait_for()
+    found = {}
+    for address in addresses:
+        page.goto(address)
+        if address == "/label/harbour/":
+            page.locator("#work").wait_for()
+        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        barriers = [entry["id"] for entry in Axe().run(page).response["violations"]]
+        if barriers or wider:
+            found[address] = (barriers, wider)
+    assert found == {}
+
+
+def test_the_theme_follows_the_button_and_is_remembered(page: Page, live: str) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto("/login/")
+    shown = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(shown)
+    for _ in range(2):
+        page.get_by_role("button", name="Theme").click()
+    dark = page.evaluate(shown)
+    assert dark != light
+    page.reload()
+    assert page.evaluate(shown) == dark

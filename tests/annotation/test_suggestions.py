@@ -1,0 +1,68 @@
+"""Predictions as first answers: off until somebody says so, and recorded on every vote made under them."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from annotation import assignment, known
+from annotation.models import Project, Suggestion, Vote
+from tests.annotation.making import annotators, brought, curator, filled, says
+
+pytestmark = pytest.mark.django_db
+
+
+def predicted(*, on: bool, lines: list[dict] | None = None) -> Project:
+    of = filled(2, k=1)
+    lines = lines or [{"id": "s0", "label": "B"}, {"id": "s1", "label": "NA"}]
+    batch = brought(of, lines, what="suggestions")
+    assert batch.state == "done", batch.problems
+    known.set_quality(of, by=curator(), suggests=on)
+    return of
+
+
+def handed(of: Project, client: Client) -> dict:
+    client.force_login(annotators(of, 1)[0])
+    address = f"/api/v1/projects/{of.slug}/lease"
+    return client.post(address, {"holding": []}, content_type="application/json").json()
+
+
+def test_nothing_is_shown_until_a_curator_says_so(client: Client) -> None:
+    assert handed(predicted(on=False), client)["suggestion"] is None
+
+
+def test_what_was_on_show_is_recorded_on_the_vote(client: Client) -> None:
+    of = predicted(on=True)
+    assert handed(of, client)["suggestion"] == {"spans": [], "relations": ["B"]}
+    says(of.items.get(external_id="s0"), annotators(of, 1)[0], "A")
+    assert Vote.objects.get().shown == Suggestion.objects.get(item__external_id="s0").batch
+
+
+def test_a_vote_under_no_prediction_names_none() -> None:
+    of = predicted(on=False)
+    lease = assignment.lease_next(of, annotators(of, 1)[0])
+    says(lease.item, annotators(of, 1)[0], "A")
+    assert Vote.objects.get().shown is None
+
+
+def test_a_vote_that_comes_after_the_lease_still_names_what_was_on_show() -> None:
+    of, user = predicted(on=True), annotators(filled(1), 1)[0]
+    annotators(of, 1)
+    lease = assignment.lease_next(of, user)
+    assignment.give_back(lease.pk, user)
+    known.set_quality(of, by=curator(), suggests=False)
+    says(lease.item, user, "A")
+    assert Vote.objects.get().shown_id == lease.shown_id
+
+
+def test_scores_suggest_what_is_more_likely_than_not_and_a_later_file_replaces() -> None:
+    of = predicted(on=True, lines=[{"id": "s0", "scores": {"A": 0.9, "B": 0.2, "C": 0.5}}])
+    assert Suggestion.objects.get().payload["relations"] == ["A", "C"]
+    brought(of, [{"id": "s0", "labels": ["B"]}], what="suggestions")
+    assert Suggestion.objects.get().payload["relations"] == ["B"]
+
+
+def test_a_prediction_for_no_sentence_or_no_label_of_the_project_is_refused() -> None:
+    of = filled(1)
+    batch = brought(of, [{"id": "s0", "label": "Z"}, {"id": "zz", "label": "A"}], what="suggestions")
+    assert (batch.state, batch.refused) == ("refused", 2)

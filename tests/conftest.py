@@ -1,0 +1,158 @@
+"""Fixtures every room's tests may ask for, and a closing word on what was skipped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import kombu.pools
+import pytest
+from django.conf import settings
+from django.test.utils import setup_databases, teardown_databases
+
+from evalsvc.celery import app as celery_app
+from evalsvc.serving.broker import EmbeddedBroker
+from tests.places import browser as browsers
+from tests.places import postgres as pg
+from tests.places.workers import Worker
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page
+
+StartWorker = Callable[..., Worker]
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: Any
+) -> Iterator[None]:
+    """The SQLite file of this process, made also when only `sqlite` or `postgres` ask for it."""
+    with django_db_blocker.unblock():
+        made = setup_databases(verbosity=0, interactive=False, aliases={"default"}, serialized_aliases=set())
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
+
+
+@pytest.fixture(scope="session")
+def postgres_database(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, Any]]:
+    """One migrated PostgreSQL database for the session."""
+    name = f"evalsvc_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_{os.getpid()}"
+    with pg.server() as url, pg.database(url, name) as entry:
+        with django_db_blocker.unblock(), pg.default_is(entry):
+            pg.migrate()
+        yield entry
+
+
+@pytest.fixture
+def postgres(postgres_database: dict[str, Any], django_db_blocker: Any) -> Iterator[dict[str, Any]]:
+    """Django on PostgreSQL for this test, with real transactions; use it instead of `db`."""
+    with django_db_blocker.unblock(), pg.default_is(postgres_database):
+        try:
+            yield postgres_database
+        finally:
+            pg.empty()
+
+
+@pytest.fixture
+def sqlite(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Django on SQLite for this test, with real transactions."""
+    with django_db_blocker.unblock():
+        try:
+            yield
+        finally:
+            pg.empty()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def either_database(request: pytest.FixtureRequest) -> str:
+    """Real transactions, once on each database."""
+    request.getfixturevalue(request.param)
+    return str(request.param)
+
+
+def point_celery_at(url: str) -> str:
+    """Let this process publish there; where it published before."""
+    before = celery_app.conf.broker_url
+    kombu.pools.reset()
+    celery_app.conf.broker_url = url
+    celery_app._pool = celery_app.amqp._producer_pool = None
+    return str(before)
+
+
+@pytest.fixture(scope="session")
+def embedded_broker() -> Iterator[EmbeddedBroker]:
+    server = EmbeddedBroker(Path(settings.DATA_DIR) / "broker")
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def broker(embedded_broker: EmbeddedBroker) -> Iterator[EmbeddedBroker]:
+    """A running, empty Valkey that this process publishes to; a test may stop() and start() it."""
+    if not embedded_broker.answers():
+        embedded_broker.start()
+    embedded_broker.empty()
+    before = point_celery_at(embedded_broker.url)
+    yield embedded_broker
+    point_celery_at(before)
+
+
+@pytest.fixture
+def worker(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[StartWorker]:
+    """Start real workers: `worker()` for the product's, `worker("tests.workers.slow")` for one with more."""
+    started: list[Worker] = []
+
+    def start(app: str = "workers", **options: Any) -> Worker:
+        log = tmp_path / f"worker{len(started)}.log"
+        started.append(Worker(app, broker_url=broker.url, log=log, **options))
+        return started[-1].wait_until_ready()
+
+    yield start
+    for one in started:
+        one.kill()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's loop runs in this thread
+    with browsers.chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, live: str) -> Iterator[Page]:
+    """A fresh browser window at the live server; any error in its console fails the test."""
+    context = browser.new_context(base_url=live, viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda line: complaints.append(line.text) if is_complaint(line) else None)
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def is_complaint(line: ConsoleMessage) -> bool:
+    """A refused request is for the test to judge; a broken script or a breach of the CSP is not."""
+    return line.type == "error" and not line.text.startswith("Failed to load resource")
+
+
+@pytest.fixture
+def live(transactional_db: None, live_server: Any) -> str:
+    """The address of the live server."""
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    return str(live_server.url)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what was skipped and why, each reason once."""
+    reasons: dict[str, int] = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, list | tuple) else str(report.longrepr)
+        reasons[reason] = reasons.get(reason, 0) + 1
+    for reason, n in sorted(reasons.items()):
+        terminalreporter.write_line(f"{n} skipped: {reason.removeprefix('Skipped: ')}")

@@ -1,0 +1,146 @@
+"""The people and test sets that evaluation's tests speak of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.testset import TestSet, TestSetRow
+from evalsvc.evaluation import benchmarks, intake
+from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.formats.writing import canonical_line
+from evalsvc.teams.membership import create_team
+from evalsvc.teams.models import Team, User
+
+LABELS = ["born_in", "works_for", "part_of"]
+Line = dict[str, Any]
+
+
+def sentence(name: str, head: str, tail: str, *relations: str) -> Line:
+    """A gold line with text, so that a leak would show."""
+    entities = {
+        "h": {"id": head, "name": head, "pos": [0, 2]},
+        "t": {"id": tail, "name": tail, "pos": [3, 5]},
+    }
+    return {"id": name, "text": f"Aa Bb canary-{name}", **entities, "relations": list(relations)}
+
+
+RELATION_GOLD = [
+    sentence("s1", "Q1", "Q2", "born_in"),
+    sentence("s2", "Q1", "Q2"),
+    sentence("s3", "Q3", "Q4", "works_for"),
+    sentence("s4", "Q5", "Q6"),
+    sentence("s5", "Q7", "Q8", "born_in"),
+    sentence("s6", "Q9", "Q2", "part_of"),
+]
+ENTITY_GOLD = [
+    {
+        "id": "d1",
+        "tokens": ["Ada", "left", "New", "Turin"],
+        "spans": [[0, 1, "PER"], [2, 4, "LOC"]],
+        "relations": [],
+    },
+    {"id": "d2", "tokens": ["It", "rained"], "spans": [], "relations": []},
+    {"id": "d3", "tokens": ["Bo", "met", "Cy"], "spans": [[0, 1, "PER"], [2, 3, "PER"]], "relations": []},
+]
+
+
+def freeze(
+    slug: str,
+    lines: Iterable[Line],
+    *,
+    by: User,
+    labels: Iterable[str] = LABELS,
+    kind: str = "relations",
+    origin: str = "imported",
+    people: Iterable[int] = (),
+    sha256: str = "",
+) -> TestSet:
+    """A frozen test set as the freeze or the import leaves it."""
+    raw = [canonical_line(line) for line in lines]
+    test_set = TestSet.objects.create(
+        slug=slug,
+        name=slug,
+        version="1",
+        kind=kind,
+        origin=origin,
+        labels=[{"name": label, "title": label} for label in labels],
+        manifest={"people": list(people)},
+        rows=len(raw),
+        sha256=sha256 or hashlib.sha256(b"".join(raw)).hexdigest(),
+        by=by,
+    )
+    TestSetRow.objects.bulk_create(
+        TestSetRow(
+            test_set=test_set, number=n, external_id=json.loads(line)["id"], line=line.decode().rstrip("\n")
+        )
+        for n, line in enumerate(raw, 1)
+    )
+    test_set.state = TestSet.State.FROZEN
+    test_set.save(update_fields=["state"])
+    return test_set
+
+
+def jsonl(lines: Iterable[Line]) -> bytes:
+    return b"".join(map(canonical_line, lines))
+
+
+@dataclass
+class Cast:
+    """Olga organises; Kim is in Kelpie, Lars in Lugworm; Nora annotates and is in no team."""
+
+    olga: User
+    kim: User
+    lars: User
+    kelpie: Team
+    lugworm: Team
+
+    @classmethod
+    def hired(cls) -> Cast:
+        olga, kim, lars = (User.objects.create_user(name) for name in ("olga", "kim", "lars"))
+        User.objects.filter(pk=olga.pk).update(may_organise=True)
+        olga.refresh_from_db()
+        return cls(olga, kim, lars, create_team(name="Kelpie", by=kim), create_team(name="Lugworm", by=lars))
+
+    def benchmark(self, slug: str = "rel", *, settings: Iterable[Any] = (), **told: Any) -> Benchmark:
+        """A relation benchmark; settings are (key, test set, unit, main[, only])."""
+        told = {"title": slug, "task": "relations", "labels": LABELS, "negative": "N/A"} | told
+        benchmark = benchmarks.create(slug=slug, by=self.olga, **told)
+        for key, test_set, unit, main, *only in settings:
+            benchmarks.add_setting(
+                benchmark,
+                key=key,
+                title=key,
+                test_set=test_set,
+                unit=unit,
+                main=main,
+                by=self.olga,
+                only=only[0] if only else None,
+            )
+        return benchmark
+
+    def relations(self, unit: str = "sentence", main: str = "micro_f1", **told: Any) -> Benchmark:
+        """One setting over the six sentences."""
+        gold = freeze(f"gold-{unit}", RELATION_GOLD, by=self.olga)
+        return self.benchmark(settings=[("main", gold, unit, main)], **told)
+
+    def entities(self, **told: Any) -> Benchmark:
+        gold = freeze("spans", ENTITY_GOLD, by=self.olga, labels=["PER", "LOC"], kind="entities")
+        told = {"task": "entities", "labels": ["PER", "LOC"], "negative": ""} | told
+        return self.benchmark("ner", settings=[("main", gold, "document", "conll_micro_f1")], **told)
+
+    def submit(
+        self,
+        benchmark: Benchmark,
+        lines: Iterable[Line] | bytes,
+        *,
+        run: str = "1",
+        system: str = "Net",
+        **told: Any,
+    ) -> Submission:
+        told = {"team": self.kelpie, "by": self.kim} | told
+        sent = lines if isinstance(lines, bytes) else jsonl(lines)
+        return intake.receive(benchmark, system=system, run=run, chunks=[sent], **told).submission

@@ -1,0 +1,218 @@
+"""Intake: a file is checked whole, kept once, and entered once."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+
+from evalsvc.evaluation import intake, lifecycle
+from evalsvc.evaluation.models import Benchmark, Evaluation, PredictionFile, Submission, System
+from evalsvc.formats.problems import Refused
+from evalsvc.jobs.models import Job
+from evalsvc.refusals import Conflict, Refusal, TooLarge
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, Line, freeze, jsonl, sentence
+from workers.runner import run_next
+
+LINES: list[Line] = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+
+
+def codes(benchmark: Benchmark, lines: list[Line] | bytes) -> dict[str, int]:
+    sent = lines if isinstance(lines, bytes) else jsonl(lines)
+    return dict(intake.check(benchmark, [sent]).problems.by_code)
+
+
+def stored_files() -> list[Path]:
+    return [path for path in Path(default_storage.path("")).rglob("*") if path.is_file()]
+
+
+def test_a_file_that_fits_is_queued_with_its_job(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    assert submission.state == "queued"
+    assert submission.job is not None
+    assert (submission.job.kind, submission.job.subject) == ("score", submission.pk)
+    assert (submission.format, submission.form) == ("jsonl-predictions", "label")
+    assert submission.counts == {"lines": 6, "claims": 6}
+
+
+def test_bytes_are_kept_under_the_digest_of_what_was_unpacked(cast: Cast) -> None:
+    plain = jsonl(LINES)
+    submission = cast.submit(cast.relations(), gzip.compress(plain))
+    digest = hashlib.sha256(plain).hexdigest()
+    assert submission.file_id == digest
+    assert submission.file.size == len(plain)
+    assert submission.file.name == f"predictions/{digest[:2]}/{digest[2:4]}/{digest}"
+    assert Path(default_storage.path(submission.file.name)).read_bytes() == plain
+
+
+def test_the_same_bytes_are_kept_once(cast: Cast) -> None:
+    benchmark = cast.relations()
+    cast.submit(benchmark, LINES, run="1")
+    cast.submit(benchmark, gzip.compress(jsonl(LINES)), run="2")
+    assert len(stored_files()) == PredictionFile.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ([*LINES[:5], {"id": "s9", "label": "born_in"}], "unknown_id"),
+        ([*LINES[:5], {"id": "s6", "label": "born_im"}], "near_label"),
+        ([*LINES, {"id": "s1", "label": "N/A"}], "duplicate_id"),
+        (LINES[:5], "missing_id"),
+        ([*LINES[:5], {"id": "s6", "scores": {"born_in": 0.5}}], "mixed_forms"),
+        (b'{"id": "s1", "scores": {"born_in": NaN}}\n', "bad_score"),
+        (b'{"id": "s1", "label": \n', "not_json"),
+        (b"\x00\x01", "nul_character"),
+        (b"one\ttwo\tthree\n", "unknown_format"),
+        (b"", "empty_file"),
+        ([{"h": "Q1", "t": "Q2", "relation": "born_in", "score": 1.0}], "mixed_forms"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused_and_leaves_nothing(
+    cast: Cast, lines: list[Line] | bytes, code: str
+) -> None:
+    benchmark = cast.relations()
+    with pytest.raises(Refused) as refused:
+        cast.submit(benchmark, lines)
+    assert code in refused.value.problems.by_code
+    rows = [model.objects.count() for model in (Submission, System, PredictionFile)]
+    assert rows == [0, 0, 0]
+    assert not Job.objects.filter(kind="score").exists()
+    assert stored_files() == []
+
+
+def test_a_dry_run_counts_every_problem_and_stores_nothing(cast: Cast) -> None:
+    wrong = [{"id": f"x{n}", "label": "born_in"} for n in range(30)]
+    checked = intake.check(cast.relations(missing="wrong"), [jsonl(wrong)])
+    assert checked.problems.by_code == {"unknown_id": 30}
+    assert len(checked.problems.first) == 20
+    assert checked.problems.first[0].line == 1
+    assert not Submission.objects.exists()
+
+
+def test_a_missing_answer_is_no_problem_where_it_counts_wrong(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(missing="wrong"), LINES[:4])
+    assert submission.counts["missing"] == 2
+
+
+def test_silence_is_an_answer_where_claims_are_scored(cast: Cast) -> None:
+    assert codes(cast.relations(), [{"id": "s1", "scores": {"born_in": 0.5}}]) == {}
+
+
+def test_ids_of_any_setting_fit(cast: Cast) -> None:
+    small = freeze("small", RELATION_GOLD[:2], by=cast.olga)
+    whole = freeze("whole", RELATION_GOLD, by=cast.olga)
+    settings = [("small", small, "sentence", "micro_f1"), ("whole", whole, "sentence", "micro_f1")]
+    assert codes(cast.benchmark(settings=settings), LINES) == {}
+
+
+def test_ids_that_only_a_restricted_setting_would_leave_out_are_unknown(cast: Cast) -> None:
+    whole = freeze("whole", RELATION_GOLD, by=cast.olga)
+    part = freeze("part", RELATION_GOLD[:2], by=cast.olga)
+    benchmark = cast.benchmark(settings=[("same", whole, "sentence", "micro_f1", part)])
+    assert codes(benchmark, LINES) == {"unknown_id": 4}
+
+
+def test_pairs_outside_the_benchmark_are_unknown(cast: Cast) -> None:
+    line = {"h": "Q1", "t": "Q99", "relation": "born_in", "score": 0.5}
+    assert codes(cast.relations("bag", "ap"), [line]) == {"unknown_id": 1}
+
+
+def test_conll_tokens_must_be_those_of_the_documents(cast: Cast) -> None:
+    columns = b"Ada\tO\nleft\tO\nOld\tO\nTurin\tO\n\nIt\tO\nrained\tO\n\nBo\tO\nmet\tO\nCy\tO\n"
+    assert codes(cast.entities(), columns)["token_mismatch"] == 1
+
+
+def test_a_file_above_the_limit_is_too_large(cast: Cast, settings: Any) -> None:
+    settings.UPLOAD_MAX_BYTES = 50
+    with pytest.raises(TooLarge):
+        cast.submit(cast.relations(), LINES)
+
+
+def test_a_file_that_unpacks_above_the_limit_is_too_large(cast: Cast, settings: Any) -> None:
+    settings.UPLOAD_MAX_UNPACKED_BYTES = 100
+    with pytest.raises(TooLarge):
+        cast.submit(cast.relations(), gzip.compress(jsonl(LINES)))
+
+
+def test_the_same_file_as_the_same_run_is_the_same_submission(cast: Cast) -> None:
+    benchmark = cast.relations()
+    told = {"team": cast.kelpie, "by": cast.kim, "system": "Net", "run": "1"}
+    first = intake.receive(benchmark, chunks=[jsonl(LINES)], **told)
+    again = intake.receive(benchmark, chunks=[jsonl(LINES)], **told)
+    assert (first.created, again.created) == (True, False)
+    assert first.submission == again.submission
+    assert Job.objects.filter(kind="score").count() == 1
+
+
+def test_another_file_as_the_same_run_is_refused(cast: Cast) -> None:
+    benchmark = cast.relations()
+    cast.submit(benchmark, LINES)
+    other = [*LINES[:5], {"id": "s6", "label": "N/A"}]
+    with pytest.raises(Conflict, match="run 1 already"):
+        cast.submit(benchmark, other)
+
+
+def test_a_withdrawn_run_may_be_submitted_anew(cast: Cast) -> None:
+    benchmark = cast.relations()
+    lifecycle.withdraw(cast.submit(benchmark, LINES), by=cast.kim)
+    assert cast.submit(benchmark, [*LINES[:5], {"id": "s6", "label": "N/A"}]).run == "1"
+
+
+def test_a_key_submits_once(cast: Cast) -> None:
+    benchmark = cast.relations()
+    first = cast.submit(benchmark, LINES, idempotency_key="k")
+    run_next("score")
+    assert cast.submit(benchmark, LINES, idempotency_key="k") == first
+
+
+def test_a_key_for_another_file_is_refused(cast: Cast) -> None:
+    benchmark = cast.relations()
+    cast.submit(benchmark, LINES, idempotency_key="k")
+    with pytest.raises(Conflict, match="another file or run"):
+        cast.submit(benchmark, LINES, run="2", idempotency_key="k")
+
+
+def test_the_same_file_as_another_run_takes_its_scores_over_without_a_job(cast: Cast) -> None:
+    benchmark = cast.relations()
+    first = cast.submit(benchmark, LINES, run="1")
+    run_next("score")
+    second = cast.submit(benchmark, LINES, run="2")
+    assert second.state == "scored"
+    assert second.job is None
+    assert second.ended_at is not None
+    assert set(second.evaluations.all()) == set(first.evaluations.all())
+
+
+def test_another_aggregate_is_another_scoring(cast: Cast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    lines = [{"id": "s1", "scores": {"born_in": 0.5}}]
+    cast.submit(benchmark, lines, run="1", aggregate="ONE")
+    run_next("score")
+    second = cast.submit(benchmark, lines, run="2", aggregate="AVG")
+    assert second.state == "queued"
+    run_next("score")
+    assert Evaluation.objects.count() == 2
+
+
+def test_a_team_that_labelled_the_gold_is_marked(cast: Cast) -> None:
+    gold = freeze("own", [sentence("s1", "Q1", "Q2")], by=cast.olga, people=[cast.kim.pk])
+    benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
+    lines = [{"id": "s1", "label": "N/A"}]
+    assert cast.submit(benchmark, lines).saw_gold
+    assert not cast.submit(benchmark, lines, team=cast.lugworm, by=cast.lars).saw_gold
+
+
+def test_nobody_submits_for_a_team_they_are_not_in(cast: Cast) -> None:
+    with pytest.raises(Refusal, match="not in Lugworm"):
+        cast.submit(cast.relations(), LINES, team=cast.lugworm)
+
+
+@pytest.mark.parametrize("told", [{"system": " "}, {"run": ""}, {"run": "x" * 41}, {"aggregate": "MAX"}])
+def test_names_and_choices_are_checked_before_the_file_is_read(cast: Cast, told: dict[str, str]) -> None:
+    with pytest.raises(Refusal):
+        cast.submit(cast.relations(), b"not read", **told)

@@ -1,0 +1,134 @@
+"""The board: figures over standing runs, ranks by the mean."""
+
+from __future__ import annotations
+
+from statistics import stdev
+
+import pytest
+
+from evalsvc.evaluation import benchmarks, leaderboard, lifecycle
+from evalsvc.evaluation.leaderboard import Row, board
+from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.refusals import Refusal
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, Line, freeze
+from workers.runner import run_next
+
+GOLD = [(line["relations"] or ["N/A"])[0] for line in RELATION_GOLD]
+
+
+def answers(right: int) -> list[Line]:
+    """The first answers right, the others wrong: accuracy is right / 6."""
+    wrong = {"N/A": "part_of", "part_of": "born_in", "born_in": "works_for", "works_for": "born_in"}
+    return [
+        {"id": f"s{n}", "label": label if n <= right else wrong[label]} for n, label in enumerate(GOLD, 1)
+    ]
+
+
+def scored(cast: Cast, benchmark: Benchmark, system: str, *rights: int) -> list[Submission]:
+    found = [
+        cast.submit(benchmark, answers(right), system=system, run=str(run))
+        for run, right in enumerate(rights, 1)
+    ]
+    while run_next("score"):
+        pass
+    return found
+
+
+def rows(benchmark: Benchmark, order: str = "accuracy") -> dict[str, Row]:
+    return {row.system.name: row for row in board(benchmark.settings.get(), order).rows}
+
+
+def test_a_system_has_mean_deviation_and_range_over_its_runs(cast: Cast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Net", 3, 4, 6)
+    figure = rows(benchmark)["Net"].figures["accuracy"]
+    values = [3 / 6, 4 / 6, 6 / 6]
+    assert figure.mean == pytest.approx(sum(values) / 3)
+    assert figure.sd == pytest.approx(stdev(values))
+    assert (figure.n, figure.minimum, figure.maximum) == (3, 0.5, 1.0)
+    assert figure.runs == [("1", pytest.approx(0.5)), ("2", pytest.approx(4 / 6)), ("3", pytest.approx(1.0))]
+
+
+def test_one_run_has_no_deviation(cast: Cast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Net", 3)
+    assert rows(benchmark)["Net"].figures["accuracy"].sd is None
+
+
+def test_the_best_mean_comes_first_and_equal_means_share_a_rank(cast: Cast) -> None:
+    benchmark = cast.relations()
+    for system, right in (("Low", 2), ("B", 5), ("A", 5), ("Top", 6)):
+        scored(cast, benchmark, system, right)
+    found = board(benchmark.settings.get(), "accuracy").rows
+    assert [(row.rank, row.system.name) for row in found] == [(1, "Top"), (2, "A"), (2, "B"), (4, "Low")]
+
+
+def test_the_main_measure_orders_unless_another_is_asked_for(cast: Cast) -> None:
+    benchmark = cast.relations()
+    assert board(benchmark.settings.get()).order_by == "micro_f1"
+    with pytest.raises(Refusal, match="no measure nonsense"):
+        board(benchmark.settings.get(), "nonsense")
+
+
+def test_a_withdrawn_run_no_longer_counts(cast: Cast) -> None:
+    benchmark = cast.relations()
+    first, _ = scored(cast, benchmark, "Net", 2, 6)
+    lifecycle.withdraw(first, by=cast.kim)
+    figure = rows(benchmark)["Net"].figures["accuracy"]
+    assert (figure.n, figure.mean) == (1, 1.0)
+
+
+def test_what_waits_or_failed_is_not_on_the_board(cast: Cast) -> None:
+    benchmark = cast.relations()
+    cast.submit(benchmark, answers(3))
+    assert board(benchmark.settings.get()).rows == []
+
+
+def test_runs_with_equal_files_count_each(cast: Cast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Net", 4, 4)
+    figure = rows(benchmark)["Net"].figures["accuracy"]
+    assert (figure.n, figure.sd) == (2, 0.0)
+
+
+def test_teams_may_name_systems_alike(cast: Cast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Net", 4)
+    cast.submit(benchmark, answers(2), system="Net", team=cast.lugworm, by=cast.lars)
+    run_next("score")
+    found = board(benchmark.settings.get(), "accuracy").rows
+    assert [(row.team.name, row.n) for row in found] == [("Kelpie", 1), ("Lugworm", 1)]
+
+
+def test_undefined_runs_are_left_out_of_the_mean_and_counted(cast: Cast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    cast.submit(benchmark, [{"id": "s1", "scores": {"born_in": 0.5}}])
+    run_next("score")
+    figure = rows(benchmark, "ap")["Net"].figures["p_at_100"]
+    assert (figure.mean, figure.n, figure.undefined) == (None, 0, 1)
+    assert figure.reason == "there are fewer claims than that"
+
+
+def test_a_system_without_the_measure_stands_last_without_a_rank(cast: Cast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Labels", 6)
+    cast.submit(benchmark, [{"id": "s1", "scores": {"born_in": 0.5}}], system="Scores")
+    run_next("score")
+    found = board(benchmark.settings.get(), "ap").rows
+    assert [(row.rank, row.system.name) for row in found] == [(1, "Scores"), (None, "Labels")]
+
+
+def test_a_setting_added_later_is_scored_for_the_runs_that_stand(cast: Cast) -> None:
+    benchmark = cast.relations()
+    (submission,) = scored(cast, benchmark, "Net", 6)
+    part = freeze("part", RELATION_GOLD[:3], by=cast.olga)
+    late = benchmarks.add_setting(
+        benchmark, key="late", title="Late", test_set=part, unit="sentence", main="micro_f1", by=cast.olga
+    )
+    assert [row.system.name for row in board(benchmark.settings.get(key="main")).rows] == ["Net"]
+    while run_next("score"):
+        pass
+    assert [row.system.name for row in board(late).rows] == ["Net"]
+    submission.refresh_from_db()
+    assert submission.state == "scored"
+    assert [e.setting.key for e in leaderboard.newest(submission)] == ["main", "late"]

@@ -1,0 +1,126 @@
+"""Submitting from the browser: bad lines are shown with what to mend, and nothing of them is kept."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.evaluation.models import PredictionFile, Submission
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
+from tests.workers.test_scoring import LABEL_LINES
+
+
+def send(client: Client, content: bytes, *, name: str = "net.jsonl", **told: str) -> HttpResponse:
+    fields = {"system": "Net", "run": "1", "do": "submit"} | told
+    file = SimpleUploadedFile(name, content)
+    return client.post(reverse("submit", args=["rel"]), fields | {"file": file})
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_becomes_a_submission(client: Client, cast: Cast, packed: bool) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    content = jsonl(LABEL_LINES)
+    response = send(client, gzip.compress(content) if packed else content, name="net.jsonl.gz")
+    submission = Submission.objects.get()
+    assert response.headers["Location"] == reverse("submission", args=[submission.pk])
+    assert (submission.system.name, submission.run, submission.by) == ("Net", "1", cast.kim)
+
+
+def test_the_same_file_again_leads_to_the_run_that_is_there(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    first = send(client, jsonl(LABEL_LINES)).headers["Location"]
+    assert send(client, jsonl(LABEL_LINES)).headers["Location"] == first
+    assert "submitted as this run before" in client.get(first).content.decode()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_bad_lines_are_shown_with_their_numbers_and_what_to_mend(
+    client: Client, cast: Cast, packed: bool
+) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    lines = [*LABEL_LINES[:2], {"id": "s3", "label": "works_fro"}, *LABEL_LINES[3:]]
+    content = jsonl(lines)
+    response = send(client, gzip.compress(content) if packed else content)
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "<mark>works_fro</mark>" in page
+    assert "<i>2</i>" in page
+    assert "<i>3</i>" in page
+    assert "Did you mean works_for?" in page
+    assert "Nothing was stored and nothing was scored." in page
+    assert not Submission.objects.exists()
+    assert not PredictionFile.objects.exists()
+
+
+def test_what_a_line_says_is_text_and_never_markup(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    page = send(client, jsonl([{"id": "s1", "label": "<script>alert(1)</script>"}])).content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_a_check_says_what_it_found_and_submits_nothing(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    page = send(client, jsonl(LABEL_LINES), do="check").content.decode()
+    assert "The file fits." in page
+    assert "6 lines" in page
+    assert not Submission.objects.exists()
+    assert send(client, b"{", do="check").status_code == 422
+
+
+def test_a_run_that_is_taken_is_refused_beside_the_form(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    send(client, jsonl(LABEL_LINES))
+    other = [*LABEL_LINES[:5], {"id": "s6", "label": "part_of"}]
+    response = send(client, jsonl(other))
+    assert response.status_code == 409
+    assert "Net has run 1 already" in response.content.decode()
+
+
+def test_a_missing_file_is_asked_for(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    response = client.post(reverse("submit", args=["rel"]), {"system": "Net", "run": "1"})
+    assert response.status_code == 400
+    assert "Choose a file of predictions." in response.content.decode()
+
+
+def test_who_is_in_no_team_is_told_to_start_one(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.olga)
+    assert "You are in no team yet." in client.get(reverse("submit", args=["rel"])).content.decode()
+
+
+def test_another_team_cannot_be_named(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    response = send(client, jsonl(LABEL_LINES), team="lugworm")
+    assert response.status_code == 403
+    assert not Submission.objects.exists()
+
+
+def test_a_closed_board_takes_nothing_from_strangers(client: Client, cast: Cast) -> None:
+    cast.relations(public=False)
+    client.force_login(cast.kim)
+    assert client.get(reverse("submit", args=["rel"])).status_code == 404
+    assert send(client, jsonl(LABEL_LINES)).status_code == 404
+
+
+def test_bags_are_asked_about_only_where_there_are_bags(client: Client, cast: Cast) -> None:
+    cast.relations()
+    gold = freeze("bags", RELATION_GOLD, by=cast.olga)
+    cast.benchmark("bags", settings=[("bag", gold, "bag", "ap")])
+    client.force_login(cast.kim)
+    assert 'name="aggregate"' not in client.get(reverse("submit", args=["rel"])).content.decode()
+    assert 'name="aggregate"' in client.get(reverse("submit", args=["bags"])).content.decode()

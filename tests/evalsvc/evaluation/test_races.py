@@ -1,0 +1,83 @@
+"""Many at once, on a real PostgreSQL: one submission, one evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from evalsvc.evaluation import intake
+from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
+from evalsvc.jobs.models import Job
+from evalsvc.refusals import Conflict
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, jsonl
+from workers.runner import run_next
+
+pytestmark = pytest.mark.postgres
+AT_ONCE = 12
+LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+
+
+@pytest.fixture
+def people(postgres: dict[str, Any], tmp_path: Path, settings: Any) -> Cast:
+    settings.MEDIA_ROOT = tmp_path / "files"
+    return Cast.hired()
+
+
+def at_once(call: Callable[[int], Any]) -> list[Any]:
+    def closing(number: int) -> Any:
+        try:
+            return call(number)
+        except Conflict as conflict:
+            return conflict.code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(closing, range(AT_ONCE)))
+
+
+def test_the_same_request_many_times_at_once_makes_one_submission(people: Cast) -> None:
+    benchmark = people.relations()
+    told = {"team": people.kelpie, "by": people.kim, "system": "Net", "run": "1", "idempotency_key": "k"}
+    found = at_once(lambda number: intake.receive(benchmark, chunks=[jsonl(LINES)], **told))
+    assert sum(received.created for received in found) == 1
+    assert len({received.submission.pk for received in found}) == 1
+    assert Submission.objects.count() == Job.objects.filter(kind="score").count() == 1
+
+
+def test_one_key_for_several_systems_at_once_lets_one_in(people: Cast) -> None:
+    benchmark = people.relations()
+    told = {"team": people.kelpie, "by": people.kim, "run": "1", "idempotency_key": "k"}
+    found = at_once(
+        lambda number: intake.receive(benchmark, chunks=[jsonl(LINES)], system=f"Net {number}", **told)
+    )
+    assert Submission.objects.count() == 1
+    assert found.count("key_reused") == AT_ONCE - 1
+
+
+def test_different_files_for_one_run_at_once_let_one_in(people: Cast) -> None:
+    benchmark = people.relations(missing="wrong")
+    told = {"team": people.kelpie, "by": people.kim, "system": "Net", "run": "1"}
+    chunks = [
+        jsonl([{"id": f"s{1 + n % 6}", "label": "N/A" if n < 6 else "born_in"}]) for n in range(AT_ONCE)
+    ]
+    found = at_once(lambda number: intake.receive(benchmark, chunks=[chunks[number]], **told))
+    assert found.count("run_taken") == AT_ONCE - 1
+    assert Submission.objects.count() == 1
+
+
+def test_workers_that_score_the_same_file_at_once_store_one_evaluation(people: Cast) -> None:
+    benchmark = people.relations()
+    for run in range(4):
+        people.submit(benchmark, LINES, run=str(run))
+    at_once(lambda number: run_next("score"))
+    assert set(Submission.objects.values_list("state", flat=True)) == {"scored"}
+    evaluation = Evaluation.objects.get()
+    assert evaluation.submissions.count() == 4
+    assert PredictionFile.objects.count() == 1
+    assert evaluation.scores.values("measure").distinct().count() == evaluation.scores.count()

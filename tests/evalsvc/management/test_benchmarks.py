@@ -1,0 +1,88 @@
+"""Benchmarks and submissions from the command line."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evalsvc.evaluation.models import Benchmark, Submission
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
+from tests.evalsvc.evaluation.conftest import cast
+
+__all__ = ["cast"]
+
+SETTING = {"key": "m", "title": "Human gold", "test_set": "gold", "unit": "sentence", "main": "micro_f1"}
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def file(cast: Cast, tmp_path: Path) -> Path:
+    freeze("gold", RELATION_GOLD, by=cast.olga)
+    return tmp_path / "benchmark.json"
+
+
+def write(file: Path, **changes: Any) -> str:
+    told = {"slug": "rel", "title": "Relations", "task": "relations", "settings": [SETTING]}
+    file.write_text(json.dumps(told | changes))
+    return str(file)
+
+
+def test_a_file_makes_a_benchmark_with_the_labels_of_its_test_sets(file: Path) -> None:
+    assert "3 labels, 1 settings" in run("create_benchmark", write(file), "--by", "olga")
+    benchmark = Benchmark.objects.get(slug="rel")
+    assert [label["name"] for label in benchmark.labels] == ["born_in", "works_for", "part_of"]
+    assert benchmark.negative == "N/A"
+    assert benchmark.settings.get().title == "Human gold"
+
+
+def test_options_make_a_benchmark_with_one_setting(file: Path) -> None:
+    words = (
+        "--slug rel --title Relations --task relations --test-set gold --unit bag --main ap --missing wrong"
+    )
+    run("create_benchmark", *words.split(), "--by", "olga")
+    benchmark = Benchmark.objects.get(slug="rel")
+    assert (benchmark.missing, benchmark.settings.get().unit) == ("wrong", "bag")
+
+
+def test_a_setting_that_does_not_fit_leaves_no_benchmark(file: Path) -> None:
+    path = write(file, settings=[SETTING | {"main": "conll_micro_f1"}])
+    with pytest.raises(CommandError, match="no measure by sentence"):
+        run("create_benchmark", path, "--by", "olga")
+    assert not Benchmark.objects.exists()
+
+
+def test_an_unknown_key_of_the_file_is_named(file: Path) -> None:
+    with pytest.raises(CommandError, match="colour"):
+        run("create_benchmark", write(file, colour="blue"), "--by", "olga")
+
+
+def test_options_that_lack_something_say_what(file: Path) -> None:
+    with pytest.raises(CommandError, match="--test-set"):
+        run("create_benchmark", "--slug", "rel", "--title", "R", "--task", "relations", "--by", "olga")
+
+
+def test_a_submitted_file_is_scored_here_and_its_figures_are_printed(file: Path, tmp_path: Path) -> None:
+    run("create_benchmark", write(file), "--by", "olga")
+    predictions = tmp_path / "a.jsonl"
+    predictions.write_bytes(jsonl({"id": line["id"], "label": "born_in"} for line in RELATION_GOLD))
+    told = run("submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net")
+    assert "micro_f1                         40.00" in told
+    assert Submission.objects.get().state == "scored"
+
+
+def test_a_refused_file_ends_the_command_with_its_first_line(file: Path, tmp_path: Path) -> None:
+    run("create_benchmark", write(file), "--by", "olga")
+    predictions = tmp_path / "a.jsonl"
+    predictions.write_bytes(jsonl([{"id": "s1", "label": "born_im"}]))
+    with pytest.raises(CommandError, match=r"Line 1, field label.*Did you mean born_in"):
+        run("submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net")

@@ -1,0 +1,120 @@
+"""`manage.py up` as a person starts it."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from evalsvc.serving.supervisor import answers
+from tests.places.workers import ROOT, environment, until
+
+pytestmark = pytest.mark.worker
+Up = Callable[..., subprocess.Popen[str]]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator[Up]:
+    """Start the service on a folder of the test's own, without the demo."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(port: int, **env: str) -> subprocess.Popen[str]:
+        told = {
+            "EVALSVC_DATA": str(tmp_path / "data"),
+            "DATABASE_URL": "",
+            "DEMO": "0",
+            "PORT": str(port),
+            **env,
+        }
+        kept = {
+            k: v for k, v in environment("", **told).items() if k not in ("DATABASE_URL", "BROKER_URL") or v
+        }
+        out = (tmp_path / f"up{len(started)}.out").open("w")
+        started.append(
+            subprocess.Popen(
+                [sys.executable, "manage.py", "up"], cwd=ROOT, env=kept, stdout=out, stderr=subprocess.STDOUT
+            )
+        )
+        out.close()
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.kill() if one.poll() is None else None
+        one.wait()
+
+
+def pids(data: Path) -> list[int]:
+    """Processes that run on this data folder."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"EVALSVC_DATA={data}".encode() in place.read_bytes():
+                found.append(int(place.parent.name))
+        except (FileNotFoundError, PermissionError, ProcessLookupError):
+            continue
+    return found
+
+
+def test_the_whole_service_starts_heals_and_stops_without_a_trace(up: Up, tmp_path: Path) -> None:
+    port, data, said = free_port(), tmp_path / "data", tmp_path / "up0.out"
+    service = up(port)
+    until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), seconds=60, told=said.read_text)
+    until(lambda: "Ctrl-C stops everything" in said.read_text(), told=said.read_text)
+    assert f"http://127.0.0.1:{port}" in said.read_text()
+    assert (data / "broker.url").read_text().startswith("redis+socket://")
+
+    second = up(free_port())
+    assert second.wait(60) != 0
+    assert (
+        f"already runs on this data folder ({data}): http://127.0.0.1:{port}"
+        in (tmp_path / "up1.out").read_text()
+    )
+
+    (web,) = [pid for pid in pids(data) if parent(pid) == service.pid and b"gunicorn" in command(pid)]
+    kill(web)
+    until(lambda: "web is started again" in said.read_text(), told=said.read_text)
+    until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), told=said.read_text)
+
+    service.send_signal(signal.SIGINT)
+    assert service.wait(40) == 0
+    assert "the data is kept" in said.read_text()
+    assert pids(data) == []
+    assert not (data / "broker.url").exists()
+
+
+def test_a_port_that_is_taken_is_said_before_anything_starts(up: Up, tmp_path: Path) -> None:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        assert up(port).wait(60) != 0
+    said = (tmp_path / "up0.out").read_text()
+    assert f"Port {port} on 127.0.0.1 can't be had" in said
+    assert f"make up PORT={port + 1}" in said
+    assert not (tmp_path / "data" / "logs").exists()
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
+def command(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def kill(pid: int) -> None:
+    import os
+
+    os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,78 @@
+"""A small OpenID Connect provider on this machine, with keys of its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+ISSUER, CLIENT = "https://id.example.org", "evalsvc-client"
+
+
+@dataclass
+class FakeProvider:
+    """Who is logged in there, what it says about them, and what it was asked."""
+
+    claims: dict[str, Any] = field(default_factory=lambda: {"sub": "u1", "email": "nora@example.org"})
+    twisted: dict[str, Any] = field(default_factory=dict)
+    key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
+    signs_with: rsa.RSAPrivateKey | None = None
+    nonce: str = ""
+    asked: list[dict[str, list[str]]] = field(default_factory=list)
+    url: str = ""
+
+    def id_token(self) -> str:
+        told = {"iss": ISSUER, "aud": CLIENT, "sub": self.claims["sub"], "nonce": self.nonce}
+        told |= {"iat": int(time.time()), "exp": int(time.time()) + 60} | self.twisted
+        return jwt.encode(told, self.signs_with or self.key, algorithm="RS256", headers={"kid": "k1"})
+
+    def jwks(self) -> dict[str, Any]:
+        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
+        return {"keys": [public | {"kid": "k1", "alg": "RS256", "use": "sig"}]}
+
+    def answer(self, path: str) -> dict[str, Any]:
+        if path == "/token":
+            return {"access_token": "a", "id_token": self.id_token(), "token_type": "Bearer"}
+        return self.jwks() if path == "/jwks" else self.claims
+
+
+@contextmanager
+def running() -> Iterator[FakeProvider]:
+    provider = FakeProvider()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(provider.answer(urlsplit(self.path).path)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            provider.asked.append(parse_qs(sent))
+            self.do_GET()
+
+        def log_message(self, *args: Any) -> None:
+            """Keep the tests quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    provider.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,87 @@
+"""Teams, their members, and what tokens may do."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalsvc.refusals import Conflict, NotAllowed, Refusal
+from evalsvc.teams import tokens
+from evalsvc.teams.membership import add_member, create_team, remove_member, role_in
+from evalsvc.teams.models import ApiToken, Team, User
+
+pytestmark = pytest.mark.django_db
+
+
+def person(name: str) -> User:
+    return User.objects.create_user(name)
+
+
+@pytest.fixture
+def team() -> Team:
+    return create_team(name="Kelpie", by=person("kim"))
+
+
+def owner(team: Team) -> User:
+    return team.members.get(role="owner").user
+
+
+def test_whoever_makes_a_team_owns_it(team: Team) -> None:
+    assert (team.slug, role_in(team, owner(team))) == ("kelpie", "owner")
+
+
+def test_two_teams_cannot_share_a_name(team: Team) -> None:
+    with pytest.raises(Conflict, match="named Kelpie"):
+        create_team(name="Kelpie", by=owner(team))
+
+
+def test_a_name_without_letters_is_refused() -> None:
+    with pytest.raises(Refusal, match="at least one letter"):
+        create_team(name="…", by=person("kim"))
+
+
+def test_an_owner_adds_people_and_changes_their_role(team: Team) -> None:
+    lars = person("lars")
+    add_member(team, user=lars, by=owner(team))
+    assert role_in(team, lars) == "member"
+    add_member(team, user=lars, by=owner(team), role="owner")
+    assert role_in(team, lars) == "owner"
+
+
+def test_a_member_adds_nobody(team: Team) -> None:
+    lars = person("lars")
+    add_member(team, user=lars, by=owner(team))
+    with pytest.raises(NotAllowed):
+        add_member(team, user=person("mia"), by=lars)
+
+
+def test_whoever_leaves_takes_their_tokens_for_the_team_along(team: Team) -> None:
+    lars = person("lars")
+    add_member(team, user=lars, by=owner(team))
+    _, secret = tokens.issue(lars, name="cluster", team=team)
+    remove_member(team, user=lars, by=lars)
+    assert role_in(team, lars) is None
+    assert tokens.find(secret) is None
+    assert not ApiToken.objects.exists()
+
+
+def test_a_team_keeps_an_owner(team: Team) -> None:
+    kim = owner(team)
+    for act in (lambda: remove_member(team, user=kim, by=kim), lambda: add_member(team, user=kim, by=kim)):
+        with pytest.raises(Conflict, match="without an owner"):
+            act()
+    assert role_in(team, kim) == "owner"
+
+
+def test_a_token_is_found_by_its_secret_until_it_is_revoked(team: Team) -> None:
+    token, secret = tokens.issue(owner(team), name="cluster", team=team)
+    found = tokens.find(secret)
+    assert found == token
+    assert secret not in str(ApiToken.objects.values_list("digest", "prefix", "name").get())
+    tokens.revoke(token)
+    assert tokens.find(secret) is None
+
+
+def test_a_token_ends_with_its_days(team: Team) -> None:
+    token, secret = tokens.issue(owner(team), name="short", days=1)
+    ApiToken.objects.filter(pk=token.pk).update(expires_at=token.created_at)
+    assert tokens.find(secret) is None

@@ -1,0 +1,87 @@
+"""The pages to look things up name everything that the program knows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from django.utils.html import escape
+
+from evalsvc.codes import ROOMS
+from evalsvc.errors import CODES as STATUSES
+from evalsvc.evaluation.measures import MENU
+from evalsvc.formats.problems import CODES
+from evalsvc.formats.sniffing import FORMATS
+
+
+def shown(client: Client, name: str) -> str:
+    response = client.get(reverse(name))
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_every_measure_has_its_place_formula_and_source(client: Client) -> None:
+    page = shown(client, "docs-measures")
+    for measure in MENU.values():
+        assert f'id="{measure.key}"' in page
+        assert escape(measure.formula) in page
+
+
+def test_every_format_has_an_example(client: Client) -> None:
+    page = shown(client, "docs-formats")
+    for format in FORMATS.values():
+        assert escape(format.example.splitlines()[0]) in page
+
+
+def test_every_code_of_a_line_has_its_place(client: Client) -> None:
+    page = shown(client, "docs-errors")
+    for code in CODES:
+        assert f'id="{code}"' in page
+
+
+RAISED = {"Refusal", "Conflict", "NotAllowed", "TooLarge", "QuotaSpent", "InputFault"}
+
+
+def raised_codes() -> Iterator[tuple[str, str]]:
+    """Every code that the source raises, with its file."""
+    for room in ("evalsvc", "annotation", "workers"):
+        for path in (Path(settings.BASE_DIR) / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") in RAISED and node.args:
+                    first = node.args[0]
+                    if isinstance(first, ast.Constant) and "demo" not in path.parts:
+                        yield str(first.value), path.name
+
+
+def test_every_code_that_is_raised_is_explained() -> None:
+    told = {code for codes in ROOMS.values() for code in codes}
+    known = told | set(CODES) | {code for code, _ in STATUSES.values()}
+    assert {(code, file) for code, file in raised_codes() if code not in known} == set()
+
+
+def test_a_code_has_one_place(client: Client) -> None:
+    page = shown(client, "docs-errors")
+    for codes in ROOMS.values():
+        for code in codes:
+            assert page.count(f'id="{code}"') == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["docs-measures", "docs-formats", "docs-errors", "docs-keyboard", "boards", "home"]
+)
+def test_a_page_stands_under_a_policy_without_exceptions(client: Client, db: None, name: str) -> None:
+    response = client.get(reverse(name))
+    assert "unsafe" not in response["Content-Security-Policy"]
+    assert "style=" not in response.content.decode()
+
+
+def test_only_the_interactive_documentation_may_write_styles(client: Client, db: None) -> None:
+    policy = client.get(reverse("api-docs"))["Content-Security-Policy"]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";") if " " in rule.strip())
+    assert "'unsafe-inline'" in rules["style-src"]
+    assert "unsafe" not in rules["script-src"]

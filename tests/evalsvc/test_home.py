@@ -1,0 +1,78 @@
+"""Home: what waits for whom, and what to do first where nothing is yet."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Item
+from evalsvc.teams.models import User
+from tests.annotation.desk import Desk, line
+from tests.evalsvc.evaluation.cast import Cast
+from tests.evalsvc.evaluation.conftest import cast  # noqa: F401
+from tests.workers.test_scoring import LABEL_LINES
+
+
+def home(client: Client, person: User | None = None) -> str:
+    if person:
+        client.force_login(person)
+    response = client.get("/")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_an_empty_place_tells_a_visitor_to_log_in(client: Client, db: None) -> None:
+    page = home(client)
+    assert "Nothing here yet" in page
+    assert "manage.py createsuperuser" in page
+    assert "Waiting for you" not in page
+
+
+def test_an_empty_place_tells_an_organiser_how_to_begin(client: Client, db: None) -> None:
+    page = home(client, User.objects.create_user("olga", may_organise=True))
+    for name in ("project-new", "test-set-import", "board-new"):
+        assert reverse(name) in page
+
+
+def test_an_empty_place_offers_nothing_that_a_person_may_not_do(client: Client, db: None) -> None:
+    page = home(client, User.objects.create_user("kim"))
+    assert "Nothing here for you yet" in page
+    assert reverse("project-new") not in page
+
+
+@pytest.fixture
+def desk(db: None) -> Desk:
+    desk = Desk.laid()
+    desk.bring(line(1), line(2))
+    return desk.open()
+
+
+def test_sentences_to_label_wait_for_annotators(client: Client, desk: Desk) -> None:
+    page = home(client, desk.people["ann"])
+    assert "2 sentences to label" in page
+    assert "Label the next sentence" in page
+    assert "to label" not in home(client, desk.people["vera"])
+
+
+def test_disputes_wait_for_those_who_decide(client: Client, desk: Desk) -> None:
+    desk.dispute(1)
+    assert Item.objects.filter(state="disputed").count() == 1
+    assert "1 dispute to decide" in home(client, desk.people["judy"])
+    assert "to decide" not in home(client, desk.people["ann"]).split("Waiting for you")[1]
+
+
+def test_runs_under_way_wait_for_their_team_alone(client: Client, cast: Cast) -> None:  # noqa: F811
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    address = reverse("submission", args=[submission.pk])
+    assert address in home(client, cast.kim)
+    assert address not in home(client, cast.lars)
+
+
+def test_a_visitor_sees_public_boards_and_nothing_that_waits(client: Client, cast: Cast) -> None:  # noqa: F811
+    cast.relations(title="Open board")
+    cast.benchmark("secret", title="Closed board", public=False)
+    page = home(client)
+    assert "Open board" in page
+    assert "Closed board" not in page
+    assert "Waiting for you" not in page

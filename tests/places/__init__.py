@@ -1,0 +1,1 @@
+"""What tests run on: databases, brokers, workers, browsers."""

@@ -1,0 +1,141 @@
+"""A PostgreSQL for a test session, and a way to run Django on it for one test."""
+
+from __future__ import annotations
+
+import glob
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import environ
+import psycopg
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
+from django.db import connections
+
+from tests.places.skipping import lacking
+
+
+def binary(name: str) -> str | None:
+    found = shutil.which(name) or max(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), default=None)
+    return str(Path(found).resolve()) if found else None
+
+
+def become_postgres() -> dict[str, Any]:
+    """Arguments for a process: initdb refuses to run as root."""
+    if os.geteuid() != 0:
+        return {}
+    person = pwd.getpwnam("postgres")
+    return {"user": person.pw_uid, "group": person.pw_gid, "extra_groups": [], "cwd": "/"}
+
+
+class Cluster:
+    """A throw-away server on a unix socket, without fsync."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="evalsvc-pg-"))
+        self.run(
+            "initdb", "-D", f"{self.folder}/data", "-U", "test", "-A", "trust", "-E", "UTF8", "--no-sync"
+        )
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"postgres://test@/postgres?host={self.folder}"
+
+    def run(self, program: str, *words: str) -> None:
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+        command = [binary(program) or program, *words]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, **become_postgres())
+
+    def start(self) -> None:
+        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=120"
+        data, log = f"{self.folder}/data", f"{self.folder}/log"
+        self.run("pg_ctl", "start", "-w", "-D", data, "-l", log, "-o", options)
+
+    def stop(self, *, mode: str = "fast") -> None:
+        self.run("pg_ctl", "stop", "-w", "-m", mode, "-D", f"{self.folder}/data")
+
+    def close(self) -> None:
+        self.stop(mode="immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The address of a server: TEST_DATABASE_URL, else one made from the system's binaries, else a skip."""
+    given = os.environ.get("TEST_DATABASE_URL")
+    if given:
+        yield given
+        return
+    if not (binary("initdb") and binary("pg_ctl")):
+        lacking("postgres", "neither TEST_DATABASE_URL nor initdb is there (apt-get install postgresql)")
+    cluster = Cluster()
+    try:
+        yield cluster.url
+    finally:
+        cluster.close()
+
+
+@contextmanager
+def database(url: str, name: str) -> Iterator[dict[str, Any]]:
+    """An empty database on that server, as an entry of DATABASES."""
+    entry: dict[str, Any] = dict(environ.Env.db_url_config(url))
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        admin.execute(f'CREATE DATABASE "{name}"')
+        try:
+            yield {"OPTIONS": {}, **entry, "NAME": name, "CONN_MAX_AGE": 0}
+        finally:
+            admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@contextmanager
+def default_is(entry: dict[str, Any]) -> Iterator[None]:
+    """Within, every thread's default connection leads to that database."""
+    before, kept = connections["default"], connections.settings["default"]
+    before.close()
+    connections.settings["default"] = kept | entry
+    del connections["default"]
+    ContentType.objects.clear_cache()
+    try:
+        yield
+    finally:
+        connections["default"].close()
+        connections.settings["default"] = kept
+        connections["default"] = before
+        ContentType.objects.clear_cache()
+
+
+def empty() -> None:
+    call_command("flush", interactive=False, verbosity=0, inhibit_post_migrate=True)
+
+
+def migrate() -> None:
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+def in_threads(n: int, work: Callable[[int], Any]) -> list[Any]:
+    """What `work(i)` gives in n threads let loose at once, each on a connection of its own."""
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Barrier
+
+    gate = Barrier(n)
+
+    def one(i: int) -> Any:
+        try:
+            connections["default"].ensure_connection()
+            gate.wait(20)
+            return work(i)
+        finally:
+            connections["default"].close()
+
+    with ThreadPoolExecutor(n) as pool:
+        return list(pool.map(one, range(n)))

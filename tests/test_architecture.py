@@ -1,0 +1,135 @@
+"""The house stands as drawn: layers, a light web, pure measures, small files, no leftovers."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("evalsvc", "annotation", "workers")
+SOURCES = sorted(
+    path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts
+)
+HEAVY = {"numpy", "scipy", "spacy"}
+
+
+def loaded_after(code: str) -> set[str]:
+    """Top-level modules in a fresh interpreter after running `code`."""
+    script = (
+        f"{code}\nimport sys; print(' '.join(sorted({{name.partition('.')[0] for name in sys.modules}})))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
+    return set(run.stdout.split())
+
+
+def imports_of(path: Path) -> set[str]:
+    """Dotted names that a file imports, wherever in the file."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def functions_of(path: Path) -> list[tuple[str, int]]:
+    """Name and length of each function without its docstring."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+            found.append((f"{path.relative_to(ROOT)}:{node.name}", (node.end_lineno or 0) - first.lineno + 1))
+    return found
+
+
+def test_the_import_contracts_hold() -> None:
+    run = subprocess.run(
+        [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-4000:]
+
+
+def test_the_web_server_starts_without_numpy_scipy_or_spacy() -> None:
+    code = (
+        "import evalsvc.wsgi; from django.urls import get_resolver; "
+        "get_resolver().url_patterns; import evalsvc.celery"
+    )
+    assert not loaded_after(code) & HEAVY
+
+
+def test_the_measures_load_neither_django_nor_celery_nor_scipy() -> None:
+    loaded = loaded_after("import workers.metrics")
+    assert not loaded & {"django", "celery", "rest_framework", "evalsvc", "annotation", "scipy", "spacy"}
+
+
+def test_importing_workers_imports_nothing_of_the_house() -> None:
+    assert not loaded_after("import workers") & {"django", "celery", "numpy", "evalsvc", "annotation"}
+
+
+def test_of_annotation_evaluation_imports_the_test_set_only() -> None:
+    taken = {
+        name
+        for path in SOURCES
+        if path.is_relative_to(ROOT / "evalsvc" / "evaluation")
+        for name in imports_of(path)
+        if name == "annotation" or name.startswith("annotation.")
+    }
+    assert {name for name in taken if not name.startswith("annotation.testset")} == set()
+
+
+@pytest.mark.parametrize("name", ["services", "utils", "helpers", "common", "managers", "misc"])
+def test_no_module_has_a_name_that_says_nothing(name: str) -> None:
+    assert [path for path in SOURCES if path.stem == name] == []
+
+
+def test_files_can_be_seen_whole() -> None:
+    """But for the client, which people take away as one file."""
+    seen = [path for path in SOURCES if path != ROOT / "evalsvc" / "client.py"]
+    long = {str(p.relative_to(ROOT)): n for p in seen if (n := len(p.read_text().splitlines())) > 350}
+    assert long == {}
+
+
+def test_functions_can_be_seen_whole() -> None:
+    long = [(name, length) for path in SOURCES for name, length in functions_of(path) if length > 50]
+    assert long == []
+
+
+def test_half_of_all_functions_are_at_most_eight_lines() -> None:
+    lengths = sorted(length for path in SOURCES for _, length in functions_of(path))
+    assert lengths[len(lengths) // 2] <= 8
+
+
+def test_exceptions_are_caught_wholesale_in_one_place_only() -> None:
+    caught = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ExceptHandler)
+        and (
+            node.type is None
+            or (isinstance(node.type, ast.Name) and node.type.id in {"Exception", "BaseException"})
+        )
+    ]
+    assert set(caught) == {"evalsvc/jobs/faults.py"}
+
+
+def test_models_hold_no_rules_in_save_and_no_signals_are_used() -> None:
+    overriding = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        and node.name == "save"
+        and path.name in {"models.py", "testset.py"}
+    ]
+    signalling = [
+        str(path.relative_to(ROOT)) for path in SOURCES if any("signals" in name for name in imports_of(path))
+    ]
+    assert (overriding, signalling) == ([], [])

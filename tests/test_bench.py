@@ -1,0 +1,68 @@
+"""Every benchmark case agrees with its counterpart before anything is timed; here in miniature."""
+
+import json
+from functools import partial
+
+import pytest
+
+from bench import harness
+from bench.cases import CASES, bags, entities, files, labels, processes, words
+from bench.harness import Case, Side
+
+TINY = {
+    "seqeval": partial(entities.seqeval_default, 60),
+    "seqeval-strict": partial(entities.seqeval_strict, 60),
+    "nervaluate": partial(entities.nervaluate, 60),
+    "scikit-learn": partial(labels.scikit_learn, 3_000),
+    "bags": partial(bags.ranked, 40, 150),
+    "bootstrap": partial(bags.bootstrap, 40, 150),
+    "rouge-score": partial(words.rouge, 40),
+    "files": partial(files.sentences, 400),
+    "process-2m": partial(processes.large, 30),
+    "process-46k": partial(processes.small, 30),
+}
+
+
+def test_every_case_has_its_miniature():
+    assert TINY.keys() == CASES.keys()
+
+
+@pytest.mark.parametrize("key", TINY)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_both_sides_find_the_same(key):
+    case = TINY[key]()
+    assert case.key == key
+    figures = [side.run(side.build()) for side in (case.ours, case.theirs)]
+    case.same(*figures)
+    assert case.floor is None or case.floor.run(case.floor.build()) is not None
+
+
+def broken(ours: object, theirs: object) -> None:
+    raise AssertionError("the figures differ")
+
+
+def fake(**more: object) -> Case:
+    sides = {
+        "ours": Side("ours", lambda: 1, lambda data: sum(range(20_000))),
+        "theirs": Side("theirs", lambda: 1, lambda data: sum(range(40_000)), units=2),
+    }
+    return Case(
+        **{"key": "fake", "title": "", "goal": "", "same": lambda a, b: None, "rounds": 3, **sides, **more}
+    )
+
+
+def test_nothing_is_timed_when_the_figures_differ(monkeypatch):
+    monkeypatch.setattr(harness, "pin", lambda: None)
+    with pytest.raises(AssertionError, match="differ"):
+        harness.measure(fake(same=broken))
+
+
+def test_a_report_holds_every_round_and_the_ratio_of_medians(monkeypatch):
+    monkeypatch.setattr(harness, "pin", lambda: None)
+    seconds = iter([0, 0, 1.0, 8.0, 8.0, 1.0, 2.0, 8.0])
+    monkeypatch.setattr(harness, "clocked", lambda work: (next(seconds), work()))
+    row = harness.measure(fake())
+    assert [one["rounds"] for one in row["timings"]] == [[1.0, 1.0, 2.0], [4.0, 4.0, 4.0]]
+    assert (row["ratio"], row["ratio_range"]) == (4.0, [2.0, 4.0])
+    assert json.loads(json.dumps(row)) == row
+    assert "4.00×" in harness.line(row)

@@ -1,0 +1,210 @@
+"""The client against the service that hands it out: one journey with a real worker, and each way it ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from evalsvc import client as program
+from evalsvc.client import Client, Refusal, Unreached
+from evalsvc.evaluation.models import Submission
+from evalsvc.teams.tokens import issue
+from tests.conftest import StartWorker
+from tests.evalsvc.evaluation.cast import Cast, jsonl
+from tests.workers.test_scoring import LABEL_LINES
+
+BROKEN = jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_off"}])
+
+
+@pytest.fixture
+def token(live: str) -> str:
+    """A token of Kim, whose team may submit to the board `rel`."""
+    cast = Cast.hired()
+    cast.relations(title="Port news")
+    return issue(cast.kim, name="cluster", team=cast.kelpie)[1]
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Path:
+    path = tmp_path / "net.jsonl"
+    path.write_bytes(jsonl(LABEL_LINES))
+    return path
+
+
+def run(url: str, token: str, folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """The file as downloaded, by a Python that sees no installed package."""
+    taken = folder / "evalsvc_client.py"
+    if not taken.exists():
+        taken.write_bytes(urlopen(f"{url}/client/evalsvc_client.py").read())
+    env = {"PATH": os.environ["PATH"], "EVALSVC_URL": url, "EVALSVC_TOKEN": token}
+    command = [sys.executable, "-I", "-S", str(taken), *map(str, words)]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.worker
+def test_a_run_is_checked_sent_watched_and_its_scores_read(
+    live: str, token: str, run_file: Path, tmp_path: Path, worker: StartWorker
+) -> None:
+    worker()
+    checked = run(live, token, tmp_path, "validate", "rel", run_file)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "It fits: jsonl-predictions, label; 6 lines" in checked.stdout
+    sent = run(live, token, tmp_path, "submit", "rel", run_file, "--system", "Net", "--run", 1, "--watch")
+    assert (sent.returncode, sent.stderr) == (0, "")
+    submission = Submission.objects.get()
+    assert f"Submission {submission.pk}: scored" in sent.stdout
+    assert (submission.state, submission.filename) == ("scored", "net.jsonl")
+    seen = run(live, token, tmp_path, "status", submission.pk, "--watch")
+    assert seen.returncode == 0
+    scores = json.loads(run(live, token, tmp_path, "scores", submission.pk, "--json").stdout)
+    assert scores["evaluations"][0]["scores"]["micro_f1"]["value"] == 0.5
+    assert f"{'micro_f1':<28} 0.5\n" in run(live, token, tmp_path, "scores", submission.pk).stdout
+
+
+def test_a_file_that_does_not_fit_ends_with_1_and_names_the_line(
+    live: str, token: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "broken.jsonl"
+    file.write_bytes(BROKEN)
+    for words in (["validate", "rel", file], ["submit", "rel", file, "--system", "Net", "--run", 1]):
+        ended = run(live, token, tmp_path, *words)
+        assert ended.returncode == 1
+        assert "near_label: Line 6, field label:" in ended.stdout
+        assert "Did you mean part_of?" in ended.stdout
+    assert not Submission.objects.exists()
+
+
+def test_what_the_service_refuses_ends_with_3(live: str, token: str, run_file: Path, tmp_path: Path) -> None:
+    ended = run(live, "evs_wrong", tmp_path, "status", 1)
+    assert (ended.returncode, ended.stderr.partition(":")[0]) == (3, "bad_token")
+    ended = run(live, token, tmp_path, "scores", 999)
+    assert (ended.returncode, ended.stderr.partition(":")[0]) == (3, "not_found")
+
+
+def test_a_wrong_call_ends_with_2(capsys: Any) -> None:
+    assert program.main(["--url", "ftp://somewhere", "status", "1"]) == 2
+    assert program.main(["--url", "http://127.0.0.1:1", "validate", "rel", "no-such-file"]) == 2
+    with pytest.raises(SystemExit) as ended:
+        program.main(["submit", "rel"])
+    assert ended.value.code == 2
+
+
+def test_sending_again_gives_the_submission_that_is_there(
+    live: str, token: str, run_file: Path, broker: object
+) -> None:
+    client = Client(live, token)
+    first = client.submit("rel", run_file, system="Net", run="1", key="nightly")
+    again = client.submit("rel", run_file, system="Net", run="1", key="nightly")
+    assert first["id"] == again["id"]
+    with pytest.raises(Refusal) as refused:
+        client.submit("rel", run_file, system="Net", run="2", key="nightly")
+    assert (refused.value.status, refused.value.code) == (409, "key_reused")
+
+
+def test_a_packed_file_is_sent_as_it_is(live: str, token: str, tmp_path: Path) -> None:
+    file = tmp_path / "net.jsonl.gz"
+    file.write_bytes(gzip.compress(jsonl(LABEL_LINES)))
+    with program.packed(file) as sent:
+        sent.seek(0)
+        assert sent.read() == file.read_bytes()
+    assert Client(live, token).validate("rel", file)["fits"]
+
+
+# ---- a service that is not well ------------------------------------------------------------------
+class Moody(BaseHTTPRequestHandler):
+    """Answers with what stands next in the list and keeps what it was sent."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        server: Any = self.server
+        server.seen.append((dict(self.headers), gzip.decompress(body), self.path))
+        status, headers = server.answers[min(len(server.seen), len(server.answers)) - 1]
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b'{"id": 5, "state": "queued"}')
+
+    do_GET = do_POST
+
+    def log_message(self, *args: Any) -> None:
+        return
+
+
+@contextmanager
+def moody(*answers: tuple[int, dict[str, str]]) -> Iterator[Any]:
+    with HTTPServer(("127.0.0.1", 0), Moody) as server:
+        told: Any = server
+        told.answers, told.seen = answers, []
+        told.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield told
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the client would have slept."""
+    kept: list[float] = []
+    monkeypatch.setattr(program.time, "sleep", kept.append)
+    return kept
+
+
+def submit(url: str, file: Path) -> Any:
+    return Client(url, "evs_t").submit("rel", file, system="Net", run="1")
+
+
+def test_a_passing_failure_is_tried_again_as_the_same_request(run_file: Path, pauses: list[float]) -> None:
+    with moody((503, {}), (429, {"Retry-After": "7"}), (202, {})) as service:
+        assert submit(service.url, run_file)["id"] == 5
+    assert pauses == [0.5, 7.0]
+    assert len({headers["Idempotency-Key"] for headers, _, _ in service.seen}) == 1
+    assert {body for _, body, _ in service.seen} == {run_file.read_bytes()}
+    assert {path for _, _, path in service.seen} == {
+        "/api/v1/benchmarks/rel/submissions?system=Net&run=1&filename=net.jsonl"
+    }
+
+
+def test_who_would_wait_for_long_is_told_so_instead(run_file: Path, pauses: list[float]) -> None:
+    with moody((429, {"Retry-After": "40000"})) as service, pytest.raises(Refusal) as refused:
+        submit(service.url, run_file)
+    assert (refused.value.status, refused.value.retry_after, pauses) == (429, 40_000, [])
+
+
+def test_trying_ends(run_file: Path, pauses: list[float]) -> None:
+    with moody((502, {})) as service, pytest.raises(Refusal):
+        submit(service.url, run_file)
+    assert len(service.seen) == program.TRIES
+    assert pauses == [0.5, 1, 2, 4, 8]
+
+
+def test_a_token_does_not_follow_a_redirect(run_file: Path, pauses: list[float]) -> None:
+    with moody((202, {})) as other, moody((302, {"Location": f"{other.url}/x"})) as service:
+        with pytest.raises(Refusal):
+            submit(service.url, run_file)
+        assert other.seen == []
+
+
+def test_a_service_that_is_not_there_ends_with_4(pauses: list[float], capsys: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(Unreached):
+            Client(url).status(1)
+        assert program.main(["--url", url, "status", "1"]) == 4
+    assert "can't be reached" in capsys.readouterr().err

@@ -1,0 +1,72 @@
+"""What one room says another can do: menu and kitchen, kinds and handlers, names and docs."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from evalsvc.celery import app
+from evalsvc.evaluation.measures import MENU
+from evalsvc.jobs import kinds
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def routes(patterns: list[URLPattern | URLResolver] | None = None, prefix: str = "") -> list[tuple[str, str]]:
+    """Each route as (address, name)."""
+    found: list[tuple[str, str]] = []
+    for entry in get_resolver().url_patterns if patterns is None else patterns:
+        address = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            found += routes(entry.url_patterns, address)
+        else:
+            found.append((address, entry.name or ""))
+    return found
+
+
+def api_routes() -> list[str]:
+    return sorted({address for address, _ in routes() if address.startswith("api/v1/")})
+
+
+def test_every_measure_on_the_menu_is_cooked_and_none_besides() -> None:
+    from workers.kitchen import dishes
+
+    assert set(dishes()) == set(MENU)
+
+
+def test_every_kind_of_job_has_a_handler_and_every_handler_a_kind() -> None:
+    from workers.registry import HANDLERS
+
+    assert set(HANDLERS) == set(kinds.names())
+
+
+def test_every_kind_of_job_waits_in_a_queue_that_workers_serve() -> None:
+    assert {kinds.get(name).queue for name in kinds.names()} <= set(settings.JOB_QUEUES)
+
+
+def test_the_name_that_the_web_publishes_is_a_task_of_the_workers() -> None:
+    from workers.celery import app as workers_app
+
+    workers_app.loader.import_default_modules()
+    own = {name for name in workers_app.tasks if not name.startswith("celery.")}
+    assert workers_app is app
+    assert own == {"workers.run_next"}
+
+
+def test_every_page_has_a_name_and_no_name_stands_twice() -> None:
+    names = [name for address, name in routes() if not address.startswith("api/")]
+    assert "" not in names
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("key", sorted(MENU))
+def test_the_docs_name_every_measure(key: str) -> None:
+    assert f"`{key}`" in (ROOT / "docs" / "measures.md").read_text()
+
+
+@pytest.mark.parametrize("address", api_routes() if settings.configured else [])
+def test_the_docs_name_every_endpoint(address: str) -> None:
+    shown = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", address).replace("{pk}", "{id}")
+    assert f"`{shown}`" in (ROOT / "docs" / "api.md").read_text(), shown

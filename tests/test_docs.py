@@ -1,0 +1,259 @@
+"""The documents are true: links lead somewhere, commands run, names exist, nothing is left out."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import get_commands, load_command_class
+from django.test import Client
+from django.urls import Resolver404, resolve
+
+from annotation.models import Annotator
+from evalsvc.errors import CODES
+from evalsvc.teams import tokens
+from evalsvc.teams.models import User
+from tests.cast import PASSWORD, Cast, work
+from tests.permissions import asking
+from tests.permissions.table import API
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+NAMES = [path.name for path in DOCS]
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+API_MD, OPERATIONS = ROOT / "docs" / "api.md", ROOT / "docs" / "operations.md"
+
+PEOPLE = {"stra", "view", "anno", "adju", "cura", "else", "memb", "ownr", "rivl", "orga"}
+WHO = {
+    "everybody": PEOPLE,
+    "the world": PEOPLE,
+    "members of any team": {"memb", "ownr", "rivl"},
+    "may organise": {"orga"},
+    "its members": {"view", "anno", "adju", "cura"},
+    "its curators": {"cura"},
+    "annotators, curators": {"anno", "cura"},
+    "who holds it": {"anno"},
+    "adjudicators, curators": {"adju", "cura"},
+    "viewers, adjudicators, curators": {"view", "adju", "cura"},
+    "its organisers": {"orga"},
+    "members of a team": {"memb", "ownr"},
+    "its team, organisers": {"memb", "ownr", "orga"},
+}
+
+
+def document(name: str) -> str:
+    return (ROOT / name if (ROOT / name).exists() else ROOT / "docs" / name).read_text()
+
+
+def code_blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Every block as (language, code): fenced ones, and those that are indented."""
+    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        yield found[1], found[2]
+    for found in re.finditer(r"(?:^    .*\n)+", re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M), re.M):
+        yield "", found[0]
+
+
+def anchors(text: str) -> set[str]:
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_leads_somewhere(name: str) -> None:
+    place = next(path for path in DOCS if path.name == name)
+    for target, anchor in LINK.findall(place.read_text()):
+        if target.startswith("http"):
+            continue
+        if target.startswith("/"):
+            assert address_exists(target), target
+            continue
+        led = (place.parent / target).resolve() if target else place
+        assert led.exists(), target
+        if anchor:
+            assert anchor in anchors(led.read_text()), f"{target}#{anchor}"
+
+
+def address_exists(address: str) -> bool:
+    try:
+        return bool(resolve(address))
+    except Resolver404:
+        return False
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_address_in_a_document_exists(name: str) -> None:
+    text = document(name)
+    for address in re.findall(r"`(/(?:api|docs|boards|healthz|label|projects|test-sets)[\w/{}.-]*)`", text):
+        tried = re.sub(r"{\w+}", "1", address)
+        assert tried == "/api/" or tried == "/api/v1/" or address_exists(tried), address
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_in_a_document_exists(name: str) -> None:
+    text = document(name)
+    for command, options in re.findall(r"manage\.py ([a-z_]+)((?: +[^\n`|&)]*)?)", text):
+        assert command in get_commands(), command
+        assert set(re.findall(r"(?<!\w)(--[a-z][a-z-]*)", options)) <= options_of(command), command
+
+
+def options_of(command: str) -> set[str]:
+    where = get_commands()[command]
+    loaded = load_command_class(where, command) if isinstance(where, str) else where
+    parser = loaded.create_parser("manage.py", command)
+    return {text for action in parser._actions for text in action.option_strings}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_target_of_make_in_a_document_exists(name: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    code = " ".join(
+        [*re.findall(r"`([^`\n]+)`", document(name)), *(c for _, c in code_blocks(document(name)))]
+    )
+    assert set(re.findall(r"\bmake ([a-z-]+)", code)) <= targets
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_file_named_in_a_document_exists(name: str) -> None:
+    for path in re.findall(r"`((?:evalsvc|annotation|workers|tests|docs|bench)/[\w/.-]+)`", document(name)):
+        assert (ROOT / path).exists(), path
+
+
+# ---- api.md --------------------------------------------------------------------------------------
+def endpoints() -> list[tuple[str, str, str]]:
+    """The rows of the table as (method, address, who)."""
+    return re.findall(r"^\| (GET|POST|PATCH) \| `([^`]+)` \| ([^|]+?) \|", API_MD.read_text(), re.MULTILINE)
+
+
+def names() -> dict[str, str]:
+    return {address: name for name, address in asking.endpoints().items()}
+
+
+def test_the_table_of_endpoints_is_whole() -> None:
+    rows = [(names()[address], method) for method, address, _ in endpoints()]
+    assert len(rows) == len(set(rows))
+    assert set(rows) == {(row, method) for row, method in API if ":" not in row}
+
+
+@pytest.mark.parametrize(("method", "address", "who"), endpoints())
+def test_the_table_of_endpoints_says_who_may(method: str, address: str, who: str) -> None:
+    cells = API[names()[address], method]
+    assert {person for person in PEOPLE if is_let_in(cells[person], method)} == WHO[who]
+
+
+def is_let_in(cell: str, method: str) -> bool:
+    """A row whose body no good reason lets through is answered 400 or 409 by then; a reading one never."""
+    return cell.startswith("2") or (method != "GET" and cell in ("400", "409"))
+
+
+def test_every_status_of_an_error_is_explained() -> None:
+    section = API_MD.read_text().partition("## Errors")[2].partition("\n## ")[0]
+    assert {int(status) for status in re.findall(r"\b4\d\d\b", section)} >= {s for s in CODES if s < 500}
+
+
+def shell_blocks() -> list[str]:
+    return [code for language, code in code_blocks(API_MD.read_text()) if language == "bash"]
+
+
+def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> None:
+    """In order, each in a shell of its own; what an answer names is put where the text says."""
+    cast = Cast.assembled()
+    told = {"URL": live, "TOKEN": cast.secrets["full"], "BOARD": "tides", "PROJECT": "harbour"}
+    told |= {"SET": cast.release.slug}
+    answers: list[str] = []
+    for code in shell_blocks():
+        if "/scores" in code:
+            work("score", int(told["ID"]))
+        answers.append(run(code, told, tmp_path))
+        told |= named(answers[-1], told)
+    assert len(answers) == 13
+    assert json.loads(answers[1])["fits"] is True
+    assert json.loads(answers[7])["evaluations"][0]["scores"]["accuracy"]["value"] == 0.75
+    assert cast.release.sha256 in answers[-1]
+
+
+def run(code: str, told: dict[str, str], folder: Path) -> str:
+    env = {"PATH": os.environ["PATH"]} | told
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", code],
+        env=env,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def named(answer: str, told: dict[str, str]) -> dict[str, str]:
+    """The submission is the first one sent; the item the one leased."""
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        return {}
+    if "lease" in found:
+        return {"ITEM": str(found["item"]["id"])}
+    return {"ID": str(found["id"])} if "status_url" in found and "ID" not in told else {}
+
+
+# ---- operations.md -------------------------------------------------------------------------------
+def read_by_settings() -> set[str]:
+    """Names of the environment that the settings read."""
+    tree = ast.parse((ROOT / "evalsvc/settings.py").read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    asked = [call.args[0] for call in calls if "env" in ast.unparse(call.func)]
+    return {a.value for a in asked if isinstance(a, ast.Constant) and re.fullmatch(r"[A-Z_]+", str(a.value))}
+
+
+def read_by_starting() -> set[str]:
+    """Those that only the start on one machine and the compose file know."""
+    command = (ROOT / "evalsvc/management/commands/up.py").read_text()
+    compose = (ROOT / "compose.yaml").read_text()
+    own = set(re.findall(r'environ\.get\("([A-Z_]+)"', command)) | set(re.findall(r"\$\{([A-Z_]+)", compose))
+    return own - read_by_settings()
+
+
+def variables() -> set[str]:
+    return set(re.findall(r"^\| `([A-Z_]+)` \|", OPERATIONS.read_text(), re.MULTILINE))
+
+
+def test_the_table_of_variables_is_whole_and_names_no_other() -> None:
+    assert variables() == read_by_settings() | read_by_starting()
+
+
+def test_a_person_removed_as_described_is_shut_out_and_nameless(client: Client, db: None) -> None:
+    cast = Cast.assembled()
+    _, secret = tokens.issue(cast["ann"], name="laptop", scope="full")
+    client.force_login(cast["ann"])
+    (steps,) = (code for language, code in code_blocks(OPERATIONS.read_text()) if language == "python")
+    exec(compile(steps, str(OPERATIONS), "exec"), {})
+    assert client.get("/label/").status_code == 302
+    assert client.get("/api/v1/limits", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
+    assert not client.login(username="ann", password=PASSWORD)
+    assert cast.item(1).answers.count() == 2
+    names = [*User.objects.values_list("username", "last_name"), *Annotator.objects.values_list("name")]
+    assert not {"ann", "Canaryann"} & {part for name in names for part in name}
+
+
+@pytest.mark.parametrize("queue", ["score", "ingest", "heavy"])
+def test_every_kind_of_work_is_where_the_document_says(queue: str) -> None:
+    rows = re.findall(r"^\| (\w+) \| .* \|$", OPERATIONS.read_text().partition("## Queues")[2], re.MULTILINE)
+    assert queue in rows
+    assert queue in settings.JOB_QUEUES
+
+
+def test_the_health_page_says_what_the_document_says(client: Client, db: None) -> None:
+    assert "`/healthz`" in OPERATIONS.read_text()
+    assert client.get("/healthz").json()["status"] == "ok"
+
+
+@pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="there is no README.md yet")
+def test_the_readme_can_be_read_in_one_sitting() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120

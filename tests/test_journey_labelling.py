@@ -1,0 +1,101 @@
+"""In a real browser: labelled by keyboard alone, a dispute settled, a set frozen and downloaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from annotation.models import Item, Vote
+from annotation.testset import TestSet
+from tests.annotation.desk import PASSWORD, Desk, line
+from tests.conftest import StartWorker
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+
+def log_in(page: Page, name: str) -> None:
+    """By keys: the cursor stands in the first field."""
+    page.context.clear_cookies()
+    page.goto("/login/")
+    page.locator("#id_username:focus").wait_for()
+    page.keyboard.type(name)
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Log out").wait_for()
+
+
+def follow(page: Page, name: str) -> None:
+    """Go to a link by Tab, and press Enter on it."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(
+            "document.activeElement.getAttribute('aria-label') || document.activeElement.innerText"
+        )
+        if focused.strip().startswith(name):
+            with page.expect_navigation():
+                page.keyboard.press("Enter")
+            return
+    raise AssertionError(f"{name!r} is not reached by Tab")
+
+
+def label(page: Page, who: str, answers: list[str]) -> None:
+    """Answer the sentences one after the other, each by the keys given, without touching the mouse."""
+    log_in(page, who)
+    follow(page, "Label")
+    follow(page, "Label in Harbour news")
+    for at, keys in enumerate(answers, 1):
+        page.locator("#sentence", has_text=f" {at} was seen").wait_for()
+        for key in [*keys, "Enter"]:
+            page.keyboard.press(key)
+    page.locator("#finished").wait_for()
+    page.get_by_text("Saved").wait_for()
+
+
+def test_from_the_first_key_to_the_downloaded_set(live: str, page: Page, worker: StartWorker) -> None:
+    desk = Desk.laid()
+    desk.bring(*(line(at) for at in (1, 2, 3)))
+    desk.open()
+    worker()
+
+    label(page, "ann", ["1", "n", "13"])
+    label(page, "bob", ["1", "n", "2"])
+    states = dict(Item.objects.values_list("external_id", "state"))
+    assert states == {"s1": "settled", "s2": "settled", "s3": "disputed"}
+    assert Vote.objects.filter(milliseconds__gt=0).count() == 6
+
+    log_in(page, "judy")
+    follow(page, "Label")
+    follow(page, "Decide disputes of Harbour news")
+    follow(page, "Decide the first")
+    page.get_by_text("Two people answered").wait_for()
+    page.keyboard.press("1")
+    page.keyboard.press("w")
+    page.keyboard.type("The text says so.")
+    page.keyboard.press("Enter")
+    page.get_by_text("The one dispute is decided").wait_for()
+    decided = desk.item(3)
+    assert decided.state == "adjudicated"
+    assert decided.adjudications.get().reason == "The text says so."
+
+    log_in(page, "cleo")
+    page.goto("/projects/harbour/freeze/")
+    page.get_by_text("Nothing stands in the way").wait_for()
+    page.get_by_role("button", name="Freeze").press("Enter")
+    page.get_by_text("Frozen on").wait_for()
+    made = TestSet.objects.get(origin="annotated")
+    assert made.sha256 in page.content()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the lines").press("Enter")
+    body = Path(download.value.path()).read_bytes()
+    assert hashlib.sha256(body).hexdigest() == made.sha256
+    golds = [json.loads(row)["relations"] for row in body.splitlines()]
+    assert golds[:2] == [["lived_in"], []]
+    assert golds[2] == decided.gold["relations"]

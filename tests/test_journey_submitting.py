@@ -1,0 +1,111 @@
+"""A team submits in the browser and by API, watches the runs being scored, and finds them on the board."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.request import Request, urlopen
+
+import pytest
+
+from evalsvc.evaluation.models import Submission
+from evalsvc.teams.tokens import issue
+from tests.conftest import StartWorker
+from tests.evalsvc.evaluation.cast import Cast, jsonl
+from tests.workers.test_scoring import LABEL_LINES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.worker]
+BOUNDARY = "a-line-no-file-has"
+
+
+def log_in(page: Page, name: str) -> None:
+    page.goto("/login/")
+    page.fill("#id_username", name)
+    page.fill("#id_password", "between-the-tides")
+    page.click("form.card button")
+
+
+def hired() -> Cast:
+    cast = Cast.hired()
+    cast.kim.set_password("between-the-tides")
+    cast.kim.save()
+    return cast
+
+
+def post(address: str, token: str, content: bytes, **fields: str) -> tuple[int, dict[str, object]]:
+    """A multipart request as a script sends it."""
+    parts = [
+        f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in fields.items()
+    ]
+    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="net.jsonl"\r\n\r\n'
+    body = b"".join([*parts, head.encode(), content, f"\r\n--{BOUNDARY}--\r\n".encode()])
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": f"multipart/form-data; boundary={BOUNDARY}",
+    }
+    with urlopen(Request(address, data=body, headers=headers)) as response:
+        return response.status, json.load(response)
+
+
+def test_a_run_sent_from_the_browser_is_watched_until_it_stands_on_the_board(
+    page: Page, worker: StartWorker, tmp_path: Path
+) -> None:
+    hired().relations(title="Port news")
+    file = tmp_path / "net-1.jsonl"
+    file.write_bytes(jsonl(LABEL_LINES))
+    log_in(page, "kim")
+    page.goto("/boards/rel/submit/")
+    page.set_input_files("#id_file", file)
+    page.fill("#id_system", "Tide net")
+    page.click("button[value=submit]")
+    page.wait_for_selector("text=It waits for a worker.")
+    worker()
+    page.wait_for_selector("text=Scored: micro F1 50.0")
+    assert page.locator("[hx-trigger]").count() == 0
+    page.click("text=See the board")
+    row = page.locator(".board tbody tr")
+    assert row.count() == 1
+    assert "Tide net" in row.inner_text()
+    assert "50.0" in row.inner_text()
+
+
+def test_a_run_posted_by_api_becomes_a_row_of_the_board(page: Page, live: str, worker: StartWorker) -> None:
+    cast = hired()
+    cast.relations(title="Port news")
+    _, token = issue(cast.kim, name="cluster", team=cast.kelpie)
+    worker()
+    log_in(page, "kim")
+    status, told = post(
+        f"{live}/api/v1/benchmarks/rel/submissions", token, jsonl(LABEL_LINES), system="Tide net", run="7"
+    )
+    assert status == 202
+    submission = Submission.objects.get()
+    assert told["status_url"] == f"{live}/api/v1/submissions/{submission.pk}"
+    page.goto(f"/submissions/{submission.pk}/")
+    page.wait_for_selector("text=Scored: micro F1 50.0")
+    page.goto("/boards/rel/")
+    assert "Tide net" in page.locator(".board tbody tr").inner_text()
+
+
+def test_bad_lines_are_shown_where_they_stand_and_a_mended_file_goes_through(
+    page: Page, live: str, broker: object, tmp_path: Path
+) -> None:
+    hired().relations()
+    file = tmp_path / "net.jsonl"
+    file.write_bytes(jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_off"}]))
+    log_in(page, "kim")
+    page.goto("/boards/rel/submit/")
+    page.set_input_files("#id_file", file)
+    page.fill("#id_system", "Tide net")
+    page.click("button[value=submit]")
+    assert page.locator(".file mark").first.inner_text() == "part_off"
+    assert page.input_value("#id_system") == "Tide net"
+    file.write_bytes(jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_of"}]))
+    page.set_input_files("#id_file", file)
+    page.click("button[value=submit]")
+    page.wait_for_selector("text=It waits for a worker.")

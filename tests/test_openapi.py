@@ -1,0 +1,199 @@
+"""The API keeps what its description promises: every route, every answer, every error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import transaction
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+from jsonschema import Draft202012Validator
+
+from tests.cast import Cast, guesses
+from tests.permissions.asking import Door, endpoints
+from tests.permissions.table import API
+
+PROBLEM = "application/problem+json"
+METHODS = ("get", "post", "put", "patch", "delete")
+USUAL = {"type", "title", "status", "detail", "code"}
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    return dict(SchemaGenerator().get_schema(request=None, public=True))
+
+
+@pytest.fixture(scope="module")
+def door(django_db_setup: None, django_db_blocker: Any) -> Iterator[Door]:
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield Door(Cast.assembled())
+        transaction.set_rollback(True)
+
+
+def operations(schema: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Every operation by path and method."""
+    paths = schema["paths"].items()
+    return {(path, method): item[method] for path, item in paths for method in METHODS if method in item}
+
+
+def problem_of(shape: dict[str, Any], body: Any, schema: dict[str, Any]) -> str:
+    """What does not fit, or nothing."""
+    validator = Draft202012Validator(shape | {"components": schema["components"]})
+    return "; ".join(f"{error.json_path}: {error.message}" for error in validator.iter_errors(body))
+
+
+def test_the_description_is_made_without_a_warning(tmp_path: Path) -> None:
+    made = tmp_path / "schema.yaml"
+    call_command("spectacular", validate=True, fail_on_warn=True, file=str(made))
+    assert made.read_text().startswith("openapi: 3.1")
+
+
+def test_every_route_is_described_and_no_other(schema: dict[str, Any]) -> None:
+    assert set(schema["paths"]) == set(endpoints().values())
+
+
+def test_every_operation_of_the_table_is_described_and_no_other(schema: dict[str, Any]) -> None:
+    paths = endpoints()
+    asked = {(paths[row.partition(":")[0]], method.lower()) for row, method in API}
+    assert asked == operations(schema).keys()
+
+
+PUBLIC = {("/api/v1/status", "get")}
+"""Answered to the world."""
+
+
+def test_every_operation_has_a_name_a_sentence_and_its_errors_as_problems(schema: dict[str, Any]) -> None:
+    found = operations(schema)
+    names = [told["operationId"] for told in found.values()]
+    assert len(names) == len(set(names))
+    for where, told in found.items():
+        assert told["description"].strip(), where
+        errors = {status: answer for status, answer in told["responses"].items() if status >= "400"}
+        assert "401" in errors or where in PUBLIC, where
+        for answer in errors.values():
+            assert set(answer["content"]) == {PROBLEM}, where
+            assert answer["content"][PROBLEM]["schema"] == {"$ref": "#/components/schemas/Problem"}
+
+
+def test_every_operation_asks_who_is_there(schema: dict[str, Any]) -> None:
+    for where, told in operations(schema).items():
+        if where in PUBLIC:
+            continue
+        ways = {name for way in told["security"] for name in way}
+        assert "token" in ways, where
+
+
+@pytest.mark.parametrize(("row", "method"), sorted(API))
+def test_what_is_answered_is_what_is_described(
+    door: Door, schema: dict[str, Any], row: str, method: str
+) -> None:
+    path = endpoints()[row.partition(":")[0]]
+    described = operations(schema)[path, method.lower()]["responses"]
+    for who in API[row, method]:
+        answer = door.ask(row, method, who)
+        assert answer.outcome in described, f"{who} got {answer.outcome}, which is not described"
+        fits(answer.response, described[answer.outcome], schema)
+
+
+def fits(response: Any, described: dict[str, Any], schema: dict[str, Any]) -> None:
+    """The content type is one of those described, and the body has the shape that goes with it."""
+    content = described.get("content", {})
+    if not content:
+        assert response.status_code == 204
+        return
+    kind = response.headers["Content-Type"].partition(";")[0]
+    assert kind in content
+    if "json" in kind and "ndjson" not in kind:
+        assert problem_of(content[kind]["schema"], response.json(), schema) == ""
+
+
+# ---- errors that no view of ours raises ----------------------------------------------------------
+def is_problem(response: Any, status: int, schema: dict[str, Any]) -> dict[str, Any]:
+    body = json.loads(response.content)
+    assert (response.status_code, response.headers["Content-Type"]) == (status, PROBLEM)
+    assert body["status"] == status
+    assert body.keys() >= USUAL
+    assert problem_of(schema["components"]["schemas"]["Problem"], body, schema) == ""
+    return dict(body)
+
+
+def test_an_unknown_address_is_a_problem(client: Client, schema: dict[str, Any]) -> None:
+    assert is_problem(client.get("/api/v1/nowhere"), 404, schema)["code"] == "not_found"
+    assert is_problem(client.get("/api/nowhere/at/all"), 404, schema)["code"] == "not_found"
+
+
+def test_a_method_that_an_address_does_not_take_is_a_problem(door: Door, schema: dict[str, Any]) -> None:
+    response = door.client("stra").delete("/api/v1/limits")
+    assert is_problem(response, 405, schema)["code"] == "method_not_allowed"
+    assert response.headers["Allow"] == "GET, HEAD, OPTIONS"
+
+
+def test_a_session_without_the_csrf_token_is_a_problem(door: Door, schema: dict[str, Any]) -> None:
+    careful = Client(enforce_csrf_checks=True)
+    careful.force_login(door.cast["cleo"])
+    response = careful.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json")
+    assert "CSRF" in is_problem(response, 403, schema)["detail"]
+
+
+def test_a_token_needs_no_csrf_token(door: Door) -> None:
+    careful = Client(enforce_csrf_checks=True)
+    bearer = {"Authorization": f"Bearer {door.cast.secrets['submit']}"}
+    response = careful.post("/api/v1/benchmarks/tides/check?", guesses("NA"), "text/plain", headers=bearer)
+    assert response.status_code == 200
+
+
+def test_a_page_without_the_csrf_token_is_a_page_that_says_so(door: Door) -> None:
+    careful = Client(enforce_csrf_checks=True)
+    careful.force_login(door.cast["cleo"])
+    response = careful.post("/projects/harbour/", {"action": "close"})
+    assert response.status_code == 403
+    assert "Load the page again" in response.content.decode()
+
+
+def test_json_larger_than_the_limit_is_a_problem(door: Door, schema: dict[str, Any], settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    response = door.client("anno").post(
+        "/api/v1/projects/harbour/lease", {"holding": list(range(200))}, "application/json"
+    )
+    assert is_problem(response, 413, schema)["code"] == "too_large"
+
+
+def test_a_file_larger_than_the_limit_is_a_problem(door: Door, schema: dict[str, Any], settings: Any) -> None:
+    settings.UPLOAD_MAX_BYTES = 10
+    address = "/api/v1/benchmarks/tides/submissions?system=Net&run=9"
+    response = door.client("memb").post(address, guesses("NA", "NA"), "text/plain")
+    assert is_problem(response, 413, schema)["code"] == "too_large"
+
+
+def test_a_body_that_is_not_json_is_a_problem(door: Door, schema: dict[str, Any]) -> None:
+    response = door.client("anno").post("/api/v1/projects/harbour/lease", b"{", "application/json")
+    assert is_problem(response, 400, schema)
+
+
+def test_a_content_type_that_is_not_taken_is_a_problem(door: Door, schema: dict[str, Any]) -> None:
+    response = door.client("anno").post("/api/v1/projects/harbour/lease", b"x", "text/csv")
+    assert is_problem(response, 415, schema)["code"] == "unsupported_media_type"
+
+
+def test_who_is_unknown_is_told_how_to_say_who_they_are(
+    client: Client, db: None, schema: dict[str, Any]
+) -> None:
+    response = client.get("/api/v1/benchmarks")
+    assert is_problem(response, 401, schema)["code"] == "not_authenticated"
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+    wrong = client.get("/api/v1/benchmarks", headers={"Authorization": "Bearer evs_wrong"})
+    assert is_problem(wrong, 401, schema)["code"] == "bad_token"
+
+
+def test_a_file_that_does_not_fit_is_a_problem_with_its_lines(door: Door, schema: dict[str, Any]) -> None:
+    address = "/api/v1/benchmarks/tides/submissions?system=Net&run=9&team=kelpie"
+    response = door.client("memb").post(address, guesses("NA", "nonsense"), "text/plain")
+    body = is_problem(response, 422, schema)
+    assert body["error_count"] == 3
+    assert body["errors_by_code"] == {"unknown_label": 1, "missing_id": 2}
+    assert body["errors"][0]["line"] == 2

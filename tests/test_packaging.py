@@ -1,0 +1,174 @@
+"""The files that start, build and check the service name only what exists."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import settings
+from django.core.management import get_commands
+
+from evalsvc.serving.supervisor import commands
+
+ROOT = Path(__file__).resolve().parents[1]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+OURS = ("migrate", "web", "worker", "beat")
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text()
+
+
+def instructions(name: str) -> list[str]:
+    joined = DOCKERFILE.replace("\\\n", " ")
+    return [line.split(maxsplit=1)[1] for line in joined.splitlines() if line.startswith(f"{name} ")]
+
+
+def web_command() -> list[str]:
+    (command,) = instructions("CMD")
+    return list(json.loads(command))
+
+
+def read_by_settings() -> set[str]:
+    """Names of the environment that the settings read."""
+    tree = ast.parse((ROOT / "evalsvc/settings.py").read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    asked = [call.args[0] for call in calls if re.search(r"env", ast.unparse(call.func))]
+    return {a.value for a in asked if isinstance(a, ast.Constant) and re.fullmatch(r"[A-Z_]+", str(a.value))}
+
+
+def with_defaults(text: str, given: dict[str, str]) -> str:
+    """What compose makes of ${NAME}, ${NAME:-default} and ${NAME:?words}."""
+    pattern = r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}"
+    return re.sub(pattern, lambda m: given.get(m[1]) or m[2] or "", text)
+
+
+def compose_environment(service: str, **given: str) -> dict[str, str]:
+    told = COMPOSE["services"][service]["environment"]
+    return {name: with_defaults(str(value), given) for name, value in told.items()}
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_every_process_of_the_pair_is_told_every_setting(service: str) -> None:
+    assert set(COMPOSE["services"][service]["environment"]) == read_by_settings()
+
+
+def test_production_settings_start_from_the_secrets_alone_and_pass_the_checks(tmp_path: Path) -> None:
+    secrets = {
+        "POSTGRES_PASSWORD": "pw",
+        "SECRET_KEY": "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "ALLOWED_HOSTS": "evalsvc.example.org",
+    }
+    told = compose_environment("web", **secrets) | {
+        "EVALSVC_DATA": str(tmp_path),
+        "STATIC_ROOT": str(tmp_path / "s"),
+    }
+    env = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "evalsvc.settings"} | told
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    checked = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_production_does_not_start_without_a_secret_key(tmp_path: Path) -> None:
+    told = compose_environment("web") | {"EVALSVC_DATA": str(tmp_path)}
+    env = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "evalsvc.settings"} | told
+    command = [sys.executable, "manage.py", "check"]
+    checked = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    assert checked.returncode != 0
+    assert "SECRET_KEY" in checked.stderr
+
+
+def test_the_worker_reads_every_queue_there_is() -> None:
+    for command in (COMPOSE["services"]["worker"]["command"], commands(host="h", port=1)["worker"]):
+        assert set(command[command.index("-Q") + 1].split(",")) == set(settings.JOB_QUEUES)
+
+
+@pytest.mark.parametrize("service", ["migrate", "worker", "beat"])
+def test_the_container_runs_modules_and_commands_that_exist(service: str) -> None:
+    python, *rest = COMPOSE["services"][service]["command"]
+    assert python == "python"
+    if rest[0] == "-m":
+        assert find_spec(rest[1])
+        assert find_spec(f"{rest[rest.index('-A') + 1]}.celery")
+    else:
+        assert (ROOT / rest[0]).is_file()
+        assert rest[1] in get_commands()
+
+
+def test_the_image_serves_the_web_by_the_same_program_as_one_machine_does() -> None:
+    image, here = web_command(), commands(host="0.0.0.0", port=8000)["web"]
+    assert image[0] == "python"
+    assert image[1:] == here[1:]
+
+
+def test_every_service_says_whether_it_is_well_and_keeps_its_data() -> None:
+    services = COMPOSE["services"]
+    assert all("healthcheck" in services[name] for name in services if name != "migrate")
+    named = {volume.split(":")[0] for service in services.values() for volume in service.get("volumes", [])}
+    assert named == set(COMPOSE["volumes"]) == {"files", "postgres", "redis"}
+
+
+def test_redis_keeps_what_it_holds_and_never_throws_it_out() -> None:
+    command = COMPOSE["services"]["redis"]["command"]
+    options = dict(zip(command[1::2], command[2::2], strict=True))
+    assert (options["--appendonly"], options["--maxmemory-policy"]) == ("yes", "noeviction")
+
+
+def test_the_image_copies_what_exists_and_runs_as_nobody_in_particular() -> None:
+    copied = [words.split()[:-1] for words in instructions("COPY") if not words.startswith("--from")]
+    assert all((ROOT / name).exists() for names in copied for name in names)
+    assert instructions("USER") == ["evalsvc"]
+    final = DOCKERFILE[DOCKERFILE.rindex("FROM ") :]
+    assert "apt-get" not in final
+    assert "pip install" not in final
+
+
+def test_the_image_leaves_out_data_secrets_and_the_environment() -> None:
+    left_out = (ROOT / ".dockerignore").read_text().split()
+    assert {".git", ".venv", ".data", ".env"} <= set(left_out)
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+
+
+def test_make_alone_lists_every_target_a_person_would_use() -> None:
+    told = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = set(re.findall(r"^  make (\w+)", told, re.MULTILINE))
+    assert listed == targets() - {"python"}
+    assert {"up", "test", "lint", "bench", "clean"} <= listed
+
+
+def test_make_runs_programs_that_the_requirements_bring() -> None:
+    used = set(re.findall(r"\$\(BIN\)/([a-z-]+)", MAKEFILE)) - {"python", "uv"}
+    here = Path(sys.executable).parent
+    assert used
+    assert [name for name in used if not (here / name).exists()] == []
+    assert set(re.findall(r"manage\.py (\w+)", MAKEFILE)) <= set(get_commands())
+
+
+def test_the_run_before_a_change_counts_is_sound_and_forbids_skips() -> None:
+    script = ROOT / ".ci/run"
+    text = script.read_text()
+    assert os.access(script, os.X_OK)
+    subprocess.run(["bash", "-n", str(script)], check=True)
+    assert "set -euo pipefail" in text
+    assert {"REQUIRE_POSTGRES=1", "REQUIRE_BROWSER=1"} <= set(shlex.split(text, comments=True))
+    called = re.findall(r"^make .*?(\w+)$", text, re.MULTILINE)
+    assert called == ["lint", "test"]
+    assert set(called) <= targets()
+
+
+def test_every_requirement_is_pinned_to_one_version() -> None:
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        lines = [line.split("#")[0].strip() for line in (ROOT / name).read_text().splitlines()]
+        loose = [line for line in lines if line and not line.startswith("-r ") and "==" not in line]
+        assert loose == []

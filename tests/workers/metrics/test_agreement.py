@@ -1,0 +1,185 @@
+"""Agreement against textbooks, the krippendorff package, scikit-learn, and direct definitions."""
+
+import itertools
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from workers.metrics.agreement import (
+    COEFFICIENTS,
+    NO_PAIRS,
+    ONE_CATEGORY,
+    agreement,
+    answers_of_columns,
+    answers_of_table,
+    coefficient,
+    interval,
+)
+from workers.metrics.annotators import cohen_kappa, span_f1
+from workers.metrics.masi import MasiAlpha, masi_alpha, masi_distance, sets_of_matrix
+from workers.metrics.spans import spans_of_columns
+
+FLEISS = [
+    [0, 0, 0, 0, 14],
+    [0, 2, 6, 4, 2],
+    [0, 0, 3, 5, 6],
+    [0, 3, 9, 2, 0],
+    [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0],
+    [3, 2, 6, 3, 0],
+    [2, 5, 3, 2, 2],
+    [6, 5, 2, 1, 0],
+    [0, 2, 2, 3, 7],
+]
+# three coders, fifteen units, "." is no answer
+CODERS = [".....34121133.3", "1.213343.......", "..21344.21133.4"]
+
+
+def krippendorffs() -> list[tuple[int, int]]:
+    return [(unit, int(said) - 1) for row in CODERS for unit, said in enumerate(row) if said != "."]
+
+
+def test_the_textbook_table_of_fleiss() -> None:
+    found = agreement(answers_of_table(FLEISS))
+    assert found["fleiss"].value == pytest.approx(0.20993070442195522, abs=1e-15)
+    assert found["ac1"].value == pytest.approx(0.2256141508, abs=5e-11)
+
+
+def test_the_textbook_data_of_krippendorff() -> None:
+    item, category = zip(*krippendorffs(), strict=True)
+    found = agreement(answers_of_columns(item, category, n_items=15, n_categories=4))
+    assert found["alpha"].value == pytest.approx(0.691358024691358, abs=1e-15)
+    assert found["ac1"].value == pytest.approx(0.7091639179, abs=1e-10)
+
+
+tables = st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=2, max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables)
+def test_alpha_is_that_of_the_krippendorff_package(table) -> None:
+    counts = np.array(table)
+    pairable = counts[counts.sum(axis=1) >= 2]
+    found = coefficient(answers_of_table(counts), "alpha")
+    if np.count_nonzero(pairable.sum(axis=0)) < 2:
+        assert np.isnan(found)
+    else:
+        theirs = krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
+        assert found == pytest.approx(theirs, abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables, st.lists(st.integers(0, 3), min_size=12, max_size=12))
+def test_weights_mean_the_same_as_repeated_items(table, times) -> None:
+    counts, times = np.array(table), np.array(times[: len(table)])
+    repeated = np.repeat(counts, times, axis=0)
+    whole = answers_of_table(counts)
+    if not len(repeated) or answers_of_table(repeated).modal != whole.modal:
+        return
+    for name in COEFFICIENTS:
+        expected = coefficient(answers_of_table(repeated), name)
+        assert coefficient(whole, name, weights=times) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_fleiss_takes_items_with_the_modal_number_of_answers_only() -> None:
+    table = [[2, 1], [1, 2], [3, 0], [9, 0]]
+    assert coefficient(answers_of_table(table), "fleiss") == coefficient(
+        answers_of_table(table[:3]), "fleiss"
+    )
+
+
+def test_single_answers_leave_agreement_undefined_with_a_reason() -> None:
+    assert {value.reason for value in agreement(answers_of_table([[1, 0], [0, 1]])).values()} == {NO_PAIRS}
+
+
+def test_one_category_leaves_kappa_and_alpha_undefined_but_not_ac1() -> None:
+    found = agreement(answers_of_table([[3, 0], [3, 0]]))
+    assert found["fleiss"].reason == found["alpha"].reason == ONE_CATEGORY
+    assert found["ac1"].value == found["observed"].value == 1.0
+
+
+def masi(a: set[int], b: set[int]) -> float:
+    if a == b:
+        return 0.0
+    kind = 2 / 3 if a and b and (a <= b or b <= a) else 1 / 3 if a & b else 0.0
+    return 1 - len(a & b) / len(a | b) * kind
+
+
+set_votes = st.lists(
+    st.tuples(st.integers(0, 4), st.lists(st.booleans(), min_size=3, max_size=3)), min_size=2, max_size=20
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(set_votes)
+def test_alpha_masi_is_its_definition(votes) -> None:
+    held = [(item, {at for at, has in enumerate(row) if has}) for item, row in votes]
+    pairable = [(i, s) for i, s in held if sum(j == i for j, _ in held) > 1]
+    sizes = {i: sum(j == i for j, _ in held) for i, _ in held}
+    within = sum(
+        masi(a, b) / (sizes[i] - 1) for (i, a), (j, b) in itertools.permutations(pairable, 2) if i == j
+    )
+    across = sum(masi(a, b) for (_, a), (_, b) in itertools.permutations(pairable, 2))
+    item, rows = zip(*votes, strict=True)
+    found = masi_alpha(sets_of_matrix(item, rows, n_items=5))
+    expected = 1 - within * (len(pairable) - 1) / across if across else float("nan")
+    assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_masi_of_empty_sets() -> None:
+    assert masi_distance([[0, 0]], [[0, 0], [1, 0]]).tolist() == [[0.0, 1.0]]
+
+
+def test_an_interval_holds_the_figure_and_does_not_depend_on_sharding() -> None:
+    alpha = MasiAlpha(
+        sets_of_matrix([0, 0, 1, 1, 2, 2], [[1, 0], [1, 0], [0, 1], [1, 1], [0, 1], [0, 1]], n_items=3)
+    )
+    found = interval(alpha, n_items=3, replicates=range(200))
+    assert found.low <= alpha() <= found.high
+    assert found == interval(alpha, n_items=3, replicates=reversed(range(200)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=10, max_size=25))
+def test_kappa_of_two_is_scikit_learns(answers) -> None:
+    left, right = zip(*answers, strict=True)
+    items = list(range(len(answers)))
+    found = cohen_kappa(items * 2, [0] * len(items) + [1] * len(items), [*left, *right])
+    if len(set(left) | set(right)) == 1:
+        assert np.isnan(found.value[0])
+    else:
+        assert found.value[0] == pytest.approx(cohen_kappa_score(left, right), abs=1e-12)
+
+
+def test_kappa_needs_enough_items_in_common() -> None:
+    found = cohen_kappa([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 0])
+    assert (found.common[0], found.observed[0]) == (2, 1.0)
+    assert np.isnan(found.value[0])
+
+
+def test_the_heat_map_is_symmetric_with_an_empty_diagonal() -> None:
+    table = cohen_kappa([0, 0, 1, 1], [4, 1, 4, 1], [1, 1, 0, 0], least_common=2).matrix(5)
+    assert table[1, 4] == table[4, 1] == 1.0
+    assert np.isnan(np.diagonal(table)).all()
+
+
+def test_answering_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="twice"):
+        cohen_kappa([0, 0], [1, 1], [0, 1])
+
+
+def test_span_f1_counts_common_items_only() -> None:
+    # annotators 0 and 1 share item 0; annotator 1 alone marked item 1
+    spans = spans_of_columns([0, 0, 1, 2], [0, 4, 0, 0], [2, 5, 2, 9], [0, 0, 0, 0], n_documents=3)
+    found = span_f1([0, 0, 1], [0, 1, 1], spans)
+    assert (len(found), found.value[0]) == (1, pytest.approx(2 / 3))
+
+
+def test_span_f1_of_two_who_mark_nothing_is_undefined() -> None:
+    found = span_f1([0, 0], [0, 1], spans_of_columns([], [], [], [], n_documents=2))
+    assert np.isnan(found.value[0])
+    assert found.observed[0] == 1.0

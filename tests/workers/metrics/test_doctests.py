@@ -1,0 +1,42 @@
+"""Every example in the library's documentation runs, and every public function has one."""
+
+import doctest
+import inspect
+from importlib import import_module
+from types import FunctionType, ModuleType
+
+import pytest
+
+from workers import metrics
+
+
+def public_functions(module: ModuleType) -> list[FunctionType]:
+    return [
+        found
+        for name, found in inspect.getmembers(module, inspect.isfunction)
+        if found.__module__ == module.__name__ and not name.startswith("_")
+    ]
+
+
+@pytest.mark.parametrize("name", metrics.MODULES)
+def test_examples_of_a_module_run(name: str) -> None:
+    assert doctest.testmod(import_module(f"workers.metrics.{name}")).failed == 0
+
+
+@pytest.mark.parametrize("name", metrics.MODULES)
+def test_every_public_function_shows_an_example(name: str) -> None:
+    lacking = [
+        f.__name__
+        for f in public_functions(import_module(f"workers.metrics.{name}"))
+        if ">>>" not in f.__doc__
+    ]
+    assert lacking == []
+
+
+def test_a_module_is_reached_as_an_attribute() -> None:
+    assert metrics.ratios.divide(1, 2) == 0.5
+
+
+def test_an_unknown_attribute_is_refused() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        metrics.nothing  # noqa: B018

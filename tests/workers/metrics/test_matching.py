@@ -1,0 +1,264 @@
+"""The pairing of spans: published cases, brute force, nervaluate, and indifference to order."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nervaluate import Evaluator
+
+from workers.metrics.assignment import heaviest, heaviest_in_tree
+from workers.metrics.encoding import Vocabulary
+from workers.metrics.matching import SCHEMAS, PairingCounts, document_pairings, pair_spans
+from workers.metrics.spans import Spans, exact_counts, spans_of_columns
+from workers.metrics.tags import spans_of_tags
+from workers.metrics.weights import micro_averages
+
+# name, gold, predicted; COR INC PAR MIS SPU of strict, exact, partial, type; exact F1, default and strict
+CASES = [
+    (
+        "equal",
+        "B-PER I-PER O B-LOC",
+        "B-PER I-PER O B-LOC",
+        [[2, 0, 0, 0, 0], [2, 0, 0, 0, 0], [2, 0, 0, 0, 0], [2, 0, 0, 0, 0]],
+        1.0,
+        1.0,
+    ),
+    (
+        "boundary",
+        "B-PER I-PER O B-LOC",
+        "B-PER O O B-LOC",
+        [[1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [2, 0, 0, 0, 0]],
+        0.5,
+        0.5,
+    ),
+    (
+        "label",
+        "B-PER I-PER O B-LOC",
+        "B-ORG I-ORG O B-LOC",
+        [[1, 1, 0, 0, 0], [2, 0, 0, 0, 0], [2, 0, 0, 0, 0], [1, 1, 0, 0, 0]],
+        0.5,
+        0.5,
+    ),
+    (
+        "boundary and label",
+        "B-PER I-PER O O",
+        "B-ORG O O O",
+        [[0, 1, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0]],
+        0.0,
+        0.0,
+    ),
+    (
+        "missed and spurious",
+        "B-PER O O O",
+        "O O O B-PER",
+        [[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]],
+        0.0,
+        0.0,
+    ),
+    (
+        "split",
+        "B-PER I-PER I-PER O",
+        "B-PER B-PER I-PER O",
+        [[0, 1, 0, 0, 1], [0, 1, 0, 0, 1], [0, 0, 1, 0, 1], [1, 0, 0, 0, 1]],
+        0.0,
+        0.0,
+    ),
+    (
+        "merged",
+        "B-PER I-PER B-PER I-PER",
+        "B-PER I-PER I-PER I-PER",
+        [[0, 1, 0, 1, 0], [0, 1, 0, 1, 0], [0, 0, 1, 1, 0], [1, 0, 0, 1, 0]],
+        0.0,
+        0.0,
+    ),
+    (
+        "orphan",
+        "B-PER I-PER O O",
+        "I-PER I-PER O O",
+        [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [1, 0, 0, 0, 0]],
+        1.0,
+        0.0,
+    ),
+    (
+        "label switch",
+        "B-PER I-PER O O",
+        "B-PER I-ORG O O",
+        [[0, 1, 0, 0, 1], [0, 1, 0, 0, 1], [0, 0, 1, 0, 1], [1, 0, 0, 0, 1]],
+        0.0,
+        0.0,
+    ),
+    ("nothing", "O O", "O O", [[0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]], 0.0, 0.0),
+    (
+        "only predicted",
+        "O O",
+        "B-PER O",
+        [[0, 0, 0, 0, 1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1]],
+        0.0,
+        0.0,
+    ),
+    (
+        "over two",
+        "B-PER I-PER B-LOC I-LOC O",
+        "O B-LOC I-LOC O O",
+        [[0, 1, 0, 1, 0], [0, 1, 0, 1, 0], [0, 0, 1, 1, 0], [1, 0, 0, 1, 0]],
+        0.0,
+        0.0,
+    ),
+]
+Row = tuple[int, int, int]
+span = st.tuples(st.integers(0, 7), st.integers(1, 4), st.integers(0, 1)).map(
+    lambda s: (s[0], s[0] + s[1], s[2])
+)
+document = st.sets(span, max_size=5).map(sorted)
+
+
+def spans_of(rows: list[Row]) -> Spans:
+    start, end, label = zip(*rows, strict=True) if rows else ((), (), ())
+    return spans_of_columns([0] * len(rows), start, end, label, n_documents=1)
+
+
+def outcomes(gold: Spans, said: Spans) -> list[list[int]]:
+    total = PairingCounts(*document_pairings(gold, said).sum(axis=0).tolist())
+    return [list(total.outcome(schema)) for schema in SCHEMAS]
+
+
+@pytest.mark.parametrize(("name", "gold", "said", "expected", "default", "strict"), CASES)
+def test_published_cases(name, gold, said, expected, default, strict) -> None:
+    labels = Vocabulary()
+    sides = [spans_of_tags([tags.split()], labels=labels) for tags in (gold, said)]
+    assert outcomes(*sides) == expected, name
+    for orphans, f1 in (("conlleval", default), ("strict-iob2", strict)):
+        sides = [spans_of_tags([tags.split()], labels=labels, orphans=orphans) for tags in (gold, said)]
+        found = micro_averages(exact_counts(*sides, n_labels=len(labels)))["micro_f1"].value
+        assert np.nan_to_num(found) == f1
+
+
+def merit(gold: list[Row], said: list[Row], pairs: list[tuple[int, int]]) -> tuple:
+    bounds = [gold[i][:2] == said[j][:2] for i, j in pairs]
+    labels = [gold[i][2] == said[j][2] for i, j in pairs]
+    overlap = sum(min(gold[i][1], said[j][1]) - max(gold[i][0], said[j][0]) for i, j in pairs)
+    both = sum(b and same for b, same in zip(bounds, labels, strict=True))
+    first = tuple(-i for i, _ in pairs), tuple(-j for _, j in pairs)
+    return (both, sum(bounds), len(pairs), sum(labels), overlap, *first)
+
+
+def best_by_trying(gold: list[Row], said: list[Row]) -> list[tuple[int, int]]:
+    touching = [
+        [j for j in range(len(said)) if min(g[1], said[j][1]) > max(g[0], said[j][0])] + [None] for g in gold
+    ]
+    tried = []
+    for choice in itertools.product(*touching):
+        taken = [j for j in choice if j is not None]
+        if len(taken) == len(set(taken)):
+            tried.append([(i, j) for i, j in enumerate(choice) if j is not None])
+    return max(tried, key=lambda pairs: merit(gold, said, pairs))
+
+
+@settings(max_examples=150, deadline=None)
+@given(document, document)
+def test_the_pairing_is_the_greatest_of_all(gold, said) -> None:
+    found = pair_spans(spans_of(gold), spans_of(said))
+    assert list(zip(found.gold.tolist(), found.predicted.tolist(), strict=True)) == best_by_trying(gold, said)
+
+
+@settings(max_examples=60, deadline=None)
+@given(document, document, st.randoms(use_true_random=False))
+def test_totals_do_not_depend_on_the_order_of_input(gold, said, dealt) -> None:
+    before = outcomes(spans_of(gold), spans_of(said))
+    dealt.shuffle(gold)
+    dealt.shuffle(said)
+    assert outcomes(spans_of(gold), spans_of(said)) == before
+
+
+def test_nervaluate_agrees_where_spans_do_not_compete() -> None:
+    dealt = random.Random(5)
+    gold, said = [], []
+    for _ in range(40):
+        starts = range(0, 40, 8)
+        gold.append([{"label": dealt.choice("AB"), "start": s, "end": s + 2} for s in starts])
+        moved = [(s + dealt.choice([0, 0, 1, 3]), dealt.choice([1, 2])) for s in starts]
+        said.append([{"label": dealt.choice("AB"), "start": s, "end": s + w} for s, w in moved])
+    theirs = Evaluator(gold, said, tags=["A", "B"]).evaluate()["overall"]
+    sides = []
+    for side in (gold, said):
+        rows = [
+            (d, one["start"], one["end"] + 1, "AB".index(one["label"]))
+            for d, doc in enumerate(side)
+            for one in doc
+        ]
+        sides.append(spans_of_columns(*zip(*rows, strict=True), n_documents=40))
+    for schema, name in zip(SCHEMAS, ("strict", "exact", "partial", "ent_type"), strict=True):
+        ours = PairingCounts(*document_pairings(*sides).sum(axis=0).tolist()).outcome(schema)
+        seen = theirs[name]
+        assert list(ours) == [seen.correct, seen.incorrect, seen.partial, seen.missed, seen.spurious]
+
+
+def test_a_long_tangle_pairs_all_it_can_before_labels_count() -> None:
+    gold = [(i, i + 2, 0) for i in range(0, 400, 2)]
+    said = [(i + 1, i + 3, i // 2 % 2) for i in range(0, 400, 2)]
+    assert document_pairings(spans_of(gold), spans_of(said)).sum(axis=0).tolist() == [
+        200,
+        200,
+        200,
+        0,
+        100,
+        0,
+    ]
+
+
+def test_crowded_tangles_use_the_dense_solver_with_the_same_totals() -> None:
+    dealt = random.Random(3)
+    gold = sorted(
+        {(s := dealt.randrange(60), s + dealt.randrange(40, 90), dealt.randrange(2)) for _ in range(160)}
+    )
+    said = sorted(
+        {(s := dealt.randrange(60), s + dealt.randrange(40, 90), dealt.randrange(2)) for _ in range(160)}
+    )
+    whole = document_pairings(spans_of(gold), spans_of(said)).sum(axis=0).tolist()
+    assert whole == document_pairings(spans_of(gold[::-1]), spans_of(said[::-1])).sum(axis=0).tolist()
+    assert whole[2] == min(len(gold), len(said))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(1, 9), min_size=4, max_size=4), min_size=1, max_size=4))
+def test_the_assignment_is_the_heaviest(table) -> None:
+    rows = [list(enumerate(weights)) for weights in table]
+    found = heaviest(rows)
+    total = sum(table[row][column] for row, column in enumerate(found) if column is not None)
+    tried = max(
+        sum(w[c] for w, c in zip(table, order, strict=False)) for order in itertools.permutations(range(4))
+    )
+    assert total == tried
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 9)), min_size=1, max_size=8))
+def test_the_matching_in_a_tree_is_the_heaviest(grown) -> None:
+    edges = [(above % (node + 1), node + 1, weight) for node, (above, weight) in enumerate(grown)]
+    weight = {(one, other): w for one, other, w in edges}
+    tried = 0
+    for size in range(1, len(edges) + 1):
+        for some in itertools.combinations(edges, size):
+            ends = [end for edge in some for end in edge[:2]]
+            tried = max(tried, sum(w for *_, w in some) if len(ends) == len(set(ends)) else 0)
+    found = heaviest_in_tree(len(edges) + 1, edges)
+    assert len({end for pair in found for end in pair}) == 2 * len(found)
+    assert sum(weight[min(pair), max(pair)] for pair in found) == tried
+
+
+def test_nothing_to_find_and_nothing_said_is_undefined() -> None:
+    assert np.isnan(PairingCounts().outcome("strict").f1)
+
+
+def test_pairing_counts_add() -> None:
+    assert PairingCounts(1, 2, 1, 1, 0, 0) + PairingCounts(1, 0, 0, 0, 0, 0) == PairingCounts(
+        2, 2, 1, 1, 0, 0
+    )
+
+
+def test_an_unknown_schema_is_refused() -> None:
+    with pytest.raises(ValueError, match="strict, exact, partial, type"):
+        PairingCounts().outcome("loose")

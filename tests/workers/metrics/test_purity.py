@@ -1,0 +1,28 @@
+"""The library loads fast and alone."""
+
+import subprocess
+import sys
+
+PROBE = """
+import sys
+from importlib import import_module
+import workers.metrics
+from workers.metrics import MODULES
+for name in MODULES:
+    import_module(f"workers.metrics.{name}")
+print(sorted(set(sys.modules) & {"scipy", "django", "celery", "spacy", "pandas", "sklearn"}))
+"""
+
+
+def loaded(code: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_no_module_loads_a_heavy_library_when_imported() -> None:
+    assert loaded(PROBE) == "[]"
+
+
+def test_the_package_itself_loads_nothing_but_itself() -> None:
+    assert loaded("import sys, workers.metrics; print('numpy' in sys.modules)") == "False"

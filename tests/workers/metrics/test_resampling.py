@@ -1,0 +1,136 @@
+"""Resampling: repeatable, shardable, equal to doing it the long way."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workers.metrics.bags import Claims, Facts, claims_of_columns, facts_of_columns, hits
+from workers.metrics.classification import confusion, confusion_counts
+from workers.metrics.ranking import STATISTICS, points, rank, statistic
+from workers.metrics.reranking import bootstrap_ranking, randomise_ranking, sort_claims
+from workers.metrics.resampling import (
+    Tallies,
+    bootstrap,
+    draw,
+    flips,
+    label_tallies,
+    percentile_interval,
+    randomisation_p,
+    randomise,
+    span_tallies,
+    table_tallies,
+)
+from workers.metrics.spans import exact_counts, spans_of_columns
+from workers.metrics.weights import micro_averages, scheme_averages
+
+DEALT = np.random.default_rng(11)
+GOLD = DEALT.integers(0, 3, 60)
+SAID = np.where(DEALT.random(60) < 0.7, GOLD, DEALT.integers(-1, 3, 60))
+OTHER = np.where(DEALT.random(60) < 0.5, GOLD, DEALT.integers(-1, 3, 60))
+
+
+def macro(sums: np.ndarray) -> float:
+    return scheme_averages(confusion_counts(sums.reshape(3, 4)))["macro_f1"].value
+
+
+def tallied(answers: np.ndarray) -> Tallies:
+    return label_tallies(GOLD, answers, n_labels=3)
+
+
+def claims_and_facts(seed: int, n: int = 30, width: int = 4) -> tuple[Claims, Facts]:
+    dealt = np.random.default_rng(seed)
+    size = {"n_pairs": n, "n_relations": width}
+    pair, relation = np.repeat(np.arange(n), width), np.tile(np.arange(width), n)
+    facts = facts_of_columns(np.arange(0, n, 2), np.arange(0, n, 2) % width, **size)
+    plain = claims_of_columns(pair, relation, dealt.random(n * width).round(1), **size)
+    return claims_of_columns(pair, relation, plain.score + 0.3 * hits(plain, facts), **size), facts
+
+
+def test_a_replicate_depends_on_seed_and_number_alone() -> None:
+    assert draw(9, seed=4, replicate=7).tolist() == draw(9, seed=4, replicate=7).tolist()
+    assert draw(99, seed=4, replicate=7).tolist() != draw(99, seed=4, replicate=8).tolist()
+    assert flips(99, seed=4, replicate=7).tolist() != flips(99, seed=5, replicate=7).tolist()
+
+
+def test_shards_give_the_numbers_of_the_whole() -> None:
+    whole = bootstrap(tallied(SAID), macro, replicates=range(20))
+    shards = [bootstrap(tallied(SAID), macro, replicates=range(at, at + 5)) for at in range(0, 20, 5)]
+    assert np.concatenate(shards).tolist() == whole.tolist()
+
+
+def test_a_bootstrap_replicate_is_the_figure_of_the_items_drawn() -> None:
+    rows = np.repeat(np.arange(60), draw(60, seed=0, replicate=3))
+    expected = scheme_averages(confusion_counts(confusion(GOLD[rows], SAID[rows], n_labels=3)))[
+        "macro_f1"
+    ].value
+    assert bootstrap(tallied(SAID), macro, replicates=[3])[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_randomisation_replicate_is_the_difference_after_changing_sides() -> None:
+    swap = flips(60, seed=2, replicate=5)
+    sides = np.where(swap, OTHER, SAID), np.where(swap, SAID, OTHER)
+    one, two = (macro(tallied(side).sums()) for side in sides)
+    found = randomise(tallied(SAID), tallied(OTHER), macro, seed=2, replicates=[5])[0]
+    assert found == pytest.approx(one - two, abs=1e-12)
+
+
+def test_a_system_against_itself_has_p_one() -> None:
+    drawn = randomise(tallied(SAID), tallied(SAID), macro, replicates=range(30))
+    assert randomisation_p(0.0, drawn) == 1.0
+
+
+def test_a_clear_difference_has_the_smallest_p() -> None:
+    perfect = macro(tallied(GOLD).sums())
+    worst = tallied(np.full(60, -1))
+    drawn = randomise(tallied(GOLD), worst, macro, replicates=range(99))
+    assert randomisation_p(perfect - macro(worst.sums()), drawn) == 1 / 100
+
+
+def test_systems_over_different_items_cannot_be_compared() -> None:
+    with pytest.raises(ValueError, match="different items"):
+        randomise(table_tallies([[1]]), table_tallies([[1], [1]]), lambda sums: 0.0, replicates=[0])
+
+
+def test_span_tallies_sum_to_exact_counts() -> None:
+    gold = spans_of_columns([0, 1, 1], [0, 0, 4], [2, 2, 5], [0, 1, 0], n_documents=2)
+    said = spans_of_columns([0, 1, 1], [0, 0, 4], [2, 2, 6], [0, 0, 0], n_documents=2)
+    right, predicted, found = span_tallies(gold, said, n_labels=2).sums().reshape(3, 2)
+    counts = exact_counts(gold, said, n_labels=2)
+    assert (right == counts.tp).all()
+    assert (predicted == counts.predicted).all()
+    assert (found == counts.gold).all()
+    assert micro_averages(counts)["micro_f1"].value == pytest.approx(1 / 3)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 50), st.integers(0, 50), st.sampled_from(STATISTICS))
+def test_reweighting_a_sorted_list_equals_sorting_again(seed, replicate, name) -> None:
+    claims, facts = claims_and_facts(seed)
+    times = draw(30, seed=1, replicate=replicate)
+    rows = np.repeat(np.arange(len(claims)), times[claims.pair])
+    n_facts = int(times @ np.bincount(facts.pair, minlength=30))
+    again = points(rank(claims.score[rows], hits(claims, facts)[rows], n_facts=n_facts))
+    found = bootstrap_ranking(sort_claims(claims, facts), name=name, seed=1, replicates=[replicate])
+    assert found[0] == pytest.approx(statistic(again, name), abs=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 50), st.sampled_from(STATISTICS))
+def test_changing_sides_in_a_merged_list_equals_ranking_both_anew(seed, name) -> None:
+    (a, facts), (b, _) = claims_and_facts(seed), claims_and_facts(seed + 99)
+    swap = flips(30, seed=3, replicate=seed)[a.pair]
+    scores = np.where(swap, b.score, a.score), np.where(swap, a.score, b.score)
+    one, two = (statistic(points(rank(s, hits(a, facts), n_facts=len(facts))), name) for s in scores)
+    found = randomise_ranking(sort_claims(a, facts, against=b), name=name, seed=3, replicates=[seed])
+    assert found[0] == pytest.approx(one - two, abs=1e-12)
+
+
+def test_an_unknown_statistic_is_refused() -> None:
+    with pytest.raises(ValueError, match="ap, auc, max_f1"):
+        bootstrap_ranking(sort_claims(*claims_and_facts(0)), name="p")
+
+
+def test_undefined_replicates_are_left_out_of_an_interval() -> None:
+    assert percentile_interval([0.5, float("nan"), 0.5]) == (0.5, 0.5)
+    assert np.isnan(percentile_interval([float("nan")]).low)

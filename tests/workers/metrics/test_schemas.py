@@ -1,0 +1,38 @@
+"""COR, INC, PAR, MIS and SPU per type."""
+
+import pytest
+
+from workers.metrics.matching import PairingCounts, document_pairings
+from workers.metrics.schemas import outcomes_by_label, pairings_by_label, total
+from workers.metrics.spans import Spans, spans_of_lists
+
+LABELS = ["PER", "LOC", "ORG"]
+GOLD = [[(0, 2, "PER"), (3, 5, "LOC")], [(0, 1, "ORG")], [(4, 6, "LOC")]]
+SAID = [[(0, 2, "LOC"), (4, 5, "LOC")], [(0, 1, "ORG"), (7, 9, "PER")], []]
+
+
+def spans(documents: list[list[tuple[int, int, str]]]) -> Spans:
+    return spans_of_lists(documents, labels=LABELS)
+
+
+def test_each_outcome_is_counted_under_the_type_it_belongs_to() -> None:
+    found = outcomes_by_label(pairings_by_label(spans(GOLD), spans(SAID), n_labels=3), LABELS)
+    assert {label: tuple(outcome) for label, outcome in found["strict"].items()} == {
+        "PER": (0, 1, 0, 0, 1),
+        "LOC": (0, 1, 0, 1, 0),
+        "ORG": (1, 0, 0, 0, 0),
+    }
+    assert tuple(found["partial"]["LOC"]) == (0, 0, 1, 1, 0)
+    assert tuple(found["type"]["LOC"]) == (1, 0, 0, 1, 0)
+    assert tuple(found["exact"]["PER"]) == (1, 0, 0, 0, 1)
+
+
+def test_the_types_sum_to_the_whole_exactly() -> None:
+    gold, said = spans(GOLD), spans(SAID)
+    whole = PairingCounts(*document_pairings(gold, said).sum(axis=0).tolist())
+    assert total(pairings_by_label(gold, said, n_labels=3)) == whole
+
+
+def test_sides_with_different_numbers_of_documents_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 documents"):
+        pairings_by_label(spans(GOLD), spans(SAID[:1]), n_labels=3)

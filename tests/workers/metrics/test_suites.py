@@ -1,0 +1,163 @@
+"""What holds for every suite: the catalogue's keys, order, names, perfection, emptiness, shards."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from workers.metrics.bags import claims_of_columns, facts_of_columns
+from workers.metrics.catalogue import MEASURES
+from workers.metrics.classification import confusion, confusion_counts
+from workers.metrics.relations import links_of_columns
+from workers.metrics.spans import Spans, spans_of_columns
+from workers.metrics.suites import (
+    bags_suite,
+    classification_suite,
+    entities_suite,
+    relations_suite,
+    sets_suite,
+)
+from workers.metrics.values import Report
+from workers.metrics.wrf import tokens_of_lists
+
+LABELS = ["A(e1,e2)", "A(e2,e1)", "B(e1,e2)", "Other"]
+WORDS = [[f"w{number % 7}" for number in range(doc, doc + 12)] for doc in range(6)]
+TOKENS = tokens_of_lists(WORDS)
+NOT_A_SHARE = {"tau", "opennre_tau"}
+# one point per claim and no anchor: by definition not 1 for a perfect list
+NEVER_ONE = {"opennre_auc"}
+
+
+def single(seed: int, share: float) -> Report:
+    dealt = np.random.default_rng(seed)
+    gold = dealt.integers(0, 4, 50)
+    said = np.where(dealt.random(50) < share, gold, (gold + 1) % 4)
+    order = dealt.permutation(50)
+    return classification_suite(gold[order], said[order], labels=LABELS, negative="Other")
+
+
+def sets(seed: int, share: float) -> Report:
+    dealt = np.random.default_rng(seed)
+    gold = dealt.integers(0, 3, 400)
+    said = np.where(dealt.random(400) < share, gold, (gold + 1) % 3)
+    order = dealt.permutation(400)
+    return sets_suite(range(400), gold, order, said[order], n_items=400, labels=list("abc"))
+
+
+def spans(labels: list[int], shift: int) -> Spans:
+    document = np.repeat(np.arange(6), 2)
+    start = np.tile([0, 6], 6) + shift
+    return spans_of_columns(document, start, start + 2, labels, n_documents=6)
+
+
+def entities(seed: int, share: float) -> Report:
+    gold = np.random.default_rng(seed).integers(0, 3, 12).tolist()
+    said = spans(gold, 0 if share else 3)
+    return entities_suite(spans(gold, 0), said, labels=list("xyz"), tokens=TOKENS)
+
+
+def relations(seed: int, share: float) -> Report:
+    held = spans([0, 1] * 6, 0)
+    kinds = np.random.default_rng(seed).integers(0, 2, 6)
+    gold = links_of_columns(held, range(0, 12, 2), kinds, range(1, 12, 2))
+    said = links_of_columns(held, range(0, 12, 2), kinds if share else 1 - kinds, range(1, 12, 2))
+    return relations_suite(gold, said, relations=["p", "q"])
+
+
+def ranked(seed: int, share: float) -> Report:
+    size = {"n_pairs": 400, "n_relations": 3}
+    relation = np.arange(400) % 3
+    scores = np.random.default_rng(seed).permutation(400) / 400 + 0.5
+    said = relation if share else (relation + 1) % 3
+    facts = facts_of_columns(range(400), relation, **size)
+    return bags_suite(claims_of_columns(range(400), said, scores, **size), facts, relations=list("abc"))
+
+
+SUITES = [single, sets, entities, relations, ranked]
+Suite = Callable[[int, float], Report]
+
+
+def test_suites_emit_exactly_the_measures_of_the_catalogue() -> None:
+    assert set().union(*(suite(0, 1.0).values for suite in SUITES)) == set(MEASURES)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_perfect_answers_score_one(suite: Suite) -> None:
+    found = {key: value.value for key, value in suite(1, 1.0).values.items()}
+    assert {key for key, value in found.items() if abs(value - 1) > 1e-12} <= NOT_A_SHARE | NEVER_ONE
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_disjoint_answers_score_zero(suite: Suite) -> None:
+    found = suite(1, 0.0).values
+    exempt = NOT_A_SHARE | {"semeval2010_coverage"}
+    assert {key for key, value in found.items() if value.defined and value.value != 0} <= exempt
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_values_lie_within_the_bounds_of_the_catalogue(suite: Suite) -> None:
+    for key, value in suite(2, 0.6).values.items():
+        low, high = MEASURES[key].low - 1e-12, MEASURES[key].high + 1e-12
+        assert np.isnan(value.value) or low <= value.value <= high
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_an_undefined_value_has_a_reason_and_only_it(suite: Suite) -> None:
+    values = suite(3, 0.5).values.values()
+    assert all((value.reason is None) == value.defined for value in values)
+
+
+def test_the_order_of_items_does_not_matter() -> None:
+    dealt = np.random.default_rng(8)
+    gold, said, order = dealt.integers(0, 4, 80), dealt.integers(-1, 4, 80), dealt.permutation(80)
+    one, two = (
+        classification_suite(gold[o], said[o], labels=LABELS, negative="Other") for o in (order, range(80))
+    )
+    assert repr(one) == repr(two)
+
+
+def test_renaming_labels_changes_no_figure() -> None:
+    dealt = np.random.default_rng(9)
+    gold, said, turn = dealt.integers(0, 4, 80), dealt.integers(0, 4, 80), np.array([2, 3, 0, 1])
+    plain = classification_suite(gold, said, labels=list("abcd"), negative="d")
+    turned = classification_suite(turn[gold], turn[said], labels=list("wxyz"), negative="x")
+    for key, value in plain.values.items():
+        assert turned.values[key].value == pytest.approx(value.value, abs=1e-12, nan_ok=True)
+
+
+def test_lists_are_as_good_as_arrays() -> None:
+    gold, said = [0, 1, 2, 3], [0, 1, 1, -1]
+    one, two = (
+        classification_suite(g, s, labels=LABELS) for g, s in ((gold, said), map(np.array, (gold, said)))
+    )
+    assert repr(one) == repr(two)
+
+
+def test_shards_sum_to_the_whole() -> None:
+    dealt = np.random.default_rng(4)
+    gold, said = dealt.integers(0, 4, 90), dealt.integers(-1, 4, 90)
+    shards = [confusion_counts(confusion(gold[at::3], said[at::3], n_labels=4)) for at in range(3)]
+    assert shards[0] + shards[1] + shards[2] == confusion_counts(confusion(gold, said, n_labels=4))
+
+
+def test_negative_items_enter_entropy_of_label_sets_only() -> None:
+    data = ([0, 1, 2], [0, 0, 1], [0, 1, 2], [0, 1, 1])
+    bare, full = (
+        sets_suite(*data, n_items=9, labels=["a", "b"], negative_items=count).values for count in (0, 6)
+    )
+    assert {key for key in bare if bare[key] != full[key]} == {
+        "entropy_f1",
+        "entropy_precision",
+        "entropy_recall",
+    }
+
+
+def test_a_scheme_for_wrf_changes_it() -> None:
+    gold, said = spans([0, 0, 1] * 4, 0), spans([0, 0, 0] * 4, 0)
+    plain, weighed = (
+        entities_suite(gold, said, labels=["x", "y"], tokens=TOKENS, wrf_scheme=scheme)
+        .values["wrf_strict"]
+        .value
+        for scheme in (None, "weighted")
+    )
+    assert plain != weighed

@@ -1,0 +1,112 @@
+"""Comparing systems: SciPy, the paper's example, degenerate runs, Holm, bands."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from workers.metrics.standings import disagreements, rank_bands, significantly_better
+from workers.metrics.systems import FEW_RUNS, NO_VARIANCE, Spread, cohens_d, holm, size_word, spread, welch
+
+A = [0.71, 0.72, 0.705, 0.731, 0.718]
+B = [0.69, 0.702, 0.655, 0.71, 0.699, 0.688]
+runs = st.lists(st.floats(0, 1), min_size=2, max_size=7)
+
+
+def test_welch_on_known_runs() -> None:
+    seen = welch(A, B)
+    assert (seen.t, seen.df, seen.p) == pytest.approx(
+        (2.8921030166681105, 7.7427322222517185, 0.020844302586961582)
+    )
+
+
+def test_effect_size_is_pooled_for_unequal_n_and_averaged_for_equal() -> None:
+    assert welch(A, B).d == pytest.approx(1.6527681535318954, abs=1e-14)
+    one, two = spread(A), spread(B[:5])
+    assert cohens_d(one, two) == pytest.approx(
+        (one.mean - two.mean) / np.sqrt((one.deviation**2 + two.deviation**2) / 2), abs=1e-12
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs, runs)
+def test_welch_is_scipys(a, b) -> None:
+    if np.ptp(a) < 1e-6 or np.ptp(b) < 1e-6:
+        return
+    theirs, ours = stats.ttest_ind(a, b, equal_var=False), welch(a, b)
+    interval = theirs.confidence_interval(0.95)
+    assert (ours.p, ours.df) == pytest.approx((theirs.pvalue, theirs.df), abs=1e-12)
+    assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high), abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "reason"), [([0.5], [0.4, 0.6], FEW_RUNS), ([0.5, 0.5], [0.4, 0.4], NO_VARIANCE)]
+)
+def test_no_p_without_runs_or_variance(a, b, reason) -> None:
+    seen = welch(a, b)
+    assert np.isnan([seen.p, seen.low, seen.d]).all()
+    assert (seen.reason, seen.word) == (reason, None)
+
+
+def test_the_spread_of_one_run_has_no_deviation() -> None:
+    assert spread([0.5])[:2] == (1, 0.5)
+    assert np.isnan(spread([0.5]).deviation)
+
+
+def test_figures_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        spread([float("nan")])
+
+
+@pytest.mark.parametrize(
+    ("d", "word"),
+    [
+        (0.0, "none"),
+        (0.01, "very small"),
+        (0.2, "small"),
+        (0.5, "medium"),
+        (-0.8, "large"),
+        (1.2, "very large"),
+        (2, "huge"),
+    ],
+)
+def test_words_for_effect_sizes(d, word) -> None:
+    assert size_word(d) == word
+
+
+def test_holm_rejects_in_steps_and_skips_what_was_not_tested() -> None:
+    adjusted = holm([0.01, float("nan"), 0.04, 0.03])
+    assert adjusted[[0, 2, 3]].tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert np.isnan(adjusted[1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_is_between_raw_and_bonferroni(p) -> None:
+    adjusted = holm(p)
+    assert (adjusted >= np.array(p) - 1e-15).all()
+    assert (adjusted <= np.minimum(np.array(p) * len(p), 1) + 1e-15).all()
+
+
+def test_bands_reach_from_those_better_to_those_worse() -> None:
+    better = significantly_better([0.9, 0.8, 0.5], {(0, 1): 0.4, (0, 2): 0.001, (1, 2): 0.002})
+    assert rank_bands(better) == [(1, 2), (1, 2), (3, 3)]
+
+
+def test_equal_scores_never_beat_each_other() -> None:
+    assert not significantly_better([0.5, 0.5], {(0, 1): 0.0}).any()
+
+
+def test_a_table_of_bands_must_be_square() -> None:
+    with pytest.raises(ValueError, match="one row and one column"):
+        rank_bands([[True, False]])
+
+
+def test_schemes_that_order_two_systems_differently_are_named() -> None:
+    found = disagreements({"micro": [0.7, 0.8, float("nan")], "macro": [0.6, 0.5, 0.9]})
+    assert found == [(1, 0, "micro", "macro")]
+
+
+def test_the_papers_margin_is_huge() -> None:
+    assert size_word(cohens_d(Spread(5, 72.5, 0.3, 0, 0), Spread(5, 71.5, 0.4, 0, 0))) == "huge"

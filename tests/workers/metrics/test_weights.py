@@ -1,0 +1,152 @@
+"""Weighting schemes against the authors' figures, scikit-learn, and the D properties."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import precision_recall_fscore_support
+
+from workers.metrics.classification import confusion_counts
+from workers.metrics.counts import Counts
+from workers.metrics.weights import (
+    ONE_CLASS,
+    SCHEMES,
+    effective_share,
+    macro_flip,
+    micro_averages,
+    scheme_averages,
+    scheme_weights,
+)
+
+FULL = [[50, 3, 2, 1], [4, 20, 1, 0], [3, 2, 7, 0], [2, 0, 1, 1]]
+NO_C = [[50, 3, 2, 1], [4, 20, 1, 0], [3, 2, 7, 0], [0, 0, 0, 0]]
+FULL_D = [[*row, 0] for row in FULL] + [[0] * 5]
+SINGLE = [[0, 0], [1, 9]]
+POSITIVE = [1, 2, 3]
+KINDS = ("precision", "recall", "f1")
+
+# (matrix, averaged classes, scheme, precision, recall, F1); None: only F1 is given
+PUBLISHED = [
+    (FULL, [0, 1, 2, 3], "macro-all", 0.6959553158705701, 0.631547619047619, 0.6528985507246378),
+    (FULL, [0, 1, 2, 3], "weighted", 0.7947834098454403, 0.8041237113402062, 0.7972508591065293),
+    (FULL, [0, 1, 2, 3], "dodrans", 0.7772266571004605, 0.7743034793736538, 0.7724077416108862),
+    (FULL, [0, 1, 2, 3], "entropy", 0.7368753984378867, 0.7064180287401153, 0.7160020342537924),
+    (FULL, POSITIVE, "macro", 0.6454545454545455, 0.5444444444444444, 0.5806763285024156),
+    (FULL, POSITIVE, "weighted", 0.7228381374722839, 0.6829268292682927, 0.6984800282785437),
+    (FULL, POSITIVE, "dodrans", 0.7069445116507285, 0.6556634290028868, 0.6751794697735445),
+    (FULL, POSITIVE, "entropy", 0.6894461791749734, 0.6264534473771555, 0.6501380887479863),
+    (FULL, POSITIVE, "entropy-positive", None, None, 0.6032745354),
+    (NO_C, POSITIVE, "macro-all", 0.5, 0.4611111111111111, 0.4787878787878788),
+    (NO_C, POSITIVE, "weighted", 0.7675675675675675, 0.7297297297297297, 0.746928746928747),
+    (NO_C, POSITIVE, "dodrans", 0.7634246224040733, 0.720753348542159, 0.7401493821157565),
+    (NO_C, POSITIVE, "entropy", None, None, 0.7299678532),
+    (NO_C, [0, 1, 2, 3], "macro-all", 0.5942982456140351, 0.569047619047619, 0.5803298471440065),
+    (NO_C, [0, 1, 2, 3], "dodrans", 0.8245540921964064, 0.813227334199585, 0.8179560466621065),
+    (NO_C, [0, 1, 2, 3], "entropy", None, None, 0.7812671002),
+    (FULL_D, [1, 2, 3, 4], "macro-all", 0.4840909090909091, 0.4083333333333333, 0.43550724637681165),
+    (FULL_D, [1, 2, 3, 4], "entropy", 0.6894461791749734, 0.6264534473771555, 0.6501380887479863),
+    (SINGLE, [1], "weighted", 1.0, 0.9, 0.9473684210526316),
+    (SINGLE, [1], "entropy", 1.0, 0.9, 0.9473684210526316),
+]
+
+
+def picked(matrix: list[list[int]], classes: list[int]) -> Counts:
+    return confusion_counts(matrix).select(np.isin(np.arange(len(matrix)), classes))
+
+
+@pytest.mark.parametrize(("matrix", "classes", "scheme", "precision", "recall", "f1"), PUBLISHED)
+def test_averages_are_those_of_the_authors_code(matrix, classes, scheme, precision, recall, f1) -> None:
+    found = scheme_averages(picked(matrix, classes))
+    for kind, expected in zip(KINDS, (precision, recall, f1), strict=True):
+        if expected is not None:
+            assert found[f"{scheme.replace('-', '_')}_{kind}"].value == pytest.approx(expected, abs=5e-11)
+
+
+def test_micro_is_one_division_of_summed_counts() -> None:
+    found = micro_averages(picked(FULL, POSITIVE))
+    figures = [found[f"micro_{kind}"].value for kind in KINDS]
+    assert figures == pytest.approx([0.7368421052631579, 0.6829268292682927, 0.7088607594936709], abs=1e-15)
+
+
+def test_a_single_class_falls_back_to_macro_and_says_so() -> None:
+    assert scheme_weights([10], "entropy", items=10) == ([1.0], ONE_CLASS)
+
+
+def test_no_gold_leaves_averages_undefined_with_a_reason() -> None:
+    found = scheme_averages(Counts.of([0], [3], [0]))["macro_f1"]
+    assert np.isnan(found.value)
+    assert found.reason == "no averaged class has a gold label"
+
+
+def test_micro_of_nothing_is_undefined() -> None:
+    assert not micro_averages(Counts.of([0], [0], [0]))["micro_f1"].defined
+
+
+def test_entropy_positive_differs_from_entropy_where_negatives_exist() -> None:
+    found = scheme_averages(picked(FULL, POSITIVE), entropy="positive")
+    assert found["entropy_f1"].value == found["entropy_positive_f1"].value != 0.6501380887479863
+
+
+@pytest.mark.parametrize("option", [{"entropy": "some"}, {"beta": 0}, {"schemes": ("best",)}])
+def test_an_option_outside_its_set_is_refused(option) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        scheme_averages(Counts.of([1], [1], [1]), **option)
+
+
+def test_items_below_the_gold_of_the_classes_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least the 5"):
+        scheme_weights([5], "entropy", items=4)
+
+
+gold_counts = st.lists(st.integers(0, 60), min_size=1, max_size=8).filter(any)
+
+
+@settings(max_examples=60, deadline=None)
+@given(gold_counts, st.sampled_from(SCHEMES), st.integers(0, 50))
+def test_d0_weights_sum_to_one(gold, scheme, negative) -> None:
+    assert scheme_weights(gold, scheme, items=sum(gold) + negative).values.sum() == pytest.approx(
+        1, abs=1e-12
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(gold_counts, st.sampled_from(["weighted", "dodrans", "macro"]))
+def test_d1_larger_classes_weigh_no_less(gold, scheme) -> None:
+    present = np.sort([n for n in gold if n])
+    assert (np.diff(scheme_weights(present, scheme).values) >= -1e-12).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(gold_counts, st.sampled_from(["weighted", "dodrans", "macro", "entropy"]), st.integers(0, 50))
+def test_d2_items_of_larger_classes_weigh_no_more(gold, scheme, negative) -> None:
+    present = np.sort([n for n in gold if n])
+    weights = scheme_weights(present, scheme, items=int(present.sum()) + negative).values
+    assert (np.diff(effective_share(weights, present)) <= 1e-12).all()
+
+
+def test_entropy_breaks_d1_above_n_over_e() -> None:
+    weights = scheme_weights([30, 60], "entropy").values
+    assert weights[1] < weights[0]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=60))
+def test_averages_equal_scikit_learn(pairs) -> None:
+    gold, said = zip(*pairs, strict=True)
+    matrix = np.zeros((5, 5), dtype=int)
+    np.add.at(matrix, (gold, said), 1)
+    counts = picked(matrix.tolist(), [1, 2, 3, 4])
+    ours = scheme_averages(counts) | micro_averages(counts)
+    for scheme, average in (("weighted", "weighted"), ("macro_all", "macro"), ("micro", "micro")):
+        theirs = precision_recall_fscore_support(
+            gold, said, labels=[1, 2, 3, 4], average=average, zero_division=0
+        )
+        if counts.gold.any():
+            mine = [np.nan_to_num(ours[f"{scheme}_{kind}"].value) for kind in KINDS]
+            assert mine == pytest.approx(list(theirs[:3]), abs=1e-12)
+
+
+def test_one_flipped_example_of_the_rarest_class_moves_macro_by_its_share() -> None:
+    before, after = Counts.of([9, 2], [0, 0], [1, 0]), Counts.of([9, 1], [0, 0], [1, 1])
+    moved = scheme_averages(before)["macro_f1"].value - scheme_averages(after)["macro_f1"].value
+    assert macro_flip(before) == pytest.approx(moved)

@@ -1,0 +1,155 @@
+"""WRF against the paper's tables, and the rules that the paper leaves open."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workers.metrics.encoding import Vocabulary
+from workers.metrics.spans import exact_counts, spans_of_lists
+from workers.metrics.tags import spans_of_tags
+from workers.metrics.weights import micro_averages
+from workers.metrics.wrf import WrfCounts, gammas, mean_wrf, tokens_of_lists, words_of_spans, wrf, wrf_counts
+
+LABELS = ["loc", "type"]
+WORDS = "scroll tip is partially melted by too high temperatures".split()  # noqa: SIM905
+TARGET = "B-loc I-loc O B-type I-type O B-type I-type I-type"
+USE_CASES = [
+    (TARGET, 1.0, 1.0, 1.0),
+    ("B-loc I-loc O B-type I-type B-loc B-type I-type I-type", 0.8571, 0.9111, 0.9167),
+    ("O O O B-type I-type O B-type I-type I-type", 0.8, 0.6111, 0.6667),
+    ("B-type I-type O B-type I-type O B-type I-type I-type", 0.6667, 0.6111, 0.7083),
+    ("B-loc I-loc B-type I-type I-type O B-type I-type I-type", 0.6667, 0.9475, 0.9439),
+    ("B-loc I-loc B-loc I-loc I-loc O B-type I-type I-type", 0.6667, 0.7516, 0.7970),
+]
+
+
+def counted(words: list[list[str]], target, predicted, *, labels: list[str], **options: bool) -> WrfCounts:
+    tokens = tokens_of_lists(words, casefold=options.pop("casefold", False))
+    sides = [words_of_spans(spans_of_lists(side, labels=labels), tokens) for side in (target, predicted)]
+    return wrf_counts(*sides, n_labels=len(labels), **options)
+
+
+def scored(counts: WrfCounts, **options: object) -> float:
+    size = len(counts.f1) - 1 if len(counts.f1) > 1 else 1
+    return float(wrf(counts.f1, gammas(size, **options)))
+
+
+def of_tags(words: list[str], target: str, predicted: str) -> tuple[WrfCounts, float]:
+    names, tokens = Vocabulary({"loc": 0, "type": 1}), tokens_of_lists([words])
+    gold, said = (spans_of_tags([tags.split()], labels=names) for tags in (target, predicted))
+    f1 = micro_averages(exact_counts(gold, said, n_labels=2))["micro_f1"].value
+    return wrf_counts(words_of_spans(gold, tokens), words_of_spans(said, tokens), n_labels=2), f1
+
+
+@pytest.mark.parametrize(("predicted", "f1", "strict", "lenient"), USE_CASES)
+def test_the_papers_use_cases(predicted, f1, strict, lenient) -> None:
+    counts, exact = of_tags(WORDS, TARGET, predicted)
+    found = exact, scored(counts), scored(counts, mode="lenient")
+    assert found == pytest.approx((f1, strict, lenient), abs=5e-5)
+
+
+def test_a_redundant_entity_costs_exact_f1_and_not_wrf() -> None:
+    counts, exact = of_tags(["scroll", *WORDS], f"O {TARGET}", f"B-loc {TARGET}")
+    assert (exact, scored(counts), scored(counts, mode="lenient")) == pytest.approx(
+        (0.8571, 1.0, 1.0), abs=5e-5
+    )
+
+
+SENTENCE = "faulty ekmv scroll scroll tip partially melted too high temperatures".split()  # noqa: SIM905
+GOLD = [(3, 5, "loc"), (5, 7, "type"), (7, 10, "type")]
+SAID = [(1, 2, "loc"), (2, 3, "loc"), (3, 5, "loc"), (0, 1, "type"), (5, 7, "type"), (7, 10, "type")]
+
+
+def test_the_worked_example() -> None:
+    counts = counted([SENTENCE], [GOLD], [SAID], labels=LABELS)
+    assert counts.f1.tolist() == pytest.approx([0.8, 0.9091, 0.875], abs=5e-5)
+    assert (scored(counts), scored(counts, mode="lenient")) == pytest.approx((0.8614, 0.8648), abs=5e-5)
+
+
+def test_removing_the_redundant_word_of_the_worked_example_changes_nothing() -> None:
+    whole = counted([SENTENCE], [GOLD], [SAID], labels=LABELS)
+    less = counted([SENTENCE], [GOLD], [[span for span in SAID if span != (2, 3, "loc")]], labels=LABELS)
+    assert less.f1.tolist() == whole.f1.tolist()
+
+
+def test_repeats_of_one_component_cost_exact_f1_only() -> None:
+    words = ["blower", "noise", "noise", *["blower", "motor"] * 3]
+    gold = [(1, 2, "type"), (2, 3, "type"), (3, 5, "loc"), (5, 7, "loc"), (7, 9, "loc")]
+    said = [(0, 1, "loc"), *gold]
+    spans = [spans_of_lists([side], labels=LABELS) for side in (gold, said)]
+    assert micro_averages(exact_counts(*spans, n_labels=2))["micro_f1"].value == pytest.approx(
+        0.909, abs=5e-4
+    )
+    assert scored(counted([words], [gold], [said], labels=LABELS)) == 1.0
+
+
+def test_one_class_has_nothing_combined() -> None:
+    assert counted([["a"]], [[(0, 1, "x")]], [[(0, 1, "x")]], labels=["x"]).f1.tolist() == [1.0]
+
+
+def test_weights_of_undefined_classes_go_to_the_defined_ones() -> None:
+    counts = counted([["a", "b"]], [[(0, 1, "loc")]], [[(0, 2, "loc")]], labels=LABELS)
+    assert np.isnan(counts.f1[1])
+    assert scored(counts) == pytest.approx(2 / 3)
+
+
+def test_one_empty_side_counts_zero() -> None:
+    assert scored(counted([["a"]], [[(0, 1, "loc")]], [[]], labels=LABELS)) == 0.0
+
+
+def test_nothing_on_either_side_is_undefined() -> None:
+    assert np.isnan(scored(counted([["a"]], [[]], [[]], labels=LABELS)))
+
+
+def test_pooled_sums_sizes_before_the_division_and_mean_averages_documents() -> None:
+    words, labels = [["a", "b", "c"], ["d"], ["e"]], ["x"]
+    gold, said = [[(0, 3, "x")], [(0, 1, "x")], []], [[(0, 1, "x")], [(0, 1, "x")], []]
+    assert scored(counted(words, gold, said, labels=labels)) == pytest.approx(2 * 2 / (2 + 4))
+    single = counted(words, gold, said, labels=labels, per_document=True)
+    assert mean_wrf(single, gammas(1)).value == pytest.approx((0.5 + 1.0) / 2)
+
+
+def test_casefold_joins_words_that_differ_in_case() -> None:
+    data = [["Rome", "rome"]], [[(0, 1, "x")]], [[(1, 2, "x")]]
+    assert scored(counted(*data, labels=["x"])) == 0.0
+    assert scored(counted(*data, labels=["x"], casefold=True)) == 1.0
+
+
+def test_a_scheme_divides_what_the_combined_class_leaves() -> None:
+    weights = gammas(2, mode="lenient", scheme="weighted", gold=[3, 1])
+    assert weights.tolist() == pytest.approx([0.375, 0.125, 0.5])
+
+
+def test_custom_weights_are_scaled() -> None:
+    assert gammas(2, custom=[2, 1, 1]).tolist() == [0.5, 0.25, 0.25]
+
+
+@pytest.mark.parametrize("custom", [[1, 1], [1, -1, 1], [0, 0, 0], [1, 1, float("inf")]])
+def test_custom_weights_that_make_no_sense_are_refused(custom) -> None:
+    with pytest.raises(ValueError, match="expected 3 weights"):
+        gammas(2, custom=custom)
+
+
+documents = st.lists(st.lists(st.sampled_from("abc"), min_size=4, max_size=4), min_size=1, max_size=4)
+side = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 2), st.sampled_from(LABELS)), max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents, st.data())
+def test_sets_are_those_of_plain_python(words, data) -> None:
+    drawn = [[[(s, min(s + w, 4), x) for s, w, x in data.draw(side)] for _ in words] for _ in "ab"]
+    found = counted(words, *drawn, labels=LABELS, per_document=False)
+    matched = np.zeros(3, dtype=int)
+    for tokens, *sides in zip(words, *drawn, strict=True):
+        bags = [[{t for s, e, x in spans for t in tokens[s:e] if x in kept} for spans in sides] for kept in
+                (["loc"], ["type"], LABELS)]  # fmt: skip
+        matched += [len(a & b) for a, b in bags]
+    assert found.matched.tolist() == matched.tolist()
+
+
+def test_documents_sum_to_the_whole() -> None:
+    words, gold, said = [SENTENCE, SENTENCE], [GOLD, SAID], [SAID, GOLD]
+    one, two = (counted(words[:1], [g], [s], labels=LABELS) for g, s in zip(gold, said, strict=True))
+    whole = counted(words, gold, said, labels=LABELS)
+    assert (one + two).f1.tolist() == whole.f1.tolist()

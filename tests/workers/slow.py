@@ -1,0 +1,40 @@
+"""`celery -A tests.workers.slow`: the product's worker plus two kinds of work made for testing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from workers.celery import app
+from workers.registry import HANDLERS
+
+if TYPE_CHECKING:
+    from evalsvc.jobs.moves import Store
+    from evalsvc.jobs.running import Progress
+
+__all__ = ["app"]
+
+
+def slow(subject: int, progress: Progress) -> Store:
+    """Work for `subject` tenths of a second, then make a team as the result."""
+    for tenth in range(subject):
+        progress(tenth, subject, "working")
+        time.sleep(0.1)
+    return lambda: store(subject)
+
+
+def store(subject: int) -> None:
+    from evalsvc.teams.models import Team
+
+    Team.objects.create(slug=f"result-{Team.objects.count()}", name=f"after {subject}")
+
+
+def deadly(subject: int, progress: Progress) -> Store:
+    """Take the process that runs it down."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return lambda: None
+
+
+HANDLERS |= {"slow": slow, "deadly": deadly}

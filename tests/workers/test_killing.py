@@ -1,0 +1,103 @@
+"""A real worker on a real Valkey, killed and cut off."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+
+from evalsvc.jobs import kinds
+from evalsvc.jobs.models import Job
+from evalsvc.jobs.queueing import ask_cancel, enqueue
+from evalsvc.serving.broker import EmbeddedBroker
+from evalsvc.teams.models import Team
+from tests.places.workers import Worker, until
+
+pytestmark = [pytest.mark.worker, pytest.mark.usefixtures("quick")]
+SLOW = "tests.workers.slow"
+QUICK = {"JOB_LEASE_SECONDS": "3", "JOB_HEARTBEAT_SECONDS": "1", "JOB_RECONCILE_SECONDS": "1"}
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test's own kinds, known to this process too."""
+    for name in ("slow", "deadly"):
+        monkeypatch.setitem(kinds._kinds, name, kinds.Kind(name, "score"))
+
+
+def state(job: Job) -> str:
+    return Job.objects.values_list("state", flat=True).get(pk=job.pk)
+
+
+def story(job: Job) -> list[tuple[str, int]]:
+    return list(job.events.values_list("what", "attempt"))
+
+
+def test_a_job_whose_worker_is_killed_is_done_once_by_the_next(
+    either_database: str, worker: Callable[..., Worker]
+) -> None:
+    victim = worker(SLOW, **QUICK)
+    job = enqueue("slow", 40)
+    until(lambda: state(job) == "running", told=victim.told)
+    victim.kill()
+    rescuer = worker(SLOW, **QUICK)
+    until(lambda: state(job) == "done", told=rescuer.told)
+    assert story(job) == [("queued", 0), ("claimed", 1), ("lost", 1), ("claimed", 2), ("done", 2)]
+    assert Team.objects.count() == 1
+
+
+def test_a_sleeper_that_wakes_after_its_lease_may_not_store(
+    either_database: str, worker: Callable[..., Worker]
+) -> None:
+    sleeper = worker(SLOW, **QUICK)
+    job = enqueue("slow", 20)
+    until(lambda: state(job) == "running", told=sleeper.told)
+    os.killpg(sleeper.process.pid, signal.SIGSTOP)
+    other = worker(SLOW, **QUICK)
+    until(lambda: state(job) == "done", told=other.told)
+    os.killpg(sleeper.process.pid, signal.SIGCONT)
+    until(lambda: "thrown away" in sleeper.told(), told=sleeper.told)
+    assert Team.objects.count() == 1
+
+
+def test_a_job_that_kills_its_worker_is_given_up_after_three(
+    sqlite: None, worker: Callable[..., Worker]
+) -> None:
+    one = worker(SLOW, **QUICK)
+    job = enqueue("deadly", 1)
+    until(lambda: state(job) == "failed", seconds=40, told=one.told)
+    job.refresh_from_db()
+    assert (job.error_code, job.attempt) == ("worker_lost", 3)
+
+
+def test_a_running_job_can_be_cancelled_from_outside(sqlite: None, worker: Callable[..., Worker]) -> None:
+    one = worker(SLOW, **QUICK)
+    job = enqueue("slow", 600)
+    until(lambda: state(job) == "running", told=one.told)
+    ask_cancel(job)
+    until(lambda: state(job) == "cancelled", told=one.told)
+    assert Team.objects.count() == 0
+
+
+def test_with_the_broker_down_work_is_accepted_at_once_and_done_when_it_is_back(
+    sqlite: None, worker: Callable[..., Worker], broker: EmbeddedBroker
+) -> None:
+    one = worker(SLOW, **QUICK)
+    broker.stop()
+    began = time.monotonic()
+    job = enqueue("slow", 1)
+    waited = time.monotonic() - began
+    assert state(job) == "queued"
+    broker.start()
+    until(lambda: state(job) == "done", seconds=40, told=one.told)
+    assert Team.objects.count() == 1
+    assert waited < 10, "publishing hung on a broker that is gone"
+
+
+def test_a_lost_hint_only_delays(sqlite: None, worker: Callable[..., Worker]) -> None:
+    one = worker(SLOW, **QUICK)
+    job = Job.objects.create(kind="slow", queue="score", subject=1)  # no hint was ever sent
+    until(lambda: state(job) == "done", told=one.told)

@@ -1,0 +1,39 @@
+"""A real worker tries its sandbox when it starts, tells the web, and runs a model in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsvc.evaluation import modelhosts, modelruns
+from evalsvc.evaluation.models import Submission
+from tests.conftest import StartWorker
+from tests.evalsvc.evaluation.cast import Cast
+from tests.places.workers import until
+from tests.workers import tiny
+from workers.sandbox.readiness import readiness
+
+
+@pytest.mark.worker
+def test_a_worker_says_that_it_can_run_models_and_runs_one(
+    sqlite: None, worker: StartWorker, settings: Any, tmp_path: Path
+) -> None:
+    if not readiness().ready:
+        pytest.skip(readiness().why_not)
+    settings.MODEL_UPLOADS = "auto"
+    cast = Cast.hired()
+    benchmark = cast.entities()
+    assert modelhosts.why_off() == modelhosts.UNTRIED
+    tiny.trained().to_disk(tmp_path / "tiny")
+    started = worker(MODEL_UPLOADS="auto")
+    until(lambda: not modelhosts.why_off(), seconds=180, told=started.told)
+    told = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny", "run": "1"}
+    chunks = [tiny.packed(tmp_path / "tiny")]
+    pk = modelruns.receive(benchmark, chunks=chunks, **told).submission.pk
+    ended = ("scored", "invalid", "failed")
+    until(lambda: Submission.objects.get(pk=pk).state in ended, seconds=180, told=started.told)
+    submission = Submission.objects.get(pk=pk)
+    assert (submission.state, submission.reason) == ("scored", "")
+    assert submission.evaluations.get().scores.get(measure="conll_micro_f1").value == 1.0

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import OperationalError
+from django.db.models import F
+
+from evalsvc.jobs import kinds
+from evalsvc.jobs.faults import InputFault, TryLater
+from evalsvc.jobs.models import Job, JobEvent
+from evalsvc.jobs.moves import Store
+from evalsvc.jobs.queueing import ask_cancel, enqueue
+from evalsvc.jobs.running import Progress
+from workers import runner
+from workers.registry import HANDLERS
+
+pytestmark = pytest.mark.django_db
+Do = Callable[[Callable[[int, Progress], Store]], Job]
+
+
+@pytest.fixture
+def do(monkeypatch: pytest.MonkeyPatch) -> Do:
+    """Queue one job done by the given handler, run the queue once, and give the job back."""
+
+    def run(handler: Callable[[int, Progress], Store]) -> Job:
+        monkeypatch.setitem(HANDLERS, "count", handler)
+        enqueue("count", 7)
+        assert runner.run_next("score") is True
+        return Job.objects.get()
+
+    monkeypatch.setitem(kinds._kinds, "count", kinds.Kind("count", "score"))
+    return run
+
+
+def raising(error: Exception) -> Callable[[int, Progress], Store]:
+    def handler(subject: int, progress: Progress) -> Store:
+        raise error
+
+    return handler
+
+
+def test_an_empty_queue_is_no_work() -> None:
+    assert runner.run_next("score") is False
+
+
+def test_the_handler_gets_its_subject_and_what_it_returns_is_stored_once(do: Do) -> None:
+    stored: list[int] = []
+    job = do(lambda subject, progress: lambda: stored.append(subject))
+    assert (job.state, stored) == ("done", [7])
+
+
+def test_bad_input_fails_at_once_with_its_own_words(do: Do) -> None:
+    job = do(raising(InputFault("empty_file", "The file holds no lines.")))
+    assert (job.state, job.error_code, job.error) == ("failed", "empty_file", "The file holds no lines.")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "error", [TryLater("no storage"), OperationalError("no storage"), ConnectionError("no storage")]
+)
+def test_missing_surroundings_put_the_job_off(do: Do, error: Exception) -> None:
+    job = do(raising(error))
+    assert (job.state, JobEvent.objects.last().detail) == ("queued", "no storage")
+    assert job.run_after > job.created_at
+
+
+def test_a_defect_fails_the_job_is_logged_and_tells_no_secrets(
+    do: Do, caplog: pytest.LogCaptureFixture
+) -> None:
+    job = do(raising(KeyError("secret gold")))
+    assert (job.state, job.error_code) == ("failed", "defect")
+    assert "secret" not in job.error
+    assert "KeyError: 'secret gold'" in caplog.text
+
+
+def test_a_defect_while_storing_fails_the_job_too(do: Do) -> None:
+    def store() -> None:
+        raise ZeroDivisionError
+
+    assert do(lambda subject, progress: store).error_code == "defect"
+
+
+def test_a_kind_without_a_handler_is_a_defect(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds._kinds, "orphan", kinds.Kind("orphan", "score"))
+    enqueue("orphan", 1)
+    runner.run_next("score")
+    assert Job.objects.get().error_code == "defect"
+
+
+def test_work_beyond_the_time_limit_fails_and_says_so(do: Do) -> None:
+    assert do(raising(SoftTimeLimitExceeded())).error_code == "time_limit"
+
+
+def test_work_cancelled_on_the_way_ends_cancelled_and_stores_nothing(do: Do) -> None:
+    stored: list[int] = []
+
+    def handler(subject: int, progress: Progress) -> Store:
+        ask_cancel(Job.objects.get())
+        progress(1, 2)
+        return lambda: stored.append(subject)
+
+    assert (do(handler).state, stored) == ("cancelled", [])
+
+
+def test_a_worker_that_comes_too_late_throws_its_result_away(do: Do) -> None:
+    stored: list[int] = []
+
+    def handler(subject: int, progress: Progress) -> Store:
+        Job.objects.update(attempt=F("attempt") + 1)  # the lease ran out and another attempt began
+        return lambda: stored.append(subject)
+
+    assert (do(handler).state, stored) == ("running", [])
+
+
+def test_more_work_in_the_queue_is_hinted_at_once_more(
+    do: Do, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Callable
+) -> None:
+    hints: list[str] = []
+    monkeypatch.setattr(runner.queueing, "hint", hints.append)
+    monkeypatch.setitem(HANDLERS, "count", lambda subject, progress: lambda: None)
+    enqueue("count", 1)
+    enqueue("count", 2)
+    runner.run_next("score")
+    assert hints == ["score"]
+    runner.run_next("score")
+    assert hints == ["score"]
+
+
+def test_one_certain_job_can_be_done_in_this_process(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(HANDLERS, "count", lambda subject, progress: lambda: None)
+    first, second = enqueue("count", 1), enqueue("count", 2)
+    assert runner.run_inline(second).state == "done"
+    assert Job.objects.get(pk=first.pk).state == "queued"
+
+
+def test_doing_a_job_that_another_has_leaves_it_there(do: Do) -> None:
+    job = enqueue("count", 1)
+    Job.objects.update(state="running", attempt=1)
+    assert runner.run_inline(job).attempt == 1

@@ -1,0 +1,181 @@
+"""The sandbox: every forbidden thing is tried inside, and whatever is missing keeps it shut."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from workers.sandbox import landlock, probing, readiness, refused
+from workers.sandbox.confining import Bounds
+from workers.sandbox.launching import Ended, launch, place
+
+BOUNDS = Bounds(seconds=60, memory_bytes=2_000_000_000, result_bytes=100_000)
+FORBIDDEN = [
+    "a file in memory", "a handle on a process", "a local socket", "a longer result",
+    "a namespace", "a new file in its folder", "a new process", "a new thread", "a pickle",
+    "a signal to itself", "a signal to the parent", "a socket by its number", "a socket pair",
+    "an internet socket", "another program", "another program by its number", "another's memory",
+    "being root", "bpf", "changing rights", "changing the model", "cutting short", "deleting",
+    "descriptors", "io_uring", "keys", "linking", "listing outside", "more memory", "page faults",
+    "performance counters", "raising limits", "reading a file beside", "reading outside",
+    "reading processes", "the environment", "tracing", "writing beside", "writing outside",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def report() -> dict[str, bool]:
+    if not readiness.readiness().ready:
+        pytest.skip(readiness.readiness().why_not)
+    why_not, found = readiness.self_test()
+    assert why_not == ""
+    return found
+
+
+def test_nothing_forbidden_is_left_untried(report: dict[str, bool]) -> None:
+    assert sorted(report) == FORBIDDEN
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_inside_it_is_refused(report: dict[str, bool], name: str) -> None:
+    assert report[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["an internet socket", "a local socket", "a socket pair", "a socket by its number", "a file in memory",
+     "a handle on a process", "a signal to the parent", "listing outside", "reading outside", "descriptors",
+     "writing outside", "writing beside", "a new file in its folder", "cutting short", "linking",
+     "the environment", "io_uring", "another program by its number", "deleting"],
+)  # fmt: skip
+def test_outside_the_same_try_goes_through(name: str) -> None:
+    with place() as folder:
+        (folder / "beside.txt").write_text("x")
+        (folder / "model" / "config.cfg").write_text("x")
+        attempt = probing.tries(folder, 10_000_000)[name]
+        assert not probing.refused(attempt)
+    Path(f"/tmp/evalsvc-{os.getpid()}").unlink(missing_ok=True)
+
+
+def test_one_thing_let_through_switches_models_off_and_is_named(tmp_path: Path) -> None:
+    result = tmp_path / "result"
+    result.write_text('{"refused": {"tracing": true, "bpf": false}, "tokens": 5}')
+    why_not, _ = readiness.judged(Ended(0, overdue=False), result)
+    assert "bpf" in why_not
+    assert "tracing" not in why_not
+
+
+@pytest.mark.parametrize(
+    "ended", [Ended(-9, overdue=True), Ended(1, overdue=False), Ended(-31, overdue=False)]
+)
+def test_a_self_test_that_did_not_end_well_counts_as_failed(tmp_path: Path, ended: Ended) -> None:
+    result = tmp_path / "result"
+    result.write_text('{"refused": {"tracing": true}, "tokens": 5}')
+    assert readiness.judged(ended, result)[0] != ""
+
+
+def test_a_silent_self_test_counts_as_failed(tmp_path: Path) -> None:
+    result = tmp_path / "result"
+    result.touch()
+    assert readiness.judged(Ended(0, overdue=False), result)[0] != ""
+
+
+def test_a_kernel_without_landlock_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kernel:
+        @staticmethod
+        def syscall(*args: object) -> int:
+            return -1
+
+    monkeypatch.setattr(landlock, "libc", Kernel)
+    readiness.readiness.cache_clear()
+    try:
+        assert "5.13" in readiness.readiness().why_not
+    finally:
+        readiness.readiness.cache_clear()
+
+
+def test_an_unknown_processor_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    readiness.readiness.cache_clear()
+    try:
+        assert "riscv64" in readiness.readiness().why_not
+    finally:
+        readiness.readiness.cache_clear()
+
+
+def test_a_second_thread_keeps_a_process_from_running_anything() -> None:
+    with place() as folder:
+        ended = launch(
+            "probe",
+            folder,
+            bounds=BOUNDS,
+            given={"memory_bytes": 1},
+            modules=["spacy.lang.xx", "tests.workers.two_threads"],
+        )
+        assert (ended.kind, ended.code) == ("NotConfined", 1)
+        assert (folder / "out" / "result.jsonl").read_bytes() == b""
+
+
+def test_the_clock_ends_a_process_and_leaves_nothing_behind() -> None:
+    begun = time.monotonic()
+    with place() as folder:
+        bounds = Bounds(seconds=0, memory_bytes=2_000_000_000, result_bytes=1_000)
+        assert launch("probe", folder, bounds=bounds, given={"memory_bytes": 1}).overdue
+    assert time.monotonic() - begun < 30
+    assert not folder.exists()
+
+
+def test_what_the_watch_raises_stops_the_process() -> None:
+    class Enough(Exception):
+        pass
+
+    def watch() -> None:
+        raise Enough
+
+    with place() as folder, pytest.raises(Enough):
+        launch("probe", folder, bounds=BOUNDS, given={"memory_bytes": 1}, watch=watch)
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(folder) not in running
+
+
+def test_a_result_is_read_even_where_a_stranger_wrote_the_error() -> None:
+    from workers.sandbox.launching import _told
+
+    assert _told(b'{"kind": "broken') == ("", '{"kind": "broken')
+    assert _told(b'{"kind": "KeyError", "said": "x"}\n') == ("KeyError", "x")
+    assert _told(b"\xff\n") == ("", "\ufffd\n")
+
+
+ABI_SCRIPT = """
+import sys
+sys.path.insert(0, {root!r})
+from workers.sandbox import landlock, refused
+landlock.version = lambda: {abi}
+refused.prctl("no_new_privs", 38, 1)
+landlock.restrict(read=["/usr"], write=[{folder!r}])
+open({folder!r} + "/there", "r+").close()
+for path, mode in (("/etc/passwd", "r"), ({folder!r} + "/new", "w"), ("/usr/new", "w")):
+    try:
+        open(path, mode)
+    except PermissionError:
+        continue
+    sys.exit(path)
+"""
+
+
+@pytest.mark.parametrize("abi", [1, 2, 3, 4, 5, 6, 7])
+def test_each_version_of_landlock_is_spoken(tmp_path: Path, abi: int) -> None:
+    try:
+        known = landlock.version()
+    except refused.NotConfined as error:
+        pytest.skip(str(error))
+    if abi > known:
+        pytest.skip(f"This kernel speaks Landlock {known}.")
+    (tmp_path / "there").touch()
+    script = ABI_SCRIPT.format(root=str(Path(__file__).parents[2]), abi=abi, folder=str(tmp_path))
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")

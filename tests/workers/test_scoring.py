@@ -1,0 +1,225 @@
+"""Scoring: a submission becomes evaluations with figures, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalsvc.evaluation.models import Evaluation, PredictionFile, Score, Submission
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, Line, freeze, sentence
+from workers.runner import run_next
+
+LABEL_LINES: list[Line] = [
+    {"id": "s1", "label": "born_in"},
+    {"id": "s2", "label": "born_in"},
+    {"id": "s3", "label": "works_for"},
+    {"id": "s4", "label": "N/A"},
+    {"id": "s5", "label": "N/A"},
+    {"id": "s6", "label": "works_for"},
+]
+SCORE_LINES: list[Line] = [
+    {"id": "s1", "scores": {"born_in": 0.9, "works_for": 0.2}},
+    {"id": "s2", "scores": {"born_in": 0.6}},
+    {"id": "s3", "scores": {"works_for": 0.8}},
+    {"id": "s5", "scores": {"born_in": 0.4}},
+    {"id": "s6", "scores": {"works_for": 0.7}},
+]
+
+
+def scored(submission: Submission) -> Submission:
+    assert run_next("score")
+    submission.refresh_from_db()
+    assert submission.state == "scored", submission.reason
+    return submission
+
+
+def figures(submission: Submission, setting: str = "main") -> dict[str, float | None]:
+    evaluation = submission.evaluations.get(setting__key=setting)
+    return {score.measure: score.value for score in evaluation.scores.all()}
+
+
+def test_single_labels_are_scored_as_a_classification(cast: Cast) -> None:
+    submission = scored(cast.submit(cast.relations(), LABEL_LINES))
+    found = figures(submission)
+    # right: s1, s3; claimed: s1 s2 s3 s6; to find: s1 s3 s5 s6
+    assert found["micro_precision"] == pytest.approx(2 / 4)
+    assert found["micro_recall"] == pytest.approx(2 / 4)
+    assert found["accuracy"] == pytest.approx(3 / 6)
+    assert "ap" not in found
+    assert "semeval2010_f1" not in found
+
+
+def test_where_the_score_was_lost_is_told(cast: Cast) -> None:
+    submission = scored(cast.submit(cast.relations(), LABEL_LINES))
+    assert submission.evaluations.get().detail["lost"] == {"missed": 1, "spurious": 1, "confused": 1}
+
+
+def test_scores_are_ranked_and_also_counted_at_the_threshold(cast: Cast) -> None:
+    found = figures(scored(cast.submit(cast.relations(), SCORE_LINES)))
+    # claims by score: s1+ .9, s3+ .8, s6− .7, s2− .6, s5+ .4, s1− .2; four facts
+    assert found["ap"] == pytest.approx((1 / 1 + 2 / 2 + 3 / 5) / 4)
+    assert found["micro_precision"] == pytest.approx(2 / 4)
+    assert found["micro_recall"] == pytest.approx(2 / 4)
+
+
+def test_the_threshold_is_an_option_stored_with_the_score(cast: Cast) -> None:
+    submission = scored(cast.submit(cast.relations(options={"threshold": 0.3}), SCORE_LINES))
+    assert submission.evaluations.get().options["threshold"] == 0.3
+    assert figures(submission)["micro_recall"] == pytest.approx(3 / 4)
+
+
+def test_bags_take_the_best_sentence_or_the_mean_as_the_submission_says(cast: Cast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    one = scored(cast.submit(benchmark, SCORE_LINES, run="one", aggregate="ONE"))
+    mean = scored(cast.submit(benchmark, SCORE_LINES, run="mean", aggregate="AVG"))
+    tables = [run.evaluations.get().detail["curve"]["score"][0] for run in (one, mean)]
+    assert tables == [0.9, 0.8]
+
+
+def test_triples_of_bags_are_scored_in_bag_settings_only(cast: Cast) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    settings = [("bags", gold, "bag", "ap"), ("sentences", gold, "sentence", "micro_f1")]
+    lines = [
+        {"h": "Q1", "t": "Q2", "relation": "born_in", "score": 0.9},
+        {"h": "Q3", "t": "Q4", "relation": "born_in", "score": 0.8},
+    ]
+    submission = scored(cast.submit(cast.benchmark(settings=settings), lines))
+    assert [e.setting.key for e in submission.evaluations.all()] == ["bags"]
+    assert figures(submission, "bags")["ap"] == pytest.approx(1 / 4)
+
+
+def test_label_sets_of_sentences_unite_in_their_bag(cast: Cast) -> None:
+    lines = [{"id": "s1", "labels": []}, {"id": "s2", "labels": ["born_in"]}]
+    found = figures(scored(cast.submit(cast.relations("bag", "micro_f1"), lines)))
+    assert found["micro_precision"] == 1.0
+    assert found["micro_recall"] == pytest.approx(1 / 4)
+
+
+def test_a_setting_may_keep_only_the_sentences_of_another_set(cast: Cast) -> None:
+    whole = freeze("whole", RELATION_GOLD, by=cast.olga, origin="source")
+    part = freeze("part", RELATION_GOLD[:3], by=cast.olga)
+    settings = [("all", whole, "sentence", "micro_f1"), ("same", whole, "sentence", "micro_f1", part)]
+    submission = scored(cast.submit(cast.benchmark(settings=settings), LABEL_LINES))
+    same = submission.evaluations.get(setting__key="same")
+    assert figures(submission, "same")["accuracy"] == pytest.approx(2 / 3)
+    assert same.detail["counts"]["left_out"] == 3
+    assert same.options["only"] == part.sha256
+
+
+def test_a_missing_answer_counts_wrong_where_the_benchmark_says_so(cast: Cast) -> None:
+    found = figures(scored(cast.submit(cast.relations(missing="wrong"), LABEL_LINES[:3])))
+    assert found["accuracy"] == pytest.approx(2 / 6)
+    assert found["micro_recall"] == pytest.approx(2 / 4)
+
+
+def test_several_gold_labels_make_label_sets_of_single_answers(cast: Cast) -> None:
+    gold = freeze("many", [sentence("s1", "Q1", "Q2", "born_in", "part_of")], by=cast.olga)
+    benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
+    found = figures(scored(cast.submit(benchmark, [{"id": "s1", "label": "part_of"}])))
+    assert (found["micro_precision"], found["micro_recall"]) == (1.0, 0.5)
+
+
+def test_spans_are_scored_exactly_in_part_and_by_words(cast: Cast) -> None:
+    lines = [
+        {"id": "d1", "spans": [[0, 1, "PER"], [3, 4, "LOC"]]},
+        {"id": "d2", "spans": []},
+        {"id": "d3", "spans": [[0, 1, "PER"]]},
+    ]
+    submission = scored(cast.submit(cast.entities(), lines))
+    found = figures(submission)
+    assert found["conll_micro_precision"] == pytest.approx(2 / 3)
+    assert found["conll_micro_recall"] == pytest.approx(2 / 4)
+    assert found["muc_type_recall"] == pytest.approx(3 / 4)
+    # words: PER {Ada}, {Bo} of {Ada}, {Bo, Cy}; LOC {Turin} of {New, Turin}
+    per, loc, both = 2 * 2 / (2 + 3), 2 * 1 / (1 + 2), 2 * 3 / (3 + 5)
+    assert found["wrf_strict"] == pytest.approx((per + loc + both) / 3)
+    assert submission.evaluations.get().detail["lost"]["wrong bounds"] == 1
+
+
+def test_tags_and_spans_of_the_same_answer_give_the_same_figures(cast: Cast) -> None:
+    benchmark = cast.entities()
+    tags = ["B-PER O B-LOC I-LOC", "O O", "B-PER O O"]
+    spans = [[[0, 1, "PER"], [2, 4, "LOC"]], [], [[0, 1, "PER"]]]
+    by_tags = [{"id": f"d{n}", "tags": line.split()} for n, line in enumerate(tags, 1)]
+    by_spans = [{"id": f"d{n}", "spans": line} for n, line in enumerate(spans, 1)]
+    one = figures(scored(cast.submit(benchmark, by_tags, run="tags")))
+    other = figures(scored(cast.submit(benchmark, by_spans, run="spans")))
+    assert one == other
+
+
+def test_conll_columns_are_taken_in_the_order_of_the_documents(cast: Cast) -> None:
+    columns = (
+        "Ada\tB-PER\nleft\tO\nNew\tB-LOC\nTurin\tI-LOC\n\nIt\tO\nrained\tO\n\nBo\tB-PER\nmet\tO\nCy\tB-PER\n"
+    )
+    submission = scored(cast.submit(cast.entities(), columns.encode()))
+    assert submission.format == "conll"
+    assert figures(submission)["conll_micro_f1"] == 1.0
+
+
+def test_words_of_texts_without_tokens_are_those_of_the_blank_tokenizer(cast: Cast) -> None:
+    gold = freeze(
+        "texts",
+        [
+            {
+                "id": "d1",
+                "text": "Ada left New Turin.",
+                "spans": [[0, 3, "PER"], [9, 18, "LOC"]],
+                "relations": [],
+            }
+        ],
+        by=cast.olga,
+        labels=["PER", "LOC"],
+        kind="entities",
+    )
+    benchmark = cast.benchmark(
+        "texts", task="entities", labels=["PER", "LOC"], negative="",
+        settings=[("main", gold, "document", "wrf_strict")],
+    )  # fmt: skip
+    submission = scored(cast.submit(benchmark, [{"id": "d1", "spans": [[0, 3, "PER"], [13, 18, "LOC"]]}]))
+    assert figures(submission)["wrf_strict"] == pytest.approx((1 + 2 / 3 + 4 / 5) / 3)
+
+
+def test_everything_that_made_the_score_is_stored_with_it(cast: Cast) -> None:
+    submission = scored(cast.submit(cast.relations(), LABEL_LINES))
+    evaluation = submission.evaluations.get()
+    assert evaluation.gold_sha256 == evaluation.setting.test_set.sha256
+    assert evaluation.file_id == submission.file_id
+    assert evaluation.options["labels"] == ["born_in", "works_for", "part_of"]
+    assert evaluation.options["negative"] == "N/A"
+    assert evaluation.scorer
+    assert set(evaluation.libraries) == {"python", "numpy", "scipy"}
+    assert {row["label"] for row in evaluation.classes} == {"born_in", "works_for", "part_of", "N/A"}
+
+
+def test_an_undefined_figure_is_null_with_its_reason(cast: Cast) -> None:
+    submission = scored(cast.submit(cast.relations(), SCORE_LINES))
+    score = Score.objects.get(evaluation__submissions=submission, measure="p_at_100")
+    assert (score.value, score.reason) == (None, "there are fewer claims than that")
+
+
+def test_changed_gold_fails_the_scoring_and_blames_nobody_else(cast: Cast) -> None:
+    gold = freeze("forged", RELATION_GOLD, by=cast.olga, sha256="0" * 64)
+    benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
+    submission = cast.submit(benchmark, LABEL_LINES)
+    run_next("score")
+    submission.refresh_from_db()
+    assert (submission.state, submission.reason_code) == ("failed", "gold_changed")
+    assert not Evaluation.objects.exists()
+
+
+def test_a_lost_file_fails_the_scoring_with_a_reason(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    PredictionFile.objects.update(name="predictions/gone")
+    run_next("score")
+    submission.refresh_from_db()
+    assert (submission.state, submission.reason_code) == ("failed", "file_lost")
+    assert "Submit it again" in submission.reason
+
+
+def test_a_changed_file_fails_the_scoring(cast: Cast) -> None:
+    benchmark = cast.relations()
+    submission = cast.submit(benchmark, LABEL_LINES)
+    other = cast.submit(benchmark, [*LABEL_LINES[:5], {"id": "s6", "label": "N/A"}], run="2")
+    PredictionFile.objects.filter(pk=submission.file_id).update(name=other.file.name)
+    run_next("score")
+    submission.refresh_from_db()
+    assert (submission.state, submission.reason_code) == ("failed", "file_changed")

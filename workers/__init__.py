@@ -1,0 +1,1 @@
+"""Everything that runs off the request. Importing this package imports nothing else."""

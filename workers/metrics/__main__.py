@@ -1,0 +1,10 @@
+"""`python -m workers.metrics GOLD PREDICTIONS --task …`: the measures on two local files."""
+
+from __future__ import annotations
+
+import sys
+
+from workers.scorecard.command import main
+
+if __name__ == "__main__":
+    sys.exit(main())

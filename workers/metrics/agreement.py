@@ -1,0 +1,246 @@
+"""Agreement among annotators on nominal answers: observed, Fleiss, Krippendorff, Gwet; intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workers.metrics.counts import Ints, integers
+from workers.metrics.options import one_of
+from workers.metrics.ratios import Floats, divide
+from workers.metrics.resampling import REPLICATES, Interval, draw, percentile_interval
+from workers.metrics.values import Value, value_of
+
+COEFFICIENTS = ("observed", "fleiss", "alpha", "ac1")
+NO_PAIRS = "no item has two answers"
+ONE_CATEGORY = "every answer is the same, so chance agreement cannot be told apart"
+_REASONS = {"observed": NO_PAIRS, "fleiss": ONE_CATEGORY, "alpha": ONE_CATEGORY, "ac1": ONE_CATEGORY}
+
+
+def _sums(group: Ints, values: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(group, weights=values, minlength=size), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """How many answers of each category every item has, as rows (item, category, count)."""
+
+    item: Ints
+    category: Ints
+    count: Ints
+    n_items: int
+    n_categories: int
+
+    @cached_property
+    def votes(self) -> Floats:
+        """Answers per item."""
+        return _sums(self.item, self.count.astype(np.float64), self.n_items)
+
+    @cached_property
+    def modal(self) -> int:
+        """The most common number of answers, of items with two or more; 0 when there is none."""
+        many = self.votes[self.votes >= 2].astype(np.int64)
+        if not len(many):
+            return 0
+        often = np.bincount(many)
+        return int(np.flatnonzero(often == often.max())[-1])
+
+    def spread(self, per_row: Floats, weights: Floats) -> Floats:
+        """Per category: Σ over items of weight · what each row carries."""
+        return _sums(self.category, per_row * weights[self.item], self.n_categories)
+
+    @cached_property
+    def pair_agreement(self) -> Floats:
+        """Per item: share of pairs of answers that agree; 0 below two answers."""
+        agree = np.bincount(self.item, weights=self.count * (self.count - 1.0), minlength=self.n_items)
+        return np.asarray(divide(agree, self.votes * (self.votes - 1), undefined=0.0))
+
+
+def answers_of_columns(item: ArrayLike, category: ArrayLike, *, n_items: int, n_categories: int) -> Answers:
+    """Tally answers given one row each.
+
+    Parameters
+    ----------
+    item, category : array_like of int, shape (answers,)
+        Codes; "no relation" is a category like any other.
+    n_items, n_categories : int
+
+    Returns
+    -------
+    Answers
+
+    Raises
+    ------
+    ValueError
+        If lengths differ or a code is out of range.
+
+    Examples
+    --------
+    >>> answers_of_columns([0, 0, 1], [1, 1, 0], n_items=2, n_categories=2).votes.tolist()
+    [2.0, 1.0]
+    """
+    items, categories = integers(item), integers(category)
+    if len(items) != len(categories):
+        raise ValueError(f"there are {len(items)} items and {len(categories)} categories, expected as many")
+    for name, codes, size in (("item", items, n_items), ("category", categories, n_categories)):
+        if len(codes) and (codes.min() < 0 or codes.max() >= size):
+            raise ValueError(f"an {name} code is out of range, expected 0 to {size - 1}")
+    cells, count = np.unique(items * n_categories + categories, return_counts=True)
+    return Answers(cells // n_categories, cells % n_categories, count, n_items, n_categories)
+
+
+def answers_of_table(table: ArrayLike) -> Answers:
+    """Tally answers given as one row of counts per item.
+
+    Parameters
+    ----------
+    table : array_like of int, shape (items, categories)
+
+    Returns
+    -------
+    Answers
+
+    Examples
+    --------
+    >>> answers_of_table([[2, 1], [0, 3]]).modal
+    3
+    """
+    cells = integers(table)
+    item, category = np.nonzero(cells)
+    return Answers(item, category, cells[item, category], *cells.shape)
+
+
+def coefficient(answers: Answers, name: str, *, weights: ArrayLike | None = None) -> float:
+    """One agreement coefficient of `COEFFICIENTS`.
+
+    observed: mean over items with two or more answers of the share of agreeing pairs. fleiss: κ of Fleiss
+    (1971) over items with the modal number of answers. alpha: Krippendorff's (2004) nominal α, any number of
+    answers. ac1: Gwet's (2008) AC1 over all categories of the inventory.
+
+    Parameters
+    ----------
+    answers : Answers
+    name : {"observed", "fleiss", "alpha", "ac1"}
+    weights : array_like of int, shape (items,), optional
+        How often each item is taken (bootstrap).
+
+    Returns
+    -------
+    float
+        nan when no item has two answers; κ and α also when all answers are one category.
+
+    Raises
+    ------
+    ValueError
+        If *name* is unknown.
+
+    Examples
+    --------
+    >>> round(coefficient(answers_of_table([[2, 0], [1, 1], [0, 2]]), "fleiss"), 4)
+    0.3333
+    """
+    one_of("name", name, COEFFICIENTS)
+    taken = np.ones(answers.n_items) if weights is None else np.asarray(weights, dtype=np.float64)
+    chosen: dict[str, Callable[[Answers, Floats], float]] = {
+        "observed": _observed,
+        "fleiss": _fleiss,
+        "alpha": _alpha,
+        "ac1": _ac1,
+    }
+    return chosen[name](answers, taken)
+
+
+def _observed(answers: Answers, taken: Floats) -> float:
+    pairable = taken * (answers.votes >= 2)
+    return float(divide(np.dot(pairable, answers.pair_agreement), pairable.sum()))
+
+
+def _corrected(observed: float, chance: float) -> float:
+    return float(divide(observed - chance, 1 - chance)) if chance < 1 - 1e-12 else float("nan")
+
+
+def _fleiss(answers: Answers, taken: Floats) -> float:
+    chosen = taken * (answers.votes == answers.modal) * (answers.modal >= 2)
+    spread = answers.spread(answers.count.astype(np.float64), chosen)
+    share = divide(spread, spread.sum())
+    observed = float(divide(np.dot(chosen, answers.pair_agreement), chosen.sum()))
+    return _corrected(observed, float(np.dot(share, share)))
+
+
+def _alpha(answers: Answers, taken: Floats) -> float:
+    pairable = taken * (answers.votes >= 2)
+    spread = answers.spread(answers.count.astype(np.float64), pairable)
+    n = spread.sum()
+    apart = np.dot(pairable * answers.votes, 1 - answers.pair_agreement)
+    expected = n * n - np.dot(spread, spread)
+    return float(1 - divide(apart * (n - 1), expected))
+
+
+def _ac1(answers: Answers, taken: Floats) -> float:
+    share = answers.spread(np.asarray(divide(answers.count, answers.votes[answers.item])), taken)
+    share = divide(share, share.sum())
+    if answers.n_categories < 2:
+        return float("nan")
+    chance = float(np.dot(share, 1 - share) / (answers.n_categories - 1))
+    return _corrected(_observed(answers, taken), chance)
+
+
+def agreement(answers: Answers) -> dict[str, Value]:
+    """Every coefficient, with the reason where one is undefined.
+
+    Parameters
+    ----------
+    answers : Answers
+
+    Returns
+    -------
+    dict of str to Value
+        Keys are `COEFFICIENTS`.
+
+    Examples
+    --------
+    >>> agreement(answers_of_table([[3, 0], [3, 0]]))["alpha"].reason == ONE_CATEGORY
+    True
+    """
+    found = {}
+    for name in COEFFICIENTS:
+        reason = _REASONS[name] if answers.modal else NO_PAIRS
+        found[name] = value_of(coefficient(answers, name), reason=reason)
+    return found
+
+
+def interval(
+    figure: Callable[[Ints], float],
+    *,
+    n_items: int,
+    seed: int = 0,
+    replicates: Iterable[int] = range(REPLICATES),
+    level: float = 0.95,
+) -> Interval:
+    """Bootstrap interval over items of anything that takes item weights.
+
+    Parameters
+    ----------
+    figure : callable
+        From how often each item is taken to a number.
+    n_items : int
+    seed : int, default 0
+    replicates : iterable of int, default range(1000)
+    level : float, default 0.95
+
+    Returns
+    -------
+    Interval
+
+    Examples
+    --------
+    >>> answers = answers_of_table([[2, 0], [0, 2]])
+    >>> interval(lambda w: coefficient(answers, "observed", weights=w), n_items=2, replicates=range(9))
+    Interval(low=1.0, high=1.0)
+    """
+    drawn = [figure(draw(n_items, seed=seed, replicate=one)) for one in replicates]
+    return percentile_interval(drawn, level=level)

@@ -1,0 +1,168 @@
+"""Agreement between two annotators at a time: Cohen's κ and span F1, for the heat map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.counts import Ints, integers
+from workers.metrics.encoding import expand, row_keys
+from workers.metrics.ratios import Floats, divide
+from workers.metrics.spans import Spans
+
+LEAST_COMMON = 10
+FEW_COMMON = "the two have fewer than 10 items in common"
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """One row per pair of annotators (first < second) with items in common; *value* nan where undefined."""
+
+    first: Ints
+    second: Ints
+    common: Ints
+    observed: Floats
+    value: Floats
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def matrix(self, n_annotators: int) -> Floats:
+        """The values as a symmetric table with an empty (nan) diagonal."""
+        table = np.full((n_annotators, n_annotators), np.nan)
+        table[self.first, self.second] = table[self.second, self.first] = self.value
+        return table
+
+
+def pairs_within(group: ArrayLike) -> tuple[Ints, Ints]:
+    """All unordered pairs of rows that stand in one group.
+
+    Parameters
+    ----------
+    group : array_like of int, shape (rows,)
+
+    Returns
+    -------
+    one, other : int64 ndarrays
+        Row numbers, each pair once.
+
+    Examples
+    --------
+    >>> [side.tolist() for side in pairs_within([7, 8, 7, 7])]
+    [[0, 0, 2], [2, 3, 3]]
+    """
+    groups = integers(group)
+    order = np.argsort(groups, kind="stable")
+    ranked = groups[order]
+    after = np.searchsorted(ranked, ranked, side="right")
+    owner, other = expand(np.arange(len(order)) + 1, after - np.arange(len(order)) - 1)
+    return order[owner], order[other]
+
+
+def _ordered(annotator: Ints, one: Ints, other: Ints) -> tuple[Ints, Ints]:
+    """The same pairs with the lower annotator first."""
+    swap = annotator[one] > annotator[other]
+    return np.where(swap, other, one), np.where(swap, one, other)
+
+
+def cohen_kappa(
+    item: ArrayLike, annotator: ArrayLike, category: ArrayLike, *, least_common: int = LEAST_COMMON
+) -> PairTable:
+    """Cohen's (1960) κ for every two annotators with enough items in common.
+
+    Parameters
+    ----------
+    item, annotator, category : array_like of int, shape (answers,)
+        One row per answer, at most one per item and annotator.
+    least_common : int, default 10
+        Below it κ is undefined.
+
+    Returns
+    -------
+    PairTable
+        κ is nan below *least_common*, and when both give one and the same category throughout.
+
+    Raises
+    ------
+    ValueError
+        If an annotator answered an item twice.
+
+    Examples
+    --------
+    >>> seen = cohen_kappa([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 0], least_common=2)
+    >>> seen.common.tolist(), seen.value.tolist()
+    ([2], [1.0])
+    """
+    items, who, what = integers(item), integers(annotator), integers(category)
+    one, other = _ordered(who, *pairs_within(items))
+    if (who[one] == who[other]).any():
+        raise ValueError("an annotator answered an item twice, expected one answer each")
+    width = int(who.max()) + 1 if len(who) else 1
+    pairs, row, common = np.unique(who[one] * width + who[other], return_inverse=True, return_counts=True)
+    observed = np.asarray(divide(np.bincount(row, what[one] == what[other], minlength=len(pairs)), common))
+    chance = _chance(row, what[one], what[other], len(pairs)) / common**2
+    kappa = np.asarray(divide(observed - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0)))
+    kappa[common < least_common] = np.nan
+    return PairTable(pairs // width, pairs % width, common, observed, kappa)
+
+
+def _chance(row: Ints, left: Ints, right: Ints, size: int) -> Floats:
+    """Per pair: Σ over categories of how often the one gives it times how often the other does."""
+    keys = row_keys((row, left), (row, right))
+    (a, first, times_a), (b, _, times_b) = (
+        np.unique(key, return_index=True, return_counts=True) for key in keys
+    )
+    _, at_a, at_b = np.intersect1d(a, b, assume_unique=True, return_indices=True)
+    products = (times_a[at_a] * times_b[at_b]).astype(np.float64)
+    return np.asarray(np.bincount(row[first[at_a]], products, minlength=size), dtype=np.float64)
+
+
+def span_f1(item: ArrayLike, annotator: ArrayLike, spans: Spans) -> PairTable:
+    """F1 of the spans of every two annotators over the items both answered: 2·shared / (one's + other's).
+
+    Parameters
+    ----------
+    item, annotator : array_like of int, shape (answers,)
+        One row per answer, at most one per item and annotator.
+    spans : Spans
+        Whose "document" is the answer that holds the span.
+
+    Returns
+    -------
+    PairTable
+        *observed* is the share of common items with the same spans; F1 is nan where neither marked any.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 1, 1], [0, 0, 5], [2, 2, 6], [0, 0, 0], n_documents=2)
+    >>> span_f1([0, 0], [0, 1], spans).value.round(4).tolist()
+    [0.6667]
+    """
+    items, who = integers(item), integers(annotator)
+    one, other = _ordered(who, *pairs_within(items))
+    width = int(who.max()) + 1 if len(who) else 1
+    pairs, row, common = np.unique(who[one] * width + who[other], return_inverse=True, return_counts=True)
+    marked = np.bincount(spans.document, minlength=len(items))
+    alike = _shared_spans(items, spans, one, other)
+    same = (alike == marked[one]) & (alike == marked[other])
+    total = np.bincount(row, marked[one] + marked[other], minlength=len(pairs))
+    value = np.asarray(divide(2 * np.bincount(row, alike, minlength=len(pairs)), total))
+    observed = np.asarray(divide(np.bincount(row, same, minlength=len(pairs)), common))
+    return PairTable(pairs // width, pairs % width, common, observed, value)
+
+
+def _shared_spans(items: Ints, spans: Spans, one: Ints, other: Ints) -> NDArray[np.float64]:
+    """Per pair of answers: how many spans both hold."""
+    key = row_keys((items[spans.document], spans.start, spans.end, spans.label))[0]
+    left, right = pairs_within(key)
+    holders = np.sort(np.stack((spans.document[left], spans.document[right])), axis=0)
+    asked = np.sort(np.stack((one, other)), axis=0)
+    wanted, given = row_keys((asked[0], asked[1]), (holders[0], holders[1]))
+    unique, times = np.unique(given, return_counts=True)
+    at = np.searchsorted(unique, wanted)
+    at[at == len(unique)] = 0
+    found = unique[at] == wanted if len(unique) else np.zeros(len(wanted), dtype=bool)
+    return np.where(found, times[at] if len(times) else 0, 0).astype(np.float64)

@@ -1,0 +1,149 @@
+"""Single-label classification: the confusion matrix and what is counted from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.counts import Counts, Ints, integers
+from workers.metrics.ratios import divide
+
+MISSING = -1
+
+
+def confusion(gold: ArrayLike, predicted: ArrayLike, *, n_labels: int) -> Ints:
+    """Confusion matrix with one more column, for answers that are missing.
+
+    Parameters
+    ----------
+    gold : array_like of int, shape (items,)
+        Codes in 0 … n_labels−1.
+    predicted : array_like of int, shape (items,)
+        Codes, or −1 where the system gave no answer.
+    n_labels : int
+        Size of the label inventory.
+
+    Returns
+    -------
+    int64 ndarray of shape (n_labels, n_labels + 1)
+        Rows gold, columns predicted; the last column counts missing answers.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ or a code is outside the inventory.
+
+    Examples
+    --------
+    >>> confusion([0, 1, 1], [0, 0, -1], n_labels=2).tolist()
+    [[1, 0, 0], [1, 0, 1]]
+    """
+    truth, answer = np.asarray(gold), np.asarray(predicted)
+    if truth.shape != answer.shape or truth.ndim != 1:
+        raise ValueError(
+            f"gold has shape {truth.shape}, predicted {answer.shape}: expected two lists of one length"
+        )
+    _check_codes("gold", truth, 0, n_labels)
+    _check_codes("predicted", answer, MISSING, n_labels)
+    column = np.where(answer < 0, n_labels, answer)
+    cells = np.bincount(integers(truth) * (n_labels + 1) + column, minlength=n_labels * (n_labels + 1))
+    return cells.reshape(n_labels, n_labels + 1)
+
+
+def _check_codes(name: str, codes: NDArray[np.integer], low: int, high: int) -> None:
+    wrong = (codes < low) | (codes >= high)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(f"{name}[{at}] is {codes[at]}, expected a code from {low} to {high - 1}")
+
+
+def confusion_counts(matrix: ArrayLike) -> Counts:
+    """Counts per class from a confusion matrix; a missing answer is a miss and no false alarm.
+
+    Parameters
+    ----------
+    matrix : array_like of int, shape (labels, labels) or (labels, labels + 1)
+        Rows gold, columns predicted, the optional last column missing answers.
+
+    Returns
+    -------
+    Counts
+        ``items`` is the sum of the matrix.
+
+    Raises
+    ------
+    ValueError
+        For any other shape.
+
+    Examples
+    --------
+    >>> counts = confusion_counts([[1, 0, 0], [1, 0, 1]])
+    >>> counts.tp.tolist(), counts.fp.tolist(), counts.fn.tolist()
+    ([1, 0], [1, 0], [0, 2])
+    """
+    cells = integers(matrix)
+    if cells.ndim != 2 or cells.shape[1] - cells.shape[0] not in (0, 1):
+        raise ValueError(
+            f"the matrix has shape {cells.shape}, expected (labels, labels) or (labels, labels + 1)"
+        )
+    tp = np.diagonal(cells)
+    predicted = cells.sum(axis=0)[: len(cells)]
+    return Counts.from_totals(tp.copy(), predicted, cells.sum(axis=1), items=int(cells.sum()))
+
+
+def accuracy(counts: Counts) -> float:
+    """Share of items answered right; a missing answer is wrong.
+
+    Parameters
+    ----------
+    counts : Counts
+        Every class, the negative one too.
+
+    Returns
+    -------
+    float
+        nan without items.
+
+    Examples
+    --------
+    >>> accuracy(confusion_counts([[3, 1], [0, 4]]))
+    0.875
+    """
+    return float(divide(counts.tp.sum(), counts.items))
+
+
+def averaged_classes(
+    labels: Sequence[str], *, negative: str | None, include_negative: bool
+) -> NDArray[np.bool_]:
+    """Which classes enter an average: all but the negative one, unless it is asked for.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        The benchmark's inventory.
+    negative : str or None
+        The negative class, by name; None when the task has none.
+    include_negative : bool
+        Whether it is averaged too.
+
+    Returns
+    -------
+    bool ndarray of shape (labels,)
+
+    Raises
+    ------
+    ValueError
+        If *negative* is no label of the inventory, or a label stands there twice.
+
+    Examples
+    --------
+    >>> averaged_classes(["NA", "A"], negative="NA", include_negative=False).tolist()
+    [False, True]
+    """
+    if len(set(labels)) != len(labels):
+        raise ValueError("the inventory holds a label twice")
+    if negative is not None and negative not in labels:
+        raise ValueError(f"negative is {negative!r}, expected a label of the inventory or None")
+    return np.array([include_negative or label != negative for label in labels], dtype=bool)

@@ -1,0 +1,98 @@
+"""Counts per class: small, frozen, and they add, so documents, shards and bags sum exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Ints = NDArray[np.int64]
+
+
+def integers(values: ArrayLike) -> Ints:
+    """Read whole numbers; anything else is refused rather than rounded.
+
+    Parameters
+    ----------
+    values : array_like
+        Integers, or floats without a fraction.
+
+    Returns
+    -------
+    int64 ndarray
+
+    Raises
+    ------
+    ValueError
+        If a value has a fraction or is no number.
+
+    Examples
+    --------
+    >>> integers([1, 2]).dtype.name
+    'int64'
+    >>> integers([0.5])
+    Traceback (most recent call last):
+    ValueError: expected whole numbers, found 0.5
+    """
+    given = np.asarray(values)
+    if given.dtype.kind in "iub":
+        return given.astype(np.int64, copy=False)
+    if given.size == 0:
+        return given.astype(np.int64)
+    whole = given.astype(np.float64)
+    wrong = whole != np.floor(whole)
+    if wrong.any():
+        raise ValueError(f"expected whole numbers, found {given[wrong].flat[0]}")
+    return whole.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Right, wrong and missed per class; *items* is how many things were judged in all."""
+
+    tp: Ints
+    fp: Ints
+    fn: Ints
+    items: int = 0
+
+    @classmethod
+    def of(cls, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, *, items: int = 0) -> Counts:
+        """Counts from anything array-like."""
+        return cls(integers(tp), integers(fp), integers(fn), items)
+
+    @classmethod
+    def from_totals(cls, correct: Ints, predicted: Ints, gold: Ints, *, items: int = 0) -> Counts:
+        """Counts from how many were right, predicted and to be found."""
+        return cls(correct, predicted - correct, gold - correct, items)
+
+    @property
+    def gold(self) -> Ints:
+        """How many gold labels each class has (n_i)."""
+        return self.tp + self.fn
+
+    @property
+    def predicted(self) -> Ints:
+        """How many predictions each class has."""
+        return self.tp + self.fp
+
+    def select(self, wanted: NDArray[np.bool_]) -> Counts:
+        """The counts of some classes; *items* stays."""
+        return Counts(self.tp[wanted], self.fp[wanted], self.fn[wanted], self.items)
+
+    def total(self) -> Counts:
+        """All classes summed into one (micro)."""
+        return Counts.of([self.tp.sum()], [self.fp.sum()], [self.fn.sum()], items=self.items)
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.tp + other.tp, self.fp + other.fp, self.fn + other.fn, self.items + other.items)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        same = (
+            np.array_equal(a, b) for a, b in ((self.tp, other.tp), (self.fp, other.fp), (self.fn, other.fn))
+        )
+        return self.items == other.items and all(same)
+
+    __hash__ = None  # type: ignore[assignment]

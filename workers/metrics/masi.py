@@ -1,0 +1,140 @@
+"""Krippendorff's α on sets of labels, with the MASI distance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.agreement import Answers, answers_of_columns
+from workers.metrics.ratios import Floats, divide
+
+_BLOCK = 512
+
+
+@dataclass(frozen=True, eq=False)
+class SetAnswers:
+    """Answers whose category is a whole set; *members* says which labels each set holds."""
+
+    answers: Answers
+    members: NDArray[np.bool_]
+
+
+def sets_of_matrix(item: ArrayLike, labels: ArrayLike, *, n_items: int) -> SetAnswers:
+    """Answers given as rows of a label matrix; every distinct row becomes one category.
+
+    Parameters
+    ----------
+    item : array_like of int, shape (answers,)
+    labels : array_like of bool, shape (answers, labels)
+        Whether the answer holds the label; no label at all is N/A.
+    n_items : int
+
+    Returns
+    -------
+    SetAnswers
+
+    Examples
+    --------
+    >>> sets_of_matrix([0, 0], [[1, 0], [1, 0]], n_items=1).members.tolist()
+    [[True, False]]
+    """
+    held = np.asarray(labels, dtype=bool)
+    members, category = np.unique(held, axis=0, return_inverse=True)
+    answers = answers_of_columns(item, category.reshape(-1), n_items=n_items, n_categories=len(members))
+    return SetAnswers(answers, members)
+
+
+def masi_distance(a: ArrayLike, b: ArrayLike) -> Floats:
+    """MASI distance 1 − J·M of every set in *a* to every set in *b* (Passonneau 2006).
+
+    J is Jaccard; M is 1 for equal sets, 2/3 when one holds the other, 1/3 when they share something, else 0.
+
+    Parameters
+    ----------
+    a, b : array_like of bool, shapes (sets, labels)
+
+    Returns
+    -------
+    float64 ndarray of shape (len(a), len(b))
+        Two empty sets are equal: 0. An empty set shares nothing with any other: 1.
+
+    Examples
+    --------
+    >>> masi_distance([[1, 1, 0]], [[1, 1, 0], [1, 0, 0], [0, 0, 1]]).round(4).tolist()
+    [[0.0, 0.6667, 1.0]]
+    """
+    left, right = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    both = left @ right.T
+    size_a, size_b = left.sum(axis=1)[:, None], right.sum(axis=1)[None, :]
+    union = size_a + size_b - both
+    jaccard = divide(both, union, undefined=1.0)
+    smaller = np.minimum(size_a, size_b)
+    kind = np.where(both == smaller, 2 / 3, 1 / 3)
+    kind = np.where(union == both, 1.0, np.where(both == 0, 0.0, kind))
+    return np.asarray(1 - jaccard * kind)
+
+
+def masi_alpha(given: SetAnswers, *, weights: ArrayLike | None = None) -> float:
+    """Krippendorff's α over label sets with the MASI distance; any number of answers per item.
+
+    Parameters
+    ----------
+    given : SetAnswers
+    weights : array_like of int, shape (items,), optional
+        How often each item is taken (bootstrap).
+
+    Returns
+    -------
+    float
+        nan when no item has two answers, or all answers are one set.
+
+    Examples
+    --------
+    >>> round(masi_alpha(sets_of_matrix([0, 0, 1, 1], [[1, 0], [1, 0], [0, 1], [0, 1]], n_items=2)), 4)
+    1.0
+    """
+    return MasiAlpha(given)(weights)
+
+
+class MasiAlpha:
+    """The same, prepared once for many weightings."""
+
+    def __init__(self, given: SetAnswers) -> None:
+        self.answers = given.answers
+        self.distance = _in_blocks(given.members)
+        self.apart = _apart(given.answers, self.distance)
+
+    def __call__(self, weights: ArrayLike | None = None) -> float:
+        """α with item i taken weights[i] times."""
+        answers = self.answers
+        taken = np.ones(answers.n_items) if weights is None else np.asarray(weights, dtype=np.float64)
+        pairable = taken * (answers.votes >= 2)
+        spread = answers.spread(answers.count.astype(np.float64), pairable)
+        n = spread.sum()
+        used = np.flatnonzero(spread)
+        expected = spread[used] @ self.distance[np.ix_(used, used)] @ spread[used]
+        return float(1 - divide(np.dot(pairable, self.apart) * (n - 1), expected))
+
+
+def _in_blocks(members: NDArray[np.bool_]) -> Floats:
+    rows: Sequence[Floats] = [
+        masi_distance(members[at : at + _BLOCK], members).astype(
+            np.float32 if len(members) > 8_000 else float
+        )
+        for at in range(0, len(members), _BLOCK)
+    ]
+    return np.concatenate(rows) if rows else np.zeros((0, 0))
+
+
+def _apart(answers: Answers, distance: Floats) -> Floats:
+    """Per item: Σ over ordered pairs of its answers of their distance, over (answers − 1)."""
+    bounds = np.searchsorted(answers.item, np.arange(answers.n_items + 1))
+    total = np.zeros(answers.n_items)
+    for item in np.flatnonzero(np.diff(bounds) > 1):
+        rows = slice(bounds[item], bounds[item + 1])
+        held, count = answers.category[rows], answers.count[rows]
+        total[item] = count @ distance[np.ix_(held, held)] @ count
+    return np.asarray(divide(total, answers.votes - 1, undefined=0.0))

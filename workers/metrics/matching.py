@@ -1,0 +1,269 @@
+"""One pairing of gold and predicted spans per document, and the four SemEval-2013 schemas counted on it."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workers.metrics.assignment import heaviest, heaviest_in_tree
+from workers.metrics.counts import Ints
+from workers.metrics.encoding import expand, row_keys, shared
+from workers.metrics.options import one_of
+from workers.metrics.spans import Spans
+from workers.metrics.values import Outcome
+
+SCHEMAS = ("strict", "exact", "partial", "type")
+_SMALL = 12
+_DENSE_WORK = 2_000_000
+_DENSE_CELLS = 4_000_000
+_EXACT_FLOAT = 2**53
+
+
+@dataclass(frozen=True)
+class PairingCounts:
+    """Six integers that hold all four schemas; they add over documents."""
+
+    gold: int = 0
+    predicted: int = 0
+    pairs: int = 0
+    bounds: int = 0
+    labels: int = 0
+    both: int = 0
+
+    def __add__(self, other: PairingCounts) -> PairingCounts:
+        return PairingCounts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def outcome(self, schema: str) -> Outcome:
+        """Counts of one of `SCHEMAS` (Segura-Bedmar et al. 2013)."""
+        one_of("schema", schema, SCHEMAS)
+        right = {"strict": self.both, "exact": self.bounds, "partial": self.bounds, "type": self.labels}[
+            schema
+        ]
+        rest = self.pairs - right
+        half = schema == "partial"
+        missed, spurious = self.gold - self.pairs, self.predicted - self.pairs
+        return Outcome(right, 0 if half else rest, rest if half else 0, missed, spurious)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Candidate or chosen pairs, by row number of gold and of prediction."""
+
+    gold: Ints
+    predicted: Ints
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    def keep(self, rows: NDArray[np.generic]) -> Pairs:
+        """Some of the pairs."""
+        return Pairs(self.gold[rows], self.predicted[rows])
+
+
+def pair_spans(gold: Spans, predicted: Spans) -> Pairs:
+    """Pair spans that share text, one to one, the same in any order of input.
+
+    The pairing is greatest in (pairs with bounds and label equal, pairs with bounds equal, pairs, pairs with
+    label equal, total overlap), in this order; then earliest gold, then earliest prediction (in tangles of
+    more than 12 spans a side, what is left equal falls as the sorted spans have it).
+
+    Parameters
+    ----------
+    gold, predicted : Spans
+        Without duplicates, over the same documents and label codes.
+
+    Returns
+    -------
+    Pairs
+        Row numbers into *gold* and *predicted*, sorted by gold.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> a = spans_of_columns([0], [0], [4], [7], n_documents=1)
+    >>> b = spans_of_columns([0, 0], [2, 0], [6, 4], [7, 7], n_documents=1)
+    >>> pair_spans(a, b).predicted.tolist()
+    [1]
+    """
+    gold_order, said_order = (np.lexsort(spans.columns[::-1]) for spans in (gold, predicted))
+    truth, said = gold.select(gold_order), predicted.select(said_order)
+    exact = _exact(truth, said)
+    free_gold, free_said = _others(exact.gold, len(truth)), _others(exact.predicted, len(said))
+    left, right = truth.select(free_gold), said.select(free_said)
+    rest = _settle(left, right, _overlapping(left, right))
+    rows = np.concatenate((exact.gold, free_gold[rest.gold]))
+    columns = np.concatenate((exact.predicted, free_said[rest.predicted]))
+    order = np.argsort(rows)
+    return Pairs(gold_order[rows[order]], said_order[columns[order]])
+
+
+def _exact(gold: Spans, predicted: Spans) -> Pairs:
+    """Pairs equal in bounds and label. All of them belong to every greatest pairing."""
+    left, right = row_keys(gold.columns, predicted.columns)
+    found, right_ones = shared(left, right)
+    return Pairs(np.flatnonzero(found), np.flatnonzero(right_ones))
+
+
+def _others(rows: Ints, size: int) -> Ints:
+    free = np.ones(size, dtype=bool)
+    free[rows] = False
+    return np.flatnonzero(free)
+
+
+def _overlapping(gold: Spans, predicted: Spans) -> Pairs:
+    """All pairs that share text: one of the two starts inside the other."""
+    reach = 1 + max((int(spans.end.max()) for spans in (gold, predicted) if len(spans)), default=0)
+    gold_at, said_at = gold.document * reach + gold.start, predicted.document * reach + predicted.start
+    inside = np.searchsorted(said_at, gold_at), np.searchsorted(said_at, gold.document * reach + gold.end)
+    around = (
+        np.searchsorted(gold_at, said_at, side="right"),
+        np.searchsorted(gold_at, predicted.document * reach + predicted.end),
+    )
+    golds, says = expand(inside[0], inside[1] - inside[0])
+    more_says, more_golds = expand(around[0], np.maximum(around[1] - around[0], 0))
+    return Pairs(np.concatenate((golds, more_golds)), np.concatenate((says, more_says)))
+
+
+class _Merits(NamedTuple):
+    """What a candidate pair is worth, in falling rank; a pair itself counts between the first two."""
+
+    bounds: NDArray[np.bool_]
+    label: NDArray[np.bool_]
+    overlap: Ints
+
+
+def _merits(gold: Spans, predicted: Spans, pairs: Pairs) -> _Merits:
+    g, p = pairs.gold, pairs.predicted
+    bounds = (gold.start[g] == predicted.start[p]) & (gold.end[g] == predicted.end[p])
+    overlap = np.minimum(gold.end[g], predicted.end[p]) - np.maximum(gold.start[g], predicted.start[p])
+    return _Merits(bounds, gold.label[g] == predicted.label[p], overlap)
+
+
+def _settle(gold: Spans, predicted: Spans, pairs: Pairs) -> Pairs:
+    """Choose among candidates: stars at once, tangles one by one."""
+    if not len(pairs):
+        return pairs
+    merits = _merits(gold, predicted, pairs)
+    gold_star = _is_star(pairs.gold, pairs.predicted)
+    star = gold_star | _is_star(pairs.predicted, pairs.gold)
+    centre = np.where(gold_star, pairs.gold, len(gold) + pairs.predicted)
+    ranked = np.lexsort((pairs.predicted, pairs.gold, -merits.overlap, ~merits.label, ~merits.bounds, centre))
+    ranked = ranked[star[ranked]]
+    best = np.ones(len(ranked), dtype=bool)
+    best[1:] = centre[ranked[1:]] != centre[ranked[:-1]]
+    chosen = [pairs.keep(ranked[best])]
+    chosen += [_untangle(pairs, merits, edges) for edges in _tangles(pairs, np.flatnonzero(~star))]
+    return Pairs(
+        np.concatenate([part.gold for part in chosen]), np.concatenate([part.predicted for part in chosen])
+    )
+
+
+def _is_star(centre: Ints, leaf: Ints) -> NDArray[np.bool_]:
+    """Edges whose centre has only leaves that hang on nothing else."""
+    shared_leaf = np.bincount(leaf)[leaf] > 1
+    return ~(np.bincount(centre, weights=shared_leaf)[centre] > 0)
+
+
+def _tangles(pairs: Pairs, edges: Ints) -> list[Ints]:
+    """Edges grouped by connected component."""
+    root: dict[int, int] = {}
+
+    def top(node: int) -> int:
+        while root.setdefault(node, node) != node:
+            root[node] = root[root[node]]
+            node = root[node]
+        return node
+
+    ends = list(zip(pairs.gold[edges].tolist(), (-1 - pairs.predicted[edges]).tolist(), strict=True))
+    for one, other in ends:
+        root[top(one)] = top(other)
+    groups: dict[int, list[int]] = {}
+    for edge, (one, _) in zip(edges.tolist(), ends, strict=True):
+        groups.setdefault(top(one), []).append(edge)
+    return [np.array(group) for group in groups.values()]
+
+
+def _untangle(pairs: Pairs, merits: _Merits, edges: Ints) -> Pairs:
+    """The greatest pairing of one connected tangle."""
+    golds, g = np.unique(pairs.gold[edges], return_inverse=True)
+    says, p = np.unique(pairs.predicted[edges], return_inverse=True)
+    weights = _weights(merits, edges, g, p, len(golds), len(says))
+    if len(edges) == len(golds) + len(says) - 1:
+        tree = zip(g.tolist(), (p + len(golds)).tolist(), weights, strict=True)
+        ends = np.sort(heaviest_in_tree(len(golds) + len(says), list(tree)), axis=1)
+        return Pairs(golds[ends[:, 0]], says[ends[:, 1] - len(golds)])
+    side = min(len(golds), len(says))
+    crowded = side * len(edges) > _DENSE_WORK and len(golds) * len(says) <= _DENSE_CELLS
+    if crowded and max(weights) * side < _EXACT_FLOAT:
+        rows, columns = _dense(g, p, weights, (len(golds), len(says)))
+        return Pairs(golds[rows], says[columns])
+    options: list[list[tuple[int, int]]] = [[] for _ in golds]
+    for row, column, weight in zip(g.tolist(), p.tolist(), weights, strict=True):
+        options[row].append((column, weight))
+    kept = [(row, column) for row, column in enumerate(heaviest(options)) if column is not None]
+    rows, columns = np.array(kept, dtype=np.int64).T
+    return Pairs(golds[rows], says[columns])
+
+
+def _weights(merits: _Merits, edges: Ints, g: Ints, p: Ints, n_gold: int, n_said: int) -> list[int]:
+    """Merits as one whole number per edge, digit by digit, so that sums compare lexicographically."""
+    side = min(n_gold, n_said)
+    base, reach = side + 1, side * int(merits.overlap[edges].max()) + 1
+    columns = (merits.bounds[edges], merits.label[edges], merits.overlap[edges], g, p)
+    weights = []
+    for bounds, label, overlap, row, column in zip(*(part.tolist() for part in columns), strict=True):
+        weight = ((bounds * base + 1) * base + label) * reach + overlap
+        if max(n_gold, n_said) <= _SMALL:
+            weight = (weight << n_gold) + (1 << (n_gold - 1 - row))
+            weight = weight * n_said**n_gold + (n_said - 1 - column) * n_said ** (n_gold - 1 - row)
+        weights.append(weight)
+    return weights
+
+
+def _dense(g: Ints, p: Ints, weights: list[int], shape: tuple[int, int]) -> tuple[Ints, Ints]:
+    from scipy.optimize import linear_sum_assignment
+
+    table = np.zeros(shape)
+    table[g, p] = weights
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    real = table[rows, columns] > 0
+    return rows[real], columns[real]
+
+
+def document_pairings(gold: Spans, predicted: Spans) -> Ints:
+    """The six integers of `PairingCounts` for every document.
+
+    Parameters
+    ----------
+    gold, predicted : Spans
+
+    Returns
+    -------
+    int64 ndarray of shape (documents, 6)
+        gold, predicted, pairs, bounds, labels, both.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of documents differ.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> a = spans_of_columns([0], [0], [4], [7], n_documents=1)
+    >>> b = spans_of_columns([0], [0], [3], [7], n_documents=1)
+    >>> PairingCounts(*document_pairings(a, b).sum(axis=0).tolist()).outcome("partial").f1
+    0.5
+    """
+    if gold.n_documents != predicted.n_documents:
+        raise ValueError(
+            f"gold has {gold.n_documents} documents, predicted {predicted.n_documents}: expected as many"
+        )
+    pairs = pair_spans(gold, predicted)
+    bounds, labels, _ = _merits(gold, predicted, pairs)
+    where = gold.document[pairs.gold]
+    parts = (gold.document, predicted.document, where, where[bounds], where[labels], where[bounds & labels])
+    return np.stack([np.bincount(part, minlength=gold.n_documents) for part in parts], axis=1)

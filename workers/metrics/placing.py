@@ -1,0 +1,119 @@
+"""Where facts stand among all claims, from the scores sorted as mere numbers: no claim is put in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.counts import Ints
+from workers.metrics.ranking import Points, block_ends, checked, falling
+from workers.metrics.ratios import Floats
+
+_FEW_TIES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """Claims that are facts, from the highest score down, and how many claims stand before each.
+
+    *before* counts claims with a higher score, *upto* those with at least its score; *rank* counts from 1,
+    ties in the order of input. *ascending* holds the scores of all claims.
+    """
+
+    ascending: Floats
+    before: Ints
+    upto: Ints
+    rank: Ints
+    n_facts: int
+
+    def __len__(self) -> int:
+        return len(self.ascending)
+
+    def score_at(self, rank: ArrayLike) -> Floats:
+        """Score of the claim that stands at a rank, counted from 1."""
+        return self.ascending[len(self) - np.asarray(rank)]
+
+    def found_by(self, rank: ArrayLike) -> Ints:
+        """How many facts stand among the first so many claims."""
+        return np.searchsorted(self.rank, rank, side="right")
+
+    def points(self) -> Points:
+        """The points that any figure of the curve depends on: one point per distinct score that a fact has,
+        the point just before it, the first and the last."""
+        total = len(self)
+        if not total:
+            none = np.zeros(0, dtype=np.int64)
+            return Points(np.zeros(0), none, none, self.n_facts)
+        top = total - int(np.searchsorted(self.ascending, self.ascending[-1]))
+        seen = np.unique(np.concatenate(([top, total], self.before[self.before > 0], self.upto)))
+        return Points(self.score_at(seen), seen, np.searchsorted(self.upto, seen, side="right"), self.n_facts)
+
+
+def place(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> Placing:
+    """Find where the claims that are facts stand.
+
+    Sorting numbers takes a fifth of the time of sorting claims by them, and facts are few: their places are
+    looked up. Only where a fact shares its score are the claims of that score put in order.
+
+    Parameters
+    ----------
+    score : array_like of float, shape (claims,)
+        Finite.
+    hit : array_like of bool, shape (claims,)
+        Whether the claim is a fact.
+    n_facts : int
+        All facts, also those that no claim names.
+
+    Returns
+    -------
+    Placing
+
+    Raises
+    ------
+    ValueError
+        As `ranking.rank`.
+
+    Examples
+    --------
+    >>> seen = place([0.5, 0.9, 0.5, 0.1], [False, False, True, True], n_facts=2)
+    >>> seen.rank.tolist(), seen.before.tolist(), seen.upto.tolist()
+    ([3, 4], [1, 3], [3, 4])
+    """
+    scores, hits = checked(score, hit, n_facts=n_facts)
+    ascending = np.sort(scores)
+    rows = np.flatnonzero(hits)
+    rows = rows[np.argsort(-scores[rows], kind="stable")]
+    before = len(scores) - np.searchsorted(ascending, scores[rows], side="right")
+    upto = len(scores) - np.searchsorted(ascending, scores[rows], side="left")
+    shared = upto - before > 1
+    rank = before + 1
+    if shared.any():
+        rank[shared] += _places_in_ties(scores, rows[shared])
+    return Placing(ascending, before, upto, rank, n_facts)
+
+
+def _places_in_ties(scores: Floats, rows: Ints) -> Ints:
+    """How many claims of the same score come earlier in the input, for each of some rows."""
+    tied = scores[rows]
+    values = tied[block_ends(tied)]
+    if len(values) > _FEW_TIES:
+        order = falling(scores)
+    else:
+        members = np.flatnonzero(_any_of(scores, values))
+        order = members[np.argsort(-scores[members], kind="stable")]
+    ranked = scores[order]
+    first = np.zeros(len(order), dtype=np.int64)
+    starts = np.append(0, block_ends(ranked)[:-1] + 1)
+    first[starts] = starts
+    place = np.arange(len(order)) - np.maximum.accumulate(first)
+    sequence = np.argsort(order)
+    return place[sequence[np.searchsorted(order, rows, sorter=sequence)]]
+
+
+def _any_of(scores: Floats, values: Floats) -> NDArray[np.bool_]:
+    found = np.zeros(len(scores), dtype=bool)
+    for value in values:
+        found |= scores == value
+    return found

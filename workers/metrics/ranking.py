@@ -1,0 +1,312 @@
+"""A ranked list against facts: its points, average precision, area, best F1, precision at N."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.counts import Ints
+from workers.metrics.options import one_of
+from workers.metrics.ratios import Floats, divide
+
+STATISTICS = ("ap", "auc", "max_f1")
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Claims from the highest score down; ties stay in the order of input. *order* gives the input rows."""
+
+    score: Floats
+    hit: NDArray[np.bool_]
+    order: Ints
+    n_facts: int
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """One point per distinct score: claims so far, facts among them."""
+
+    score: Floats
+    seen: NDArray[np.number]
+    found: NDArray[np.number]
+    n_facts: float
+
+    @property
+    def precision(self) -> Floats:
+        """Facts found per claim."""
+        return np.asarray(divide(self.found, self.seen))
+
+    @property
+    def recall(self) -> Floats:
+        """Facts found per fact, of all facts, those never scored too."""
+        return np.asarray(divide(self.found, self.n_facts))
+
+
+def rank(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> Ranking:
+    """Sort claims by falling score, once, stably.
+
+    Parameters
+    ----------
+    score : array_like of float, shape (claims,)
+        Finite.
+    hit : array_like of bool, shape (claims,)
+        Whether the claim is a fact.
+    n_facts : int
+        All facts, also those that no claim names.
+
+    Returns
+    -------
+    Ranking
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite (names the row), or more claims hit than there are facts.
+
+    Examples
+    --------
+    >>> rank([0.1, 0.9], [False, True], n_facts=1).order.tolist()
+    [1, 0]
+    """
+    scores, hits = checked(score, hit, n_facts=n_facts)
+    order = falling(scores)
+    return Ranking(scores[order], hits[order], order, n_facts)
+
+
+def checked(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Scores and hits as arrays that can be ranked.
+
+    Parameters
+    ----------
+    score, hit, n_facts
+        As in `rank`.
+
+    Returns
+    -------
+    float64 ndarray, bool ndarray
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite (names the row), or more claims hit than there are facts.
+
+    Examples
+    --------
+    >>> checked([0.5], [1], n_facts=1)[1].tolist()
+    [True]
+    """
+    scores, hits = np.asarray(score, dtype=np.float64), np.asarray(hit, dtype=bool)
+    finite = np.isfinite(scores)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise ValueError(f"score[{at}] is {scores[at]}, expected a finite number")
+    if np.count_nonzero(hits) > n_facts:
+        raise ValueError(f"{np.count_nonzero(hits)} claims hit {n_facts} facts: a claim stands there twice")
+    return scores, hits
+
+
+def falling(score: Floats) -> Ints:
+    """Row numbers by falling score, ties in the order of input.
+
+    Twice as quick as a stable sort: only rows inside runs of equal scores are put in order afterwards.
+
+    Parameters
+    ----------
+    score : float ndarray
+
+    Returns
+    -------
+    int64 ndarray
+
+    Examples
+    --------
+    >>> falling(np.array([0.5, 0.9, 0.5])).tolist()
+    [1, 0, 2]
+    """
+    order = np.argsort(-score)
+    ranked = score[order]
+    same = np.append(False, ranked[1:] == ranked[:-1])
+    tied = same.copy()
+    tied[:-1] |= same[1:]
+    at = np.flatnonzero(tied)
+    if len(at):
+        run = np.cumsum(~same[at])
+        order[at] = np.sort(run * len(score) + order[at]) % len(score)
+    return order
+
+
+def block_ends(score: Floats) -> Ints:
+    """Where each run of equal scores ends, in a list sorted by score.
+
+    Parameters
+    ----------
+    score : float ndarray, sorted
+
+    Returns
+    -------
+    int64 ndarray
+        Positions of the last claim of every run.
+
+    Examples
+    --------
+    >>> block_ends(np.array([0.9, 0.5, 0.5])).tolist()
+    [0, 2]
+    """
+    if not len(score):
+        return np.zeros(0, dtype=np.int64)
+    return np.append(np.flatnonzero(score[1:] != score[:-1]), len(score) - 1)
+
+
+def points(ranking: Ranking) -> Points:
+    """The curve with one point per distinct score, so that the order of ties cannot matter.
+
+    Parameters
+    ----------
+    ranking : Ranking
+
+    Returns
+    -------
+    Points
+
+    Examples
+    --------
+    >>> curve = points(rank([0.9, 0.5, 0.5], [True, False, True], n_facts=2))
+    >>> curve.found.tolist(), curve.seen.tolist()
+    ([1, 2], [1, 3])
+    """
+    ends = block_ends(ranking.score)
+    found = np.cumsum(ranking.hit, dtype=np.int64)[ends]
+    return Points(ranking.score[ends], ends + 1, found, ranking.n_facts)
+
+
+def average_precision(curve: Points) -> float:
+    """Average precision, Σ (R_k − R_{k−1})·P_k.
+
+    Parameters
+    ----------
+    curve : Points
+
+    Returns
+    -------
+    float
+        nan without facts; 0 without claims.
+
+    Examples
+    --------
+    >>> average_precision(points(rank([0.9, 0.5], [True, False], n_facts=2)))
+    0.5
+    """
+    gained = np.diff(curve.found, prepend=0)
+    return float(divide(np.dot(gained, np.nan_to_num(curve.precision)), curve.n_facts))
+
+
+def anchored_auc(curve: Points) -> float:
+    """Area under the curve by trapezoids, from the anchor (recall 0, precision 1).
+
+    Parameters
+    ----------
+    curve : Points
+
+    Returns
+    -------
+    float
+        nan without facts; 0 without claims.
+
+    Examples
+    --------
+    >>> anchored_auc(points(rank([0.9, 0.5], [True, True], n_facts=2)))
+    1.0
+    """
+    if not curve.n_facts:
+        return float("nan")
+    height = np.concatenate(([1.0], np.nan_to_num(curve.precision)))
+    gained = np.diff(curve.found, prepend=0)
+    return float(np.dot(gained, height[1:] + height[:-1]) / (2 * curve.n_facts))
+
+
+def best_point(curve: Points) -> tuple[float, int]:
+    """Greatest F1 on the curve and the first point that has it: F1 = 2·found / (seen + facts).
+
+    Parameters
+    ----------
+    curve : Points
+
+    Returns
+    -------
+    f1 : float
+        nan without facts or without claims.
+    position : int
+        −1 when undefined.
+
+    Examples
+    --------
+    >>> best_point(points(rank([0.9, 0.5], [True, False], n_facts=1)))
+    (1.0, 0)
+    """
+    if not curve.n_facts or not len(curve.found):
+        return float("nan"), -1
+    f1 = 2 * curve.found / (curve.seen + curve.n_facts)
+    at = int(np.argmax(f1))
+    return float(f1[at]), at
+
+
+def precision_at(curve: Points, n: int) -> float:
+    """Precision of the first *n* claims; inside a run of equal scores its hits count in proportion.
+
+    Parameters
+    ----------
+    curve : Points
+    n : int
+        At least 1.
+
+    Returns
+    -------
+    float
+        nan when there are fewer than *n* claims.
+
+    Raises
+    ------
+    ValueError
+        If *n* is less than 1.
+
+    Examples
+    --------
+    >>> precision_at(points(rank([0.5, 0.5], [True, False], n_facts=1)), 1)
+    0.5
+    """
+    if n < 1:
+        raise ValueError(f"n is {n}, expected 1 or more")
+    if not len(curve.seen) or n > curve.seen[-1]:
+        return float("nan")
+    at = int(np.searchsorted(curve.seen, n))
+    seen, found = (int(part[at - 1]) if at else 0 for part in (curve.seen, curve.found))
+    share = (n - seen) / (int(curve.seen[at]) - seen)
+    return (found + share * (int(curve.found[at]) - found)) / n
+
+
+def statistic(curve: Points, name: str) -> float:
+    """One of `STATISTICS` by name.
+
+    Parameters
+    ----------
+    curve : Points
+    name : {"ap", "auc", "max_f1"}
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> statistic(points(rank([0.9], [True], n_facts=1)), "max_f1")
+    1.0
+    """
+    one_of("name", name, STATISTICS)
+    if name == "ap":
+        return average_precision(curve)
+    return anchored_auc(curve) if name == "auc" else best_point(curve)[0]

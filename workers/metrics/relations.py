@@ -1,0 +1,150 @@
+"""Relations between predicted spans: right when both ends, the relation and its direction are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.counts import Counts, Ints, integers
+from workers.metrics.encoding import row_keys, shared
+from workers.metrics.options import one_of
+from workers.metrics.spans import Spans
+
+MODES = ("bounds", "strict")
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Relations as rows: head span, relation code, tail span, by row number of the spans."""
+
+    spans: Spans
+    head: Ints
+    relation: Ints
+    tail: Ints
+
+    def __len__(self) -> int:
+        return len(self.head)
+
+
+def links_of_columns(spans: Spans, head: ArrayLike, relation: ArrayLike, tail: ArrayLike) -> Links:
+    """Relations from three columns.
+
+    Parameters
+    ----------
+    spans : Spans
+    head, tail : array_like of int
+        Row numbers into *spans*, both ends in one document.
+    relation : array_like of int
+        Relation codes.
+
+    Returns
+    -------
+    Links
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, an end is no row of *spans*, or the ends lie in two documents.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1)
+    >>> len(links_of_columns(spans, [0], [2], [1]))
+    1
+    """
+    ends = [integers(column).reshape(-1) for column in (head, relation, tail)]
+    if len({len(column) for column in ends}) > 1:
+        raise ValueError(f"columns have lengths {[len(column) for column in ends]}, expected one length")
+    for name, column in (("head", ends[0]), ("tail", ends[2])):
+        if len(column) and not (column.min() >= 0 and column.max() < len(spans)):
+            raise ValueError(f"a {name} is no row of the {len(spans)} spans")
+    apart = spans.document[ends[0]] != spans.document[ends[2]]
+    if apart.any():
+        raise ValueError(f"relation {int(np.argmax(apart))} joins spans of two documents")
+    return Links(spans, *ends)
+
+
+def link_matches(gold: Links, predicted: Links, *, mode: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which gold relations were found, and which predicted ones are right and no repeat.
+
+    Parameters
+    ----------
+    gold, predicted : Links
+    mode : {"bounds", "strict"}
+        Whether the bounds of both spans must agree, or their labels too.
+
+    Returns
+    -------
+    found, right : bool ndarrays
+        Repeats of a relation within a side are False; see `link_counts`.
+
+    Raises
+    ------
+    ValueError
+        If *mode* is unknown.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> a = links_of_columns(spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1), [0], [2], [1])
+    >>> b = links_of_columns(spans_of_columns([0, 0], [0, 3], [1, 4], [0, 0], n_documents=1), [0], [2], [1])
+    >>> link_matches(a, b, mode="bounds")[0].tolist(), link_matches(a, b, mode="strict")[0].tolist()
+    ([True], [False])
+    """
+    one_of("mode", mode, MODES)
+    left, right = _distinct(gold, predicted, mode)
+    found, hit = np.zeros(len(gold), dtype=bool), np.zeros(len(predicted), dtype=bool)
+    found[left[1]], hit[right[1]] = shared(left[0], right[0])
+    return found, hit
+
+
+def _distinct(gold: Links, predicted: Links, mode: str) -> list[tuple[Ints, Ints]]:
+    """Keys without repeats, and the rows they stand for."""
+    keys = row_keys(*(_columns(links, mode) for links in (gold, predicted)))
+    return [np.unique(key, return_index=True) for key in keys]
+
+
+def _columns(links: Links, mode: str) -> list[Ints]:
+    spans = links.spans
+    columns = [spans.document[links.head], links.relation]
+    for end in (links.head, links.tail):
+        columns += [spans.start[end], spans.end[end]]
+        if mode == "strict":
+            columns.append(spans.label[end])
+    return columns
+
+
+def link_counts(gold: Links, predicted: Links, *, mode: str, n_relations: int) -> Counts:
+    """Counts per relation; a relation that a side holds twice (as *mode* sees it) counts once.
+
+    Parameters
+    ----------
+    gold, predicted : Links
+    mode : {"bounds", "strict"}
+    n_relations : int
+        Size of the relation inventory.
+
+    Returns
+    -------
+    Counts
+        ``items`` is the number of distinct gold relations.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1)
+    >>> links = links_of_columns(spans, [0], [1], [1])
+    >>> link_counts(links, links, mode="strict", n_relations=2).tp.tolist()
+    [0, 1]
+    """
+    found, _ = link_matches(gold, predicted, mode=mode)
+    left, right = _distinct(gold, predicted, mode)
+    return Counts.from_totals(
+        np.bincount(gold.relation[found], minlength=n_relations),
+        np.bincount(predicted.relation[right[1]], minlength=n_relations),
+        np.bincount(gold.relation[left[1]], minlength=n_relations),
+        items=len(left[1]),
+    )

@@ -1,0 +1,281 @@
+"""Bootstrap and randomisation over documents or bags; replicate r is drawn from (seed, r) alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.counts import Ints
+from workers.metrics.ratios import Floats
+from workers.metrics.spans import Spans, matches
+
+REPLICATES = 1_000
+Figure = Callable[[Floats], float]
+
+
+class Interval(NamedTuple):
+    """A percentile interval; nan when no replicate is defined."""
+
+    low: float
+    high: float
+
+
+def draw(n: int, *, seed: int, replicate: int) -> Ints:
+    """How often each of *n* things is drawn in one bootstrap replicate (with replacement).
+
+    Parameters
+    ----------
+    n : int
+    seed, replicate : int
+        0 or more; together they fix the result, whatever was drawn before.
+
+    Returns
+    -------
+    int64 ndarray of shape (n,), sum n
+
+    Examples
+    --------
+    >>> int(draw(5, seed=1, replicate=7).sum())
+    5
+    """
+    return (
+        np.bincount(_stream(seed, replicate).integers(0, n, n), minlength=n)
+        if n
+        else np.zeros(0, dtype=np.int64)
+    )
+
+
+def flips(n: int, *, seed: int, replicate: int) -> NDArray[np.bool_]:
+    """Which of *n* things change sides in one randomisation replicate, each with probability one half.
+
+    Parameters
+    ----------
+    n : int
+    seed, replicate : int
+
+    Returns
+    -------
+    bool ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> len(flips(5, seed=1, replicate=7))
+    5
+    """
+    return _stream(seed, replicate).integers(0, 2, n, dtype=np.int8).astype(bool)
+
+
+def _stream(seed: int, replicate: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(key=np.array([seed, replicate], dtype=np.uint64)))
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies:
+    """What each item adds to the counts: row (item, column, value). Counts are sums over items."""
+
+    item: Ints
+    column: Ints
+    value: Floats
+    n_items: int
+    n_columns: int
+
+    def sums(self, weights: ArrayLike | None = None) -> Floats:
+        """Counts when item i is taken weights[i] times."""
+        taken = self.value if weights is None else self.value * np.asarray(weights)[self.item]
+        return np.bincount(self.column, weights=taken, minlength=self.n_columns).astype(
+            np.float64, copy=False
+        )
+
+
+def table_tallies(table: ArrayLike) -> Tallies:
+    """Tallies from one row of counts per item.
+
+    Parameters
+    ----------
+    table : array_like of int, shape (items, columns)
+
+    Returns
+    -------
+    Tallies
+
+    Examples
+    --------
+    >>> table_tallies([[1, 2], [3, 0]]).sums([2, 1]).tolist()
+    [5.0, 4.0]
+    """
+    cells = np.asarray(table)
+    item, column = np.nonzero(cells)
+    return Tallies(item, column, cells[item, column].astype(np.float64), *cells.shape)
+
+
+def label_tallies(gold: ArrayLike, predicted: ArrayLike, *, n_labels: int) -> Tallies:
+    """Tallies of single-label items: the columns are the cells of the confusion matrix.
+
+    Parameters
+    ----------
+    gold, predicted : array_like of int, shape (items,)
+        Codes; −1 in *predicted* is a missing answer.
+    n_labels : int
+
+    Returns
+    -------
+    Tallies
+        ``sums()`` reshapes to (n_labels, n_labels + 1), as `classification.confusion`.
+
+    Examples
+    --------
+    >>> label_tallies([0, 1], [0, -1], n_labels=2).sums().tolist()
+    [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    """
+    truth, answer = np.asarray(gold, dtype=np.int64), np.asarray(predicted, dtype=np.int64)
+    cell = truth * (n_labels + 1) + np.where(answer < 0, n_labels, answer)
+    return Tallies(np.arange(len(cell)), cell, np.ones(len(cell)), len(cell), n_labels * (n_labels + 1))
+
+
+def span_tallies(gold: Spans, predicted: Spans, *, n_labels: int) -> Tallies:
+    """Tallies of documents: right, predicted and gold spans per label, in this order.
+
+    Parameters
+    ----------
+    gold, predicted : Spans
+    n_labels : int
+
+    Returns
+    -------
+    Tallies
+        ``sums()`` reshapes to (3, n_labels).
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0], [0], [2], [1], n_documents=3)
+    >>> span_tallies(spans, spans, n_labels=2).sums().tolist()
+    [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
+    """
+    found, _ = matches(gold, predicted)
+    item = np.concatenate((gold.document[found], predicted.document, gold.document))
+    labels = (gold.label[found], predicted.label + n_labels, gold.label + 2 * n_labels)
+    column = np.concatenate(labels)
+    return Tallies(item, column, np.ones(len(item)), gold.n_documents, 3 * n_labels)
+
+
+def bootstrap(
+    tallies: Tallies, figure: Figure, *, seed: int = 0, replicates: Iterable[int] = range(REPLICATES)
+) -> Floats:
+    """The figure in every replicate. For a paired difference, subtract two systems' results at one seed.
+
+    Parameters
+    ----------
+    tallies : Tallies
+    figure : callable
+        From the summed counts to a number.
+    seed : int, default 0
+    replicates : iterable of int, default range(1000)
+        Which replicates; shards of a range give the same numbers as the whole.
+
+    Returns
+    -------
+    float64 ndarray
+
+    Examples
+    --------
+    >>> rows = table_tallies([[1, 1], [1, 1]])
+    >>> bootstrap(rows, lambda sums: sums[0] / sums[1], replicates=range(3)).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    return np.array(
+        [figure(tallies.sums(draw(tallies.n_items, seed=seed, replicate=one))) for one in replicates]
+    )
+
+
+def randomise(
+    a: Tallies, b: Tallies, figure: Figure, *, seed: int = 0, replicates: Iterable[int] = range(REPLICATES)
+) -> Floats:
+    """Differences of the figure when the two systems' answers change sides item by item at random.
+
+    Parameters
+    ----------
+    a, b : Tallies
+        Over the same items and columns.
+    figure : callable
+    seed : int, default 0
+    replicates : iterable of int, default range(1000)
+
+    Returns
+    -------
+    float64 ndarray
+
+    Raises
+    ------
+    ValueError
+        If the two are not over the same items and columns.
+
+    Examples
+    --------
+    >>> rows = table_tallies([[1, 1], [0, 1]])
+    >>> randomise(rows, rows, lambda sums: sums[0] / sums[1], replicates=range(2)).tolist()
+    [0.0, 0.0]
+    """
+    if (a.n_items, a.n_columns) != (b.n_items, b.n_columns):
+        raise ValueError("the two systems were counted over different items, expected the same")
+    found = []
+    for one in replicates:
+        swap = flips(a.n_items, seed=seed, replicate=one)
+        left, right = a.sums(~swap) + b.sums(swap), a.sums(swap) + b.sums(~swap)
+        found.append(figure(left) - figure(right))
+    return np.array(found)
+
+
+def randomisation_p(observed: float, differences: ArrayLike) -> float:
+    """Two-sided p = (b + 1) / (B + 1), b replicates at least as far from 0 as *observed* (Noreen 1989).
+
+    Parameters
+    ----------
+    observed : float
+    differences : array_like of float
+        From `randomise`.
+
+    Returns
+    -------
+    float
+        nan when *observed* is.
+
+    Examples
+    --------
+    >>> randomisation_p(0.5, [0.1, -0.6, 0.2])
+    0.5
+    """
+    drawn = np.asarray(differences, dtype=np.float64)
+    if np.isnan(observed):
+        return float("nan")
+    as_far = int(np.count_nonzero(np.abs(drawn) >= abs(observed) - 1e-12))
+    return (as_far + 1) / (len(drawn) + 1)
+
+
+def percentile_interval(drawn: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Percentile interval of bootstrap replicates; undefined replicates are left out.
+
+    Parameters
+    ----------
+    drawn : array_like of float
+    level : float, default 0.95
+
+    Returns
+    -------
+    Interval
+
+    Examples
+    --------
+    >>> percentile_interval([1.0, 2.0, 3.0], level=1.0)
+    Interval(low=1.0, high=3.0)
+    """
+    real = np.asarray(drawn, dtype=np.float64)
+    real = real[~np.isnan(real)]
+    if not len(real):
+        return Interval(float("nan"), float("nan"))
+    low, high = np.quantile(real, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))

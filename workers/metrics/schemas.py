@@ -1,0 +1,113 @@
+"""The SemEval-2013 counts per type: COR, INC, PAR, MIS and SPU of each label under each schema."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workers.metrics.matching import SCHEMAS, Outcome, PairingCounts, pair_spans
+from workers.metrics.spans import Spans
+
+
+def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[PairingCounts]:
+    """The six integers of `PairingCounts` for every label.
+
+    A pair belongs to the label of its gold span; a prediction left alone belongs to its own label. So the
+    labels sum to the whole exactly: Σ_c gold_c = gold, Σ_c predicted_c = predicted.
+
+    Parameters
+    ----------
+    gold, predicted : Spans
+        Without duplicates, over the same documents; label codes below *n_labels*.
+    n_labels : int
+
+    Returns
+    -------
+    list of PairingCounts, one per label code
+
+    Raises
+    ------
+    ValueError
+        If the numbers of documents differ.
+
+    Examples
+    --------
+    A wrong type is one INC of the gold's type, not a miss and an invention:
+
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> a = spans_of_columns([0, 0], [0, 5], [4, 6], [0, 1], n_documents=1)
+    >>> b = spans_of_columns([0, 0], [0, 8], [4, 9], [1, 1], n_documents=1)
+    >>> [counts.outcome("strict")[:] for counts in pairings_by_label(a, b, n_labels=2)]
+    [(0, 1, 0, 0, 0), (0, 0, 0, 1, 1)]
+    """
+    if gold.n_documents != predicted.n_documents:
+        raise ValueError(
+            f"gold has {gold.n_documents} documents, predicted {predicted.n_documents}: expected as many"
+        )
+    pairs = pair_spans(gold, predicted)
+    g, p = pairs.gold, pairs.predicted
+    bounds = (gold.start[g] == predicted.start[p]) & (gold.end[g] == predicted.end[p])
+    alike = gold.label[g] == predicted.label[p]
+    alone = np.ones(len(predicted), dtype=bool)
+    alone[p] = False
+    of_pair = gold.label[g]
+
+    def counted(labels: NDArray[np.generic]) -> NDArray[np.int64]:
+        return np.bincount(labels, minlength=n_labels).astype(np.int64)
+
+    paired = counted(of_pair)
+    columns = (
+        counted(gold.label),
+        paired + counted(predicted.label[alone]),
+        paired,
+        counted(of_pair[bounds]),
+        counted(of_pair[alike]),
+        counted(of_pair[bounds & alike]),
+    )
+    return [PairingCounts(*row) for row in np.stack(columns, axis=1).tolist()]
+
+
+def total(parts: list[PairingCounts]) -> PairingCounts:
+    """The labels (or documents, or shards) together.
+
+    Parameters
+    ----------
+    parts : list of PairingCounts
+
+    Returns
+    -------
+    PairingCounts
+
+    Examples
+    --------
+    >>> total([PairingCounts(1, 2, 1, 0, 1, 0), PairingCounts(2, 1, 1, 1, 1, 1)]).predicted
+    3
+    """
+    return reduce(add, parts, PairingCounts())
+
+
+def outcomes_by_label(parts: list[PairingCounts], labels: list[str]) -> dict[str, dict[str, Outcome]]:
+    """Schema → label → COR, INC, PAR, MIS, SPU.
+
+    Parameters
+    ----------
+    parts : list of PairingCounts
+        Aligned with *labels*.
+    labels : list of str
+
+    Returns
+    -------
+    dict of str to dict of str to Outcome
+
+    Examples
+    --------
+    >>> outcomes_by_label([PairingCounts(1, 1, 1, 1, 0, 0)], ["PER"])["exact"]["PER"].correct
+    1
+    """
+    return {
+        schema: {label: part.outcome(schema) for label, part in zip(labels, parts, strict=True)}
+        for schema in SCHEMAS
+    }

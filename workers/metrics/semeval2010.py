@@ -1,0 +1,165 @@
+"""The official score of SemEval-2010 Task 8: relations with a direction, F1 averaged over relations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workers.metrics.classification import confusion
+from workers.metrics.counts import Counts, Ints
+from workers.metrics.ratios import divide, f_score, precision, recall
+from workers.metrics.weights import weighted_average
+
+_DIRECTED = re.compile(r"(?P<relation>.+)\((?:e1,e2|e2,e1)\)")
+NO_DIRECTION = "no label of the inventory carries a direction, (e1,e2) or (e2,e1)"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scorer's three views on one answer file, and how much of it was answered."""
+
+    directed_labels: tuple[str, ...]
+    relations: tuple[str, ...]
+    directed: Counts
+    undirected: Counts
+    official: Counts
+    answered: int
+    items: int
+    right: int
+    skipped_without_direction: int
+
+    @property
+    def accuracies(self) -> tuple[float, float, float]:
+        """Right / answered; right / items; the same with every skipped item taken as answered Other."""
+        as_other = self.right + self.skipped_without_direction
+        totals = (self.right, self.answered), (self.right, self.items), (as_other, self.items)
+        return tuple(float(divide(right, of)) for right, of in totals)  # type: ignore[return-value]
+
+    @property
+    def coverage(self) -> float:
+        """Share of items with an answer; nan without items."""
+        return float(divide(self.answered, self.items))
+
+
+def relation_of(label: str) -> str | None:
+    """The relation of a directed label; None when it has no direction.
+
+    Parameters
+    ----------
+    label : str
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> relation_of("Cause-Effect(e2,e1)")
+    'Cause-Effect'
+    >>> relation_of("Other") is None
+    True
+    """
+    found = _DIRECTED.fullmatch(label)
+    return found["relation"] if found else None
+
+
+def evaluate(gold: ArrayLike, predicted: ArrayLike, *, labels: Sequence[str]) -> Evaluation:
+    """Count an answer file as the task's scorer does (Hendrickx et al. 2010).
+
+    Per relation, either direction: right = relation and direction right; precision divides by every
+    prediction of the relation, recall by all of its gold, unanswered items included.
+
+    Parameters
+    ----------
+    gold, predicted : array_like of int, shape (items,)
+        Codes into *labels*; −1 in *predicted* is an item without an answer.
+    labels : sequence of str
+        Directed labels such as ``Cause-Effect(e1,e2)``; others (``Other``) are never averaged.
+
+    Returns
+    -------
+    Evaluation
+        Without directed labels its counts are empty.
+
+    Examples
+    --------
+    >>> names = ["R(e1,e2)", "R(e2,e1)", "Other"]
+    >>> seen = evaluate([0, 0, 1], [0, 1, 1], labels=names)
+    >>> seen.official.tp.tolist(), seen.official.predicted.tolist(), seen.undirected.tp.tolist()
+    ([2], [3], [3])
+    """
+    return evaluate_confusion(confusion(gold, predicted, n_labels=len(labels)), labels=labels)
+
+
+def evaluate_confusion(matrix: Ints, *, labels: Sequence[str]) -> Evaluation:
+    """The same from a confusion matrix with its column of missing answers.
+
+    Parameters
+    ----------
+    matrix : int64 ndarray of shape (labels, labels + 1)
+    labels : sequence of str
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> evaluate_confusion(np.array([[1, 1]]), labels=["R(e1,e2)"]).coverage
+    0.5
+    """
+    owners = [relation_of(label) for label in labels]
+    relations = tuple(dict.fromkeys(owner for owner in owners if owner is not None))
+    member = np.array([[owner == relation for owner in owners] for relation in relations], dtype=np.int64)
+    member = member.reshape(len(relations), len(labels))
+    answers = matrix[:, :-1]
+    items = int(matrix.sum())
+    gold, said, right = matrix.sum(axis=1), answers.sum(axis=0), np.diagonal(answers)
+    loose = np.diagonal(member @ answers @ member.T).copy()
+    directed = np.array([owner is not None for owner in owners], dtype=bool)
+    return Evaluation(
+        directed_labels=tuple(
+            label for label, owner in zip(labels, owners, strict=True) if owner is not None
+        ),
+        relations=relations,
+        directed=Counts.from_totals(right[directed], said[directed], gold[directed], items=items),
+        undirected=Counts.from_totals(loose, member @ said, member @ gold, items=items),
+        official=Counts.from_totals(member @ right, member @ said, member @ gold, items=items),
+        answered=int(answers.sum()),
+        items=items,
+        right=int(right.sum()),
+        skipped_without_direction=int(matrix[~directed, -1].sum()),
+    )
+
+
+def macro(counts: Counts) -> tuple[float, float, float]:
+    """Precision, recall and F1, each the plain mean over all relations; 0/0 counts 0.
+
+    Parameters
+    ----------
+    counts : Counts
+        One of the three views.
+
+    Returns
+    -------
+    precision, recall, f1 : float
+        nan when there is no relation, or no relation has gold.
+
+    Examples
+    --------
+    >>> macro(Counts.of([1, 0], [1, 0], [0, 0]))
+    (0.25, 0.5, 0.3333333333333333)
+    """
+    size = len(counts.tp)
+    if not size or not counts.gold.any():
+        return (float("nan"), float("nan"), float("nan"))
+    even = np.full(size, 1 / size)
+    return (
+        weighted_average(precision(counts.tp, counts.fp), even),
+        weighted_average(recall(counts.tp, counts.fn), even),
+        weighted_average(f_score(counts.tp, counts.fp, counts.fn), even),
+    )

@@ -1,0 +1,207 @@
+"""Labelled half-open spans of many documents, and exact (CoNLL) counts over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.counts import Counts, Ints, integers
+from workers.metrics.encoding import label_codes, repeated, row_keys, shared
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Spans as columns, one row each; *duplicates* rows were merged away."""
+
+    document: Ints
+    start: Ints
+    end: Ints
+    label: Ints
+    n_documents: int
+    duplicates: int = 0
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+    @property
+    def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Document, start, end, label."""
+        return self.document, self.start, self.end, self.label
+
+    def select(self, rows: NDArray[np.generic]) -> Spans:
+        """Some rows, by mask or by position."""
+        return Spans(
+            self.document[rows],
+            self.start[rows],
+            self.end[rows],
+            self.label[rows],
+            self.n_documents,
+            self.duplicates,
+        )
+
+
+def spans_of_columns(
+    document: ArrayLike, start: ArrayLike, end: ArrayLike, label: ArrayLike, *, n_documents: int
+) -> Spans:
+    """Spans from four columns; a span that stands twice in a document is kept once and counted.
+
+    Parameters
+    ----------
+    document, start, end, label : array_like of int
+        One row per span: document number, half-open bounds, label code.
+    n_documents : int
+        How many documents there are, those without spans too.
+
+    Returns
+    -------
+    Spans
+
+    Raises
+    ------
+    ValueError
+        If columns differ in length, a bound is not 0 ≤ start < end, or a document is out of range.
+
+    Examples
+    --------
+    >>> spans = spans_of_columns([0, 0], [1, 1], [3, 3], [0, 0], n_documents=1)
+    >>> len(spans), spans.duplicates
+    (1, 1)
+    """
+    columns = [integers(column).reshape(-1) for column in (document, start, end, label)]
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError(f"columns have lengths {[len(column) for column in columns]}, expected one length")
+    docs, starts, ends, _ = columns
+    _refuse(starts < 0, "span", lambda at: f"starts at {starts[at]}, expected 0 or more")
+    _refuse(ends <= starts, "span", lambda at: f"is [{starts[at]}, {ends[at]}), expected start < end")
+    _refuse(
+        (docs < 0) | (docs >= n_documents), "span", lambda at: f"is in document {docs[at]} of {n_documents}"
+    )
+    again = repeated(row_keys(columns)[0])
+    kept = [column[~again] for column in columns]
+    return Spans(kept[0], kept[1], kept[2], kept[3], n_documents, int(again.sum()))
+
+
+def _refuse(wrong: NDArray[np.bool_], what: str, explain: Callable[[int], str]) -> None:
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(f"{what} {at} {explain(at)}")
+
+
+def spans_of_lists(documents: Sequence[Iterable[tuple[int, int, str]]], *, labels: Sequence[str]) -> Spans:
+    """Spans from one list of (start, end, label) per document.
+
+    Parameters
+    ----------
+    documents : sequence of iterables of (start, end, label)
+        Half-open bounds and a label of the inventory.
+    labels : sequence of str
+        The inventory; its order gives the codes.
+
+    Returns
+    -------
+    Spans
+
+    Raises
+    ------
+    ValueError
+        As `spans_of_columns`, and for a label outside the inventory.
+
+    Examples
+    --------
+    >>> spans_of_lists([[(0, 2, "PER")], []], labels=["PER"]).n_documents
+    2
+    """
+    rows = [(number, *span) for number, spans in enumerate(documents) for span in spans]
+    document, start, end, label = zip(*rows, strict=True) if rows else ((), (), (), ())
+    codes = label_codes(label, labels)
+    return spans_of_columns(document, start, end, codes, n_documents=len(documents))
+
+
+def matches(gold: Spans, predicted: Spans) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which gold spans were found exactly, and which predictions are exact.
+
+    Parameters
+    ----------
+    gold, predicted : Spans
+        Over the same documents and label codes.
+
+    Returns
+    -------
+    found, right : bool ndarrays
+        Aligned with the rows of *gold* and of *predicted*.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of documents differ.
+
+    Examples
+    --------
+    >>> a = spans_of_columns([0, 0], [0, 5], [2, 6], [0, 0], n_documents=1)
+    >>> b = spans_of_columns([0], [0], [2], [0], n_documents=1)
+    >>> matches(a, b)[0].tolist()
+    [True, False]
+    """
+    if gold.n_documents != predicted.n_documents:
+        raise ValueError(
+            f"gold has {gold.n_documents} documents, predicted {predicted.n_documents}: expected as many"
+        )
+    left, right = row_keys(gold.columns, predicted.columns)
+    return shared(left, right)
+
+
+def exact_counts(gold: Spans, predicted: Spans, *, n_labels: int) -> Counts:
+    """CoNLL counts: right when bounds and label agree (Tjong Kim Sang and De Meulder 2003).
+
+    Parameters
+    ----------
+    gold, predicted : Spans
+        Over the same documents and label codes.
+    n_labels : int
+        Size of the label inventory.
+
+    Returns
+    -------
+    Counts
+        Per label; ``items`` is the number of gold spans.
+
+    Examples
+    --------
+    >>> a = spans_of_columns([0, 0], [0, 5], [2, 6], [0, 1], n_documents=1)
+    >>> b = spans_of_columns([0, 0], [0, 5], [2, 7], [0, 1], n_documents=1)
+    >>> exact_counts(a, b, n_labels=2).fp.tolist()
+    [0, 1]
+    """
+    found, _ = matches(gold, predicted)
+    return Counts.from_totals(
+        np.bincount(gold.label[found], minlength=n_labels),
+        np.bincount(predicted.label, minlength=n_labels),
+        np.bincount(gold.label, minlength=n_labels),
+        items=len(gold),
+    )
+
+
+def document_counts(gold: Spans, predicted: Spans) -> Ints:
+    """Right, predicted and gold spans of every document: the rows that resampling draws.
+
+    Parameters
+    ----------
+    gold, predicted : Spans
+
+    Returns
+    -------
+    int64 ndarray of shape (documents, 3)
+
+    Examples
+    --------
+    >>> a = spans_of_columns([0], [0], [2], [0], n_documents=2)
+    >>> document_counts(a, a).tolist()
+    [[1, 1, 1], [0, 0, 0]]
+    """
+    found, _ = matches(gold, predicted)
+    size = gold.n_documents
+    parts = (gold.document[found], predicted.document, gold.document)
+    return np.stack([np.bincount(part, minlength=size) for part in parts], axis=1)

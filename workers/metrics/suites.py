@@ -1,0 +1,276 @@
+"""The façade: one call per kind of task, from arrays to every figure with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from numpy.typing import ArrayLike
+
+from workers.metrics import semeval2010
+from workers.metrics.bags import Claims, Facts, facts_of_columns, hits
+from workers.metrics.classification import accuracy, averaged_classes, confusion, confusion_counts
+from workers.metrics.curve import thin
+from workers.metrics.figures import (
+    NO_CLAIMS,
+    NO_FACTS,
+    NO_ITEMS,
+    averages,
+    muc_figures,
+    ranked_figures,
+    semeval_figures,
+    wrf_figures,
+)
+from workers.metrics.placing import place
+from workers.metrics.profiles import corrected, opennre
+from workers.metrics.relations import MODES, Links, link_counts
+from workers.metrics.schemas import outcomes_by_label, pairings_by_label, total
+from workers.metrics.sets import set_counts
+from workers.metrics.spans import Spans, exact_counts
+from workers.metrics.values import ClassRow, Outcome, Report, Value, class_rows, value_of
+from workers.metrics.weights import macro_flip
+from workers.metrics.wrf import Tokens
+
+ENTITY_FAMILIES = ("conll", "muc", "wrf")
+
+
+def classification_suite(
+    gold: ArrayLike,
+    predicted: ArrayLike,
+    *,
+    labels: Sequence[str],
+    negative: str | None = None,
+    include_negative: bool = False,
+    beta: float = 1.0,
+    entropy: str = "all",
+) -> Report:
+    """All figures of single-label classification.
+
+    Parameters
+    ----------
+    gold, predicted : array_like of int, shape (items,)
+        Codes into *labels*; −1 in *predicted* is a missing answer and counts wrong.
+    labels : sequence of str
+        The benchmark's inventory.
+    negative : str, optional
+        The negative class; no class of the averages unless *include_negative*.
+    include_negative : bool, default False
+    beta : float, default 1.0
+    entropy : {"all", "positive"}, default "all"
+        N of the entropy scheme: all items, or the gold of the averaged classes.
+
+    Returns
+    -------
+    Report
+        Table ``classification`` has one row per label, the negative one too; ``semeval2010`` one per
+        relation without direction, right where the direction is right too.
+
+    Examples
+    --------
+    >>> seen = classification_suite([0, 1, 1], [0, 1, -1], labels=["NA", "A"], negative="NA")
+    >>> round(seen.values["micro_f1"].value, 4), round(seen.values["accuracy"].value, 4)
+    (0.6667, 0.6667)
+    """
+    matrix = confusion(gold, predicted, n_labels=len(labels))
+    counts = confusion_counts(matrix)
+    averaged = counts.select(averaged_classes(labels, negative=negative, include_negative=include_negative))
+    values = averages(averaged, beta=beta, entropy=entropy)
+    values["accuracy"] = value_of(accuracy(counts), reason=NO_ITEMS)
+    values |= semeval_figures(matrix, labels)
+    facts = {
+        "items": float(counts.items),
+        "missing": float(matrix[:, -1].sum()),
+        "macro_flip": macro_flip(averaged, beta=beta),
+    }
+    official = semeval2010.evaluate_confusion(matrix, labels=labels)
+    tables = {"classification": class_rows(labels, counts, beta=beta)}
+    if official.relations:
+        tables["semeval2010"] = class_rows(official.relations, official.official)
+    return Report(values, tables, facts=facts)
+
+
+def sets_suite(
+    gold_items: ArrayLike,
+    gold_labels: ArrayLike,
+    pred_items: ArrayLike,
+    pred_labels: ArrayLike,
+    *,
+    n_items: int,
+    labels: Sequence[str],
+    beta: float = 1.0,
+    negative_items: int = 0,
+) -> Report:
+    """All figures of label sets without scores (sentences or bags); N/A is the empty set.
+
+    Parameters
+    ----------
+    gold_items, gold_labels, pred_items, pred_labels : array_like of int
+        One row per label of an item; repeats count once.
+    n_items : int
+        Items of the setting, those without labels too.
+    labels : sequence of str
+        The positive labels.
+    beta : float, default 1.0
+    negative_items : int, default 0
+        Items of the negative class that the entropy scheme counts in its N; bags have no such class.
+
+    Returns
+    -------
+    Report
+        ``accuracy`` is the share of items whose whole set is right; N of the entropy scheme is
+        Σ n_i + *negative_items*.
+
+    Examples
+    --------
+    >>> seen = sets_suite([0], [0], [0, 0], [0, 1], n_items=2, labels=["A", "B"])
+    >>> round(seen.values["micro_f1"].value, 4), seen.values["accuracy"].value
+    (0.6667, 0.5)
+    """
+    size = {"n_pairs": n_items, "n_relations": len(labels)}
+    seen = set_counts(
+        facts_of_columns(gold_items, gold_labels, **size),
+        facts_of_columns(pred_items, pred_labels, **size),
+    )
+    weighed = replace(seen.counts, items=seen.counts.items + negative_items)
+    values = averages(weighed, beta=beta)
+    values["accuracy"] = value_of(seen.exact_share, reason=NO_ITEMS)
+    facts = {
+        "items": float(n_items),
+        "gold": float(seen.counts.gold.sum()),
+        "macro_flip": macro_flip(seen.counts, beta=beta),
+    }
+    return Report(values, {"classification": class_rows(labels, seen.counts, beta=beta)}, facts=facts)
+
+
+def entities_suite(
+    gold: Spans,
+    predicted: Spans,
+    *,
+    labels: Sequence[str],
+    tokens: Tokens,
+    beta: float = 1.0,
+    wrf_scheme: str | None = None,
+    families: Collection[str] = ENTITY_FAMILIES,
+) -> Report:
+    """All figures of entity recognition: CoNLL, SemEval-2013, WRF.
+
+    Parameters
+    ----------
+    gold, predicted : Spans
+        Over the same documents; label codes into *labels*.
+    labels : sequence of str
+    tokens : Tokens
+        The benchmark's tokens, in the units of the spans, for WRF.
+    beta : float, default 1.0
+    wrf_scheme : str, optional
+        Divide the γ of the single classes by a weighting scheme over gold entity counts.
+    families : collection of {"conll", "muc", "wrf"}, default all
+        Which figures; the table and the facts are there in any case.
+
+    Returns
+    -------
+    Report
+        Table ``conll`` has one row per label; ``outcomes`` has COR, INC, PAR, MIS, SPU by schema and label.
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_lists
+    >>> from workers.metrics.wrf import tokens_of_lists
+    >>> spans = spans_of_lists([[(0, 1, "PER")]], labels=["PER"])
+    >>> seen = entities_suite(spans, spans, labels=["PER"], tokens=tokens_of_lists([["Ada", "came"]]))
+    >>> seen.values["conll_micro_f1"].value, seen.values["wrf_strict"].value
+    (1.0, 1.0)
+    """
+    counts = exact_counts(gold, predicted, n_labels=len(labels))
+    values: dict[str, Value] = {}
+    outcomes: dict[str, dict[str, Outcome]] = {}
+    if "conll" in families:
+        values |= averages(counts, prefix="conll_", beta=beta)
+    if "muc" in families:
+        parts = pairings_by_label(gold, predicted, n_labels=len(labels))
+        values |= muc_figures(total(parts))
+        outcomes = outcomes_by_label(parts, list(labels))
+    if "wrf" in families:
+        values |= wrf_figures(gold, predicted, tokens, gold_counts=counts.gold, scheme=wrf_scheme)
+    facts = {
+        "documents": float(gold.n_documents),
+        "gold": float(len(gold)),
+        "predicted": float(len(predicted)),
+        "duplicates": float(predicted.duplicates),
+        "macro_flip": macro_flip(counts, beta=beta),
+    }
+    rows = {"conll": class_rows(labels, counts, beta=beta)}
+    return Report(values, rows, facts=facts, outcomes=outcomes)
+
+
+def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], beta: float = 1.0) -> Report:
+    """All figures of relations between predicted spans, by bounds and strict.
+
+    Parameters
+    ----------
+    gold, predicted : Links
+    Over the same documents; codes into one inventory each of labels and of relations.
+    relations : sequence of str
+    beta : float, default 1.0
+
+    Returns
+    -------
+    Report
+    Tables ``relation_bounds`` and ``relation_strict``.
+
+    Examples
+    --------
+    >>> from workers.metrics.relations import links_of_columns
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 0], [0, 3], [1, 4], [0, 1], n_documents=1)
+    >>> links = links_of_columns(spans, [0], [0], [1])
+    >>> relations_suite(links, links, relations=["in"]).values["relation_strict_micro_f1"].value
+    1.0
+    """
+    values: dict[str, Value] = {}
+    tables: dict[str, tuple[ClassRow, ...]] = {}
+    for mode in MODES:
+        counts = link_counts(gold, predicted, mode=mode, n_relations=len(relations))
+        values |= averages(counts, prefix=f"relation_{mode}_", beta=beta)
+        tables[f"relation_{mode}"] = class_rows(relations, counts, beta=beta)
+    return Report(values, tables, facts={"gold": float(len(gold)), "predicted": float(len(predicted))})
+
+
+def bags_suite(claims: Claims, facts: Facts, *, relations: Sequence[str]) -> Report:
+    """All figures of ranked claims, in the corrected and the opennre profile.
+
+    Parameters
+    ----------
+    claims : Claims
+        Of bags, or of sentences alike; in the order of the file.
+    facts : Facts
+    relations : sequence of str
+        The positive relations.
+
+    Returns
+    -------
+    Report
+        Tables ``bags`` and ``opennre`` per relation at each profile's τ*; the curve is the corrected one.
+
+    Examples
+    --------
+    >>> from workers.metrics.bags import claims_of_columns, facts_of_columns
+    >>> facts = facts_of_columns([0, 1], [0, 0], n_pairs=2, n_relations=1)
+    >>> claims = claims_of_columns([0, 1], [0, 0], [0.9, 0.8], n_pairs=2, n_relations=1)
+    >>> seen = bags_suite(claims, facts, relations=["in"])
+    >>> seen.values["auc"].value, seen.values["opennre_auc"].value
+    (1.0, 0.5)
+    """
+    reason = NO_CLAIMS if len(facts) else NO_FACTS
+    placing = place(claims.score, hits(claims, facts), n_facts=len(facts))
+    ours = corrected(claims, facts, placing=placing)
+    values = ranked_figures(ours, n_facts=len(facts)) | {"ap": value_of(ours.ap, reason=NO_FACTS)}
+    tables = {"bags": class_rows(relations, ours.counts)}
+    curve = thin(ours.curve) if ours.curve is not None else None
+    theirs = opennre(claims, facts, placing=placing)
+    values |= ranked_figures(theirs, n_facts=len(facts), prefix="opennre_")
+    for key in ("micro_f1_at_half", "macro_f1_at_half"):
+        values[f"opennre_{key}"] = value_of(getattr(theirs, key), reason=reason)
+    tables["opennre"] = class_rows(relations, theirs.counts)
+    counted = {"pairs": claims.n_pairs, "facts": len(facts), "claims": len(claims)}
+    return Report(values, tables, curve, {key: float(number) for key, number in counted.items()})

@@ -1,0 +1,218 @@
+"""Comparing systems over their runs: spread, Welch's t, effect sizes, Holm."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workers.metrics.ratios import Floats
+
+FEW_RUNS = "a side has fewer than two runs"
+NO_VARIANCE = "the runs of both sides do not vary"
+_NAN = float("nan")
+_WORDS = (
+    (2.0, "huge"),
+    (1.2, "very large"),
+    (0.8, "large"),
+    (0.5, "medium"),
+    (0.2, "small"),
+    (0.01, "very small"),
+)
+
+
+class Spread(NamedTuple):
+    """Runs of one system; *deviation* has ddof 1 and is nan for a single run."""
+
+    n: int
+    mean: float
+    deviation: float
+    minimum: float
+    maximum: float
+
+
+def spread(runs: ArrayLike) -> Spread:
+    """Mean, sample standard deviation, and range of a system's runs.
+
+    Parameters
+    ----------
+    runs : array_like of float
+        One figure per run; at least one, all finite.
+
+    Returns
+    -------
+    Spread
+
+    Raises
+    ------
+    ValueError
+        If there is no run, or a figure is not finite.
+
+    Examples
+    --------
+    >>> spread([1.0, 3.0]).deviation.__round__(4)
+    1.4142
+    """
+    x = _runs(runs)
+    deviation = float(x.std(ddof=1)) if len(x) > 1 else _NAN
+    return Spread(len(x), float(x.mean()), deviation, float(x.min()), float(x.max()))
+
+
+def _runs(runs: ArrayLike) -> Floats:
+    x = np.asarray(runs, dtype=np.float64).reshape(-1)
+    if not len(x) or not np.isfinite(x).all():
+        raise ValueError("expected one finite figure per run, and at least one run")
+    return x
+
+
+class Comparison(NamedTuple):
+    """Two systems over their runs; p, interval and d are nan where *reason* says why."""
+
+    difference: float
+    t: float
+    df: float
+    p: float
+    low: float
+    high: float
+    d: float
+    word: str | None
+    reason: str | None = None
+
+
+def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
+    """Welch's t test of a − b (two-sided), its interval, and Cohen's d (Harbecke et al. 2022, eq. 4).
+
+    Parameters
+    ----------
+    a, b : array_like of float
+        Figures of the runs of each system.
+    level : float, default 0.95
+        Coverage of the interval of the difference.
+
+    Returns
+    -------
+    Comparison
+        p and interval are nan below two runs on a side, or when neither side varies.
+
+    Examples
+    --------
+    >>> seen = welch([0.71, 0.72, 0.705, 0.731, 0.718], [0.69, 0.702, 0.655, 0.71, 0.699, 0.688])
+    >>> round(seen.p, 6), round(seen.df, 4)
+    (0.020844, 7.7427)
+    """
+    x, y = _runs(a), _runs(b)
+    one, two = spread(x), spread(y)
+    return welch_of_moments(one, two, level=level)
+
+
+def welch_of_moments(one: Spread, two: Spread, *, level: float = 0.95) -> Comparison:
+    """The same from mean, deviation and n, as papers print them.
+
+    Parameters
+    ----------
+    one, two : Spread
+    level : float, default 0.95
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> seen = welch_of_moments(Spread(5, 72.5, 0.3, 0, 0), Spread(5, 71.5, 0.4, 0, 0))
+    >>> round(seen.p, 4), round(seen.d, 2), seen.word
+    (0.0025, 2.83, 'huge')
+    """
+    from scipy.special import stdtr, stdtrit
+
+    difference = one.mean - two.mean
+    if min(one.n, two.n) < 2:
+        return _unknown(difference, FEW_RUNS)
+    parts = one.deviation**2 / one.n, two.deviation**2 / two.n
+    if sum(parts) == 0:
+        return _unknown(difference, NO_VARIANCE)
+    error = float(np.sqrt(sum(parts)))
+    df = sum(parts) ** 2 / (parts[0] ** 2 / (one.n - 1) + parts[1] ** 2 / (two.n - 1))
+    t = difference / error
+    reach = float(stdtrit(df, (1 + level) / 2)) * error
+    d = cohens_d(one, two)
+    p = float(2 * stdtr(df, -abs(t)))
+    return Comparison(difference, t, df, p, difference - reach, difference + reach, d, size_word(d))
+
+
+def _unknown(difference: float, reason: str) -> Comparison:
+    return Comparison(difference, _NAN, _NAN, _NAN, _NAN, _NAN, _NAN, None, reason)
+
+
+def cohens_d(one: Spread, two: Spread) -> float:
+    """Cohen's d: (μ₁−μ₂)/√((σ₁²+σ₂²)/2) for equal n, pooled by degrees of freedom otherwise.
+
+    Parameters
+    ----------
+    one, two : Spread
+
+    Returns
+    -------
+    float
+        nan below two runs on a side, or when neither side varies.
+
+    Examples
+    --------
+    >>> round(cohens_d(Spread(5, 1.0, 1.0, 0, 0), Spread(5, 0.0, 1.0, 0, 0)), 4)
+    1.0
+    """
+    if min(one.n, two.n) < 2:
+        return _NAN
+    free = one.n - 1, two.n - 1
+    pooled = float(np.sqrt((free[0] * one.deviation**2 + free[1] * two.deviation**2) / sum(free)))
+    return (one.mean - two.mean) / pooled if pooled else _NAN
+
+
+def size_word(d: float) -> str | None:
+    """Sawilowsky's (2009) word for an effect size.
+
+    Parameters
+    ----------
+    d : float
+
+    Returns
+    -------
+    str or None
+        None when *d* is nan.
+
+    Examples
+    --------
+    >>> size_word(-0.6), size_word(0.001)
+    ('medium', 'none')
+    """
+    if np.isnan(d):
+        return None
+    return next((word for least, word in _WORDS if abs(d) >= least), "none")
+
+
+def holm(p: ArrayLike) -> Floats:
+    """Holm's (1979) step-down adjustment of many p-values.
+
+    Parameters
+    ----------
+    p : array_like of float
+        nan entries are no tests: they stay nan and are not counted.
+
+    Returns
+    -------
+    float64 ndarray
+        Adjusted values, at most 1, in the order given.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    given = np.asarray(p, dtype=np.float64)
+    real = np.flatnonzero(~np.isnan(given))
+    order = real[np.argsort(given[real], kind="stable")]
+    adjusted = np.full(given.shape, np.nan)
+    steps = given[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(order) else steps
+    return adjusted

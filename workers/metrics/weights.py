@@ -1,0 +1,228 @@
+"""Weighting schemes: from gold counts to class weights that sum to 1, and the averages they make."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.counts import Counts, integers
+from workers.metrics.options import one_of
+from workers.metrics.ratios import Floats, divide, f_score, precision, recall
+from workers.metrics.values import Value, value_of
+
+SCHEMES = ("weighted", "dodrans", "entropy", "entropy-positive", "macro", "macro-all")
+ONE_CLASS = "every item is of one class: its entropy weight is 0, so macro is used"
+NO_GOLD = "no averaged class has a gold label"
+NOTHING = "nothing was predicted and nothing was to be found"
+NO_PREDICTION = "nothing was predicted"
+
+
+class Weights(NamedTuple):
+    """Weights per class; all nan when undefined. *reason* says so, or what was used instead."""
+
+    values: Floats
+    reason: str | None = None
+
+
+def scheme_weights(gold: ArrayLike, scheme: str, *, items: int | None = None) -> Weights:
+    """Class weights of a scheme: Σ w_i = 1 (Harbecke et al. 2022).
+
+    weighted n_i; dodrans n_i^(3/4); entropy −n_i·log(n_i/N) with N = *items*; entropy-positive the same
+    with N = Σ n_i; macro 1 for n_i > 0; macro-all 1. 0·log 0 is 0.
+
+    Parameters
+    ----------
+    gold : array_like of int, shape (classes,)
+        Gold labels per averaged class, n_i.
+    scheme : str
+        One of `SCHEMES`.
+    items : int, optional
+        N of the entropy scheme: all items, those of the negative class too. Default Σ n_i.
+
+    Returns
+    -------
+    Weights
+        nan throughout when no class has gold. If every weight is 0 (one class holds all), macro.
+
+    Raises
+    ------
+    ValueError
+        If *scheme* is unknown or *items* is less than Σ n_i.
+
+    Examples
+    --------
+    >>> scheme_weights([3, 1], "weighted").values.tolist()
+    [0.75, 0.25]
+    >>> scheme_weights([16, 1, 0], "dodrans").values.round(4).tolist()
+    [0.8889, 0.1111, 0.0]
+    """
+    one_of("scheme", scheme, SCHEMES)
+    n = integers(gold)
+    total = int(n.sum())
+    size = total if items is None or scheme == "entropy-positive" else items
+    if size < total:
+        raise ValueError(
+            f"items is {size}, expected at least the {total} gold labels of the averaged classes"
+        )
+    if total == 0:
+        return Weights(np.full(len(n), np.nan), NO_GOLD)
+    raw = _raw(n.astype(np.float64), scheme, size)
+    if raw.sum() > 0:
+        return Weights(raw / raw.sum())
+    return Weights((n > 0) / np.count_nonzero(n), ONE_CLASS)
+
+
+def _raw(n: Floats, scheme: str, size: int) -> Floats:
+    if scheme == "weighted":
+        return n
+    if scheme == "dodrans":
+        return n**0.75
+    if scheme == "macro":
+        return (n > 0).astype(np.float64)
+    if scheme == "macro-all":
+        return np.ones_like(n)
+    return -n * np.log(np.where(n > 0, n, size) / size)
+
+
+def weighted_average(scores: ArrayLike, weights: ArrayLike) -> float:
+    """Average of per-class scores, Σ w_i·s_i; a score that is 0/0 counts 0.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (classes,)
+        Per-class F1, precision or recall; nan where 0/0.
+    weights : array_like of float, shape (classes,)
+        Weights that sum to 1.
+
+    Returns
+    -------
+    float
+        nan when the weights are.
+
+    Examples
+    --------
+    >>> weighted_average([0.5, float("nan")], [0.5, 0.5])
+    0.25
+    """
+    return float(np.dot(np.nan_to_num(np.asarray(scores, dtype=np.float64)), np.asarray(weights)))
+
+
+def micro_averages(counts: Counts, *, beta: float = 1.0) -> dict[str, Value]:
+    """Micro precision, recall and F_β: one division of the summed counts.
+
+    Parameters
+    ----------
+    counts : Counts
+        The averaged classes only.
+    beta : float, default 1.0
+
+    Returns
+    -------
+    dict
+        ``micro_precision``, ``micro_recall``, ``micro_f1``; each nan on 0/0.
+
+    Examples
+    --------
+    >>> round(micro_averages(Counts.of([3], [1], [2]))["micro_f1"].value, 4)
+    0.6667
+    """
+    tp, fp, fn = int(counts.tp.sum()), int(counts.fp.sum()), int(counts.fn.sum())
+    return {
+        "micro_f1": value_of(f_score(tp, fp, fn, beta=beta), reason=NOTHING),
+        "micro_precision": value_of(precision(tp, fp), reason=NO_PREDICTION),
+        "micro_recall": value_of(recall(tp, fn), reason=NO_GOLD),
+    }
+
+
+def scheme_averages(
+    counts: Counts, *, beta: float = 1.0, entropy: str = "all", schemes: tuple[str, ...] = SCHEMES
+) -> dict[str, Value]:
+    """Precision, recall and F_β averaged by every scheme; averages of F, never F of averages.
+
+    Parameters
+    ----------
+    counts : Counts
+        The averaged classes only; ``counts.items`` is N of the entropy scheme (0: Σ n_i).
+    beta : float, default 1.0
+    entropy : {"all", "positive"}, default "all"
+        Whether the entropy scheme divides by all items or by the gold of the averaged classes.
+    schemes : tuple of str
+        Which of `SCHEMES`.
+
+    Returns
+    -------
+    dict
+        Keys like ``dodrans_f1``, ``macro_all_recall``; nan when no averaged class has gold.
+
+    Examples
+    --------
+    >>> figures = scheme_averages(Counts.of([1, 0], [0, 1], [1, 1], items=3))
+    >>> round(figures["macro_f1"].value, 4), round(figures["weighted_f1"].value, 4)
+    (0.3333, 0.4444)
+    """
+    one_of("entropy", entropy, ("all", "positive"))
+    scores = {
+        "f1": f_score(counts.tp, counts.fp, counts.fn, beta=beta),
+        "precision": precision(counts.tp, counts.fp),
+        "recall": recall(counts.tp, counts.fn),
+    }
+    items = counts.items if entropy == "all" and counts.items else None
+    figures = {}
+    for scheme in schemes:
+        weights = scheme_weights(counts.gold, scheme, items=items)
+        for kind, score in scores.items():
+            average = weighted_average(score, weights.values)
+            figures[f"{scheme.replace('-', '_')}_{kind}"] = Value(average, weights.reason)
+    return figures
+
+
+def macro_flip(counts: Counts, *, beta: float = 1.0) -> float:
+    """How far macro F moves when one example of the rarest class turns from right to wrong.
+
+    Parameters
+    ----------
+    counts : Counts
+        The averaged classes only.
+    beta : float, default 1.0
+
+    Returns
+    -------
+    float
+        A distance ≥ 0; from wrong to right when none is right. nan without gold.
+
+    Examples
+    --------
+    >>> macro_flip(Counts.of([9, 1], [0, 0], [1, 0]))
+    0.5
+    """
+    gold = counts.gold
+    if not gold.any():
+        return float("nan")
+    rarest = int(np.argmin(np.where(gold > 0, gold, np.iinfo(np.int64).max)))
+    tp, fp, fn = (int(part[rarest]) for part in (counts.tp, counts.fp, counts.fn))
+    step = -1 if tp else 1
+    before = f_score(tp, fp, fn, beta=beta)
+    after = f_score(tp + step, fp, fn - step, beta=beta)
+    return float(abs(after - before) / np.count_nonzero(gold))
+
+
+def effective_share(weights: ArrayLike, gold: ArrayLike) -> NDArray[np.float64]:
+    """How much one gold item of each class weighs, w_i / n_i (the D2 property compares these).
+
+    Parameters
+    ----------
+    weights : array_like of float
+    gold : array_like of int
+
+    Returns
+    -------
+    float64 ndarray; nan for a class without gold.
+
+    Examples
+    --------
+    >>> effective_share([0.5, 0.5], [5, 1]).tolist()
+    [0.1, 0.5]
+    """
+    return np.asarray(divide(weights, gold))

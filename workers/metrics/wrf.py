@@ -1,0 +1,300 @@
+"""WRF: weighted ROUGE-1 F1 over the sets of words inside entities, per class and for all classes together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workers.metrics.counts import Ints, integers
+from workers.metrics.encoding import Vocabulary, encode, expand, row_keys, shared
+from workers.metrics.options import one_of
+from workers.metrics.ratios import Floats, divide, f_score
+from workers.metrics.spans import Spans
+from workers.metrics.values import Value
+from workers.metrics.weights import scheme_weights
+
+MODES = ("strict", "lenient")
+EMPTY = "no class has a word in a gold or a predicted entity"
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """Tokens of all documents in reading order: where each stands and which unigram it is."""
+
+    document: Ints
+    start: Ints
+    end: Ints
+    unigram: Ints
+
+    @cached_property
+    def keys(self) -> tuple[int, Ints, Ints]:
+        """Reach, one more than any end; start and end as document · reach + place, in reading order."""
+        reach = 1 + int(self.end.max(initial=0))
+        return reach, self.document * reach + self.start, self.document * reach + self.end
+
+
+def tokens_of_lists(documents: Sequence[Sequence[str]], *, casefold: bool = False) -> Tokens:
+    """Tokens given as words, for spans counted in tokens.
+
+    Parameters
+    ----------
+    documents : sequence of sequences of str
+    casefold : bool, default False
+        Whether words that differ only in case are one unigram.
+
+    Returns
+    -------
+    Tokens
+        Token i of a document covers [i, i+1).
+
+    Examples
+    --------
+    >>> tokens_of_lists([["a", "b"], ["A"]], casefold=True).unigram.tolist()
+    [0, 1, 0]
+    """
+    words = list(chain.from_iterable(documents))
+    lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
+    owner, position = expand(np.zeros_like(lengths), lengths)
+    known = [word.casefold() for word in words] if casefold else words
+    return Tokens(owner, position, position + 1, encode(known, Vocabulary()).astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The sets of unigrams in entities: one row per document, class and unigram, without repeats."""
+
+    document: Ints
+    label: Ints
+    unigram: Ints
+    n_documents: int
+
+
+def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
+    """Unigrams of the tokens that entities overlap, as sets per document and class.
+
+    Parameters
+    ----------
+    spans : Spans
+        In the units of the tokens' positions.
+    tokens : Tokens
+        Sorted by document and start, not overlapping.
+
+    Returns
+    -------
+    Words
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0, 0], [0, 2], [2, 4], [0, 0], n_documents=1)
+    >>> words_of_spans(spans, tokens_of_lists([["tip", "of", "the", "tip"]])).unigram.tolist()
+    [0, 1, 2]
+    """
+    reach, starts, ends = tokens.keys
+    start, end = (spans.document * reach + np.minimum(side, reach - 1) for side in (spans.start, spans.end))
+    first, after = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end, side="left")
+    owner, token = expand(first, np.maximum(after - first, 0))
+    rows = (spans.document[owner], spans.label[owner], tokens.unigram[token])
+    return _as_sets(*rows, n_documents=spans.n_documents)
+
+
+def _as_sets(document: Ints, label: Ints, unigram: Ints, *, n_documents: int) -> Words:
+    keys = row_keys((document, label, unigram))[0]
+    order = np.argsort(keys)
+    kept = order[np.diff(keys[order], prepend=keys.min(initial=0) - 1) != 0]
+    return Words(document[kept], label[kept], unigram[kept], n_documents)
+
+
+@dataclass(frozen=True, eq=False)
+class WrfCounts:
+    """|P∩T|, |P| and |T| per class; with several classes the combined one stands last."""
+
+    matched: Ints
+    predicted: Ints
+    target: Ints
+
+    def __add__(self, other: WrfCounts) -> WrfCounts:
+        return WrfCounts(
+            self.matched + other.matched, self.predicted + other.predicted, self.target + other.target
+        )
+
+    @property
+    def f1(self) -> Floats:
+        """R1-F1 per class; nan where neither side has a word, 0 where one side is empty."""
+        scores = f_score(self.matched, self.predicted - self.matched, self.target - self.matched)
+        return np.asarray(scores, dtype=np.float64)
+
+
+def wrf_counts(target: Words, predicted: Words, *, n_labels: int, per_document: bool = False) -> WrfCounts:
+    """Sizes of the unigram sets and of their intersections.
+
+    Parameters
+    ----------
+    target, predicted : Words
+        Over the same documents, labels and unigrams.
+    n_labels : int
+        C, the classes of the ontology.
+    per_document : bool, default False
+        One row per document that has any word, instead of the sum over documents.
+
+    Returns
+    -------
+    WrfCounts
+        Arrays of shape (K,) or (documents, K), K = C + 1 for C > 1, else 1.
+
+    Examples
+    --------
+    >>> words = Words(np.array([0]), np.array([0]), np.array([5]), 1)
+    >>> wrf_counts(words, words, n_labels=2).matched.tolist()
+    [1, 0, 1]
+    """
+    rows, owners = _rows(target, predicted, per_document)
+    parts = _sizes(target, predicted, rows, (owners, n_labels))
+    if n_labels > 1:
+        merged = (_combined(target), _combined(predicted))
+        whole = _sizes(*merged, _rows(*merged, per_document)[0], (owners, 1))
+        parts = tuple(np.concatenate(pair, axis=1) for pair in zip(parts, whole, strict=True))
+    return WrfCounts(*(part if per_document else part[0] for part in parts))
+
+
+def _rows(target: Words, predicted: Words, per_document: bool) -> tuple[tuple[Ints, Ints], int]:
+    """Which row of the result each word counts in."""
+    if not per_document:
+        return (np.zeros_like(target.document), np.zeros_like(predicted.document)), 1
+    used = np.zeros(target.n_documents, dtype=bool)
+    used[target.document] = used[predicted.document] = True
+    row = np.cumsum(used) - 1
+    return (row[target.document], row[predicted.document]), int(np.count_nonzero(used))
+
+
+def _sizes(
+    target: Words, predicted: Words, rows: tuple[Ints, Ints], shape: tuple[int, int]
+) -> tuple[Ints, ...]:
+    left, right = row_keys(
+        (target.document, target.label, target.unigram),
+        (predicted.document, predicted.label, predicted.unigram),
+    )
+    found, _ = shared(left, right)
+    cells = rows[0] * shape[1] + target.label
+    said = rows[1] * shape[1] + predicted.label
+    size = shape[0] * shape[1]
+    return tuple(np.bincount(part, minlength=size).reshape(shape) for part in (cells[found], said, cells))
+
+
+def _combined(words: Words) -> Words:
+    """All classes as one."""
+    return _as_sets(words.document, np.zeros_like(words.label), words.unigram, n_documents=words.n_documents)
+
+
+def gammas(
+    n_labels: int,
+    *,
+    mode: str = "strict",
+    custom: ArrayLike | None = None,
+    scheme: str | None = None,
+    gold: ArrayLike | None = None,
+) -> Floats:
+    """The weights γ of WRF; they sum to 1 and the combined class stands last.
+
+    strict: 1/(C+1) each; lenient: γ_combined = 2·γ_i. With a *scheme* the combined class keeps its share and
+    the rest is divided by the scheme's weights over gold entity counts. C = 1: γ = 1.
+
+    Parameters
+    ----------
+    n_labels : int
+        C.
+    mode : {"strict", "lenient"}, default "strict"
+    custom : array_like of float, optional
+        One γ ≥ 0 per class and one for the combined class; scaled to sum to 1.
+    scheme : str, optional
+        A weighting scheme; needs *gold*.
+    gold : array_like of int, optional
+        Gold entities per class.
+
+    Returns
+    -------
+    float64 ndarray of shape (K,)
+        nan throughout when the scheme is undefined (no gold).
+
+    Raises
+    ------
+    ValueError
+        For an unknown option, or *custom* of the wrong length, negative, or all 0.
+
+    Examples
+    --------
+    >>> gammas(2, mode="lenient").tolist()
+    [0.25, 0.25, 0.5]
+    """
+    one_of("mode", mode, MODES)
+    if custom is not None:
+        return _custom(custom, n_labels)
+    if n_labels < 2:
+        return np.ones(n_labels)
+    share = 1 / (n_labels + 1) if mode == "strict" else 2 / (n_labels + 2)
+    each = np.full(n_labels, 1 / n_labels)
+    if scheme is not None:
+        each = scheme_weights(integers(np.zeros(n_labels) if gold is None else gold), scheme).values
+    return np.append(each * (1 - share), share)
+
+
+def _custom(custom: ArrayLike, n_labels: int) -> Floats:
+    given = np.asarray(custom, dtype=np.float64)
+    size = n_labels + (n_labels > 1)
+    if given.shape != (size,) or not np.isfinite(given).all() or (given < 0).any() or given.sum() == 0:
+        raise ValueError(f"custom is {given.tolist()}, expected {size} weights of 0 or more, not all 0")
+    return given / given.sum()
+
+
+def wrf(scores: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
+    """WRF = Σ γ_i·R1-F1_i over the defined classes, whose γ are scaled to sum to 1 (Weber et al.).
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (…, K)
+        R1-F1 per class, nan where undefined.
+    weights : array_like of float, shape (K,)
+        γ.
+
+    Returns
+    -------
+    float64 ndarray of shape (…)
+        nan where no class with a weight is defined.
+
+    Examples
+    --------
+    >>> round(float(wrf([0.8, 10 / 11, 0.875], gammas(2))), 4)
+    0.8614
+    """
+    given, gamma = np.asarray(scores, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+    defined = ~np.isnan(given)
+    return np.asarray(divide(np.nan_to_num(given) @ gamma, defined @ gamma))
+
+
+def mean_wrf(per_document: WrfCounts, weights: ArrayLike) -> Value:
+    """Mean of the WRF of documents in which any class is defined.
+
+    Parameters
+    ----------
+    per_document : WrfCounts
+        Arrays of shape (documents, K).
+    weights : array_like of float, shape (K,)
+
+    Returns
+    -------
+    Value
+
+    Examples
+    --------
+    >>> one = np.array([[1]])
+    >>> mean_wrf(WrfCounts(one, one, one), [1.0]).value
+    1.0
+    """
+    scores = wrf(per_document.f1, weights)
+    scores = scores[~np.isnan(scores)]
+    return Value(float(scores.mean()), None) if len(scores) else Value(float("nan"), EMPTY)

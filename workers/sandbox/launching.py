@@ -1,0 +1,115 @@
+"""Starting the confined process, watching its clock, and reading what it left."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from workers.sandbox.confining import OTHER_USER, Bounds
+
+CODE = str(Path(__file__).resolve().parents[2])
+START = "import sys; sys.path.append({code!r}); from workers.sandbox.inside import main; main()"
+LOOK_EVERY_SECONDS = 0.05
+SAID_BYTES = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the process ended: in time with 0, or with what it said of its error."""
+
+    code: int
+    overdue: bool
+    kind: str = ""
+    said: str = ""
+
+
+@contextmanager
+def place() -> Iterator[Path]:
+    """A folder of its own: `model` and `in` to read, `out` with one file to write, gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="evalsvc-model-"))
+    try:
+        folder.chmod(0o711)
+        for name in ("model", "in", "out"):
+            (folder / name).mkdir(mode=0o755)
+        result = folder / "out" / "result.jsonl"
+        result.touch(mode=0o600)
+        if os.geteuid() == 0:
+            os.chown(result, OTHER_USER, OTHER_USER)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def launch(
+    task: str,
+    folder: Path,
+    *,
+    bounds: Bounds,
+    given: dict[str, Any] | None = None,
+    modules: Sequence[str] = (),
+    watch: Callable[[], None] = lambda: None,
+) -> Ended:
+    """Run one task to its end. What `watch` raises stops it, as does the clock."""
+    plan = {
+        "task": task,
+        "folder": str(folder),
+        "code": CODE,
+        "modules": list(modules),
+        "bounds": asdict(bounds),
+        "read": [str(folder / "model"), str(folder / "in")],
+        "write": [str(folder / "out")],
+        "given": given or {},
+    }
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and code, the plan as an argument
+            [sys.executable, "-I", "-c", START.format(code=CODE), json.dumps(plan)],
+            env={},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            close_fds=True,
+            start_new_session=True,
+        )
+        overdue = _watched(process, bounds.seconds, watch)
+        said.seek(0)
+        kind, words = _told(said.read(SAID_BYTES))
+    return Ended(process.returncode, overdue, kind, words)
+
+
+def _watched(process: subprocess.Popen[bytes], seconds: float, watch: Callable[[], None]) -> bool:
+    """Wait for the end; True when the clock ended it. Whatever happens, nothing is left running."""
+    end = time.monotonic() + seconds
+    try:
+        while time.monotonic() < end:
+            watch()
+            try:
+                process.wait(LOOK_EVERY_SECONDS)
+            except subprocess.TimeoutExpired:
+                continue
+            return False
+        return True
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _told(said: bytes) -> tuple[str, str]:
+    """The line in which the process told its error; a stranger may have written anything there."""
+    words = said.decode(errors="replace")
+    line = next((line for line in reversed(words.splitlines()) if line.startswith('{"kind"')), "{}")
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        told = {}
+    return str(told.get("kind", "")), str(told.get("said", words[-400:]))

@@ -1,0 +1,27 @@
+"""Why a process could not be confined: then nothing runs in it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+
+class NotConfined(Exception):
+    """The kernel lacks something, or refused it."""
+
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(name: str, number: int, *args: object) -> int:
+    """A system call by its number; raises unless the kernel did it."""
+    result = int(libc.syscall(ctypes.c_long(number), *args))
+    if result < 0:
+        raise NotConfined(f"{name}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def prctl(name: str, option: int, value: int = 0) -> None:
+    none = ctypes.c_ulong(0)
+    if libc.prctl(option, ctypes.c_ulong(value), none, none, none) != 0:
+        raise NotConfined(f"{name}: {os.strerror(ctypes.get_errno())}")

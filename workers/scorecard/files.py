@@ -1,0 +1,46 @@
+"""From two files to a report: column by column where they are regular, else line by line with all care."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evalsvc.formats.problems import Problems
+from workers.metrics.values import Report
+from workers.scorecard.arguments import Options, naming
+from workers.scorecard.tagged import report_of, width
+
+
+def score(gold: Path, predictions: Path, options: Options) -> Report:
+    """Score one prediction file; raises `Unfit` or `Misuse` when the two do not go together."""
+    column = gold_column(gold, predictions, options)
+    found = _quickly(gold, predictions, options, column)
+    return _carefully(gold, predictions, options, column) if found is None else found
+
+
+def gold_column(gold: Path, predictions: Path, options: Options) -> int:
+    """The gold tag is in the last column, unless one file of three holds both."""
+    if options.gold_column is not None:
+        return options.gold_column
+    return -2 if gold.samefile(predictions) and width(gold) > 2 else -1
+
+
+def _quickly(gold: Path, predictions: Path, options: Options, column: int) -> Report | None:
+    # what one task needs is imported for that task: starting takes longer than scoring a small file
+    if options.task == "entities":
+        return report_of(gold, predictions, options, gold_column=column)
+    from workers.scorecard import quick, scoring
+
+    both = quick.read(gold, predictions, options)
+    return None if both is None else scoring.report(*both, options)
+
+
+def _carefully(gold: Path, predictions: Path, options: Options, column: int) -> Report:
+    from workers.scorecard.answers import read_answers
+    from workers.scorecard.gold import read_gold
+    from workers.scorecard.scoring import report
+
+    with naming(gold):
+        truth = read_gold(gold, options, Problems(), column=column)
+    with naming(predictions):
+        answers = read_answers(predictions, truth, options, Problems())
+    return report(truth, answers, options)

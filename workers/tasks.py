@@ -1,0 +1,10 @@
+"""The one Celery task."""
+
+from evalsvc.celery import app
+from workers import runner
+
+
+@app.task(name="workers.run_next")
+def run_next(queue: str) -> None:
+    """There may be work in this queue: do one job of it."""
+    runner.run_next(queue)

@@ -198,6 +198,9 @@ def _fork(project: int, user: int, journal: Path, deadline: float, seed: float) 
     process = os.fork()
     if process:
         return process
+    # Where a browser's event loop runs in this thread, Django kept the connection with that loop, and the
+    # child, which has no loop, would find the one from before it: SQLite's.
+    connections["default"] = connections.create_connection("default")
     try:
         Client(project, user, journal, hash((seed, user))).work(deadline)
     except BaseException as error:  # noqa: BLE001 - whatever breaks a client is a finding

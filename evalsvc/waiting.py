@@ -11,8 +11,8 @@ from django.urls import reverse
 from annotation.models import Batch, Item, Member, Project
 from annotation.testset import TestSet
 from evalsvc.evaluation import runs
-from evalsvc.evaluation.figures import counted
 from evalsvc.evaluation.models import Submission
+from evalsvc.figures import counted
 from evalsvc.teams.models import User
 
 Person = User | AnonymousUser

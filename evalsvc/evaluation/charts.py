@@ -1,65 +1,13 @@
-"""Drawings made by the server as SVG: geometry in attributes, colour by class."""
+"""The small drawings of boards and submissions."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from math import floor, log10
 
-from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
-from evalsvc.evaluation.figures import percent
-
-# What a downloaded drawing has instead of the style sheet: the light theme's colours, literally.
-LITERAL = {
-    "ax": 'fill="#63686f" font-size="12" font-family="sans-serif"',
-    "lab": 'fill="#484d54" font-size="12" font-family="sans-serif"',
-    "lab-b": 'fill="#1b1d20" font-size="12" font-weight="600" font-family="sans-serif"',
-    "grid": 'stroke="#e2dfd6" fill="none"',
-    "axis": 'stroke="#b9b4a6" fill="none"',
-    "zero": 'stroke="#484d54" fill="none"',
-    "halo": 'stroke="#ffffff" stroke-width="1.5"',
-    "track": 'fill="#f0eee8"',
-} | {
-    key: text
-    for i, colour in enumerate(("#63686f", "#0072b2", "#d55e00", "#00835f", "#a8497f", "#a96f00"))
-    for key, text in (
-        (f"f{i}", f'fill="{colour}"'),
-        (f"l{i}", f'fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"'),
-    )
-}
-
-
-def element(name: str, *inside: str, **attributes: object) -> SafeString:
-    """One SVG element; `class_` is class, other underscores are hyphens."""
-    told = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{conditional_escape(_plain(value))}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    body = "".join(conditional_escape(part) for part in inside)
-    return mark_safe(f"<{name}{told}>{body}</{name}>" if body else f"<{name}{told}/>")  # noqa: S308
-
-
-def _plain(value: object) -> str:
-    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-def drawing(width: int, height: int, name: str, *inside: str, class_: str | None = None) -> SafeString:
-    """A chart with its name; width and height are given so that nothing jumps."""
-    box = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
-    return element("svg", *inside, class_=class_, **box, role="img", aria_label=name)
-
-
-def literal(svg: str) -> str:
-    """The same drawing to be taken away: classes replaced by colours."""
-
-    def colours(match: re.Match[str]) -> str:
-        return " ".join(LITERAL[key] for key in match[1].split() if key in LITERAL)
-
-    plain = re.sub(r'class="([^"]*)"', colours, svg)
-    return plain.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+from evalsvc.drawing import Scale, drawing, element
+from evalsvc.figures import percent
 
 
 def rug(values: Sequence[float], *, unit: str = "") -> SafeString:
@@ -78,32 +26,6 @@ def _rug_mark(value: float, *, tall: bool) -> SafeString:
     title = element("title", percent(value))
     shape = {"x": x, "y": 15 - height, "width": width, "height": height}
     return element("rect", title, class_="rug rug--top" if tall else "rug", **shape)
-
-
-class Scale:
-    """From figures to places along a line, with round ends that hold every figure."""
-
-    def __init__(self, values: Iterable[float], *, start: float, stop: float) -> None:
-        known = list(values)
-        low, high = min(known, default=0.0), max(known, default=1.0)
-        self.step = self._round_step(max(high - low, 0.01) / 3)
-        self.low = floor(low / self.step + 1e-9) * self.step
-        self.high = self.low + self.step
-        while self.high < high - 1e-9:
-            self.high += self.step
-        self.start, self.stop = start, stop
-
-    @staticmethod
-    def _round_step(rough: float) -> float:
-        power = 10.0 ** floor(log10(rough))
-        return next(power * m for m in (1, 2, 5, 10) if power * m >= rough - 1e-12)
-
-    def __call__(self, value: float) -> float:
-        return self.start + (self.stop - self.start) * (value - self.low) / (self.high - self.low)
-
-    def ticks(self) -> list[float]:
-        steps = round((self.high - self.low) / self.step)
-        return [self.low + i * self.step for i in range(steps + 1)]
 
 
 def run_scale(runs: Iterable[float]) -> Scale:
@@ -165,9 +87,3 @@ def parts_bar(parts: Sequence[tuple[str, int]]) -> SafeString:
         x += width
     box = {"viewBox": "0 0 500 26", "preserveAspectRatio": "none", "role": "img"}
     return element("svg", *drawn, class_="dense-svg", aria_label="Where the score was lost", **box)
-
-
-def swatch(number: int) -> SafeString:
-    square = element("rect", class_=f"f{number}", width=12, height=12, rx=2)
-    box = {"viewBox": "0 0 12 12", "width": 12, "height": 12}
-    return element("svg", square, class_="fix", **box, aria_hidden="true")

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from django.utils.safestring import SafeString
 
-from evalsvc.evaluation.charts import drawing, element
-from evalsvc.evaluation.figures import percent
+from evalsvc.drawing import drawing, element
 from evalsvc.evaluation.findings import Column
+from evalsvc.figures import percent
 
 # ---- precision against recall --------------------------------------------------------------------
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 448.0, 30.0, 316.0

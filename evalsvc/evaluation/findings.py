@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Protocol
 
-from evalsvc.evaluation.figures import counted, number
+from evalsvc.figures import counted, number
 
 
 class Measured(Protocol):

@@ -10,10 +10,10 @@ from django.db.models import Max
 from django.utils.safestring import SafeString
 
 from evalsvc.evaluation import charts
-from evalsvc.evaluation.figures import counted, measured
 from evalsvc.evaluation.leaderboard import Board, board, higher_is_better
 from evalsvc.evaluation.measures import MENU
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from evalsvc.figures import counted, measured
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 
-from evalsvc.evaluation import figures, phases
+from evalsvc import figures
+from evalsvc.evaluation import phases
 from evalsvc.evaluation.measures import MENU
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 

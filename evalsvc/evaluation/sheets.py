@@ -9,9 +9,9 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.evaluation import charts, curves, headlines
-from evalsvc.evaluation.figures import count, counted, listed, measured, number
 from evalsvc.evaluation.measures import MENU
 from evalsvc.evaluation.models import Benchmark, Evaluation, Score, Setting, Submission
+from evalsvc.figures import count, counted, listed, measured, number
 
 TABLE_POINTS = 11
 ORDERS = (("gold", "Frequent first"), ("f1", "Lowest F1 first"), ("lost", "Most lost first"))

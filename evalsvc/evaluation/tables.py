@@ -8,11 +8,12 @@ from datetime import datetime
 
 from django.utils.safestring import SafeString
 
+from evalsvc import drawing
 from evalsvc.evaluation import charts
-from evalsvc.evaluation.figures import DASH, measured
 from evalsvc.evaluation.findings import Column
 from evalsvc.evaluation.leaderboard import Board, Figure, Row
 from evalsvc.evaluation.measures import MENU
+from evalsvc.figures import DASH, measured
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,14 @@ def _values(figure: Figure | None) -> list[float]:
     return [value for _, value in figure.runs if value is not None] if figure else []
 
 
-def _scale(board: Board) -> charts.Scale | None:
+def _scale(board: Board) -> drawing.Scale | None:
     """One scale for the column's strips; only shares of a hundred are drawn."""
     runs = [value for row in board.rows for value in _values(row.figures.get(board.order_by))]
     return charts.run_scale(runs) if runs and MENU[board.order_by].unit == "%" else None
 
 
 def _line(
-    row: Row, order_by: str, cells: list[Cell], scale: charts.Scale | None, seen: Collection[int]
+    row: Row, order_by: str, cells: list[Cell], scale: drawing.Scale | None, seen: Collection[int]
 ) -> Line:
     figure = row.figures.get(order_by)
     strip: SafeString | str = ""

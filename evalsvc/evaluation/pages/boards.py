@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Iterator
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from evalsvc.downloads import csv_file, svg_file
 from evalsvc.evaluation import curves, findings, headlines, roles, tables
-from evalsvc.evaluation.charts import literal
-from evalsvc.evaluation.figures import counted, signed
 from evalsvc.evaluation.findings import Column, Turn
 from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.measures import MENU
@@ -19,6 +18,7 @@ from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.overview import overviews
 from evalsvc.evaluation.pages.prose import rendered
 from evalsvc.evaluation.pages.terminal import curl
+from evalsvc.figures import counted, signed
 from evalsvc.teams.models import User
 
 TURNS_SHOWN = 12
@@ -200,32 +200,31 @@ def _facts(setting: Setting) -> list[tuple[str, str]]:
 def board_csv(request: HttpRequest, slug: str) -> HttpResponse:
     """Every measure of the setting: a line per system and measure."""
     benchmark, _, setting = chosen(request, slug)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{benchmark.slug}.csv"'
-    lines = csv.writer(response)
-    lines.writerow(
-        ["setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason"]
-    )
     found = board(setting, request.GET.get("order", ""), person=request.user) if setting else None
-    for row in found.rows if found else []:
-        for key in found.measures if found else []:
+    heads = [
+        "setting",
+        "place",
+        "system",
+        "team",
+        "measure",
+        "mean",
+        "sd",
+        "n",
+        "minimum",
+        "maximum",
+        "reason",
+    ]
+    return csv_file(f"{benchmark.slug}.csv", heads, _lines(found) if found else ())
+
+
+def _lines(found: Board) -> Iterator[list[object]]:
+    for row in found.rows:
+        for key in found.measures:
             figure = row.figures.get(key)
             if figure is not None:
+                start = [found.setting.key, row.rank, row.system.name, row.team.name, key]
                 told = [figure.mean, figure.sd, figure.n, figure.minimum, figure.maximum, figure.reason]
-                start = [
-                    found.setting.key if found else "",
-                    row.rank,
-                    _cell(row.system.name),
-                    _cell(row.team.name),
-                    key,
-                ]
-                lines.writerow([*start, *told])
-    return response
-
-
-def _cell(text: str) -> str:
-    """A name that a spreadsheet would take for a formula is marked as text."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+                yield [*start, *told]
 
 
 @require_safe
@@ -235,14 +234,5 @@ def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
     found = board(setting, person=request.user) if setting else None
     keys = headlines.schemes(found.setting, found.measures) if found else []
     columns = [tables.as_column(found, key, title=_scheme(key)) for key in keys if found]
-    drawn = literal(curves.ranks(columns, tables.names([found]))) if found and columns else ""
+    drawn = curves.ranks(columns, tables.names([found])) if found and columns else ""
     return svg_file(drawn, f"{benchmark.slug}-schemes.svg")
-
-
-def svg_file(drawn: str, name: str) -> HttpResponse:
-    if not drawn:
-        return HttpResponse(
-            "There is nothing to draw yet.", status=404, content_type="text/plain; charset=utf-8"
-        )
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(drawn, content_type="image/svg+xml", headers=headers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +10,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from evalsvc.downloads import csv_file, svg_file
 from evalsvc.evaluation import charts, leaderboard, lifecycle, roles, runs, sheets
-from evalsvc.evaluation.figures import counted
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
-from evalsvc.evaluation.pages.boards import svg_file
 from evalsvc.evaluation.timeline import timeline
+from evalsvc.figures import counted
 
 State = Submission.State
 
@@ -199,7 +198,7 @@ def _with_curve(request: HttpRequest, pk: int) -> tuple[Submission, Evaluation]:
 @require_safe
 def curve_svg(request: HttpRequest, pk: int) -> HttpResponse:
     submission, evaluation = _with_curve(request, pk)
-    drawn = charts.literal(sheets.draw(evaluation))
+    drawn = sheets.draw(evaluation)
     return svg_file(drawn, f"submission-{submission.pk}-{evaluation.setting.key}.svg")
 
 
@@ -207,10 +206,5 @@ def curve_svg(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 def curve_csv(request: HttpRequest, pk: int) -> HttpResponse:
     submission, evaluation = _with_curve(request, pk)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
     name = f"submission-{submission.pk}-{evaluation.setting.key}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    lines = csv.writer(response)
-    lines.writerow(["recall", "precision"])
-    lines.writerows(sheets.points_of(evaluation))
-    return response
+    return csv_file(name, ["recall", "precision"], sheets.points_of(evaluation))

@@ -16,10 +16,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.evaluation import intake, roles
-from evalsvc.evaluation.figures import count
 from evalsvc.evaluation.forms import RunForm
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages.terminal import curl
+from evalsvc.figures import count
 from evalsvc.formats.problems import CODES, Problem, Problems, Refused
 from evalsvc.formats.reading import read_lines
 from evalsvc.refusals import Refusal

@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.evaluation import roles, runs
-from evalsvc.evaluation.figures import counted
 from evalsvc.evaluation.models import Benchmark, Submission, System
 from evalsvc.evaluation.pages.terminal import curl
 from evalsvc.evaluation.quotas import Allowance, allowances
+from evalsvc.figures import counted
 from evalsvc.teams import membership
 from evalsvc.teams.forms import ROLES, MemberForm, TokenForm
 from evalsvc.teams.models import Team, TeamMember

@@ -8,7 +8,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from evalsvc.evaluation import charts, figures
+from evalsvc import drawing, figures
+from evalsvc.evaluation import charts
 from evalsvc.evaluation.models import Submission
 
 register = template.Library()
@@ -59,7 +60,7 @@ def bar(value: float | None) -> SafeString:
 
 @register.simple_tag
 def swatch(number: int) -> SafeString:
-    return charts.swatch(number)
+    return drawing.swatch(number)
 
 
 @register.simple_tag

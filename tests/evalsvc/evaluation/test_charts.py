@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from evalsvc import drawing
 from evalsvc.evaluation import charts, curves
 from evalsvc.evaluation.findings import Column
 from tests.evalsvc.evaluation.test_findings import runs
@@ -67,7 +68,7 @@ def test_a_system_that_keeps_its_place_is_grey() -> None:
 
 @pytest.mark.parametrize("name", ["curve", "ranks"])
 def test_a_drawing_taken_away_has_colours_instead_of_classes(name: str) -> None:
-    plain = charts.literal(DRAWINGS[name])
+    plain = drawing.literal(DRAWINGS[name])
     ElementTree.fromstring(plain)
     assert "class=" not in plain
     assert "#0072b2" in plain

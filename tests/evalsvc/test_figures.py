@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evalsvc.evaluation import figures
+from evalsvc import figures
 
 
 @pytest.mark.parametrize(

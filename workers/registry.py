@@ -10,7 +10,7 @@ from evalsvc.jobs.running import Progress
 
 Handler = Callable[[int, Progress], Store]
 
-_PLACES = {
+PLACES = {
     "score": "workers.scoring:score",
     "check": "workers.dense:check",
     "predict": "workers.modelling:predict",
@@ -23,7 +23,7 @@ _PLACES = {
 
 
 def lazily(place: str) -> Handler:
-    """A handler whose module is imported only when a job needs it: the numeric libraries are heavy."""
+    """A handler whose module is imported when it is needed: the clock, which knows it too, needs none."""
     module, name = place.split(":")
 
     def handle(subject: int, progress: Progress) -> Store:
@@ -33,4 +33,4 @@ def lazily(place: str) -> Handler:
     return handle
 
 
-HANDLERS: dict[str, Handler] = {kind: lazily(place) for kind, place in _PLACES.items()}
+HANDLERS: dict[str, Handler] = {kind: lazily(place) for kind, place in PLACES.items()}

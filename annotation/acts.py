@@ -1,4 +1,4 @@
-"""The rows of what people do to an item: leases, the log of votes, answers derived from it, adjudications."""
+"""The rows of people at work: annotators, leases, the log of votes, answers derived from it, decisions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,35 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+
+
+class Annotator(models.Model):
+    """Who answers in a project: a member, or a pseudonym that came with imported votes."""
+
+    project = models.ForeignKey("annotation.Project", on_delete=models.CASCADE, related_name="annotators")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    name = models.CharField(max_length=200)
+    cursor = models.PositiveIntegerField(
+        default=0, help_text="Rank of the last item handed out: the search for the next one starts here."
+    )
+    since_check = models.PositiveSmallIntegerField(default=0, help_text="Items since the last known one.")
+    qualified_at = models.DateTimeField(null=True)
+    paused_at = models.DateTimeField(null=True)
+    pause_reason = models.CharField(max_length=200, blank=True)
+    resumed_at = models.DateTimeField(null=True, help_text="Known items before it count no more.")
+
+    aside_at = models.DateTimeField(null=True, help_text="Since then no answer of theirs counts.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="one_annotator_per_name"),
+            models.UniqueConstraint(
+                fields=["project", "user"], condition=Q(user__isnull=False), name="one_annotator_per_person"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Lease(models.Model):
@@ -95,6 +124,13 @@ class Answer(models.Model):
     payload = models.JSONField()
     position = models.PositiveIntegerField(help_text="The server's order: the first k count.")
     set_aside = models.BooleanField(default=False, help_text="By a curator; kept, not counted.")
+    aside = models.ForeignKey(
+        "annotation.Oversight",
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="answers",
+        help_text="Set aside with all others of this person.",
+    )
 
     objects = AnswerQuerySet.as_manager()
 
@@ -112,9 +148,21 @@ class Answer(models.Model):
 class Adjudication(models.Model):
     """A decision on a disputed item; it stands while the votes under it stand."""
 
+    class Finding(models.TextChoices):
+        ANSWER = ""
+        BROKEN = "broken"
+        ENTITY = "entity"
+
     item = models.ForeignKey("annotation.Item", on_delete=models.CASCADE, related_name="adjudications")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     payload = models.JSONField()
+    finding = models.CharField(
+        max_length=10,
+        choices=Finding,
+        default="",
+        blank=True,
+        help_text="Why the item can have no answer at all.",
+    )
     reason = models.TextField(blank=True)
     votes_key = models.CharField(max_length=64)
     client_id = models.UUIDField(unique=True)

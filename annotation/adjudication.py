@@ -1,4 +1,4 @@
-"""Disputed items: shown without names, decided by one person, reopened when the votes under them change."""
+"""Disputed items: shown without names, decided by one person, reopened by them or when the votes change."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 
 from annotation import outcomes
 from annotation.consensus import MAJORITY, MAJORITY_NA, Count, Verdict
-from annotation.mapping import Payload
+from annotation.mapping import Payload, empty
 from annotation.models import Adjudication, Answer, Item, Project
 from annotation.outcomes import Rules, counted
 from annotation.payloads import checked
-from annotation.roles import DECIDES, require
-from evalsvc.refusals import Conflict
+from annotation.roles import CURATOR, DECIDES, require
+from evalsvc.refusals import Conflict, NotAllowed, Refusal
 from evalsvc.teams.models import User
 
+FINDINGS = {
+    Adjudication.Finding.BROKEN: "The sentence is broken",
+    Adjudication.Finding.ENTITY: "An entity is marked wrongly",
+}
 LETTERS = "WXYZABCDEFGHIJKLMNOPQRSTUV"
 
 
@@ -53,6 +58,12 @@ def disputes(project: Project, pattern: str = "") -> QuerySet[Item]:
     """Disputed items, those of one vote pattern or all, by pattern and then in order of work."""
     waiting = project.items.live().filter(state=Item.State.DISPUTED)
     return (waiting.filter(pattern=pattern) if pattern else waiting).order_by("pattern", "rank")
+
+
+def decided(project: Project) -> QuerySet[Adjudication]:
+    """Decisions that stand, the newest first."""
+    standing = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
+    return standing.select_related("item", "by").order_by("-pk")
 
 
 def dossier(item: Item, *, for_user: User) -> Dossier:
@@ -89,9 +100,19 @@ def dossier(item: Item, *, for_user: User) -> Dossier:
 
 @transaction.atomic
 def decide(
-    item: Item, *, by: User, payload: dict[str, Any], reason: str = "", client_id: UUID, votes_key: str
+    item: Item,
+    *,
+    by: User,
+    payload: dict[str, Any] | None = None,
+    finding: str = "",
+    reason: str = "",
+    client_id: UUID,
+    votes_key: str,
 ) -> Adjudication:
-    """Settle a dispute. Refused when the votes changed after the decider saw them."""
+    """Settle a dispute by an answer, or by the finding that the item can have none.
+
+    Refused when the votes changed after the decider saw them.
+    """
     project = Project.objects.get(pk=item.project_id)
     require(project, by, *DECIDES)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
@@ -99,12 +120,29 @@ def decide(
     if before:
         return _again(before, item, by)
     _still_disputed(item, votes_key)
-    said = checked(payload, item=item, project=project)
+    said = _said(payload, finding, item, project)
     made = Adjudication.objects.create(
-        item=item, by=by, payload=said, reason=reason, votes_key=votes_key, client_id=client_id
+        item=item,
+        by=by,
+        payload=said,
+        finding=finding,
+        reason=reason,
+        votes_key=votes_key,
+        client_id=client_id,
     )
     outcomes.settle(item)
     return made
+
+
+def _said(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
+    if not finding:
+        return checked(payload or {}, item=item, project=project)
+    if finding not in FINDINGS:
+        known = ", ".join(FINDINGS)
+        raise Refusal("unknown_finding", f"{finding!r} is no finding: {known}.", field="finding")
+    if payload and (payload.get("spans") or payload.get("relations")):
+        raise Refusal("bad_payload", "A sentence that can have no answer is given one.", field="payload")
+    return empty()
 
 
 def _again(before: Adjudication, item: Item, by: User) -> Adjudication:
@@ -114,7 +152,7 @@ def _again(before: Adjudication, item: Item, by: User) -> Adjudication:
 
 
 def _still_disputed(item: Item, votes_key: str) -> None:
-    if item.state == Item.State.ADJUDICATED:
+    if item.state in Item.BY_NAME:
         raise Conflict(
             "already_decided", "Somebody decided this sentence meanwhile.", hint="Go on to the next."
         )
@@ -146,3 +184,23 @@ def ask_one_more(item: Item, *, by: User) -> Item:
     item.asked = item.extra + 1
     item.save(update_fields=["asked"])
     return outcomes.settle(item)
+
+
+@transaction.atomic
+def take_back(item: Item, *, by: User) -> Adjudication:
+    """Undo a decision: the item is disputed again, and the decision stays on record as taken back."""
+    project = Project.objects.get(pk=item.project_id)
+    role = require(project, by, *DECIDES)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    standing = item.adjudications.filter(reopened_at=None).first()
+    if standing is None:
+        raise Conflict("not_decided", f"This sentence is {item.state}: no decision stands on it.")
+    if standing.by_id != by.pk and role != CURATOR:
+        raise NotAllowed(
+            "not_yours",
+            "Somebody else decided this sentence.",
+            hint="They can take it back, or a curator of the project.",
+        )
+    Adjudication.objects.filter(pk=standing.pk).update(reopened_at=Now())
+    outcomes.settle(item)
+    return standing

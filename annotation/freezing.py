@@ -25,6 +25,7 @@ from evalsvc.refusals import Conflict
 from evalsvc.teams.models import User
 
 READY = (Item.State.SETTLED, Item.State.ADJUDICATED)
+UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
 CHUNK = 500
 
 
@@ -71,8 +72,9 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     mapping = mapping_of(project)
     annotated = _Annotated(project)
     count = sealing.write_rows(test_set, annotated.golds(), progress=progress, total=project.items.count())
-    if annotated.left_out and not leave_out:
-        n = len(annotated.left_out)
+    undecided = [entry for state in UNDECIDED for entry in annotated.left_out.get(state, [])]
+    if undecided and not leave_out:
+        n = len(undecided)
         raise InputFault(
             "not_settled", f"{n:,} sentences were opened again meanwhile. Settle them, or leave them out."
         )

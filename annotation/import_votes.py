@@ -15,7 +15,7 @@ from annotation import outcomes
 from annotation.entries import Entry
 from annotation.import_items import names_by_part, negatives
 from annotation.mapping import Payload
-from annotation.models import Annotator, Answer, Batch, Item, Vote
+from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology import add_entries, mapping_of, parts_of
 from annotation.testset import Kind
 from evalsvc.formats.opening import open_votes
@@ -60,6 +60,7 @@ class _Staging:
         self.batch, self.project, self.problems = batch, batch.project, problems
         self.negative = negatives(batch)
         self.annotators: dict[str, int] = {}
+        self.aside: dict[int, int] = {}
         self.positions: dict[int, int] = {}
         self.lines = self.stored = self.repeats = self.without_label = 0
         self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
@@ -165,6 +166,8 @@ class _Staging:
         Annotator.objects.bulk_create(new, ignore_conflicts=True, batch_size=500)
         rows = Annotator.objects.filter(project=self.project, name__in=names)
         self.annotators |= dict(rows.values_list("name", "pk"))
+        theirs = Oversight.objects.filter(annotator__in=rows.exclude(aside_at=None), act="set aside")
+        self.aside |= dict(theirs.values_list("annotator", "pk"))
 
     def _without_repeats(
         self, votes: Sequence[tuple[int, VoteLine, Payload]], items: dict[str, Item]
@@ -214,6 +217,8 @@ class _Staging:
             vote=vote,
             payload=vote.payload,
             position=self.positions[vote.item_id],
+            set_aside=vote.annotator_id in self.aside,
+            aside_id=self.aside.get(vote.annotator_id),
         )
 
     def store(self) -> None:

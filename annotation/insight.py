@@ -211,7 +211,7 @@ def by_label(project: Project, *, for_user: User) -> list[Label]:
     """For each relation or type: items with enough answers on which somebody chose it, and disputed ones."""
     require(project, for_user, *OVERSEES)
     mapping = outcomes.Rules(project).mapping
-    disputed = (Item.State.DISPUTED, Item.State.ADJUDICATED)
+    disputed = (Item.State.DISPUTED, *Item.BY_NAME)
     chosen: dict[int, set[str]] = defaultdict(set)
     states: dict[int, bool] = {}
     rows = Answer.objects.filter(item__project=project, item__use="", set_aside=False).standing()

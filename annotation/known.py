@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from annotation import outcomes
 from annotation.mapping import Payload
-from annotation.models import Annotator, Item, KnownAnswer, Lease, Mark, Project, Vote
+from annotation.models import Annotator, Item, KnownAnswer, Lease, Mark, Oversight, Project, Vote
 from annotation.payloads import checked
 from annotation.roles import CURATOR, require
 from annotation.seats import Seat
@@ -157,10 +157,11 @@ def _marks(annotator: Annotator, use: str) -> Any:
     return Mark.objects.filter(annotator=annotator, item__use=use)
 
 
-def _pause(annotator: Annotator, reason: str) -> None:
+def _pause(annotator: Annotator, reason: str, *, by: User | None = None) -> None:
     from annotation.assignment import give_back_all
 
     Annotator.objects.filter(pk=annotator.pk).update(paused_at=Now(), pause_reason=reason[:200])
+    Oversight.objects.create(annotator=annotator, act=Oversight.Act.PAUSE, reason=reason[:200], by=by)
     # after the commit: no transaction holds two items at once
     transaction.on_commit(lambda: give_back_all(annotator))
 
@@ -169,15 +170,16 @@ def _pause(annotator: Annotator, reason: str) -> None:
 def pause(annotator: Annotator, *, by: User, reason: str = "") -> None:
     """A curator stops somebody's work; what they hold goes back into the pool."""
     require(annotator.project, by, CURATOR)
-    _pause(annotator, reason)
+    _pause(annotator, reason, by=by)
 
 
 @transaction.atomic
-def resume(annotator: Annotator, *, by: User) -> None:
+def resume(annotator: Annotator, *, by: User, reason: str = "") -> None:
     """A curator lets somebody go on; known items count anew, and the round counts as passed."""
     require(annotator.project, by, CURATOR)
     rows = Annotator.objects.filter(pk=annotator.pk)
     rows.update(paused_at=None, pause_reason="", resumed_at=Now(), qualified_at=Now())
+    Oversight.objects.create(annotator=annotator, act=Oversight.Act.RESUME, reason=reason[:200], by=by)
 
 
 @transaction.atomic

@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from annotation.acts import Adjudication, Answer, Lease, Vote
-from annotation.quality import AgreementReport, KnownAnswer, Mark, Suggestion
+from annotation.acts import Adjudication, Annotator, Answer, Lease, Vote
+from annotation.quality import AgreementReport, KnownAnswer, Mark, Oversight, Suggestion
 from annotation.testset import Kind, TestSet, TestSetRow
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Member",
     "OntologyLabel",
     "OntologyStep",
+    "Oversight",
     "Project",
     "SourceLabels",
     "Suggestion",
@@ -224,6 +225,9 @@ class Item(models.Model):
         SETTLED = "settled"
         DISPUTED = "disputed"
         ADJUDICATED = "adjudicated"
+        UNUSABLE = "unusable"
+
+    BY_NAME = (State.ADJUDICATED, State.UNUSABLE)
 
     class Use(models.TextChoices):
         WORK = ""
@@ -283,30 +287,3 @@ class SourceLabels(models.Model):
 
     def __str__(self) -> str:
         return "sealed"
-
-
-class Annotator(models.Model):
-    """Who answers in a project: a member, or a pseudonym that came with imported votes."""
-
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="annotators")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
-    name = models.CharField(max_length=200)
-    cursor = models.PositiveIntegerField(
-        default=0, help_text="Rank of the last item handed out: the search for the next one starts here."
-    )
-    since_check = models.PositiveSmallIntegerField(default=0, help_text="Items since the last known one.")
-    qualified_at = models.DateTimeField(null=True)
-    paused_at = models.DateTimeField(null=True)
-    pause_reason = models.CharField(max_length=200, blank=True)
-    resumed_at = models.DateTimeField(null=True, help_text="Known items before it count no more.")
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["project", "name"], name="one_annotator_per_name"),
-            models.UniqueConstraint(
-                fields=["project", "user"], condition=Q(user__isnull=False), name="one_annotator_per_person"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.name

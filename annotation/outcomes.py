@@ -169,6 +169,8 @@ def _adjudicated(item: Item, decision: Adjudication | None, rules: Rules) -> Adj
     if decision.votes_key != item.votes_key or not labels_in(now) <= rules.names:
         return decision
     item.state, item.gold = Item.State.ADJUDICATED, now
+    if decision.finding:
+        item.state, item.gold = Item.State.UNUSABLE, None
     item.policy_matters = False
     return None
 

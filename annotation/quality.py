@@ -35,6 +35,35 @@ class Mark(models.Model):
         return f"{self.annotator}: {'right' if self.right else 'wrong'}"
 
 
+class Oversight(models.Model):
+    """The log of what was decided about an annotator, by a curator or by the rule of known items."""
+
+    class Act(models.TextChoices):
+        PAUSE = "pause"
+        RESUME = "resume"
+        SET_ASIDE = "set aside"
+        PUT_BACK = "put back"
+
+    annotator = models.ForeignKey("annotation.Annotator", on_delete=models.CASCADE, related_name="oversights")
+    act = models.CharField(max_length=10, choices=Act)
+    reason = models.CharField(max_length=200, blank=True)
+    n = models.PositiveIntegerField(default=0, help_text="How many answers it concerned.")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="Nobody: the rule.",
+    )
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.act}: {self.annotator}"
+
+
 class Suggestion(models.Model):
     """What a prediction file says of an item; shown only while the project suggests."""
 

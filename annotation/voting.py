@@ -193,7 +193,7 @@ def _around(item: Item, annotator: Annotator) -> _Around:
             around.shown = lease.shown_id
         if not lease.ending:
             around.leases.append(lease)
-    if item.state == Item.State.ADJUDICATED:
+    if item.state in Item.BY_NAME:
         around.decision = item.adjudications.filter(reopened_at=None).first()
     return around
 

@@ -195,3 +195,53 @@ def test_annotators_and_viewers_do_not_decide() -> None:
 def test_a_decision_stays_within_the_inventory() -> None:
     with pytest.raises(Refusal, match="not in the inventory"):
         decided(disputed(), "Z")
+
+
+def test_a_decision_is_taken_back_and_made_anew() -> None:
+    item = decided(disputed(), "A")
+    adjudication.take_back(item, by=adjudicator(item.project))
+    item.refresh_from_db()
+    assert (item.state, item.gold) == ("disputed", None)
+    assert decided(item, "B").gold["relations"] == ["B"]
+    assert item.adjudications.count() == 2
+
+
+def test_only_who_decided_or_a_curator_takes_a_decision_back() -> None:
+    item = decided(disputed(), "A")
+    with pytest.raises(NotAllowed, match="Somebody else"):
+        adjudication.take_back(item, by=adjudicator(item.project, "other"))
+    adjudication.take_back(item, by=curator())
+    with pytest.raises(Conflict, match="no decision stands"):
+        adjudication.take_back(item, by=curator())
+
+
+@pytest.mark.parametrize("finding", ["broken", "entity"])
+def test_a_sentence_that_can_have_no_answer_is_found_unusable(finding: str) -> None:
+    item = disputed()
+    judge = adjudicator(item.project)
+    told = {"finding": finding, "client_id": uuid4(), "votes_key": item.votes_key}
+    made = adjudication.decide(item, by=judge, reason="Half a sentence.", **told)
+    item.refresh_from_db()
+    assert (item.state, item.gold, made.reason) == ("unusable", None, "Half a sentence.")
+    assert [entry.item for entry in adjudication.decided(item.project)] == [item]
+
+
+def test_an_unusable_sentence_that_gets_another_answer_is_disputed_again() -> None:
+    item = disputed()
+    told = {"finding": "broken", "client_id": uuid4(), "votes_key": item.votes_key}
+    adjudication.decide(item, by=adjudicator(item.project), **told)
+    says(item, annotators(item.project, 3)[2], "A")  # surplus: what was decided on stands
+    item.refresh_from_db()
+    assert item.state == "unusable"
+    says(item, annotators(item.project, 2)[1], "C", base=1)
+    item.refresh_from_db()
+    assert item.state == "disputed"
+
+
+def test_a_finding_is_one_of_those_known_and_stands_alone() -> None:
+    item = disputed()
+    told = {"by": adjudicator(item.project), "client_id": uuid4(), "votes_key": item.votes_key}
+    with pytest.raises(Refusal, match="no finding"):
+        adjudication.decide(item, finding="odd", **told)
+    with pytest.raises(Refusal, match="no answer"):
+        adjudication.decide(item, finding="broken", payload={"relations": ["A"]}, **told)

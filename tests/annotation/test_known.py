@@ -139,7 +139,7 @@ def test_known_items_stay_out_of_the_freeze_and_out_of_the_count() -> None:
     of, user = with_known("check", check_every=1)
     answer_next(of, user, "A")
     answer_next(of, user, "A")
-    assert freezing.blockers(of) == {"open": 2, "settled": 1, "disputed": 0, "adjudicated": 0}
+    assert freezing.blockers(of) == {"open": 2, "settled": 1, "disputed": 0, "adjudicated": 0, "unusable": 0}
 
 
 def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> None:

@@ -1,0 +1,122 @@
+"""All answers of one person set aside and put back: the others decide, and nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation import assignment, known, setting_aside
+from annotation.models import Annotator, Item, Oversight, Project, Vote
+from evalsvc.refusals import Conflict, NotAllowed
+from tests.annotation.making import annotators, brought, curator, filled, line, person, project, says, voted
+
+pytestmark = pytest.mark.django_db
+
+
+def who(of: Project, name: str) -> Annotator:
+    return of.annotators.get(name=name)
+
+
+def state(of: Project, name: str = "s0") -> tuple[str, int]:
+    item = of.items.get(external_id=name)
+    return item.state, item.free
+
+
+def imported(*votes: tuple[str, str, str], **options: object) -> Project:
+    of = project(k=4)
+    brought(of, [line("s0"), line("s1")])
+    lines = [{"item": item, "annotator": name, "labels": [label]} for item, name, label in votes]
+    brought(of, lines, what="votes", **options)
+    return of
+
+
+def test_what_they_decided_is_open_again_and_wants_somebody_else() -> None:
+    of = filled(1, k=2)
+    voted(of, ["A"], ["A"])
+    made = setting_aside.set_aside(who(of, "ann0"), by=curator(), reason="Clicked through.")
+    assert (made.n, state(of), Vote.objects.count()) == (1, ("open", 1), 2)
+
+
+def test_a_surplus_answer_moves_up_in_their_place() -> None:
+    of = filled(1, k=2)
+    item = voted(of, ["B"], ["A"], ["A"])
+    assert item.state == "disputed"
+    setting_aside.set_aside(who(of, "ann0"), by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("settled", ["A"])
+
+
+def test_put_back_everything_is_as_it_was_before() -> None:
+    of = filled(1, k=2)
+    item = voted(of, ["B"], ["A"], ["A"])
+    before = (item.state, item.pattern, item.votes_key)
+    setting_aside.set_aside(who(of, "ann0"), by=curator())
+    setting_aside.put_back(who(of, "ann0"), by=curator(), reason="A mistake.")
+    item.refresh_from_db()
+    assert (item.state, item.pattern, item.votes_key) == before
+    acts = who(of, "ann0").oversights.values_list("act", "reason", "n", "by__username")
+    assert [tuple(row) for row in acts][::2] == [
+        ("set aside", "", 1, "curator"),
+        ("put back", "A mistake.", 1, "curator"),
+    ]
+
+
+def test_an_answer_set_aside_alone_stays_so_when_the_others_are_put_back() -> None:
+    from annotation import voting
+
+    of = filled(2, k=1)
+    for name in ("s0", "s1"):
+        voted(of, ["A"], item=name)
+    voting.set_aside(of.items.get(external_id="s1").answers.get(), by=curator())
+    setting_aside.set_aside(who(of, "ann0"), by=curator())
+    setting_aside.put_back(who(of, "ann0"), by=curator())
+    assert (state(of)[0], state(of, "s1")[0]) == ("settled", "open")
+
+
+def test_whoever_is_set_aside_gets_nothing_new_until_they_may_go_on() -> None:
+    of = filled(2, k=1)
+    (user,) = annotators(of, 1)
+    says(of.items.get(external_id="s0"), user, "A")
+    setting_aside.set_aside(who(of, "ann0"), by=curator(), reason="Clicked through.")
+    with pytest.raises(NotAllowed, match="Clicked through"):
+        assignment.lease_next(of, user)
+    known.resume(who(of, "ann0"), by=curator())
+    lease = assignment.lease_next(of, user)
+    says(lease.item, user, "A")
+    assert (state(of)[0], state(of, "s1")[0]) == ("open", "settled")
+
+
+def test_imported_answers_leave_the_others_of_the_import_to_decide() -> None:
+    of = imported(("s0", "w1", "A"), ("s0", "w2", "B"), ("s1", "w1", "A"))
+    assert state(of)[0] == "disputed"
+    setting_aside.set_aside(who(of, "w1"), by=curator())
+    assert (state(of)[0], state(of, "s1")) == ("settled", ("open", 1))
+    setting_aside.put_back(who(of, "w1"), by=curator())
+    assert (state(of)[0], state(of, "s1")[0]) == ("disputed", "settled")
+
+
+def test_an_import_that_stated_its_number_of_answers_wants_them_again() -> None:
+    of = imported(("s0", "w1", "A"), ("s0", "w2", "A"), k=2)
+    setting_aside.set_aside(who(of, "w1"), by=curator())
+    assert state(of) == ("open", 1)
+
+
+def test_a_later_import_under_the_same_name_is_set_aside_too() -> None:
+    of = imported(("s0", "w1", "A"))
+    setting_aside.set_aside(who(of, "w1"), by=curator())
+    brought(of, [{"item": "s1", "annotator": "w1", "labels": ["A"]}], what="votes")
+    assert state(of, "s1")[0] == "open"
+    setting_aside.put_back(who(of, "w1"), by=curator())
+    assert Item.objects.filter(answers__set_aside=True).count() == 0
+
+
+def test_twice_is_refused_and_only_curators_may() -> None:
+    of = filled(1, k=1)
+    voted(of, ["A"])
+    with pytest.raises(NotAllowed):
+        setting_aside.set_aside(who(of, "ann0"), by=person("ann0"))
+    with pytest.raises(Conflict, match="count"):
+        setting_aside.put_back(who(of, "ann0"), by=curator())
+    setting_aside.set_aside(who(of, "ann0"), by=curator())
+    with pytest.raises(Conflict, match="already"):
+        setting_aside.set_aside(who(of, "ann0"), by=curator())
+    assert Oversight.objects.filter(act="set aside").count() == 1

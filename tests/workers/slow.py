@@ -1,4 +1,4 @@
-"""`celery -A tests.workers.slow`: the product's worker plus two kinds of work made for testing."""
+"""`celery -A tests.workers.slow`: the product's worker plus kinds of work made for testing."""
 
 from __future__ import annotations
 
@@ -37,4 +37,9 @@ def deadly(subject: int, progress: Progress) -> Store:
     return lambda: None
 
 
-HANDLERS |= {"slow": slow, "deadly": deadly}
+def nothing(subject: int, progress: Progress) -> Store:
+    """Be done."""
+    return lambda: None
+
+
+HANDLERS |= {"slow": slow, "deadly": deadly, "nothing": nothing}

@@ -1,0 +1,39 @@
+"""Fairness as a real worker has it: one job beside five hundred of another team."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.db import transaction
+
+from evalsvc.jobs import kinds
+from evalsvc.jobs.models import Job, JobEvent
+from evalsvc.jobs.queueing import enqueue
+from tests.places.workers import Worker, until
+
+pytestmark = pytest.mark.worker
+
+
+@pytest.fixture
+def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds._kinds, "nothing", kinds.Kind("nothing", "score"))
+
+
+def begun(**which: object) -> int:
+    return JobEvent.objects.filter(what="claimed", **which).count()
+
+
+@pytest.mark.usefixtures("nothing")
+def test_one_job_that_comes_while_five_hundred_of_another_team_wait_is_done_next(
+    sqlite: None, worker: Callable[..., Worker]
+) -> None:
+    with transaction.atomic():
+        for _ in range(500):
+            enqueue("nothing", 0, lane="many")
+    busy = worker("tests.workers.slow")
+    until(lambda: begun(job__lane="many") >= 5, told=busy.told)
+    one = enqueue("nothing", 0, lane="one")
+    until(lambda: Job.objects.get(pk=one.pk).state == "done", seconds=60, told=busy.told)
+    came, served = (one.events.get(what=what).pk for what in ("queued", "claimed"))
+    assert begun(pk__gt=came, pk__lt=served) <= 2  # one that was being claimed just then, and one to spare

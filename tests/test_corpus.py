@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from evalsvc.evaluation.models import Submission
+from evalsvc.formats.examples import EXAMPLES, OF_A_LINE
 from evalsvc.formats.problems import CODES, WARNINGS
 from evalsvc.jobs.models import Job
 from evalsvc.teams.tokens import issue
 from tests.corpus.broken import BROKEN, ELSEWHERE, ROOM, TOO_LARGE, Broken
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze
+
+SOFTWARE = re.compile(r"\b(str|int|float|bool|dict|None|NoneType|Error|Traceback)\b")
+ABOUT_A_LINE = [broken for broken in BROKEN if broken.code in OF_A_LINE - {"wrong_columns"}]
 
 
 @pytest.fixture
@@ -46,10 +51,24 @@ def test_a_broken_file_is_answered_as_the_table_says(broken: Broken, bearer: dic
     )
     assert told["error_count"] == sum(broken.counts.values())
     assert first["message"]
+    assert [key for key in ("found", "expected", "example") if not first.get(key)] == []
+    assert not SOFTWARE.search(first["message"])
     refused = send(f"{broken.board}/submissions?system=Net&run=1", broken.content, bearer)
     assert (refused.status_code, refused.json()["errors"]) == (422, told["errors"])
     assert not Submission.objects.exists()
     assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("broken", ABOUT_A_LINE, ids=lambda broken: f"{broken.board}: {broken.name}")
+def test_the_example_of_a_line_is_one_that_the_board_takes(broken: Broken, bearer: dict[str, str]) -> None:
+    told = send(f"{broken.board}/check", broken.content, bearer).json()["errors"][0]
+    checked = send(f"{broken.board}/check", f"{told['example']}\n".encode(), bearer).json()
+    columns = "\t" in told["example"]  # one word stands for a sentence there
+    assert checked["errors_by_code"].keys() <= {"missing_id"} | ({"token_mismatch"} if columns else set())
+
+
+def test_every_code_has_an_example() -> None:
+    assert EXAMPLES.keys() == CODES.keys()
 
 
 @pytest.mark.parametrize(

@@ -27,17 +27,20 @@ def columns_of(terms: Terms) -> list[str]:
 def form_of(header: Header, terms: Terms, problems: Problems) -> str:
     """Whether the rows are sentences or pairs, told by their number; refused when they are neither."""
     columns, negative = len(columns_of(terms)), bool(terms.benchmark.negative)
+    sizes = _sizes(terms)
+    shape = f"scores.shape == ({next(iter(sizes.values()), 'rows')}, {columns})"
     if header.columns != columns and not (negative and header.columns == columns + 1):
         more = f", or {columns + 1:,} with {terms.benchmark.negative} last" if negative else ""
         problems.stop(
-            "wrong_shape", field="columns", found=header.columns, expected=f"{columns:,} columns{more}"
-        )
-    sizes = _sizes(terms)
+            "wrong_shape", field="columns", found=header.columns, expected=f"{columns:,} columns{more}",
+            example=shape,
+        )  # fmt: skip
     found = next((form for form, size in sizes.items() if size == header.rows), None)
     if found is None:
         words = {"scores": "sentences", "bag": "pairs"}
         expected = " or ".join(f"{size:,} rows ({words[form]})" for form, size in sizes.items())
-        problems.stop("wrong_shape", field="rows", found=header.rows, expected=expected or "no dense file")
+        expected = expected or "no dense file: this board takes spans or tags"
+        problems.stop("wrong_shape", field="rows", found=header.rows, expected=expected, example=shape)
     return found
 
 

@@ -138,7 +138,7 @@ def _read(held: Terms, chunks: Iterable[bytes], **copy: Any) -> Checked:
         raise
     if not checked.problems.total and not checked.form:
         empty = Problems()
-        empty.stop("empty_file", expected="at least one prediction")
+        empty.stop("empty_file", found="no prediction", expected="at least one prediction")
     return checked
 
 

@@ -93,8 +93,8 @@ def check_stream(terms: Terms, chunks: Iterable[bytes], *, copy: BinaryIO | None
     head = _head(pieces)
     if head.startswith(npy.MAGIC):
         return _dense(terms, head, pieces, tee, problems)
-    format = _format(head, problems)
     check = check_of(terms, problems)
+    format = check.right.format = _format(head, problems)
     checked = Checked(format, problems=problems)
     claims = lines = 0
     for claim in claims_of(terms, chain([head], pieces), format=format, check=check):

@@ -43,7 +43,7 @@ def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) 
     for piece in unpacked(source, problems):
         read += len(piece)
         if read > limits.max_bytes:
-            problems.stop("too_large", expected=f"at most {limits.max_bytes:,} bytes unpacked")
+            problems.stop("too_large", found="more", expected=f"at most {limits.max_bytes:,} bytes unpacked")
         data = carry + piece
         cut = data.rfind(b"\n") + 1
         if not cut and len(data) > limits.max_line_bytes:
@@ -55,7 +55,7 @@ def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) 
     if carry:
         yield Block(carry, number)
     if not content and (not carry or carry.isspace()):
-        problems.stop("empty_file", expected="at least one line that is not blank")
+        problems.stop("empty_file", found="no text", expected="at least one line that is not blank")
 
 
 def decoded(block: Block, decoder: msgspec.json.Decoder[Shape], *, limits: Limits) -> list[Shape] | None:

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from evalsvc.formats.bags import Bags
+from evalsvc.formats.examples import RightLines
 from evalsvc.formats.problems import Problems, did_you_mean, near
 from evalsvc.formats.records import (
     BagPrediction,
@@ -48,6 +50,7 @@ BAG_ONLY: tuple[Form, ...] = ("bag",)
 # looking for what was meant is slow: only among few ids, only for so many labels
 FEW = 1_000
 FEW_LABELS = 100
+SHOWN_LABELS = 6
 
 
 class PredictionCheck:
@@ -89,6 +92,11 @@ class PredictionCheck:
         self.bags = Bags(pairs, self.labels)
         self.dropped_negative = 0
         self._hints: dict[str, str | None] = {}
+        self.right = RightLines(
+            ids=self.ids, labels=self.labels - {negative}, pairs=pairs, forms=self.forms,
+            lengths=self.lengths, scheme=scheme, relations=self.relations,
+        )  # fmt: skip
+        self.problems.exemplified_by(self.right)
 
     @property
     def missing_ids(self) -> list[str]:
@@ -108,7 +116,10 @@ class PredictionCheck:
         # Where no line told its form, every id would be missing: that says nothing.
         if self.form is not None and self.form not in self.silent and self.missing == "refuse":
             for name in self.missing_ids:
-                self.problems.add("missing_id", field="id", found=name, expected="one line for each id")
+                self.problems.add(
+                    "missing_id", field="id", found=f"no line for {name}", expected="one line for each id",
+                    example=partial(self.right, "missing_id", id=name),
+                )  # fmt: skip
 
     def check(self, lines: Iterable[tuple[int, PredictionLine]]) -> Problems:
         """Run through a file for its problems only."""
@@ -118,17 +129,13 @@ class PredictionCheck:
 
     def _handlers(self) -> dict[Form, Callable[[Any, int], Claim | None]]:
         return {
-            "label": self._label,
-            "labels": self._labels,
-            "scores": self._scores,
-            "bag": self._bag,
-            "spans": self._spans,
-            "tags": self._tags,
-        }
+            "label": self._label, "labels": self._labels, "scores": self._scores,
+            "bag": self._bag, "spans": self._spans, "tags": self._tags,
+        }  # fmt: skip
 
     def _takes(self, form: Form, line: int) -> bool:
         if self.form is None and form in self.forms:
-            self.form = form
+            self.form = self.right.form = form
             return True
         expected = f"the form {self.form} throughout" if self.form else f"one of: {', '.join(self.forms)}"
         self.problems.add("mixed_forms", line=line, found=form, expected=expected)
@@ -147,11 +154,14 @@ class PredictionCheck:
         if not self._all_labels(labels, line, "labels"):
             return None
         if len(labels) < len(given.labels):
-            self.problems.add("duplicate_label", line=line, field="labels", found=", ".join(given.labels))
+            said = {"found": ", ".join(given.labels), "expected": "each label once"}
+            self.problems.add("duplicate_label", line=line, field="labels", **said)
             return None
         if self.negative in labels and len(labels) > 1:
-            expected = f"{self.negative} alone"
-            self.problems.add("negative_with_label", line=line, found=", ".join(labels), expected=expected)
+            expected = f"{self.negative} alone, or the others without it"
+            self.problems.add(
+                "negative_with_label", line=line, field="labels", found=", ".join(labels), expected=expected
+            )
             return None
         return (given.id, tuple(label for label in labels if label != self.negative)) if known else None
 
@@ -161,7 +171,8 @@ class PredictionCheck:
         if not (scores.keys() <= self.labels or self._all_labels(scores, line, "scores")):
             return None
         if not all(map(math.isfinite, scores.values())):
-            self.problems.add("bad_score", line=line, field="scores", expected="finite numbers")
+            bad = next(f"{label}: {score}" for label, score in scores.items() if not math.isfinite(score))
+            self.problems.add("bad_score", line=line, field="scores", found=bad, expected="finite numbers")
             return None
         if self.negative in scores:
             self.dropped_negative += 1
@@ -239,9 +250,8 @@ class PredictionCheck:
         length = self.lengths.get(given.id) if self.lengths is not None else None
         if length is not None and len(given.tags) != length:
             expected = f"{length:,} for {given.id}"
-            self.problems.add(
-                "token_mismatch", line=line, found=f"{len(given.tags):,} tags", expected=expected
-            )
+            found, tags = f"{len(given.tags):,} tags", "tag" if given.tokens else "tags"
+            self.problems.add("token_mismatch", line=line, field=tags, found=found, expected=expected)
             return False
         if given.tokens is None or self.tokens is None:
             return True
@@ -258,14 +268,16 @@ class PredictionCheck:
     def _known_id(self, name: str, line: int) -> bool:
         first = self.first_lines.setdefault(name, line)
         if first != line:
-            hint = f"Its first line is {first:,}."
-            self.problems.add("duplicate_id", line=line, field="id", found=name, hint=hint)
+            said = {"expected": "each id once", "hint": f"Its first line is {first:,}."}
+            self.problems.add("duplicate_id", line=line, field="id", found=name, **said)
             return False
         if name not in self.ids:
             few = self.ids if len(self.ids) <= FEW else ()
+            expected = f"one of the {len(self.ids):,} ids expected"
             self.problems.add(
-                "unknown_id", line=line, field="id", found=name, hint=lambda: did_you_mean(name, few)
-            )
+                "unknown_id", line=line, field="id", found=name, expected=expected,
+                hint=lambda: did_you_mean(name, few),
+            )  # fmt: skip
             return False
         return True
 
@@ -280,4 +292,9 @@ class PredictionCheck:
             self._hints[label] = near(label, known)
         meant = self._hints.get(label)
         code, hint = ("near_label", f"Did you mean {meant}?") if meant else ("unknown_label", None)
-        self.problems.add(code, line=line, field=field, found=label, hint=hint)
+        few = sorted(known)[:SHOWN_LABELS]
+        expected = f"one of: {', '.join(few)}{', …' if len(known) > len(few) else ''}"
+        example = partial(self.right, code, label=meant or "")
+        self.problems.add(
+            code, line=line, field=field, found=label, expected=expected, hint=hint, example=example
+        )

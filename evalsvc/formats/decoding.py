@@ -17,8 +17,23 @@ Identifier = str | int
 LONGEST_ID = 200
 
 PLACE = re.compile(r" - at `\$\.?(.*)`$")
+STEPS = re.compile(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 NAMED = re.compile(r"`([^`]*)`")
 EXPECTED = re.compile(r"^Expected (.*?)(?:, got (.*))?$")
+WORDS = {
+    "str": "text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "null",
+    "array": "a list in [ ]",
+    "object": "an object in { }",
+}
+KINDS: dict[type, tuple[str, ...]] = {
+    str: ("str",), bool: ("bool",), int: ("int",), float: ("float",), type(None): ("null",), list: ("array",),
+    dict: ("object",),
+}  # fmt: skip
+NO_NUL = "Remove the \\u0000."
 KEY = re.compile(r'"[ \t]*:')
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -49,17 +64,26 @@ def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, proble
         if str(error).startswith("Expected `object`") and not PLACE.search(str(error)):
             problems.add("not_json", line=line, found=text, expected="one JSON object", hint=_hint(text))
             return None
-        _report_shape(str(error), decoder.type, line=line, problems=problems)
+        _report_shape(str(error), decoder.type, text, line=line, problems=problems)
         return None
     except (msgspec.DecodeError, RecursionError) as error:
         _report_json(text, str(error), line=line, problems=problems)
         return None
     if "\\u0000" in text and NUL.search(text):
-        problems.add("nul_character", line=line, hint="Remove the \\u0000.")
+        example = problems.example_of("not_json")
+        problems.add(
+            "nul_character",
+            line=line,
+            found="\\u0000",
+            expected="text without it",
+            hint=NO_NUL,
+            example=example,
+        )
         return None
     repeated = _repeated_key(text, found) if text.count(":") != keys_of(found) else None
     if repeated is not None:
-        problems.add("duplicate_key", line=line, field=repeated, expected="each key once")
+        twice = f"{repeated} more than once"
+        problems.add("duplicate_key", line=line, field=repeated, found=twice, expected="each key once")
         return None
     return found
 
@@ -117,37 +141,68 @@ def _repeated_key(text: str, found: msgspec.Struct) -> str | None:
     return repeated[0] if repeated else None
 
 
-def _report_shape(message: str, shape: type[msgspec.Struct], *, line: int, problems: Problems) -> None:
+def _report_shape(
+    message: str, shape: type[msgspec.Struct], text: str, *, line: int, problems: Problems
+) -> None:
     place = PLACE.search(message)
-    field = (place.group(1) if place else "").replace("[...]", "") or None
+    path = place.group(1) if place else ""
+    field = path.replace("[...]", "") or None
     said = PLACE.sub("", message)
     name = (NAMED.findall(said) or [""])[0]
     if "unknown field" in said:
+        keys = _keys_of(shape)
         problems.add(
             "unknown_key",
             line=line,
             field=field,
             found=name,
-            hint=lambda: did_you_mean(name, _keys_of(shape)),
+            expected=f"one of: {', '.join(keys)}",
+            hint=lambda: did_you_mean(name, keys),
         )
     elif "missing required" in said:
-        problems.add("missing_key", line=line, field=field, expected=f"the key {name}")
+        problems.add("missing_key", line=line, field=field, found=text, expected=f"the key {name}")
     elif "out of range" in said:
-        problems.add("bad_score", line=line, field=field, expected="a finite number")
+        problems.add("bad_score", line=line, field=field, found=text, expected="a finite number")
     else:
-        _report_type(said, line=line, field=field, problems=problems)
+        _report_type(said, text, path, line=line, problems=problems)
 
 
-def _report_type(said: str, *, line: int, field: str | None, problems: Problems) -> None:
+def _report_type(said: str, text: str, path: str, *, line: int, problems: Problems) -> None:
+    """The decoder names types; people are told the value, and its kind in the words of JSON's own page."""
     match = EXPECTED.match(said)
     expected, got = match.groups() if match else (said, None)
+    kind = NAMED.findall(got or "")
     problems.add(
         "wrong_type",
         line=line,
-        field=field,
-        found=got and got.replace("`", ""),
-        expected=expected and expected.replace("`", "").replace(" | ", " or "),
+        field=path.replace("[...]", "") or None,
+        found=_value_at(text, STEPS.findall(path), kind[0] if kind else ""),
+        expected=_in_words(expected),
     )
+
+
+def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
+    """What the decoder stopped at; where it names any value of an object, the first of that kind."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):  # more is wrong with what follows
+        return text
+    for key, index in steps:
+        if index == "...":
+            inside = list(value.values()) if isinstance(value, dict) else value
+            value = next((each for each in inside if kind in KINDS[type(each)]), inside)
+        elif index and isinstance(value, list) and int(index) < len(value):
+            value = value[int(index)]
+        elif key and isinstance(value, dict) and key in value:
+            value = value[key]
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _in_words(expected: str) -> str:
+    """`array` of length 2 → a list of length 2."""
+    plain = NAMED.sub(lambda found: WORDS.get(found.group(1), found.group(1)), expected)
+    parts = [WORDS.get(part.strip(), part.strip()) for part in plain.split("|")]
+    return " or ".join(dict.fromkeys(parts))
 
 
 def _report_json(text: str, message: str, *, line: int, problems: Problems) -> None:
@@ -155,7 +210,8 @@ def _report_json(text: str, message: str, *, line: int, problems: Problems) -> N
     if code == "bad_score":
         problems.add(code, line=line, found=text, expected="a finite number")
     elif code == "lone_surrogate":
-        problems.add(code, line=line, found=ascii(text), hint="Write the character itself, in UTF-8.")
+        hint = "Write the character itself, in UTF-8."
+        problems.add(code, line=line, found=ascii(text), expected="whole characters", hint=hint)
     else:
         said = message.replace("JSON is malformed: ", "").replace(
             "Input data was truncated", "the line ends early"
@@ -179,7 +235,7 @@ def _hint(text: str) -> str | None:
     if text.lstrip().startswith("{'"):
         return "This looks like a Python dictionary: write it with json.dumps."
     if text.strip() in ("{", "[") or text.startswith("["):
-        return "Write one object a line, not one array or one object over several lines."
+        return "Write one object a line, not one list, nor one object over several lines."
     return None
 
 

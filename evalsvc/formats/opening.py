@@ -10,7 +10,7 @@ from evalsvc.formats.crowdtruth import Empty
 from evalsvc.formats.problems import Problems
 from evalsvc.formats.reading import LIMITS, Limits, Source
 from evalsvc.formats.records import ItemLine, PredictionLine, VoteLine
-from evalsvc.formats.sniffing import ITEM_FORMATS, PREDICTION_FORMATS, VOTE_FORMATS
+from evalsvc.formats.sniffing import FORMATS, ITEM_FORMATS, PREDICTION_FORMATS, VOTE_FORMATS
 from evalsvc.formats.tags import Repair, Scheme
 
 
@@ -26,6 +26,7 @@ def open_items(
     require_text: bool = True,
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) of any item format; CoNLL needs its tag scheme."""
+    _exemplify(format, problems)
     if format in ("jsonl-items", "opennre-gold"):
         return lines.read_items(source, problems=problems, limits=limits, require_text=require_text)
     if format == "conll":
@@ -74,11 +75,18 @@ def open_votes(
     source: Source, *, format: str, problems: Problems, limits: Limits = LIMITS, empty: Empty = "no-vote"
 ) -> Iterator[tuple[int, VoteLine]]:
     """Yield (line, vote) of any vote format; `empty` says what an empty cell of a judgment table means."""
+    _exemplify(format, problems)
     if format == "jsonl-votes":
         return votes.read_votes(source, problems=problems, limits=limits)
     if format == "crowdtruth-judgments":
         return crowdtruth.read_judgments(source, problems=problems, empty=empty, limits=limits)
     return _refuse(format, VOTE_FORMATS, problems)
+
+
+def _exemplify(format: str, problems: Problems) -> None:
+    """What is wrong with a line is shown beside a right line of the format."""
+    if format in FORMATS:
+        problems.exemplified_by(lambda code: FORMATS[format].example.splitlines()[0])
 
 
 def _stated(scheme: Scheme | None, problems: Problems) -> Scheme:

@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from evalsvc.formats.examples import EXAMPLES, OF_A_LINE
+
 CODES: dict[str, str] = {
     # the file as a whole: reading stops
     "not_utf8": "The file is not UTF-8 text.",
@@ -57,6 +59,7 @@ CODES: dict[str, str] = {
 }
 WARNINGS = frozenset({"ambiguous_entity", "loose_entity", "duplicate_span", "empty_cell"})
 CLIP = 80
+RightLine = Callable[[str], str | None]
 
 
 def clip(value: object) -> str:
@@ -74,6 +77,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     found: str | None = None
     expected: str | None = None
     hint: str | None = None
+    example: str | None = None
 
     def sentence(self) -> str:
         """Say what, where, what was expected and how to mend it."""
@@ -105,6 +109,20 @@ class Problems:
         self.first_warnings: list[Problem] = []
         self.by_code: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
+        self._right_line: RightLine | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What makes examples stays behind: it holds all that a file is held against."""
+        return self.__dict__ | {"_right_line": None}
+
+    def exemplified_by(self, right_line: RightLine) -> None:
+        """Say how a right line of the file looks; it is asked with the code of what is wrong."""
+        self._right_line = right_line
+
+    def example_of(self, code: str) -> str:
+        """The mending shown: a right line of the file at hand where the code is about lines."""
+        about = self._right_line(code) if self._right_line and code in OF_A_LINE else None
+        return about or EXAMPLES[code]
 
     @property
     def total(self) -> int:
@@ -120,8 +138,9 @@ class Problems:
         found: object = None,
         expected: str | None = None,
         hint: str | Callable[[], str | None] | None = None,
+        example: str | Callable[[], str] | None = None,
     ) -> None:
-        """Count one problem; a hint that costs time may be a function, called only when it is kept."""
+        """Count one problem; hint and example may be functions, called only when it is kept."""
         if code not in CODES:
             raise KeyError(code)
         warning = code in WARNINGS
@@ -129,7 +148,9 @@ class Problems:
         shown = self.first_warnings if warning else self.first
         if len(shown) < self.keep:
             said = hint() if callable(hint) else hint
-            shown.append(Problem(code, line, field, None if found is None else clip(found), expected, said))
+            given = None if found is None else clip(found)
+            mended = (example() if callable(example) else example) or self.example_of(code)
+            shown.append(Problem(code, line, field, given, expected, said, mended))
 
     def stop(self, code: str, **details: Any) -> NoReturn:
         """Add a problem after which reading on makes no sense."""

@@ -10,10 +10,12 @@ from typing import BinaryIO
 
 import msgspec
 
+from evalsvc.formats.examples import EXAMPLES
 from evalsvc.formats.problems import Problems
 
 Source = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 STEP = 1 << 18
+WHOLE = "gzip data from its beginning to its end"
 GZIP = b"\x1f\x8b"
 ARCHIVES = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -42,15 +44,22 @@ def read_lines(
         content = content or bool(text.strip())
         yield number, text
     if not content:
-        problems.stop("empty_file", expected="at least one line that is not blank")
+        problems.stop("empty_file", found="no text", expected="at least one line that is not blank")
 
 
 def checked_line(raw: bytes, number: int, *, problems: Problems, limits: Limits) -> str:
     """The text of a line without its end; whatever is wrong with it stops the file."""
     if number > limits.max_lines:
-        problems.stop("too_many_lines", expected=f"at most {limits.max_lines:,} lines")
+        problems.stop(
+            "too_many_lines",
+            line=number,
+            found="one more line",
+            expected=f"at most {limits.max_lines:,} lines",
+        )
     if len(raw) > limits.max_line_bytes + 2:
-        problems.stop("line_too_long", line=number, expected=f"at most {limits.max_line_bytes:,} bytes")
+        found = f"more than {limits.max_line_bytes:,} bytes"
+        expected = f"at most {limits.max_line_bytes:,} bytes, one object a line"
+        problems.stop("line_too_long", line=number, found=found, expected=expected)
     return _decode(raw.rstrip(b"\r\n"), number, problems)
 
 
@@ -82,13 +91,15 @@ def _refuse_strangers(head: bytes, problems: Problems) -> None:
     for magic, name in ARCHIVES.items():
         if head.startswith(magic):
             problems.stop(
-                "not_utf8", found=f"a {name} archive", hint="Send the file itself, plain or as gzip."
-            )
+                "not_utf8", found=f"a {name} archive", expected="text, plain or as gzip",
+                hint="Send the file itself, plain or as gzip.", example="gzip -c FILE > FILE.gz",
+            )  # fmt: skip
     for mark, name in BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
             problems.stop(
-                "not_utf8", line=1, found=f"a {name} byte order mark", hint="Save the file as UTF-8."
-            )
+                "not_utf8", line=1, found=f"a {name} byte order mark", expected="UTF-8",
+                hint="Save the file as UTF-8.", example=EXAMPLES["nul_character"],
+            )  # fmt: skip
 
 
 def _gunzip(pieces: Iterable[bytes], problems: Problems) -> Iterator[bytes]:
@@ -106,14 +117,20 @@ def _gunzip(pieces: Iterable[bytes], problems: Problems) -> Iterator[bytes]:
                 rest = rest.lstrip(padding)
     if started:
         yield unzip.flush()
-        problems.stop("bad_gzip", hint="The file was cut short; send it again.")
+        problems.stop(
+            "bad_gzip",
+            found="an end in the middle",
+            expected=WHOLE,
+            hint="The file was cut short; send it again.",
+        )
 
 
 def _inflate(unzip: zlib._Decompress, piece: bytes, problems: Problems) -> bytes:
     try:
         return unzip.decompress(piece, STEP)
-    except zlib.error as error:
-        problems.stop("bad_gzip", found=str(error), hint="Pack the file again, or send it unpacked.")
+    except zlib.error:
+        hint = "Pack the file again, or send it unpacked."
+        problems.stop("bad_gzip", found="bytes that can't be unpacked", expected=WHOLE, hint=hint)
 
 
 def _split(pieces: Iterable[bytes], limits: Limits, problems: Problems) -> Iterator[bytes]:
@@ -121,7 +138,11 @@ def _split(pieces: Iterable[bytes], limits: Limits, problems: Problems) -> Itera
     for piece in pieces:
         read += len(piece)
         if read > limits.max_bytes:
-            problems.stop("too_large", expected=f"at most {limits.max_bytes:,} bytes unpacked")
+            problems.stop(
+                "too_large",
+                found=f"{read:,} bytes so far",
+                expected=f"at most {limits.max_bytes:,} bytes unpacked",
+            )
         lines = (carry + piece).splitlines(keepends=True)
         # a carriage return at the edge may be half of a line end
         carry = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
@@ -138,15 +159,24 @@ def _decode(raw: bytes, number: int, problems: Problems) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         found = f"byte 0x{raw[error.start]:02x} at byte {error.start + 1:,} of the line"
-        problems.stop("not_utf8", line=number, found=found, hint=_likely(raw[error.start]))
+        hint, like = _likely(raw[error.start])
+        problems.stop(
+            "not_utf8", line=number, found=found, expected="UTF-8", hint=hint,
+            example=f"iconv -f {like} -t UTF-8 FILE > FILE.utf8",
+        )  # fmt: skip
     if "\0" in text:
         hint = "A file full of them is often UTF-16: save it as UTF-8."
         problems.stop(
-            "nul_character", line=number, found=f"at character {text.index(chr(0)) + 1:,}", hint=hint
+            "nul_character",
+            line=number,
+            found=f"NUL at character {text.index(chr(0)) + 1:,}",
+            expected="text without it",
+            hint=hint,
         )
     return text
 
 
-def _likely(byte: int) -> str:
-    name = "Latin-1" if byte in LIKELY_LATIN else "Windows-1252"
-    return f"The encoding may be {name}: save the file as UTF-8."
+def _likely(byte: int) -> tuple[str, str]:
+    """A hint at what the encoding may be, and its name as iconv spells it."""
+    name, spelt = ("Latin-1", "LATIN1") if byte in LIKELY_LATIN else ("Windows-1252", "WINDOWS-1252")
+    return f"The encoding may be {name}: save the file as UTF-8.", spelt

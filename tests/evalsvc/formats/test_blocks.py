@@ -78,7 +78,7 @@ def test_the_last_line_needs_no_line_end():
 
 def test_limits_hold_by_the_block():
     lines = [GOOD[0]] * 4
-    assert read(pieces_of(lines, [1, 1]), max_lines=3)[1] == [("too_many_lines", None)]
+    assert read(pieces_of(lines, [1, 1]), max_lines=3)[1] == [("too_many_lines", 4)]
     assert read(pieces_of(lines, [1, 1]), max_line_bytes=10)[1] == [("line_too_long", 1)]
     assert read(pieces_of(lines, [1, 1]), max_bytes=70)[1] == [("too_large", None)]
 

@@ -164,4 +164,4 @@ def test_a_misspelt_key_is_met_with_the_likely_one():
 
 def test_a_field_deep_in_the_line_is_named():
     _, problems = read({"id": "a", "text": TEXT, "h": {"name": 3}, "t": TAIL})
-    assert (problems.first[0].field, problems.first[0].found) == ("h.name", "int")
+    assert (problems.first[0].field, problems.first[0].found) == ("h.name", "3")

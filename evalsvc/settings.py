@@ -154,7 +154,7 @@ STORAGES = {
         "BACKEND": os.environ.get("STORAGE_BACKEND") or "django.core.files.storage.FileSystemStorage",
         "OPTIONS": json.loads(os.environ.get("STORAGE_OPTIONS") or "{}"),
     },
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "evalsvc.serving.immutable.ImmutableStaticFiles"},
 }
 MEDIA_ROOT = DATA_DIR / "files"
 MEDIA_URL = "/files-are-never-served-directly/"

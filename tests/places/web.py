@@ -1,0 +1,59 @@
+"""A real web server process on the test's database."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from evalsvc.serving.supervisor import answers, commands
+from tests.places.workers import ROOT, environment, until
+
+START_SECONDS = 60
+
+
+class Web:
+    """gunicorn as the service starts it, with one process that answers."""
+
+    def __init__(self, *, broker_url: str, log: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url, self.log = f"http://127.0.0.1:{port}", log
+        command = commands(host="127.0.0.1", port=port)["web"]
+        command[command.index("--workers") + 1] = "1"
+        with log.open("wb") as out:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=environment(broker_url), stdout=out, stderr=out
+            )
+
+    def wait_until_ready(self) -> Web:
+        until(lambda: answers(f"{self.url}/healthz"), seconds=START_SECONDS, told=self.told)
+        return self
+
+    def told(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def megabytes(self, name: str) -> float:
+        """`VmRSS` (now) or `VmHWM` (the most so far) of the process that answers."""
+        status = Path(f"/proc/{self._answering()}/status").read_text().splitlines()
+        (line,) = [line for line in status if line.startswith(f"{name}:")]
+        return int(line.split()[1]) / 1024
+
+    def forget_the_most(self) -> None:
+        """From now on `VmHWM` counts anew."""
+        Path(f"/proc/{self._answering()}/clear_refs").write_text("5")
+
+    def _answering(self) -> int:
+        pid = self.process.pid
+        (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(child)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()

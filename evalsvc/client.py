@@ -71,6 +71,10 @@ class Line(TypedDict):
     message: str
     line: NotRequired[int]
     field: NotRequired[str]
+    found: NotRequired[str]
+    expected: NotRequired[str]
+    hint: NotRequired[str]
+    example: NotRequired[str]
 
 
 class Checked(TypedDict):
@@ -301,6 +305,8 @@ def bar_ends() -> None:
 def show_problems(errors: Sequence[Line], count: int) -> None:
     for each in errors:
         say(f"{each['code']}: {each['message']}")
+        if each.get("example"):
+            say(f"    like this: {each['example']}")
     if count > len(errors):
         say(f"… and {count - len(errors):,} more.")
 

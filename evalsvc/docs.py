@@ -11,6 +11,7 @@ from django.shortcuts import render
 from evalsvc.codes import ROOMS
 from evalsvc.errors import CODES as STATUSES
 from evalsvc.evaluation.measures import FAMILIES, MENU
+from evalsvc.formats.examples import EXAMPLES
 from evalsvc.formats.problems import CODES as LINE_CODES
 from evalsvc.formats.problems import WARNINGS
 from evalsvc.formats.sniffing import FORMATS, ITEM_FORMATS, PREDICTION_FORMATS, VOTE_FORMATS
@@ -93,7 +94,7 @@ def formats(request: HttpRequest) -> HttpResponse:
 
 
 def errors(request: HttpRequest) -> HttpResponse:
-    lines = [(code, says, code in WARNINGS) for code, says in LINE_CODES.items()]
+    lines = [(code, says, EXAMPLES[code], code in WARNINGS) for code, says in LINE_CODES.items()]
     statuses = [(status, code, title) for status, (code, title) in STATUSES.items()]
     told = {"doc": "errors", "lines": lines, "statuses": statuses, "rooms": list(ROOMS.items())}
     return render(request, "docs/errors.html", told)

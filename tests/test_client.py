@@ -84,6 +84,7 @@ def test_a_file_that_does_not_fit_ends_with_1_and_names_the_line(
         assert ended.returncode == 1
         assert "near_label: Line 6, field label:" in ended.stdout
         assert "Did you mean part_of?" in ended.stdout
+        assert 'like this: {"id": "s1", "label": "part_of"}' in ended.stdout
     assert not Submission.objects.exists()
 
 

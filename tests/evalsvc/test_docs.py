@@ -15,6 +15,7 @@ from django.utils.html import escape
 from evalsvc.codes import ROOMS
 from evalsvc.errors import CODES as STATUSES
 from evalsvc.evaluation.measures import MENU
+from evalsvc.formats.examples import EXAMPLES
 from evalsvc.formats.problems import CODES
 from evalsvc.formats.sniffing import FORMATS
 
@@ -42,6 +43,7 @@ def test_every_code_of_a_line_has_its_place(client: Client) -> None:
     page = shown(client, "docs-errors")
     for code in CODES:
         assert f'id="{code}"' in page
+        assert escape(EXAMPLES[code]) in page
 
 
 RAISED = {"Refusal", "Conflict", "NotAllowed", "TooLarge", "QuotaSpent", "InputFault"}

@@ -55,6 +55,7 @@ class Mending:
     code: str
     says: str
     alike: int
+    example: str
 
 
 @login_required
@@ -128,7 +129,7 @@ def _told(problems: Problems, file: UploadedFile) -> dict[str, Any]:
     """Each thing to mend once, with its first line and how many problems have its code; and these lines."""
     once = {(problem.code, _says(problem)): problem for problem in reversed(problems.first)}
     first = sorted(once.values(), key=lambda problem: problem.line or 0)[:SHOWN]
-    shown = [Mending(p.line, p.code, _says(p), problems.by_code[p.code]) for p in first]
+    shown = [Mending(p.line, p.code, _says(p), problems.by_code[p.code], p.example or "") for p in first]
     told = {"total": problems.total, "shown": shown, "excerpt": _excerpt(first, file)}
     return told | {"all": problems.total == len(first)}
 

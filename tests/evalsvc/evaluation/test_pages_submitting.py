@@ -55,6 +55,9 @@ def test_bad_lines_are_shown_with_their_numbers_and_what_to_mend(
     assert "<i>2</i>" in page
     assert "<i>3</i>" in page
     assert "Did you mean works_for?" in page
+    assert (
+        "Like this: <code>{&quot;id&quot;: &quot;s1&quot;, &quot;label&quot;: &quot;works_for&quot;}" in page
+    )
     assert "Nothing was stored and nothing was scored." in page
     assert not Submission.objects.exists()
     assert not PredictionFile.objects.exists()

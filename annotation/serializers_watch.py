@@ -77,7 +77,8 @@ class AgreementSerializer(serializers.ModelSerializer[AgreementReport]):
     state = serializers.CharField(read_only=True, help_text="waiting, running, done or failed")
     figures = serializers.JSONField(
         read_only=True,
-        help_text="annotators, pairs, relations, overall; each coefficient with its interval or a reason.",
+        help_text="annotators, people, pairs (of the 40 who answered most), relations, na, overall; "
+        "each coefficient with its interval or a reason.",
     )
 
     class Meta:

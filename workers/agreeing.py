@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +33,8 @@ from workers.metrics.resampling import draw, percentile_interval
 from workers.metrics.spans import spans_of_columns
 
 REPLICATES = 1_000
+SHOWN = 40
+BLANK = ""  # an answer that was left without any label: no relation is called so
 Figure = dict[str, Any]
 Weights = NDArray[np.int64]
 
@@ -49,20 +53,24 @@ class Said:
 
 def agree(subject: int, progress: Progress) -> Store:
     """Compute the report; the store keeps it."""
+    begun = time.monotonic()
     report = AgreementReport.objects.select_related("project").get(pk=subject)
     said = read(report.project, progress)
     labels = sorted(outcomes.names_of(report.project, "relation"))
+    table = pairs(said, report.project.kind)
     figures = {
         "answers": len(said.item),
         "items": said.n_items,
         "several_answers": int(np.sum(np.bincount(said.item, minlength=1) > 1)),
         "annotators": said.names,
-        "pairs": pairs(said, report.project.kind),
+        "people": people(said, table),
+        "pairs": shown(said, table, report.project.kind),
         "relations": per_label(said, labels, progress),
-        "overall": overall(said, labels, progress) if report.project.kind == Kind.RELATIONS else {},
         "replicates": REPLICATES,
     }
-    return lambda: agreeing.done(report, figures)
+    if report.project.kind == Kind.RELATIONS:
+        figures |= {"na": of_na(said, progress), "overall": overall(said, labels, progress)}
+    return lambda: agreeing.done(report, figures | {"seconds": round(time.monotonic() - begun, 1)})
 
 
 def read(project: Project, progress: Progress) -> Said:
@@ -88,31 +96,60 @@ def read(project: Project, progress: Progress) -> Said:
 
 
 def _relations(payload: Payload) -> frozenset[str]:
+    if payload.get("blank"):
+        return frozenset({BLANK})
     return frozenset(name if isinstance(name, str) else name[1] for name in payload["relations"])
 
 
-def pairs(said: Said, kind: str) -> list[Figure]:
+def pairs(said: Said, kind: str) -> PairTable:
     """One row per two annotators with items in common: κ over whole answers, or F1 of their spans."""
-    if not said.item:
-        return []
     if kind == Kind.RELATIONS:
         sets = {chosen: at for at, chosen in enumerate(sorted(set(said.chosen), key=sorted))}
-        return _pairs(cohen_kappa(said.item, said.who, [sets[one] for one in said.chosen]), "kappa")
+        return cohen_kappa(said.item, said.who, [sets[one] for one in said.chosen])
     rows = [(at, *span) for at, spans in enumerate(said.spans) for span in spans]
     labels = {label: at for at, label in enumerate(sorted({row[3] for row in rows}))}
     answer, start, end, name = zip(*rows, strict=True) if rows else ((), (), (), ())
     spans = spans_of_columns(answer, start, end, [labels[one] for one in name], n_documents=len(said.item))
-    return _pairs(span_f1(said.item, said.who, spans), "f1")
+    return span_f1(said.item, said.who, spans)
 
 
-def _pairs(table: PairTable, name: str) -> list[Figure]:
+def shown(said: Said, table: PairTable, kind: str) -> list[Figure]:
+    """The pairs among those who answered most: as many as a heat map can show."""
+    busy = {who for who, _ in Counter(said.who).most_common(SHOWN)}
+    name = "kappa" if kind == Kind.RELATIONS else "f1"
     columns = (table.first, table.second, table.common, table.observed, table.value)
     return [
         {"first": int(a), "second": int(b), "common": int(n), "observed": float(observed)}
         | {"measure": name, "value": _figure(value)}
         | ({"reason": FEW_COMMON} if name == "kappa" and n < LEAST_COMMON else {})
         for a, b, n, observed, value in zip(*columns, strict=True)
+        if a in busy and b in busy
     ]
+
+
+def people(said: Said, table: PairTable) -> list[Figure]:
+    """Each annotator's answers, share of N/A, and share of answers equal to another's on the same item."""
+    size = len(said.names)
+    answers = np.bincount(said.who, minlength=size)
+    empty = [not chosen and not spans for chosen, spans in zip(said.chosen, said.spans, strict=True)]
+    none = np.bincount(said.who, weights=empty, minlength=size)
+    common, equal = np.zeros(size), np.zeros(size)
+    for side in (table.first, table.second):
+        common += np.bincount(side, weights=table.common, minlength=size)
+        equal += np.bincount(side, weights=table.common * table.observed, minlength=size)
+    return [
+        {"name": name, "answers": int(n), "na": float(na / n), "common": int(of)}
+        | {"agrees": float(same / of) if of else None}
+        for name, n, na, of, same in zip(said.names, answers, none, common, equal, strict=True)
+    ]
+
+
+def of_na(said: Said, progress: Progress) -> Figure:
+    """N/A as if it were a relation; an answer left without a label did not say it."""
+    progress(0, 0, "agreement on N/A")
+    holds = [int(not chosen) for chosen in said.chosen]
+    answers = answers_of_columns(said.item, holds, n_items=said.n_items, n_categories=2)
+    return {"answers": sum(holds)} | coefficients(answers, progress)
 
 
 def per_label(said: Said, labels: Sequence[str], progress: Progress) -> dict[str, Figure]:
@@ -132,7 +169,7 @@ def overall(said: Said, labels: Sequence[str], progress: Progress) -> Figure:
     sets = {chosen: at for at, chosen in enumerate(sorted(set(said.chosen), key=sorted))}
     whole = [sets[one] for one in said.chosen]
     answers = answers_of_columns(said.item, whole, n_items=said.n_items, n_categories=len(sets))
-    held = np.array([[name in chosen for name in labels] for chosen in said.chosen], dtype=bool)
+    held = np.array([[name in chosen for name in (*labels, BLANK)] for chosen in said.chosen], dtype=bool)
     alpha = MasiAlpha(sets_of_matrix(said.item, held.reshape(len(said.chosen), -1), n_items=said.n_items))
     low, high = _interval({"alpha_masi": alpha}, said.n_items, progress)["alpha_masi"]
     masi = {"alpha_masi": {"value": _figure(alpha()), "low": low, "high": high}}

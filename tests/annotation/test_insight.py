@@ -154,3 +154,40 @@ def test_the_raw_judgments_can_be_imported_again() -> None:
     assert list(agreeing.judgments(other, by=curator())) == list(
         agreeing.judgments(Project.objects.order_by("pk").first(), by=curator())
     )
+
+
+def test_an_answer_left_without_a_label_is_another_one_than_na() -> None:
+    of = filled(3)
+    said = [{"item": f"s{at}", "annotator": who, "na": True} for at in range(3) for who in ("x", "y")]
+    said[0] = {"item": "s0", "annotator": "x", "labels": []}
+    assert brought(of, said, what="votes").counts["answers"] == 6
+    figures = reported(of)
+    assert figures["overall"]["observed"]["value"] == pytest.approx(2 / 3)
+    assert figures["overall"]["alpha_masi"]["value"] == pytest.approx(0.0)
+    assert (figures["na"]["answers"], figures["na"]["observed"]["value"]) == (5, pytest.approx(2 / 3))
+
+
+def test_each_person_has_their_share_of_na_and_their_agreement_with_the_others() -> None:
+    of = filled(12, k=3)
+    people = annotators(of, 3)
+    for at, item in enumerate(of.items.all()):
+        for user, labels in zip(people, (["A"], ["A"] if at % 2 else ["B"], []), strict=True):
+            says(item, user, *labels)
+    told = {one["name"]: one for one in reported(of)["people"]}
+    assert {name: (one["answers"], one["na"]) for name, one in told.items()} == {
+        "ann0": (12, 0.0),
+        "ann1": (12, 0.0),
+        "ann2": (12, 1.0),
+    }
+    assert (told["ann0"]["agrees"], told["ann2"]["agrees"]) == (0.25, 0.0)
+
+
+def test_pairs_are_kept_of_the_forty_who_answered_most() -> None:
+    of = filled(2)
+    said = [{"item": "s0", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(45)]
+    said += [{"item": "s1", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(5, 45)]
+    brought(of, said, what="votes")
+    figures = reported(of)
+    assert len(figures["people"]) == len(figures["annotators"]) == 45
+    seen = {figures["annotators"][pair[side]] for pair in figures["pairs"] for side in ("first", "second")}
+    assert seen == {f"a{at:02}" for at in range(5, 45)}

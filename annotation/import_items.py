@@ -248,4 +248,5 @@ def mention(entity: Entity | None) -> dict[str, Any] | None:
     """An entity as the item's row keeps it."""
     if entity is None:
         return None
-    return {"id": entity.key, "name": entity.name, "start": entity.start, "end": entity.end}
+    kept = {"id": entity.key, "name": entity.name, "start": entity.start, "end": entity.end}
+    return kept | ({"type": entity.type} if entity.type else {})

@@ -113,6 +113,7 @@ class MentionSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     start = serializers.IntegerField(help_text="Code points, half-open.")
     end = serializers.IntegerField()
+    type = serializers.CharField(required=False, help_text="The kind of entity, where the file tells it.")
 
 
 class ItemSerializer(serializers.ModelSerializer[Item]):

@@ -106,7 +106,13 @@ def _label(relation: Any) -> dict[str, Any]:
 
 def _item_line(sentence: Sentence) -> dict[str, Any]:
     def end(mention: Any) -> dict[str, Any]:
-        return {"id": mention.entity.id, "name": mention.entity.name, "pos": [mention.start, mention.end]}
+        entity = mention.entity
+        return {
+            "id": entity.id,
+            "name": entity.name,
+            "pos": [mention.start, mention.end],
+            "type": entity.kind,
+        }
 
     labels = {"relations": list(sentence.source)}
     return {

@@ -25,6 +25,7 @@ class Mention(msgspec.Struct, forbid_unknown_fields=True):
     name: str | UnsetType = UNSET
     id: Identifier | UnsetType | None = UNSET
     pos: tuple[int, int] | UnsetType = UNSET
+    type: str | UnsetType | None = UNSET
 
 
 class WireItem(msgspec.Struct, forbid_unknown_fields=True):
@@ -158,6 +159,10 @@ class _Item:
         mention: Mention | UnsetType = getattr(self.wire, key)
         if mention is UNSET:
             return None
+        found = self._named(mention, key, text, tokens)
+        return msgspec.structs.replace(found, type=mention.type) if mention.type else found
+
+    def _named(self, mention: Mention, key: str, text: str | None, tokens: tuple[str, ...] | None) -> Entity:
         entity_id = self._entity_id(mention, key)
         start, end = (None, None) if mention.pos is UNSET else self._offsets(mention, key, text, tokens)
         if mention.name is not UNSET and mention.name:

@@ -25,6 +25,7 @@ class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     start: int | None = None
     end: int | None = None
+    type: str = ""
 
     @property
     def key(self) -> str:

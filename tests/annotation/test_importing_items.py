@@ -28,6 +28,14 @@ def test_good_lines_are_taken_and_bad_ones_listed_by_number() -> None:
     assert [item.external_id for item in of.items.live()] == ["s0", "s2"]
 
 
+def test_the_kinds_of_entity_in_a_file_reach_the_sentence() -> None:
+    of = project()
+    brought(of, [line("s0", h={"name": "Ada", "pos": [0, 3], "type": "person"})])
+    item = of.items.get()
+    assert item.head == {"id": "Ada", "name": "Ada", "start": 0, "end": 3, "type": "person"}
+    assert "type" not in item.tail
+
+
 def test_one_bad_line_refuses_the_file_when_asked_to() -> None:
     of = project()
     batch = brought(of, [line("s0"), "{"], on_error="refuse-file")

@@ -44,6 +44,12 @@ def test_opennre_spelling_reads_the_same_and_is_named_after_its_content():
     assert item.id != one(text=TEXT, h=TAIL, t=HEAD, relation="born_in").id
 
 
+def test_the_kinds_of_head_and_tail_are_kept_and_name_nothing():
+    item = one(text=TEXT, h=HEAD | {"type": "person"}, t=TAIL | {"type": None}, relation="born_in")
+    assert (item.head and item.head.type, item.tail and item.tail.type) == ("person", "")
+    assert item.id == one(text=TEXT, h=HEAD, t=TAIL, relation="born_in").id
+
+
 def test_several_human_labels_replace_the_single_one():
     item = one(text=TEXT, h=HEAD, t=TAIL, relation="NA", anno_relation_list=["a", "b"])
     assert item.relations == ("a", "b")

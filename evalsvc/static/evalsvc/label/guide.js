@@ -12,7 +12,7 @@ export function markOff(item) {
   let paler = false;
   for (const input of relations) {
     const { head, tail } = input.dataset;
-    const other = (mark, type) => Boolean(mark?.type && type && mark.type !== type);
+    const other = (mark, type) => Boolean(mark?.type && type && mark.type.toLowerCase() !== type.toLowerCase());
     const off = other(item.head, head) || other(item.tail, tail);
     input.closest(".rel").classList.toggle("rel--off", off);
     paler ||= off;

@@ -21,7 +21,7 @@ from annotation.roles import CURATOR, DECIDES, require
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
 from evalsvc.teams.models import User
 
-FINDINGS = {
+FINDINGS: dict[str, str] = {
     Adjudication.Finding.BROKEN: "The sentence is broken",
     Adjudication.Finding.ENTITY: "An entity is marked wrongly",
 }

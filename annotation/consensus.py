@@ -110,7 +110,11 @@ class _Spans:
         return _tally(self.counts, self.accepted)
 
     def pattern(self) -> str:
-        return _pattern(self.counts, self.na())
+        """How many gave the same answer: votes on single spans would be too many to tell apart."""
+        return _pattern(Counter(answer for answer in self._whole() if answer), self.na())
+
+    def _whole(self) -> list[frozenset[Any]]:
+        return list(self.answers)
 
 
 class _Joint(_Spans):
@@ -144,8 +148,8 @@ class _Joint(_Spans):
         """Relations on spans that failed are here too: whoever adjudicates sees them."""
         return super().tally() + _tally(self.link_counts, self.won)
 
-    def pattern(self) -> str:
-        return _pattern(self.counts + self.link_counts, self.na())
+    def _whole(self) -> list[frozenset[Any]]:
+        return [spans | links for spans, links in zip(self.answers, self.links, strict=True)]
 
 
 _RULES: dict[str, type[_Relations | _Spans]] = {"relations": _Relations, "entities": _Spans, "joint": _Joint}

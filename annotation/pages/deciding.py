@@ -19,23 +19,41 @@ from annotation.pages.asking import around, page, person, project_for
 from evalsvc.refusals import Conflict, Refusal
 
 BAR = 176
+MOST_LISTED = 200
 
 
 @page()
 def index(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, *roles.DECIDES)
+    if "decided" in request.GET:
+        return render(request, "annotation/decided.html", around(project, role, **_decided(project)))
     pattern = request.GET.get("pattern", "")
     waiting = adjudication.disputes(project, pattern)
     shown = around(
-        project, role, items=waiting[:200], n=waiting.count(), first=waiting.first(), **_bar(project, pattern)
+        project,
+        role,
+        items=waiting[:MOST_LISTED],
+        n=waiting.count(),
+        first=waiting.first(),
+        **_bar(project, pattern),
     )
     return render(request, "annotation/disputes.html", shown)
+
+
+def _decided(project: Project) -> dict[str, Any]:
+    """The latest decisions that stand, each as its words."""
+    choices = weighing.choices_of(project)
+    entries = [
+        (made, adjudication.FINDINGS.get(made.finding) or weighing.shown(made.item.gold, choices))
+        for made in adjudication.decided(project)[:MOST_LISTED]
+    ]
+    return {"entries": entries} | _bar(project, "")
 
 
 def _bar(project: Project, pattern: str) -> dict[str, Any]:
     """What stands over both pages: how many are decided, and the vote patterns to choose from."""
     counted = Counter(adjudication.disputes(project).values_list("pattern", flat=True))
-    decided = project.items.live().filter(state=Item.State.ADJUDICATED).count()
+    decided = project.items.live().filter(state__in=Item.BY_NAME).count()
     total = counted.total() + decided
     return {
         "pattern": pattern,
@@ -52,35 +70,84 @@ def dispute(request: HttpRequest, slug: str, item_pk: int) -> HttpResponse:
     project, role = project_for(request, slug, *roles.DECIDES)
     item = get_object_or_404(Item.objects.live().select_related("project"), pk=item_pk, project=project)
     pattern = request.GET.get("pattern", "")
+    if request.method == "POST" and request.POST.get("action") == "undo":
+        adjudication.take_back(item, by=person(request))
+        return redirect(_address(project, item.pk, pattern))
     problem = None
     if request.method == "POST":
         problem = _acted(request, item)
         if problem is None:
             return redirect(_next(project, item, pattern))
         item.refresh_from_db()
-    shown = around(project, role, item=item, problem=problem, **_bar(project, pattern))
-    if item.state != Item.State.DISPUTED:
-        after = _next(project, item, pattern)
-        return render(request, "annotation/dispute_over.html", shown | {"next": after})
-    return render(
-        request, "annotation/dispute.html", shown | _case(request, item, later=_next(project, item, pattern))
+    shown = around(
+        project,
+        role,
+        item=item,
+        problem=problem,
+        undo=_undo(request, project, pattern),
+        **_bar(project, pattern),
     )
+    after = _next(project, item, pattern)
+    if item.state != Item.State.DISPUTED:
+        return render(request, "annotation/dispute_over.html", shown | {"next": after} | _over(request, item))
+    return render(request, "annotation/dispute.html", shown | _case(request, item, later=after))
+
+
+def _address(project: Project, item: int, pattern: str) -> str:
+    query = f"?{urlencode({'pattern': pattern})}" if pattern else ""
+    return reverse("dispute", args=[project.slug, item]) + query
+
+
+def _undo(request: HttpRequest, project: Project, pattern: str) -> str:
+    """Where the person's own last decision is taken back; empty when they made none."""
+    last = adjudication.decided(project).filter(by=person(request)).first()
+    return _address(project, last.item_id, pattern) if last else ""
+
+
+def _over(request: HttpRequest, item: Item) -> dict[str, Any]:
+    """What was decided of a sentence, and whether this person may take it back."""
+    made = item.adjudications.filter(reopened_at=None).select_related("by").first()
+    if made is None:
+        return {}
+    finding = adjudication.FINDINGS.get(made.finding)
+    said = finding or weighing.shown(item.gold, weighing.choices_of(item.project))
+    curates = roles.role_in(item.project, person(request)) == roles.CURATOR
+    mine = made.by_id == person(request).pk
+    return {"made": made, "said": said, "mine": mine, "may_undo": mine or curates} | _sentence(item)
+
+
+def _sentence(item: Item) -> dict[str, Any]:
+    return {"sentence": marking.pair(item) if item.head else item.text}
 
 
 def _case(request: HttpRequest, item: Item, *, later: str) -> dict[str, Any]:
     dossier = adjudication.dossier(item, for_user=person(request))
-    return {
+    case, filled = weighing.case_of(dossier), _filled(request, item)
+    return filled | {
         "dossier": dossier,
-        "case": weighing.case_of(dossier),
-        "sentence": marking.pair(item),
+        "case": case,
         "differ": adjudication.disputes(item.project).filter(policy_matters=True).count(),
         "other": outcomes.Rules(item.project_id).other_policy,
-        "ticked": request.POST.getlist("relation"),
+        "findings": [(*entry, key) for entry, key in zip(adjudication.FINDINGS.items(), "BE", strict=True)],
         "client_id": uuid4(),
         "later": later,
-        "reason": request.POST.get("reason", ""),
-        "chosen": request.POST.get("choice", ""),
+        "chosen": case.value_of(filled["chosen"]) or ("other" if filled["ticked"] else filled["chosen"]),
+        **_sentence(item),
     }
+
+
+def _filled(request: HttpRequest, item: Item) -> dict[str, Any]:
+    """What the form already says: what was sent and refused, else the own decision that was taken back."""
+    sent = request.POST
+    if request.method == "POST":
+        told = {"reason": sent.get("reason", ""), "chosen": sent.get("choice", "")}
+        return told | {"ticked": sent.getlist("relation")}
+    mine = item.adjudications.filter(by=person(request)).order_by("-pk").first()
+    if mine is None:
+        return {"reason": "", "chosen": "", "ticked": []}
+    said = outcomes.Rules(item.project_id).mapping.payload(mine.payload).payload
+    chosen = mine.finding or json.dumps(said, ensure_ascii=False)
+    return {"reason": mine.reason, "chosen": chosen, "ticked": said["relations"]}
 
 
 def _acted(request: HttpRequest, item: Item) -> Refusal | None:
@@ -93,7 +160,7 @@ def _acted(request: HttpRequest, item: Item) -> Refusal | None:
             adjudication.decide(
                 item,
                 by=person(request),
-                payload=_payload(request),
+                **_decision(request),
                 reason=sent.get("reason", "").strip(),
                 client_id=_uuid(sent.get("client_id", "")),
                 votes_key=sent.get("votes_key", ""),
@@ -101,6 +168,12 @@ def _acted(request: HttpRequest, item: Item) -> Refusal | None:
     except (Conflict, Refusal) as refusal:
         return refusal
     return None
+
+
+def _decision(request: HttpRequest) -> dict[str, Any]:
+    """An answer, or the finding that there can be none."""
+    choice = request.POST.get("choice", "")
+    return {"finding": choice} if choice in adjudication.FINDINGS else {"payload": _payload(request)}
 
 
 def _payload(request: HttpRequest) -> dict[str, Any]:
@@ -132,7 +205,6 @@ def _next(project: Project, item: Item, pattern: str) -> str:
     order = list(adjudication.disputes(project, pattern).values_list("pk", "pattern", "rank"))
     others = [key for key in order if key[0] != item.pk]
     behind = [key for key in others if key[1:] > (item.pattern, item.rank)]
-    query = f"?{urlencode({'pattern': pattern})}" if pattern else ""
     if not others:
         return reverse("disputes", args=[project.slug])
-    return reverse("dispute", args=[project.slug, (behind or others)[0][0]]) + query
+    return _address(project, (behind or others)[0][0], pattern)

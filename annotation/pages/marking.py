@@ -38,6 +38,13 @@ def _piece(text: str, start: int, end: int, marks: Sequence[tuple[str, dict[str,
     return html
 
 
+def text_of(item: Item, span: Sequence[Any]) -> str:
+    """The words of a span."""
+    if item.tokens is not None:
+        return " ".join(item.tokens[span[0] : span[1]])
+    return item.text[span[0] : span[1]]
+
+
 @dataclass(frozen=True, slots=True)
 class Marked:
     """A text with spans under it; `crossing` are those that can't be drawn because they cross another."""

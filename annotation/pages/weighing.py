@@ -11,22 +11,25 @@ from annotation.adjudication import Column, Dossier
 from annotation.consensus import Verdict
 from annotation.mapping import Payload, empty
 from annotation.models import Project
-from annotation.ontology import Choice, inventory
+from annotation.ontology import Choice, inventory, parts_of
 from annotation.pages import marking
 from annotation.pages.marking import Marked
 from annotation.testset import Kind
 
+MOST_SHOWN = 40
 WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One label's votes: who of W, X, Y, Z chose it, and how many in all."""
+    """One choice's votes: who of W, X, Y, Z made it, how many in all, and whether that is enough."""
 
     title: str
     votes: list[bool]
     n: int
     boxes: list[tuple[int, bool]]
+    detail: str = ""
+    accepted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Option:
     detail: str
     value: str
     marked: Marked | None = None
+    links: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class Case:
     """The whole page beside the sentence."""
 
     people: str
+    relations: bool
     rows: list[Row]
     options: list[Option]
     rules: list[tuple[str, str, bool]]
@@ -55,18 +60,23 @@ class Case:
     bar: int = 0
     half: float = 0
 
+    def value_of(self, text: str) -> str:
+        """The value of the option that is this answer, in whatever order it is written."""
+        wanted = _canonical(text)
+        return next((one.value for one in self.options if _canonical(one.value) == wanted), "")
+
 
 def case_of(dossier: Dossier) -> Case:
     """Rows, options and what each rule says, for relations and for spans."""
     project = dossier.item.project
-    part = "relation" if project.kind == Kind.RELATIONS else "entity"
-    choices = {choice.name: choice for choice in inventory(project, part)}
+    choices = choices_of(project)
     relations = project.kind == Kind.RELATIONS
-    rows = _relation_rows(dossier, choices) if relations else []
-    options = _relation_options(dossier, choices) if relations else _span_options(dossier, list(choices))
+    rows = _relation_rows(dossier, choices) if relations else _span_rows(dossier, choices)
+    options = _relation_options(dossier, choices) if relations else _span_options(dossier, choices)
     names = _voted(dossier.columns)
     return Case(
         people=WORDS[dossier.n] if dossier.n < len(WORDS) else str(dossier.n),
+        relations=relations,
         rows=rows,
         options=options,
         rules=_rules(project, dossier.by_policy, choices),
@@ -77,6 +87,19 @@ def case_of(dossier: Dossier) -> Case:
         bar=15 * dossier.n,
         half=(15 * dossier.n - 3) / 2,
     )
+
+
+def _canonical(text: str) -> Any:
+    try:
+        said = json.loads(text)
+        return sorted(map(str, said["spans"])), sorted(map(str, said["relations"]))
+    except (ValueError, TypeError, KeyError):
+        return text
+
+
+def choices_of(project: Project) -> dict[str, Choice]:
+    """Everything that can be chosen in a project, by name."""
+    return {choice.name: choice for part in parts_of(project) for choice in inventory(project, part)}
 
 
 def _ordinal(n: int) -> str:
@@ -103,17 +126,49 @@ def _relation_rows(dossier: Dossier, choices: dict[str, Choice]) -> list[Row]:
     return [_row(title, votes) for title, votes in [*named, ("N/A", [not answer for answer in answers])]]
 
 
-def _row(title: str, votes: list[bool]) -> Row:
+def _row(title: str, votes: list[bool], detail: str = "", *, accepted: bool = False) -> Row:
     n = sum(votes)
-    return Row(title, votes, n, [(15 * at, at < n) for at in range(len(votes))])
+    return Row(title, votes, n, [(15 * at, at < n) for at in range(len(votes))], detail, accepted)
+
+
+def _span_rows(dossier: Dossier, choices: dict[str, Choice]) -> list[Row]:
+    """Each span, and each relation between two, that anybody marked; then who marked nothing."""
+    answers = [marked_in(column.payload) for column in dossier.columns]
+    rows = [
+        _row(title, [count.choice in answer for answer in answers], label, accepted=count.accepted)
+        for count in dossier.tally
+        for title, label in [_words(dossier, count.choice, choices)]
+    ]
+    silent = [not answer for answer in answers]
+    return [*rows, _row("Nothing", silent)] if any(silent) else rows
+
+
+def marked_in(payload: Payload) -> set[Any]:
+    """The spans of an answer, and its relations by the spans they join."""
+    spans = [tuple(span) for span in payload["spans"]]
+    links = [(spans[head], name, spans[tail]) for head, name, tail in payload["relations"]]
+    return {*spans, *links}
+
+
+def _words(dossier: Dossier, choice: Any, choices: dict[str, Choice]) -> tuple[str, str]:
+    """A choice as the text it is about, and its label."""
+    if isinstance(choice[0], tuple):
+        head, name, tail = choice
+        return f"{_text(dossier, head)} – {_text(dossier, tail)}", _title(choices, name)
+    return _text(dossier, choice), _title(choices, choice[2])
+
+
+def _text(dossier: Dossier, span: Any) -> str:
+    text = marking.text_of(dossier.item, span)
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
 
 
 def _title(choices: dict[str, Choice], name: str) -> str:
     return choices[name].title if name in choices else name
 
 
-def _value(relations: Sequence[str] = (), spans: Sequence[Any] = ()) -> str:
-    return json.dumps({"spans": list(spans), "relations": list(relations)}, ensure_ascii=False)
+def _value(relations: Sequence[str]) -> str:
+    return json.dumps({"spans": [], "relations": list(relations)}, ensure_ascii=False)
 
 
 def _relation_options(dossier: Dossier, choices: dict[str, Choice]) -> list[Option]:
@@ -130,25 +185,41 @@ def _relation_options(dossier: Dossier, choices: dict[str, Choice]) -> list[Opti
     return [*options, Option("N", "N/A", f"none of the {len(choices)} holds", json.dumps(empty()))]
 
 
-def _span_options(dossier: Dossier, labels: list[str]) -> list[Option]:
+def _span_options(dossier: Dossier, choices: dict[str, Choice]) -> list[Option]:
     """Each distinct answer, what more than half agree on if anything, and nothing."""
-    colours = marking.colours_of(labels)
-    sets: dict[str, list[str]] = {}
+    colours = marking.colours_of(list(choices))
+    sets: dict[frozenset[Any], list[str]] = {}
     for column in dossier.columns:
-        if column.payload["spans"]:
-            sets.setdefault(json.dumps(sorted(column.payload["spans"])), []).append(column.letter)
-    agreed = json.dumps(sorted(list(count.choice) for count in dossier.tally if count.accepted))
-    if agreed != "[]" and agreed not in sets:
-        sets[agreed] = []
+        sets.setdefault(frozenset(marked_in(column.payload)), []).append(column.letter)
+    silent = sets.pop(frozenset(), [])
+    agreed = frozenset(count.choice for count in dossier.tally if count.accepted)
+    if agreed:
+        sets.setdefault(agreed, [])
     order = sorted(sets.items(), key=lambda entry: -len(entry[1]))[:9]
     options = [
-        Option(str(at), _who(letters), _said(letters, dossier.n), _value(spans=spans), drawn)
-        for at, (text, letters) in enumerate(order, 1)
-        for spans in [json.loads(text)]
-        for drawn in [marking.spans(dossier.item, spans, colours=colours)]
+        Option(
+            str(at),
+            _who(letters),
+            _said(letters, dossier.n),
+            json.dumps(payload, ensure_ascii=False),
+            marking.spans(dossier.item, payload["spans"], colours=colours),
+            [" · ".join(_words(dossier, link, choices)) for link in chosen if isinstance(link[0], tuple)],
+        )
+        for at, (chosen, letters) in enumerate(order, 1)
+        for payload in [_payload(chosen)]
     ]
-    silent = [column.letter for column in dossier.columns if not column.payload["spans"]]
     return [*options, Option("N", "Nothing", _said(silent, dossier.n, "marked nothing"), json.dumps(empty()))]
+
+
+def _payload(chosen: frozenset[Any]) -> Payload:
+    """An answer from its choices; a relation stands only where both its spans do."""
+    spans = sorted(choice for choice in chosen if not isinstance(choice[0], tuple))
+    at = {span: number for number, span in enumerate(spans)}
+    links = [
+        choice for choice in chosen if isinstance(choice[0], tuple) and {choice[0], choice[2]} <= at.keys()
+    ]
+    named = sorted([at[head], name, at[tail]] for head, name, tail in links)
+    return {"spans": [list(span) for span in spans], "relations": named}
 
 
 def _who(letters: Sequence[str]) -> str:
@@ -167,7 +238,12 @@ def _rules(
     ]
 
 
+def shown(payload: Payload | None, choices: dict[str, Choice]) -> str:
+    """An answer in a few words."""
+    return ", ".join(_title(choices, label) for label in dict.fromkeys(_labels(payload or empty()))) or "N/A"
+
+
 def _outcome(verdict: Verdict, choices: dict[str, Choice]) -> str:
     if verdict.gold is None:
         return "disputed: you decide"
-    return ", ".join(_title(choices, label) for label in _labels(verdict.gold)) or "N/A"
+    return shown(verdict.gold, choices)

@@ -1,7 +1,10 @@
 """The page on which a dispute is decided."""
 
+from __future__ import annotations
+
 import json
 import re
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
@@ -9,7 +12,10 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Adjudication, Item
-from tests.annotation.desk import Desk, line
+from tests.annotation.desk import PASSWORD, Desk, line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 
 @pytest.fixture
@@ -42,7 +48,7 @@ def test_one_key_stands_for_each_voted_relation_for_both_and_for_none(client: Cl
     item = desk.dispute(1)
     client.force_login(desk.people["judy"])
     page = client.get(address(item)).content.decode()
-    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "/"]
+    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "/", "B", "E"]
     assert "Ask a third person" in page
 
 
@@ -126,5 +132,99 @@ def test_span_answers_are_drawn_and_like_ones_stand_together(client: Client, db:
     page = client.get(address(item)).content.decode()
     assert page.count('data-label="PER"') == 3
     assert page.count('data-label="LOC"') == 1
-    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N"]
+    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "B", "E"]
     assert "ann1" not in page
+
+
+@pytest.mark.parametrize("finding", ["broken", "entity"])
+def test_a_sentence_can_be_left_out_of_the_set_with_a_reason(
+    client: Client, desk: Desk, finding: str
+) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), decision(item) | {"choice": finding, "reason": "Cut off."})
+    item.refresh_from_db()
+    assert (item.state, item.gold) == (Item.State.UNUSABLE, None)
+    page = client.get(address(item)).content.decode()
+    assert "Left out of the set" in page
+    assert "Cut off." in page
+
+
+def test_a_decision_taken_back_is_on_the_form_again(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), decision(item, "born_in", "lived_in", reason="Both are said."))
+    answer = client.post(address(item), {"action": "undo"})
+    assert answer.headers["Location"] == address(item)
+    page = client.get(address(item)).content.decode()
+    (chosen,) = re.findall(r'data-key="(.)" checked', page)
+    assert chosen == "3"
+    assert 'value="Both are said."' in page
+
+
+def test_decisions_are_listed_and_lead_back_to_their_sentences(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), decision(item, "lived_in", reason="The text says so."))
+    page = client.get(reverse("disputes", args=["harbour"]) + "?decided").content.decode()
+    assert "place lived" in page
+    assert "The text says so." in page
+    assert address(item) in page
+
+
+def test_only_who_decided_or_a_curator_is_offered_the_way_back(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["curator"])
+    client.post(address(item), decision(item, "lived_in"))
+    client.force_login(desk.people["judy"])
+    assert "Take the decision back" not in client.get(address(item)).content.decode()
+    assert client.post(address(item), {"action": "undo"}).status_code == 403
+    client.force_login(desk.people["curator"])
+    assert "Take the decision back" in client.get(address(item)).content.decode()
+
+
+def test_a_spans_votes_stand_in_rows_with_their_words(client: Client, db: None) -> None:
+    desk = Desk.laid(kind="entities", k=3, labels=["PER", "LOC"])
+    desk.bring({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
+    votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
+    desk.bring(
+        *({"item": "s1", "annotator": who, "spans": spans} for who, spans in votes.items()), what="votes"
+    )
+    item = desk.item(1)
+    assert (item.state, item.pattern) == (Item.State.DISPUTED, "1–1–1")
+    client.force_login(desk.people["judy"])
+    page = " ".join(re.sub(r"<[^>]+>", " ", client.get(address(item)).content.decode()).split())
+    assert "Ada Lovelace PER" in page
+    assert "2 of 3 ✓" in page
+    assert "Turin LOC" in page
+
+
+@pytest.mark.browser
+def test_a_dispute_is_decided_taken_back_and_left_out_by_keys(live: str, page: Page) -> None:
+    desk = Desk.laid()
+    desk.bring(*(line(at) for at in (1, 2)))
+    desk.open()
+    first, second = desk.dispute(1), desk.dispute(2)
+    page.goto("/login/?next=" + address(first))
+    page.fill("#id_username", "judy")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url(live + address(first))
+    for key in ("3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url(live + address(second))
+    page.keyboard.press("z")
+    page.wait_for_url(live + address(first))
+    page.locator("input[data-key='3']:checked").wait_for(state="attached")
+    for key in ("b", "w"):
+        page.keyboard.press(key)
+    page.keyboard.type("Cut off.")
+    page.keyboard.press("Enter")
+    page.wait_for_url(live + address(second))
+    for key in ("/", "Escape", "n", "Enter"):
+        page.keyboard.press(key)
+    page.get_by_text("All 2 disputes are decided").wait_for()
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.state, first.adjudications.count()) == (Item.State.UNUSABLE, 2)
+    assert second.gold == {"spans": [], "relations": []}

@@ -43,6 +43,7 @@ const acts = {
   a: () => $("ask")?.click(),
   s: () => location.assign(form.dataset.later),
   w: () => $("why").focus(),
+  z: () => $("undo")?.click(),
 };
 
 function digitOf(event) {
@@ -54,8 +55,15 @@ function letterOf(event) {
   return /^[a-z/]$/.test(key) ? key : (/^Key([A-Z])$/.exec(event.code)?.[1].toLowerCase() ?? key);
 }
 
+function undoByChord(event) {
+  if (letterOf(event) !== "z" || event.shiftKey || typing(event.target) || !$("undo")) return;
+  event.preventDefault();
+  acts.z();
+}
+
 function onKey(event) {
-  if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.isComposing || event.altKey || event.repeat) return;
+  if (event.ctrlKey || event.metaKey) return undoByChord(event);
   if (event.target === $("find")) return keyInFind(event);
   if (event.key === "Escape" && typing(event.target)) return event.target.blur();
   if (typing(event.target)) return;

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import agreeing, insight, known, roles
+from annotation import agreeing, insight, known, roles, setting_aside
 from annotation import serializers_watch as shapes
 from annotation.api_work import person, project_of, sent
 from annotation.models import Annotator
@@ -88,6 +88,32 @@ class Resume(APIView):
         """Let a paused annotator go on."""
         known.resume(_annotator(request, pk), by=person(request))
         return Response(status=204)
+
+
+class SetAside(APIView):
+    @extend_schema(
+        operation_id="annotator_set_aside",
+        request=shapes.PauseSerializer,
+        responses={200: shapes.ConcernedSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Count none of an annotator's answers; they are kept, and what they decided is decided anew."""
+        said = sent(request, shapes.PauseSerializer)
+        made = setting_aside.set_aside(_annotator(request, pk), by=person(request), reason=said["reason"])
+        return Response(shapes.ConcernedSerializer(made).data)
+
+
+class PutBack(APIView):
+    @extend_schema(
+        operation_id="annotator_put_back",
+        request=shapes.PauseSerializer,
+        responses={200: shapes.ConcernedSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Count an annotator's answers again."""
+        said = sent(request, shapes.PauseSerializer)
+        made = setting_aside.put_back(_annotator(request, pk), by=person(request), reason=said["reason"])
+        return Response(shapes.ConcernedSerializer(made).data)
 
 
 class Agreement(APIView):

@@ -212,7 +212,7 @@ class Decision(APIView):
         responses={200: shapes.DecidedSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, pk: int) -> Response:
-        """Settle a dispute."""
+        """Settle a dispute, by an answer or by the finding that the sentence can have none."""
         item = item_of(request, pk)
         adjudication.decide(item, by=person(request), **sent(request, shapes.DecisionSerializer))
         return _state(item)
@@ -221,6 +221,19 @@ class Decision(APIView):
 class OneMore(APIView):
     @extend_schema(
         operation_id="item_one_more",
+class TakeBack(APIView):
+    @extend_schema(
+        operation_id="item_decision_take_back",
+        request=None,
+        responses={200: shapes.DecidedSerializer} | problems(401, 403, 404, 409),
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Take a decision back: your own, or as a curator anybody's. It stays on record."""
+        item = item_of(request, pk)
+        adjudication.take_back(item, by=person(request))
+        return _state(item)
+
+
         request=None,
         responses={200: shapes.DecidedSerializer} | problems(401, 403, 404, 409),
     )

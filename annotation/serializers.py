@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from annotation.adjudication import FINDINGS
 from annotation.models import Batch, Item, Policy, Project
 from annotation.testset import Kind, TestSet
 from annotation.voting import REASONS
@@ -261,7 +262,12 @@ class DisputeSerializer(serializers.ModelSerializer[Item]):
 
 class DecisionSerializer(serializers.Serializer[Any]):
     client_id = serializers.UUIDField()
-    payload = PayloadSerializer()
+    payload = PayloadSerializer(required=False)
+    finding = serializers.ChoiceField(
+        choices=["", *FINDINGS],
+        default="",
+        help_text="Instead of an answer: the sentence is left out of the set.",
+    )
     reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=4_000)
     votes_key = serializers.CharField(help_text="From the dispute: refused when the answers changed since.")
 

@@ -73,6 +73,10 @@ class PauseSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
 
 
+class ConcernedSerializer(serializers.Serializer[Any]):
+    n = serializers.IntegerField(help_text="How many answers it concerned.")
+
+
 class AgreementSerializer(serializers.ModelSerializer[AgreementReport]):
     state = serializers.CharField(read_only=True, help_text="waiting, running, done or failed")
     figures = serializers.JSONField(

@@ -23,6 +23,7 @@ api_patterns = [
     path("projects/<slug:slug>/disputes", api_work.Disputes.as_view(), name="api-disputes"),
     path("items/<int:pk>/dispute", api_work.OneDispute.as_view(), name="api-dispute"),
     path("items/<int:pk>/decision", api_work.Decision.as_view(), name="api-decision"),
+    path("items/<int:pk>/take-back", api_work.TakeBack.as_view(), name="api-take-back"),
     path("items/<int:pk>/one-more", api_work.OneMore.as_view(), name="api-one-more"),
     path("projects/<slug:slug>/insight", api_watch.Insight.as_view(), name="api-insight"),
     path("projects/<slug:slug>/quality", api_watch.Quality.as_view(), name="api-quality"),
@@ -30,4 +31,6 @@ api_patterns = [
     path("projects/<slug:slug>/judgments", api_watch.Judgments.as_view(), name="api-judgments"),
     path("annotators/<int:pk>/pause", api_watch.Pause.as_view(), name="api-annotator-pause"),
     path("annotators/<int:pk>/resume", api_watch.Resume.as_view(), name="api-annotator-resume"),
+    path("annotators/<int:pk>/set-aside", api_watch.SetAside.as_view(), name="api-annotator-set-aside"),
+    path("annotators/<int:pk>/put-back", api_watch.PutBack.as_view(), name="api-annotator-put-back"),
 ]

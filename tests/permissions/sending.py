@@ -115,7 +115,8 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     ),
     **dict.fromkeys(("api-reserve", "api-insight", "api-quality", "api-agreement", "api-judgments"), harbour),
     **dict.fromkeys(
-        ("api-annotator-pause", "api-annotator-resume"), lambda cast: {"pk": cast.lease.annotator_id}
+        [f"api-annotator-{act}" for act in ("pause", "resume", "set-aside", "put-back")],
+        lambda cast: {"pk": cast.lease.annotator_id},
     ),
     "api-import": lambda cast: {"pk": cast.batch.pk},
     "api-import:gold": lambda cast: {"pk": cast.gold_batch.pk},
@@ -128,6 +129,7 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     **dict.fromkeys(
         ("api-benchmark", "api-settings", "api-board", "api-submissions", "api-check", "api-models"), tides
     ),
+    "api-take-back": lambda cast: {"pk": cast.item(2).pk},
     "api-benchmark-limits": tides,
     **dict.fromkeys(
         ("api-setting", "api-versions", "api-inputs"), lambda cast: tides(cast) | {"key": "main"}

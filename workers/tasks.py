@@ -1,10 +1,12 @@
 """The one Celery task."""
 
 from evalsvc.celery import app
-from workers import runner
+from workers import runner, trying
 
 
 @app.task(name="workers.run_next")
 def run_next(queue: str) -> None:
     """There may be work in this queue: do one job of it."""
+    if trying.runs_models(queue):
+        trying.still_here()
     runner.run_next(queue)

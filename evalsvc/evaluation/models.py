@@ -235,6 +235,9 @@ class ModelHost(models.Model):
     name = models.CharField(max_length=200, unique=True)
     why_not = models.TextField(blank=True)
     tried_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(
+        db_default=Now(), help_text="When one of its workers last looked for work."
+    )
 
     def __str__(self) -> str:
         return self.name

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from evalsvc.evaluation import modelhosts, modelruns
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.models import ModelHost, Submission
 from tests.conftest import StartWorker
 from tests.evalsvc.evaluation.cast import Cast
 from tests.places.workers import until
@@ -29,6 +31,8 @@ def test_a_worker_says_that_it_can_run_models_and_runs_one(
     tiny.trained().to_disk(tmp_path / "tiny")
     started = worker(MODEL_UPLOADS="auto")
     until(lambda: not modelhosts.why_off(), seconds=180, told=started.told)
+    ModelHost.objects.update(seen_at=timezone.now() - timedelta(minutes=10))
+    until(lambda: not modelhosts.why_off(), told=started.told)  # its next look for work is word enough
     told = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny", "run": "1"}
     chunks = [tiny.packed(tmp_path / "tiny")]
     pk = modelruns.receive(benchmark, chunks=chunks, **told).submission.pk

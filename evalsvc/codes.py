@@ -50,6 +50,7 @@ ANNOTATION: dict[str, str] = {
 BOARDS: dict[str, str] = {
     "bad_aggregate": "From sentences to bags is ONE or AVG.",
     "bad_choice": "A value is none of those expected.",
+    "bad_counts": "The training counts are no list of labels with their counts; detail says which line.",
     "bad_key": "The Idempotency-Key is longer than 120 characters.",
     "bad_kind": "The test set holds another kind of gold than the board ranks.",
     "bad_measure": "The measure can't be computed by this unit.",

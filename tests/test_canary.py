@@ -70,7 +70,8 @@ def leaks(answer: Answer, who: str) -> set[str]:
 
 def of_inputs(where: str) -> bool:
     """The sentences to predict on are for whoever sees the board; their gold is not among them."""
-    return where in ("GET api-inputs", "GET setting-inputs") or where.rstrip("/").endswith("/inputs")
+    named = where.startswith(("GET api-inputs", "GET setting-inputs"))
+    return named or where.rstrip("/").endswith("/inputs")
 
 
 def links(answer: Answer) -> Iterator[str]:

@@ -51,7 +51,9 @@ def create(
     inventory = inventory_of(labels, negative=negative)
     with transaction.atomic():
         if Benchmark.objects.filter(slug=slug).exists():
-            raise Conflict("slug_taken", f"There is a benchmark {slug} already.", hint="Choose another slug.")
+            raise Conflict(
+                "slug_taken", f"There is a benchmark {slug} already.", hint="Choose another.", field="slug"
+            )
         benchmark = Benchmark.objects.create(
             title=title,
             slug=slug,
@@ -108,13 +110,17 @@ def add_setting(
     digits, lower_is_better.
     """
     require(benchmark, by, ORGANISER)
+    if key == "new":
+        raise Refusal("key_taken", "The address new adds settings.", hint="Choose another.", field="key")
     _check_unit(benchmark, unit, main)
     check_test_sets(benchmark, test_set, only, by=by)
     check_shown(shown, unit=unit, main=main)
     with transaction.atomic():
         row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
         if row.settings.filter(key=key).exists():
-            raise Conflict("key_taken", f"{row} has a setting {key} already.", hint="Choose another key.")
+            raise Conflict(
+                "key_taken", f"{row} has a setting {key} already.", hint="Choose another.", field="key"
+            )
         setting = Setting.objects.create(
             benchmark=row,
             key=key,
@@ -183,8 +189,9 @@ def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
 
 
 def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | None, *, by: User) -> None:
-    for used in filter(None, (test_set, only)):
-        _check_test_set(benchmark, used, by=by)
+    for field, used in (("test_set", test_set), ("only", only)):
+        if used is not None:
+            _check_test_set(benchmark, used, by=by, field=field)
 
 
 def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
@@ -193,21 +200,24 @@ def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
         raise Refusal(
             "bad_unit", f"{unit} is no unit of {benchmark.task}.", hint=f"Use {expected}.", field="unit"
         )
-    if main not in MENU or unit not in FAMILIES[MENU[main].family].units:
+    if main not in MENU or unit not in FAMILIES[MENU[main].family].units or not MENU[main].ranks:
         expected = ", ".join(measure.key for measure in offered(unit)[:8])
         raise Refusal(
             "bad_measure", f"{main} is no measure by {unit}.", hint=f"For example {expected}.", field="main"
         )
 
 
-def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User) -> None:
+def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field: str) -> None:
     # scores answer questions about the gold: whoever may not know of a set opens no board on it
     if not TestSet.objects.seen_by(by).filter(pk=test_set.pk).exists():
-        raise NotAllowed("not_your_set", "This test set belongs to a project that you are not in.")
+        detail = "This test set belongs to a project that you are not in."
+        raise NotAllowed("not_your_set", detail, field=field)
     if test_set.state != TestSet.State.FROZEN:
-        raise Conflict("not_frozen", f"{test_set} is not frozen yet.", hint="Wait until its freeze is done.")
+        hint = "Wait until its freeze is done."
+        raise Conflict("not_frozen", f"{test_set} is not frozen yet.", hint=hint, field=field)
     if test_set.kind not in KINDS[benchmark.task]:
-        raise Refusal("bad_kind", f"{test_set} holds {test_set.kind}, this benchmark ranks {benchmark.task}.")
+        detail = f"{test_set} holds {test_set.kind}, this benchmark ranks {benchmark.task}."
+        raise Refusal("bad_kind", detail, field=field)
     known = {label["name"] for label in benchmark.labels} | {benchmark.negative, test_set.negative}
     strange = [label["name"] for label in test_set.labels if label["name"] not in known]
     if strange:
@@ -215,4 +225,5 @@ def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User) -> Non
             "unknown_label",
             f"{test_set} has labels that the benchmark lacks: {', '.join(strange[:5])}.",
             hint="Make the benchmark with all labels of its test sets.",
+            field=field,
         )

@@ -10,11 +10,12 @@ from evalsvc.drawing import Scale, drawing, element
 from evalsvc.figures import percent
 
 
-def rug(values: Sequence[float], *, unit: str = "") -> SafeString:
-    """A board in one line, 0 to 100: a mark per system, the highest mean tall."""
+def rug(values: Sequence[float], *, unit: str = "", best: float | None = None) -> SafeString:
+    """A board in one line, 0 to 100: a mark per system, the best mean (the highest unless told) tall."""
     top = max(values, default=0.0)
+    best = top if best is None else best
     ticks = [element("path", class_="axis", d=d) for d in ("M1 15H209", "M1 15v4", "M105 15v4", "M209 15v4")]
-    marks = [_rug_mark(value, tall=value == top) for value in sorted(values)]
+    marks = [_rug_mark(value, tall=value == best) for value in sorted(values)]
     low, high = percent(min(values, default=0.0)), percent(top)
     name = f"{len(values)} systems between {low} and {high}" if len(values) > 1 else f"One system at {high}"
     return drawing(210, 20, name + (f", {unit}" if unit else ""), *ticks, *marks, class_="fix")
@@ -44,7 +45,9 @@ def strip_axis(scale: Scale) -> SafeString:
     return drawing(118, 14, name, *texts, class_="fix")
 
 
-def run_strip(runs: Sequence[float], *, mean: float, sd: float | None, scale: Scale) -> SafeString:
+def run_strip(
+    runs: Sequence[float], *, mean: float, sd: float | None, scale: Scale, digits: int = 1
+) -> SafeString:
     """A ring per run, a tick at the mean, a bar of ± one standard deviation."""
     parts = [element("path", class_="grid", d="M2 9H116")]
     if sd:
@@ -52,9 +55,11 @@ def run_strip(runs: Sequence[float], *, mean: float, sd: float | None, scale: Sc
         parts.append(element("path", class_="l1", d=f"M{left:.1f} 9H{right:.1f}"))
     for run in sorted(runs):
         ring = {"cx": scale(run), "cy": 9, "r": 3}
-        parts.append(element("circle", element("title", percent(run)), class_="hollow l1 thin", **ring))
+        parts.append(
+            element("circle", element("title", percent(run, digits=digits)), class_="hollow l1 thin", **ring)
+        )
     parts.append(element("path", class_="zero", d=f"M{scale(mean):.1f} 3v12"))
-    name = "Runs: " + ", ".join(percent(run) for run in sorted(runs))
+    name = "Runs: " + ", ".join(percent(run, digits=digits) for run in sorted(runs))
     return drawing(118, 18, name, *parts, class_="fix")
 
 

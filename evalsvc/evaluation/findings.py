@@ -116,7 +116,8 @@ def leader(column: Column, names: Mapping[str, str]) -> str:
     level = [names[name] for name in order if ranks[name] == 1]
     if len(level) > 1:
         return f"{' and '.join(level)} have the same {column.title}: {told}."
-    return f"{names[first]} has the highest {column.title}, {told}; {_lead(column, order, names)}."
+    most = "highest" if column.higher_is_better else "lowest"
+    return f"{names[first]} has the {most} {column.title}, {told}; {_lead(column, order, names)}."
 
 
 def _lead(column: Column, order: Sequence[str], names: Mapping[str, str]) -> str:

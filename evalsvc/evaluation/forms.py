@@ -1,32 +1,42 @@
-"""What people fill in: a run to submit, a board, a setting."""
+"""How forms are made here, and the one that everybody fills in: a run to submit."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 from django import forms
+from django.forms import BoundField
 
-from annotation.testset import TestSet
-from evalsvc.evaluation.benchmarks import KINDS, UNITS
-from evalsvc.evaluation.measures import offered
-from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.refusals import Refusal
 
-TASK_WORDS = {"relations": "relations between two entities", "entities": "entities in text"}
-MISSING_WORDS = {"refuse": "the file is refused", "wrong": "counts as wrong"}
-UNIT_WORDS = {
-    "sentence": "sentences",
-    "bag": "bags (pairs with all their sentences)",
-    "document": "documents",
-}
+Parts = tuple[tuple[str, str, bool, tuple[str, ...]], ...]
+Part = tuple[str, str, bool, list[BoundField]]
+
+
+class Sheet(forms.Form):
+    """A form in parts: each has a title, a line of explanation, and whether it is folded at first."""
+
+    PARTS: Parts = ()
+
+    def parts(self) -> Iterator[Part]:
+        """The fields under their headings; a folded part opens when something in it does not fit."""
+        for title, lead, folded, names in self.PARTS:
+            fields = [self[name] for name in names if name in self.fields]
+            if fields:
+                yield title, lead, folded and not any(field.errors for field in fields), fields
+
+
+def explain(form: forms.Form, refusal: Refusal, **fields: str) -> None:
+    """Write a refusal beside the field it speaks of, else above the form; `fields` renames."""
+    named = fields.get(refusal.code) or fields.get(refusal.field) or refusal.field
+    form.add_error(named if named in form.fields else None, f"{refusal.detail} {refusal.hint}".strip())
 
 
 def dress(form: forms.Form) -> None:
-    """Every control wears the style sheet's field, and says when it does not fit."""
-    for name, field in form.fields.items():
-        told = {"class": "field"} | (
-            {"aria-invalid": "true"} if form.is_bound and name in form.errors else {}
-        )
-        field.widget.attrs.update(told)
+    """Every control but a box wears the style sheet's field."""
+    for field in form.fields.values():
+        if not isinstance(field.widget, forms.CheckboxInput | forms.CheckboxSelectMultiple):
+            field.widget.attrs["class"] = "field"
 
 
 class RunForm(forms.Form):
@@ -37,46 +47,3 @@ class RunForm(forms.Form):
     system = forms.CharField(max_length=120)
     run = forms.CharField(max_length=40)
     aggregate = forms.ChoiceField(choices=(("ONE", "ONE"), ("AVG", "AVG")), required=False)
-
-
-class BoardForm(forms.Form):
-    title = forms.CharField(max_length=120)
-    slug = forms.SlugField(max_length=60)
-    summary = forms.CharField(max_length=200, required=False)
-    description = forms.CharField(widget=forms.Textarea, required=False)
-    task = forms.ChoiceField(choices=list(TASK_WORDS.items()))
-    test_set = forms.ModelChoiceField(TestSet.objects.none())
-    negative = forms.CharField(max_length=60, required=False)
-    missing = forms.ChoiceField(choices=list(MISSING_WORDS.items()), initial="refuse")
-
-    def __init__(self, *args: Any, test_sets: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["test_set"].queryset = test_sets  # type: ignore[attr-defined]
-        dress(self)
-
-    def clean(self) -> dict[str, Any]:
-        given = super().clean() or {}
-        task, test_set = given.get("task"), given.get("test_set")
-        if task and test_set and test_set.kind not in KINDS[task]:
-            self.add_error("test_set", f"{test_set} holds {test_set.kind}; choose a set of {task}.")
-        return given
-
-
-class SettingForm(forms.Form):
-    title = forms.CharField(max_length=80)
-    key = forms.SlugField(max_length=40)
-    test_set = forms.ModelChoiceField(TestSet.objects.none())
-    only = forms.ModelChoiceField(TestSet.objects.none(), required=False)
-    unit = forms.ChoiceField(choices=Setting.Unit.choices)
-    main = forms.ChoiceField()
-
-    def __init__(self, *args: Any, benchmark: Benchmark, test_sets: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        units = UNITS[benchmark.task]
-        fitting = test_sets.filter(kind__in=KINDS[benchmark.task])
-        for name in ("test_set", "only"):
-            self.fields[name].queryset = fitting  # type: ignore[attr-defined]
-        self.fields["unit"].choices = [(unit, UNIT_WORDS[unit]) for unit in units]  # type: ignore[attr-defined]
-        measures = {measure.key: measure.title for unit in units for measure in offered(unit)}
-        self.fields["main"].choices = list(measures.items())  # type: ignore[attr-defined]
-        dress(self)

@@ -1,9 +1,11 @@
-"""Which of the many measures a page shows first, by unit; all others stay one click away."""
+"""Which of the many measures a page shows first, by unit, and how a setting shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
+from evalsvc.evaluation.measures import MENU, Measure
 from evalsvc.evaluation.models import Setting
 
 Unit = Setting.Unit
@@ -30,6 +32,16 @@ ON_SUBMISSIONS: dict[str, tuple[str, ...]] = {
         "muc_strict_f1", "muc_exact_f1", "muc_partial_f1", "muc_type_f1", "wrf_strict", "wrf_lenient",
     ),
 }  # fmt: skip
+
+
+def as_shown(setting: Setting, key: str) -> Measure:
+    """The measure with the setting's digits; its main one in the setting's direction."""
+    measure = MENU[key]
+    if setting.digits is not None and measure.unit == "%":
+        measure = replace(measure, digits=setting.digits)
+    if key == setting.main and setting.lower_is_better is not None:
+        measure = replace(measure, higher_is_better=not setting.lower_is_better)
+    return measure
 
 
 def on_board(setting: Setting, present: Collection[str]) -> list[str]:

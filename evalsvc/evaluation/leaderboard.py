@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 from django.db.models import Q
 
-from evalsvc.evaluation import phases, versions
+from evalsvc.evaluation import headlines, phases, versions
 from evalsvc.evaluation.measures import MENU
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person
@@ -44,6 +44,11 @@ class Row:
     figures: dict[str, Figure]
     submissions: list[Submission]
     rank: int | None = None
+
+    @property
+    def files(self) -> set[str]:
+        """Digests of what its runs are: fewer than runs where some are the same bytes."""
+        return {submission.file_id for submission in self.submissions}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,9 @@ def board(
     order_by = order_by or setting.main
     if order_by not in (setting.measures or MENU):
         raise Refusal("unknown_measure", f"There is no measure {order_by}.", field="order")
+    if not MENU[order_by].ranks:
+        detail = f"{MENU[order_by].title} says where a run was cut, not how good it is: it orders nothing."
+        raise Refusal("bad_measure", detail, field="order")
     held = versions.of_setting(setting, version)
     if phases.hidden_from(setting, person):
         return Board(setting, order_by, [], [], held.number, sealed=True)
@@ -101,15 +109,8 @@ def board(
     rows = [_row(of_system, scores) for of_system in runs.values()]
     found = {key for row in rows for key in row.figures}
     shown = [key for key in MENU if key in found and key in (setting.measures or MENU)]
-    higher = higher_is_better(setting, order_by)
+    higher = headlines.as_shown(setting, order_by).higher_is_better
     return Board(setting, order_by, shown, _ranked(rows, order_by, higher=higher), held.number)
-
-
-def higher_is_better(setting: Setting, measure: str) -> bool:
-    """The direction of a measure, as the setting turns its main one."""
-    if measure == setting.main and setting.lower_is_better is not None:
-        return not setting.lower_is_better
-    return MENU[measure].higher_is_better
 
 
 def _scores(

@@ -12,7 +12,10 @@ __all__ = ["FAMILIES", "MENU", "Family", "Measure", "offered"]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One figure that a score can hold. `unit` is "%" for shares, empty for plain numbers."""
+    """One figure that a score can hold. `unit` is "%" for shares, empty for plain numbers.
+
+    `ranks` is False for what says something about a run and nothing about how good it is.
+    """
 
     key: str
     title: str
@@ -24,6 +27,7 @@ class Measure:
     higher_is_better: bool = True
     digits: int = 1
     unit: str = "%"
+    ranks: bool = True
 
 
 GAO = "Gao et al. 2021"
@@ -209,6 +213,7 @@ def _ranked() -> list[Measure]:
         "there are no facts or no claims",
         digits=3,
         unit="",
+        ranks=False,
     )
     return [*(_curve_measure("", "bags", GAO, key, *words) for key, words in _RANKED.items()), tau]
 
@@ -231,6 +236,7 @@ def _opennre() -> list[Measure]:
         "there are no facts or no claims",
         digits=3,
         unit="",
+        ranks=False,
     )
     return [
         *(_curve_measure("opennre_", "opennre", OPENNRE, key, *words) for key, words in kept.items()),

@@ -10,15 +10,15 @@ from django.db.models import Max
 from django.utils.safestring import SafeString
 
 from evalsvc.evaluation import charts
-from evalsvc.evaluation.leaderboard import Board, board, higher_is_better
-from evalsvc.evaluation.measures import MENU
+from evalsvc.evaluation.headlines import as_shown
+from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.figures import counted, measured
 
 
 @dataclass(frozen=True)
 class Overview:
-    """`front` names the highest mean; no test stands behind it."""
+    """`front` names the best mean; no test stands behind it."""
 
     benchmark: Benchmark
     counts: str
@@ -44,14 +44,14 @@ def _overview(benchmark: Benchmark) -> Overview:
 
 
 def _with_front(benchmark: Benchmark, setting: Setting, found: Board, counts: str) -> Overview:
-    measure = MENU[setting.main]
+    measure = as_shown(setting, setting.main)
     known = [
         (row.figures[setting.main].mean, row.system.name) for row in found.rows if setting.main in row.figures
     ]
     means = [(mean, name) for mean, name in known if mean is not None]
     if not means:
         return Overview(benchmark, counts)
-    best = (max if higher_is_better(setting, setting.main) else min)(mean for mean, _ in means)
+    best = (max if measure.higher_is_better else min)(mean for mean, _ in means)
     front = ", ".join(name for mean, name in means if mean == best)
     scored = Submission.objects.filter(benchmark=benchmark, state=Submission.State.SCORED)
     return Overview(
@@ -60,6 +60,6 @@ def _with_front(benchmark: Benchmark, setting: Setting, found: Board, counts: st
         setting=setting.title,
         measure=measure.title,
         front=f"{front}, {measured(best, measure)}",
-        rug=charts.rug([mean for mean, _ in means]),
+        rug=charts.rug([mean for mean, _ in means], best=best),
         last=scored.aggregate(at=Max("ended_at"))["at"],
     )

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import msgspec
 
-from annotation.testset import TestSet, export
-from evalsvc.evaluation.models import Setting
+from annotation.testset import TestSet, TestSetRow, export
+from evalsvc.evaluation.models import Setting, SettingVersion
 
 Pair = tuple[str, str]
 
@@ -95,3 +95,17 @@ def of_settings(settings: Iterable[Setting]) -> Roster:
         tokens |= part.tokens
         lengths |= part.lengths
     return Roster(ids, tokens, lengths)
+
+
+def count(gold: Setting | SettingVersion) -> int:
+    """How many rows a setting scores, or scored under a version."""
+    if gold.only is None:
+        return gold.test_set.rows
+    return _shared(gold.test_set.pk, gold.test_set.sha256, gold.only.pk, gold.only.sha256)
+
+
+@lru_cache(maxsize=256)
+def _shared(pk: int, sha256: str, only: int, only_sha256: str) -> int:
+    """Rows of frozen sets never change, so they are counted once under their digests."""
+    kept = TestSetRow.objects.filter(test_set=only).values("external_id")
+    return TestSetRow.objects.filter(test_set=pk, external_id__in=kept).count()

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from evalsvc import figures
 from evalsvc.evaluation import phases
-from evalsvc.evaluation.measures import MENU
+from evalsvc.evaluation.headlines import as_shown
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 
 State = Submission.State
@@ -46,7 +46,7 @@ def main_figure(evaluations: Iterable[Evaluation]) -> tuple[str, str]:
         key = evaluation.setting.main
         values = [score.value for score in evaluation.scores.all() if score.measure == key]
         if values and values[0] is not None:
-            measure = MENU[key]
+            measure = as_shown(evaluation.setting, key)
             return figures.measured(values[0], measure), measure.title
     return "", ""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from evalsvc.evaluation import leaderboard, quotas
+from evalsvc.evaluation import leaderboard, quotas, rosters
 from evalsvc.evaluation.measures import FAMILIES
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 
@@ -20,7 +20,9 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
     test_set = serializers.CharField(source="test_set.slug")
     only = serializers.CharField(source="only.slug", default=None, allow_null=True)
     gold_sha256 = serializers.CharField(source="test_set.sha256")
-    rows = serializers.IntegerField(source="test_set.rows", help_text="Rows of the test set.")
+    rows = serializers.SerializerMethodField(
+        help_text="Rows it scores: of its test set, or those in `only` too."
+    )
     phase = serializers.CharField(allow_blank=True, help_text="dev or test; empty: in every phase.")
 
     class Meta:
@@ -30,6 +32,9 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
             *("opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better"),
         ]
         read_only_fields = fields
+
+    def get_rows(self, setting: Setting) -> int:
+        return rosters.count(setting)
 
 
 class ShownSerializer(serializers.Serializer[Any]):
@@ -166,8 +171,14 @@ class RowSerializer(serializers.Serializer[leaderboard.Row]):
     team = serializers.CharField(source="team.name")
     tags = serializers.DictField(source="system.tags")
     n = serializers.IntegerField(help_text="Runs.")
+    files = serializers.SerializerMethodField(
+        help_text="Files among the runs: fewer where some are the same bytes."
+    )
     saw_gold = serializers.SerializerMethodField()
     figures = serializers.DictField(child=FigureSerializer())
+
+    def get_files(self, row: leaderboard.Row) -> int:
+        return len(row.files)
 
     def get_saw_gold(self, row: leaderboard.Row) -> bool:
         return any(submission.saw_gold for submission in row.submissions)

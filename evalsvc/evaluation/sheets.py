@@ -105,9 +105,8 @@ def sheet(evaluation: Evaluation) -> Sheet:
     usual = headlines.on_submission(evaluation.setting, scores)
     rest = [key for key in MENU if key in scores and key not in usual]
     note = "; ".join([*_counts(evaluation), *evaluation.detail.get("notes", ())])
-    return Sheet(
-        evaluation, [_shown(scores[key]) for key in usual], [_shown(scores[key]) for key in rest], note
-    )
+    shown, more = ([_shown(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
+    return Sheet(evaluation, shown, more, note)
 
 
 def _counts(evaluation: Evaluation) -> list[str]:
@@ -118,8 +117,8 @@ def _counts(evaluation: Evaluation) -> list[str]:
     return told + ([f"{counted(missing, 'item')} without an answer"] if missing else [])
 
 
-def _shown(score: Score) -> ShownScore:
-    measure = MENU[score.measure]
+def _shown(setting: Setting, score: Score) -> ShownScore:
+    measure = headlines.as_shown(setting, score.measure)
     if score.value is None:
         return ShownScore(measure.title, "", measure.explains, f"undefined: {score.reason}")
     return ShownScore(measure.title, measured(score.value, measure), measure.explains)
@@ -133,7 +132,7 @@ def main_score(evaluation: Evaluation) -> str:
         return f"{MENU[key].title} not computed for this form of predictions"
     if score.value is None:
         return f"{MENU[key].title} undefined ({score.reason})"
-    return f"{MENU[key].title} {measured(score.value, MENU[key])}"
+    return f"{MENU[key].title} {measured(score.value, headlines.as_shown(evaluation.setting, key))}"
 
 
 # ---- precision against recall --------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +12,10 @@ from django.utils.safestring import SafeString
 from evalsvc import drawing
 from evalsvc.evaluation import charts
 from evalsvc.evaluation.findings import Column
+from evalsvc.evaluation.headlines import as_shown
 from evalsvc.evaluation.leaderboard import Board, Figure, Row
-from evalsvc.evaluation.measures import MENU
-from evalsvc.figures import DASH, measured
+from evalsvc.evaluation.measures import MENU, Measure
+from evalsvc.figures import DASH, counted, listed, measured
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class Line:
     tags: list[str]
     seen: bool
     description: str
+    same: str
+
+    @property
+    def saw_gold(self) -> bool:
+        return any(submission.saw_gold for submission in self.row.submissions)
 
     @property
     def newest(self) -> int:
@@ -75,7 +82,7 @@ class Table:
 
 def as_column(board: Board, measure: str, *, title: str = "") -> Column:
     """A measure of the board as findings read it, by system."""
-    told = MENU[measure]
+    told = as_shown(board.setting, measure)
     figures = {str(row.system.pk): row.figures[measure] for row in board.rows if measure in row.figures}
     return Column(title or told.title, figures, told.higher_is_better, told.unit == "%", told.digits)
 
@@ -94,23 +101,25 @@ def names(boards: Sequence[Board]) -> dict[str, str]:
 
 def table(board: Board, further: Sequence[str], *, seen: Collection[int] = ()) -> Table:
     """The ordering column first, then the further measures; rows whose runs are seen lead to them."""
-    ordering = as_column(board, board.order_by)
-    keys = [key for key in further if key != board.order_by]
-    columns = [as_column(board, key) for key in keys]
-    places, others = ordering.ranks(), [column.ranks() for column in columns]
-    scale = _scale(board)
+    main = as_shown(board.setting, board.order_by)
+    measures = [as_shown(board.setting, key) for key in further if key != board.order_by]
+    places = as_column(board, board.order_by).ranks()
+    others = [as_column(board, measure.key).ranks() for measure in measures]
+    scale, same = _scale(board), _same_bytes(board)
     lines = []
     for row in board.rows:
-        cells = [_cell(row, key, places, ranks) for key, ranks in zip(keys, others, strict=True)]
-        lines.append(_line(row, board.order_by, cells, scale, seen))
-    heads = [_head(key, board.order_by) for key in keys]
+        cells = [_cell(row, told, places, ranks) for told, ranks in zip(measures, others, strict=True)]
+        lines.append(_line(row, main, cells, scale, seen, same[row.system.pk]))
+    heads = [_head(measure, board.order_by) for measure in measures]
     axis = charts.strip_axis(scale) if scale else ""
-    return Table(_head(board.order_by, board.order_by), heads, axis, lines, _notes(board, keys))
+    return Table(
+        _head(main, board.order_by), heads, axis, lines, _notes(board, [main.key, *(m.key for m in measures)])
+    )
 
 
-def _head(key: str, order_by: str) -> Head:
-    told = MENU[key]
-    return Head(key, told.title, told.explains, key == order_by, "↑" if told.higher_is_better else "↓")
+def _head(told: Measure, order_by: str) -> Head:
+    arrow = "↑" if told.higher_is_better else "↓"
+    return Head(told.key, told.title, told.explains, told.key == order_by, arrow)
 
 
 def _values(figure: Figure | None) -> list[float]:
@@ -123,51 +132,68 @@ def _scale(board: Board) -> drawing.Scale | None:
     return charts.run_scale(runs) if runs and MENU[board.order_by].unit == "%" else None
 
 
+def _same_bytes(board: Board) -> dict[int, str]:
+    """By system: which of its runs are one file, and whose runs are the same bytes as some of its own."""
+    holders: dict[str, list[str]] = defaultdict(list)
+    for row in board.rows:
+        for digest in row.files:
+            holders[digest].append(row.system.name)
+    told = {}
+    for row in board.rows:
+        n, files = len(row.submissions), len(row.files)
+        own = [f"{counted(n, 'run')}, {counted(files, 'file')}"] if files < n else []
+        others = {name for digest in row.files for name in holders[digest]} - {row.system.name}
+        told[row.system.pk] = "; ".join(
+            [*own, *([f"same file as {listed(sorted(others))}"] if others else [])]
+        )
+    return told
+
+
 def _line(
-    row: Row, order_by: str, cells: list[Cell], scale: drawing.Scale | None, seen: Collection[int]
+    row: Row, main: Measure, cells: list[Cell], scale: drawing.Scale | None, seen: Collection[int], same: str
 ) -> Line:
-    figure = row.figures.get(order_by)
+    figure = row.figures.get(main.key)
     strip: SafeString | str = ""
     if scale and figure and figure.mean is not None:
-        strip = charts.run_strip(_values(figure), mean=figure.mean, sd=figure.sd, scale=scale)
-    last = max(submission.created_at for submission in row.submissions)
+        strip = charts.run_strip(
+            _values(figure), mean=figure.mean, sd=figure.sd, scale=scale, digits=main.digits
+        )
     tags = {key: value for key, value in row.system.tags.items() if value not in (False, None, "")}
     baseline, description = bool(tags.pop("baseline", False)), str(tags.pop("description", ""))
-    told = [str(key) if value is True else f"{key}: {value}" for key, value in tags.items()]
-    may_look = row.submissions[-1].pk in seen
     return Line(
-        row,
-        last,
-        cell(figure, order_by, ordering=True),
-        strip,
-        cells,
-        baseline,
-        told[:3],
-        may_look,
-        description,
+        row=row,
+        last=max(submission.created_at for submission in row.submissions),
+        first=cell(figure, main, ordering=True),
+        strip=strip,
+        others=cells,
+        baseline=baseline,
+        tags=[str(key) if value is True else f"{key}: {value}" for key, value in tags.items()][:3],
+        seen=row.submissions[-1].pk in seen,
+        description=description,
+        same=same,
     )
 
 
-def cell(figure: Figure | None, key: str, *, turn: int = 0, ordering: bool = False) -> Cell:
+def cell(figure: Figure | None, told: Measure, *, turn: int = 0, ordering: bool = False) -> Cell:
     """The figure as written, or a dash with its reason."""
     if figure is None:
         return Cell(DASH, reason="not computed for this form of predictions", sorted=ordering)
     if figure.mean is None:
         return Cell(DASH, reason=figure.reason or "undefined", sorted=ordering)
-    sd = "" if figure.sd is None else f"± {measured(figure.sd, MENU[key])}"
-    return Cell(measured(figure.mean, MENU[key]), sd, turn=turn, sorted=ordering)
+    sd = "" if figure.sd is None else f"± {measured(figure.sd, told)}"
+    return Cell(measured(figure.mean, told), sd, turn=turn, sorted=ordering)
 
 
-def _cell(row: Row, key: str, places: dict[str, int], ranks: dict[str, int]) -> Cell:
+def _cell(row: Row, told: Measure, places: dict[str, int], ranks: dict[str, int]) -> Cell:
     name = str(row.system.pk)
     turn = places[name] - ranks[name] if name in places and name in ranks else 0
-    return cell(row.figures.get(key), key, turn=turn)
+    return cell(row.figures.get(told.key), told, turn=turn)
 
 
 def _notes(board: Board, keys: Sequence[str]) -> list[str]:
     """One line per undefined figure with its reason; equal ones once."""
     told: dict[str, list[str]] = {}
-    for key in [board.order_by, *keys]:
+    for key in keys:
         for row in board.rows:
             figure = row.figures.get(key)
             if figure is not None and figure.undefined:

@@ -40,6 +40,10 @@ def tides(cast: Cast) -> Told:
     return {"slug": cast.tides.slug}
 
 
+def main_of_tides(cast: Cast) -> Told:
+    return tides(cast) | {"key": "main"}
+
+
 def vault(cast: Cast) -> Told:
     return {"slug": cast.vault.slug}
 
@@ -92,9 +96,16 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source),
     **dict.fromkeys(("test-set:gold", "test-set-lines:gold"), gold),
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
+    **dict.fromkeys(("board-json", "board-organise", "board-change"), tides),
     **dict.fromkeys(
         ("board:hidden", "board-csv:hidden", "board-ranks:hidden", "setting-new:hidden", "submit:hidden"),
         vault,
+    ),
+    **dict.fromkeys(("board-json:hidden", "board-organise:hidden", "board-change:hidden"), vault),
+    **dict.fromkeys(("setting", "setting-inputs", "setting-change", "setting-revise"), main_of_tides),
+    **dict.fromkeys(
+        ("setting:hidden", "setting-inputs:hidden", "setting-change:hidden", "setting-revise:hidden"),
+        lambda cast: vault(cast) | {"key": "main"},
     ),
     **dict.fromkeys(
         ("submission", "submission-withdraw", "submission-curve-svg", "submission-curve-csv"), scored
@@ -118,6 +129,7 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
         [f"api-annotator-{act}" for act in ("pause", "resume", "set-aside", "put-back")],
         lambda cast: {"pk": cast.lease.annotator_id},
     ),
+    "api-take-back": lambda cast: {"pk": cast.item(2).pk},
     "api-import": lambda cast: {"pk": cast.batch.pk},
     "api-import:gold": lambda cast: {"pk": cast.gold_batch.pk},
     **dict.fromkeys(("api-test-set", "api-test-set-lines"), release),
@@ -129,7 +141,6 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     **dict.fromkeys(
         ("api-benchmark", "api-settings", "api-board", "api-submissions", "api-check", "api-models"), tides
     ),
-    "api-take-back": lambda cast: {"pk": cast.item(2).pk},
     "api-benchmark-limits": tides,
     **dict.fromkeys(
         ("api-setting", "api-versions", "api-inputs"), lambda cast: tides(cast) | {"key": "main"}
@@ -161,8 +172,8 @@ def published() -> bytes:
 
 
 def board(cast: Cast) -> Told:
-    return {"title": "New", "slug": "new", "task": "relations", "missing": "refuse", "negative": "NA"} | {
-        "test_set": cast.gold.pk
+    return {"title": "New", "slug": "new-one", "task": "relations", "missing": "refuse", "negative": "NA"} | {
+        "test_sets": [cast.gold.pk]
     }
 
 
@@ -205,6 +216,9 @@ FORMS: dict[str, Callable[[Cast], Told]] = {
     ),
     "board-new": board,
     "setting-new": setting,
+    "board-change": lambda cast: {"title": "Tides", "public": "on"},
+    "setting-change": lambda cast: {"title": "Sentences", "main": "macro_f1"},
+    "setting-revise": lambda cast: {"test_set": cast.gold.pk},
     "setting-new:foreign": lambda cast: setting(cast) | {"test_set": cast.release.pk},
     "submit": lambda cast: {"file": file(scores(0.3)), "system": "Other net", "run": "1", "team": "kelpie"},
 }

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from evalsvc.downloads import csv_file, svg_file
-from evalsvc.evaluation import curves, findings, headlines, roles, tables
+from evalsvc.evaluation import curves, findings, headlines, roles, tables, versions
 from evalsvc.evaluation.findings import Column, Turn
 from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.measures import MENU
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.overview import overviews
 from evalsvc.evaluation.pages.prose import rendered
+from evalsvc.evaluation.pages.settings import facts
 from evalsvc.evaluation.pages.terminal import curl
+from evalsvc.evaluation.shapes import BoardSerializer
 from evalsvc.figures import counted, signed
+from evalsvc.refusals import Refusal
 from evalsvc.teams.models import User
 
 TURNS_SHOWN = 12
@@ -54,6 +57,16 @@ def chosen(request: HttpRequest, slug: str) -> tuple[Benchmark, list[Setting], S
     return benchmark, settings, settings[0] if settings else None
 
 
+def version_asked(request: HttpRequest) -> int | None:
+    """The version that the address names; the newest without."""
+    asked = request.GET.get("version", "")
+    if not asked:
+        return None
+    if not (asked.isascii() and asked.isdecimal() and 0 < len(asked) < 5):
+        raise Refusal("unknown_version", f"{asked[:20]} is no version.", field="version")
+    return int(asked)
+
+
 @require_safe
 def page(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark, settings, setting = chosen(request, slug)
@@ -74,20 +87,29 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
 def _figures(
     request: HttpRequest, benchmark: Benchmark, settings: list[Setting], setting: Setting
 ) -> dict[str, Any]:
-    found = board(setting, request.GET.get("order", ""), person=request.user)
+    found = board(setting, request.GET.get("order", ""), person=request.user, version=version_asked(request))
     further = headlines.on_board(setting, found.measures)
     table = tables.table(found, further, seen=_seen(request, found))
     kind, kinds = KINDS[benchmark.task]
     told: dict[str, Any] = {
         "table": table,
-        "orders": [(key, MENU[key].title) for key in found.measures],
-        "facts": _facts(setting),
+        "orders": [(key, MENU[key].title) for key in found.measures if MENU[key].ranks],
+        "facts": _facts(setting, found.version),
+        "version": found.version,
+        "past": found.version < setting.version,
+        "at_version": f"&version={found.version}" if found.version < setting.version else "",
         "kind": kind,
         "kinds": kinds,
         "unit": setting.unit,
-        "sentence": sealed_until(setting) if found.sealed else f"No run is scored on “{setting.title}” yet.",
+        "sentence": sealed_until(setting) if found.sealed else _nothing_yet(setting, found.version),
     }
     return told | (_findings(settings, setting, found) if found.rows else {})
+
+
+def _nothing_yet(setting: Setting, version: int) -> str:
+    if version < setting.version:
+        return f"No standing run is scored under version {version} of “{setting.title}”."
+    return f"No run is scored on “{setting.title}” yet."
 
 
 def sealed_until(setting: Setting) -> str:
@@ -157,7 +179,7 @@ def _schemes(found: Board, keys: list[str], names: dict[str, str]) -> dict[str, 
     columns = [tables.as_column(found, key, title=_scheme(key)) for key in keys]
     rows = []
     for row in found.rows:
-        cells = [tables.cell(row.figures.get(key), key) for key in keys]
+        cells = [tables.cell(row.figures.get(key), headlines.as_shown(found.setting, key)) for key in keys]
         rows.append((names[str(row.system.pk)], cells))
     drawn = {"wide": curves.ranks(columns, names), "narrow": curves.ranks(columns, names, narrow=True)}
     return drawn | {
@@ -182,18 +204,24 @@ def _scheme_finding(columns: list[Column], names: dict[str, str]) -> str:
     return "The order below the first place depends on the weights" if first else "No order yet"
 
 
-def _facts(setting: Setting) -> list[tuple[str, str]]:
-    test_set = setting.test_set
-    facts = [
-        ("Test set", f"{test_set}, {test_set.get_origin_display().lower()}"),
-        ("Unit", setting.get_unit_display().lower()),
-        ("Rows", f"{test_set.rows:,}"),
-        ("Main measure", MENU[setting.main].title),
-        ("Version", f"{setting.version:,}"),
-        ("Gold", f"sha256 {test_set.sha256[:12]}…"),
+def _facts(setting: Setting, version: int) -> list[tuple[str, str]]:
+    """What the setting scores, and the very gold of the version shown."""
+    held = versions.of_setting(setting, version)
+    return [
+        *facts(setting, held),
+        ("Version", f"{held.number:,} of {setting.version:,}, scorer {held.scorer}"),
+        ("Gold", f"sha256 {held.gold_sha256[:12]}…"),
     ]
-    only = [("Only", f"the sentences of {setting.only}")] if setting.only else []
-    return facts[:3] + only + facts[3:]
+
+
+@require_safe
+def board_json(request: HttpRequest, slug: str) -> HttpResponse:
+    """The board as its API gives it, for everybody who sees it."""
+    _, _, setting = chosen(request, slug)
+    if setting is None:
+        raise Http404
+    found = board(setting, request.GET.get("order", ""), person=request.user, version=version_asked(request))
+    return JsonResponse(BoardSerializer(found).data)
 
 
 @require_safe

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc import drawing, figures
 from evalsvc.evaluation import charts
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.models import Benchmark, Submission
 
 register = template.Library()
 
@@ -61,6 +61,13 @@ def bar(value: float | None) -> SafeString:
 @register.simple_tag
 def swatch(number: int) -> SafeString:
     return drawing.swatch(number)
+
+
+@register.simple_tag
+def training(benchmark: Benchmark, label: str) -> str:
+    """How often a label occurs in the training data, as far as the organisers told."""
+    known = benchmark.training_counts.get(label)
+    return figures.DASH if known is None else figures.count(known)
 
 
 @register.simple_tag

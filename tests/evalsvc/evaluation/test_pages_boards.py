@@ -7,9 +7,10 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.evaluation import benchmarks
-from evalsvc.evaluation.models import Benchmark
+from evalsvc.evaluation.models import Benchmark, Submission
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, sentence
 from tests.evalsvc.evaluation.test_leaderboard import scored
+from tests.workers.test_scoring import SCORE_LINES
 from workers.runner import run_next
 
 
@@ -137,14 +138,14 @@ def test_an_organiser_opens_a_board_and_adds_a_setting(client: Client, cast: Cas
         "title": "Port news",
         "slug": "port",
         "task": "relations",
-        "test_set": gold.pk,
+        "test_sets": [gold.pk],
         "missing": "refuse",
     }
     response = client.post(reverse("board-new"), told)
     assert response.headers["Location"] == reverse("setting-new", args=["port"])
     told = {"title": "Human gold", "key": "human", "test_set": gold.pk, "unit": "bag", "main": "ap"}
     response = client.post(reverse("setting-new", args=["port"]), told)
-    assert response.headers["Location"] == reverse("board", args=["port"])
+    assert response.headers["Location"] == reverse("board-organise", args=["port"])
     setting = Benchmark.objects.get(slug="port").settings.get()
     assert (setting.unit, setting.main, setting.test_set) == ("bag", "ap", gold)
 
@@ -164,3 +165,73 @@ def test_the_list_says_who_is_in_front(client: Client, cast: Cast) -> None:
     page = shown(client, "boards")
     assert "Net, 50.0" in page
     assert "1 system, 1 run" in page
+
+
+# ---- as the setting shows them -------------------------------------------------------------------
+def test_a_board_shows_the_digits_that_its_setting_has(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations(main="accuracy")
+    (submission, _) = scored(cast, benchmark, "Alder", 4, 5)
+    benchmarks.change_setting(benchmark.settings.get(), by=cast.olga, digits=3)
+    page = shown(client, "board", "rel")
+    assert "75.000 <small>± 11.785</small>" in page
+    assert "the only system with accuracy so far: 75.000 ± 11.785 over 2 runs" in page
+    assert "Alder, 75.000" in shown(client, "boards")
+    client.force_login(cast.kim)
+    assert "Scored: accuracy 66.667" in shown(client, "submission", submission.pk)
+    assert "66.667 <small>accuracy</small>" in shown(client, "team", "kelpie")
+
+
+def test_a_board_where_lower_is_better_says_so_everywhere(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations(main="accuracy")
+    scored(cast, benchmark, "Alder", 6, 6)
+    scored(cast, benchmark, "Birch", 2, 2)
+    benchmarks.change_setting(benchmark.settings.get(), by=cast.olga, lower_is_better=True)
+    page = shown(client, "board", "rel")
+    assert "Birch has the lowest accuracy, 33.3 ± 0.0 over 2 runs; 66.7 ahead of Alder" in page
+    assert 'aria-sort="ascending"' in page
+    assert "accuracy ↓" in page
+    assert "Birch, 33.3" in shown(client, "boards")
+
+
+def test_rows_are_those_that_the_setting_scores(client: Client, cast: Cast) -> None:
+    few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
+    whole = freeze("whole", RELATION_GOLD, by=cast.olga)
+    cast.benchmark(settings=[("main", whole, "sentence", "micro_f1", few)])
+    assert "<dt>Rows</dt><dd>2</dd>" in shown(client, "board", "rel")
+    client.force_login(cast.kim)
+    assert client.get("/api/v1/benchmarks/rel").json()["settings"][0]["rows"] == 2
+
+
+def test_a_threshold_orders_nothing(client: Client, cast: Cast) -> None:
+    cast.submit(cast.relations("bag", "ap"), SCORE_LINES)
+    assert run_next("score")
+    page = shown(client, "board", "rel")
+    assert '<option value="auc"' in page
+    assert '<option value="tau"' not in page
+    response = client.get(reverse("board", args=["rel"]), {"order": "tau"})
+    assert response.status_code == 400
+    assert "it orders nothing." in response.content.decode()
+
+
+def test_runs_that_are_the_same_bytes_are_marked(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations(main="accuracy")
+    scored(cast, benchmark, "Alder", 4, 4, 5)
+    scored(cast, benchmark, "Birch", 5)
+    scored(cast, benchmark, "Cedar", 6)
+    page = shown(client, "board", "rel")
+    assert "3 runs, 2 files; same file as Birch" in page
+    assert "same file as Alder" in page
+    assert page.count("same file as") == 2
+    rows = client.get(reverse("board-json", args=["rel"])).json()["rows"]
+    assert {row["system"]: (row["n"], row["files"]) for row in rows} == {
+        "Alder": (3, 2),
+        "Birch": (1, 1),
+        "Cedar": (1, 1),
+    }
+
+
+def test_a_team_that_saw_the_gold_is_marked(client: Client, cast: Cast) -> None:
+    scored(cast, cast.relations(), "Alder", 4)
+    assert "saw the gold" not in shown(client, "board", "rel")
+    Submission.objects.update(saw_gold=True)
+    assert "saw the gold" in shown(client, "board", "rel")

@@ -1,0 +1,276 @@
+"""Organisers set and change everything of a board in the browser; a mistake is said beside its field."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from evalsvc.evaluation.models import Benchmark, Setting
+from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, sentence
+from tests.evalsvc.evaluation.test_leaderboard import scored
+from workers.runner import run_next
+
+OTHER_GOLD = [sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD]
+BOARD = {"title": "Port news", "slug": "port", "task": "relations", "missing": "refuse", "public": "on"}
+
+
+@pytest.fixture
+def olga(client: Client, cast: Cast) -> Client:
+    client.force_login(cast.olga)
+    return client
+
+
+def counts(content: bytes) -> SimpleUploadedFile:
+    return SimpleUploadedFile("counts.tsv", content)
+
+
+def complaints(page: str) -> dict[str, str]:
+    """What is said beside each field."""
+    found = re.findall(r'<ul class="errorlist" id="id_(\w+)_error"><li>(.*?)</li>', page)
+    return dict(found)
+
+
+def test_a_board_is_opened_with_everything_that_the_api_takes(olga: Client, cast: Cast) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    more = freeze("more", OTHER_GOLD, by=cast.olga, labels=["died_in"])
+    told = BOARD | {
+        "test_sets": [gold.pk, more.pk],
+        "summary": "Relations in port news",
+        "description": "From **two** papers.",
+        "option_beta": "0.5",
+        "option_include_negative": "on",
+        "option_scheme": "BIOES",
+        "per_day": "5",
+        "in_total": "40",
+        "at_once": "2",
+        "time_zone": "Europe/Vienna",
+        "upload_megabytes": "20",
+        "lines": "9000",
+        "training_counts": counts(b"born_in\t120\ndied_in\t3\n"),
+    }
+    response = olga.post(reverse("board-new"), told)
+    assert response.headers["Location"] == reverse("setting-new", args=["port"])
+    board = Benchmark.objects.get(slug="port")
+    assert [label["name"] for label in board.labels] == ["born_in", "works_for", "part_of", "died_in"]
+    assert board.options == {"beta": 0.5, "include_negative": True}
+    assert (board.per_day, board.in_total, board.at_once, board.time_zone) == (5, 40, 2, "Europe/Vienna")
+    assert board.limits == {"upload_bytes": 20_000_000, "lines": 9000}
+    assert board.training_counts == {"born_in": 120, "died_in": 3}
+    assert (board.summary, board.description, board.public) == (
+        "Relations in port news",
+        "From **two** papers.",
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "says"),
+    [
+        ({"slug": "two words"}, "slug", "Letters, digits, hyphens and underscores only."),
+        ({"slug": "rel"}, "slug", "There is a benchmark rel already."),
+        ({"test_sets": []}, "test_sets", "Choose at least one frozen test set."),
+        ({"task": "entities"}, "test_sets", "holds relations; choose sets of entities."),
+        ({"option_beta": "0"}, "option_beta", "Expected a number above 0."),
+        ({"per_day": "0"}, "per_day", "Submissions a day: a whole number above 0, or nothing."),
+        ({"at_once": "two"}, "at_once", "Expected a whole number."),
+        ({"time_zone": "Middle/Earth"}, "time_zone", "Middle/Earth"),
+        ({"training_counts": counts(b"born_in few")}, "training_counts", "No line has a name"),
+        (
+            {"training_counts": counts(b"nobody 3")},
+            "training_counts",
+            "nobody is no label of this benchmark.",
+        ),
+    ],
+)
+def test_a_mistake_is_said_beside_its_field(
+    olga: Client, cast: Cast, wrong: dict[str, Any], field: str, says: str
+) -> None:
+    cast.benchmark("rel")
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    response = olga.post(reverse("board-new"), BOARD | {"test_sets": [gold.pk]} | wrong)
+    assert response.status_code == 400
+    assert says in complaints(response.content.decode())[field]
+    assert not Benchmark.objects.filter(slug="port").exists()
+
+
+def test_the_rules_are_shown_as_they_are_and_changed(olga: Client, cast: Cast) -> None:
+    board = cast.relations(per_day=3, limits={"lines": 1_000}, training_counts={"born_in": 7})
+    address = reverse("board-change", args=["rel"])
+    page = olga.get(address).content.decode()
+    assert 'name="per_day" value="3"' in page
+    assert 'name="lines" value="1000"' in page
+    told = {"title": "Relations", "per_day": "", "at_once": "4", "time_zone": "Asia/Tokyo"}
+    olga.post(address, told | {"no_training_counts": "on"})
+    board.refresh_from_db()
+    assert (board.title, board.per_day, board.at_once, board.time_zone) == (
+        "Relations",
+        None,
+        4,
+        "Asia/Tokyo",
+    )
+    assert (board.limits, board.training_counts, board.public) == ({}, {}, False)
+
+
+def test_training_counts_stay_when_no_file_is_sent(olga: Client, cast: Cast) -> None:
+    board = cast.relations(training_counts={"born_in": 7})
+    olga.post(reverse("board-change", args=["rel"]), {"title": "Relations", "public": "on"})
+    board.refresh_from_db()
+    assert board.training_counts == {"born_in": 7}
+
+
+def test_a_setting_is_added_with_dates_measures_and_digits(olga: Client, cast: Cast) -> None:
+    cast.benchmark()
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    told = {"title": "Test", "key": "test", "test_set": gold.pk, "unit": "sentence", "main": "macro_f1"} | {
+        "phase": "test",
+        "opens_at": "2026-01-02T08:30",
+        "closes_at": "2036-01-02T08:30",
+        "sealed": "on",
+        "measures": ["macro_f1", "accuracy"],
+        "digits": "3",
+        "lower_is_better": "True",
+    }
+    response = olga.post(reverse("setting-new", args=["rel"]), told)
+    assert response.headers["Location"] == reverse("board-organise", args=["rel"])
+    made = Setting.objects.get()
+    assert (made.phase, made.sealed, made.digits, made.lower_is_better) == ("test", True, 3, True)
+    assert made.measures == ["macro_f1", "accuracy"]
+    assert made.opens_at is not None
+    assert f"{made.opens_at:%Y-%m-%d %H:%M %Z}" == "2026-01-02 08:30 UTC"
+    page = olga.get(reverse("board-organise", args=["rel"])).content.decode()
+    assert "1 setting takes submissions now" in page
+    assert "sealed" in page
+
+
+SETTING = {"title": "Test", "key": "test", "unit": "sentence", "main": "macro_f1"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "says"),
+    [
+        ({"key": "main"}, "key", "has a setting main already."),
+        ({"key": "new"}, "key", "The address new adds settings."),
+        ({"unit": "bag", "main": "semeval2010_f1"}, "main", "semeval2010_f1 is no measure by bag."),
+        ({"main": "tau"}, "main", "tau"),
+        ({"sealed": "on"}, "closes_at", "need a time at which it closes."),
+        (
+            {"opens_at": "2026-01-03T00:00", "closes_at": "2026-01-02T00:00"},
+            "closes_at",
+            "would close before it opens",
+        ),
+        ({"opens_at": "tomorrow"}, "opens_at", "Expected a day and a time"),
+        ({"measures": ["accuracy"]}, "measures", "The main measure macro_f1 is not among those shown."),
+        ({"digits": "9"}, "digits", "6"),
+        ({"test_set": ""}, "test_set", "required"),
+    ],
+)
+def test_a_mistake_in_a_setting_is_said_beside_its_field(
+    olga: Client, cast: Cast, wrong: dict[str, Any], field: str, says: str
+) -> None:
+    board = cast.relations()
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    response = olga.post(reverse("setting-new", args=[board.slug]), SETTING | {"test_set": gold.pk} | wrong)
+    assert response.status_code == 400
+    page = response.content.decode()
+    assert says in (complaints(page).get(field) or page[page.index(f'"{field}"') :])
+    assert board.settings.count() == 1
+
+
+def test_a_test_set_with_other_labels_is_refused_beside_it(olga: Client, cast: Cast) -> None:
+    cast.benchmark()
+    strange = freeze("strange", OTHER_GOLD, by=cast.olga, labels=["born_in", "died_in"])
+    response = olga.post(reverse("setting-new", args=["rel"]), SETTING | {"test_set": strange.pk})
+    assert "labels that the benchmark lacks: died_in" in complaints(response.content.decode())["test_set"]
+
+
+def test_entities_are_offered_only_to_boards_of_entities(olga: Client, cast: Cast) -> None:
+    cast.benchmark()
+    freeze("spans", ENTITY_GOLD, by=cast.olga, labels=["PER", "LOC"], kind="entities")
+    assert "spans 1" not in olga.get(reverse("setting-new", args=["rel"])).content.decode()
+
+
+def test_a_setting_is_changed_and_no_score_with_it(olga: Client, cast: Cast) -> None:
+    board = cast.relations(main="accuracy")
+    scored(cast, board, "Net", 4)
+    address = reverse("setting-change", args=["rel", "main"])
+    assert 'value="accuracy" selected' in olga.get(address).content.decode()
+    olga.post(address, {"title": "Human gold", "main": "micro_f1", "digits": "3"})
+    made = board.settings.get()
+    assert (made.title, made.main, made.digits, made.version) == ("Human gold", "micro_f1", 3, 1)
+
+
+def test_another_gold_is_a_new_version_and_the_old_board_stays_readable(olga: Client, cast: Cast) -> None:
+    board = cast.relations(main="accuracy")
+    scored(cast, board, "Net", 6)
+    mended = freeze("mended", OTHER_GOLD, by=cast.olga)
+    address = reverse("setting-revise", args=["rel", "main"])
+    response = olga.post(address, {"test_set": mended.pk, "note": "Four labels mended"})
+    assert response.headers["Location"] == reverse("setting", args=["rel", "main"])
+    while run_next("score"):
+        pass
+    olga.logout()
+    page = olga.get(reverse("setting", args=["rel", "main"])).content.decode()
+    assert "Four labels mended" in page
+    assert "version=1" in page
+    shown = reverse("board", args=["rel"])
+    assert "33.3" in olga.get(shown).content.decode()
+    past = olga.get(shown, {"version": "1"}).content.decode()
+    assert "100.0" in past
+    assert "Version 1 of 2." in past
+    assert "gold-sentence 1" in past
+    assert ",1.0," in olga.get(reverse("board-csv", args=["rel"]), {"version": "1"}).content.decode()
+
+
+def test_the_same_gold_is_said_beside_the_test_set(olga: Client, cast: Cast) -> None:
+    setting = cast.relations().settings.get()
+    response = olga.post(reverse("setting-revise", args=["rel", "main"]), {"test_set": setting.test_set_id})
+    assert "scores by gold-sentence 1 already." in complaints(response.content.decode())["test_set"]
+
+
+@pytest.mark.parametrize("version", ["7", "x", "12345"])
+def test_a_version_that_is_not_there_is_said(client: Client, cast: Cast, version: str) -> None:
+    cast.relations()
+    response = client.get(reverse("board", args=["rel"]), {"version": version})
+    assert response.status_code == 400
+    assert "version" in response.content.decode()
+
+
+def test_inputs_are_taken_away_without_gold(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    assert (
+        reverse("setting", args=["rel", "main"])
+        in client.get(reverse("board", args=["rel"])).content.decode()
+    )
+    page = client.get(reverse("setting", args=["rel", "main"])).content.decode()
+    assert reverse("setting-inputs", args=["rel", "main"]) in page
+    response = client.get(reverse("setting-inputs", args=["rel", "main"]))
+    content = b"".join(response.streaming_content)  # type: ignore[attr-defined]
+    assert content.count(b"\n") == 6
+    assert b"relations" not in content
+
+
+def test_a_visitor_takes_a_public_board_away_as_json(client: Client, cast: Cast) -> None:
+    scored(cast, cast.relations(main="accuracy"), "Net", 3)
+    page = client.get(reverse("board", args=["rel"])).content.decode()
+    assert reverse("board-json", args=["rel"]) in page
+    (row,) = client.get(reverse("board-json", args=["rel"])).json()["rows"]
+    assert row["figures"]["accuracy"]["mean"] == pytest.approx(0.5)
+
+
+def test_a_setting_that_is_not_open_says_when(client: Client, cast: Cast) -> None:
+    setting = cast.relations().settings.get()
+    now = timezone.now()
+    for change, says in (
+        ({"opens_at": now + timedelta(days=3)}, "It opens on"),
+        ({"opens_at": None, "closes_at": now - timedelta(days=3)}, "It closed on"),
+    ):
+        Setting.objects.filter(pk=setting.pk).update(**change)
+        assert says in client.get(reverse("setting", args=["rel", "main"])).content.decode()

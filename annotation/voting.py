@@ -169,13 +169,15 @@ def _again(item: Item, sat: Seat, act: Act) -> Cast:
 
 
 def _next_number(last: int, base: int) -> int:
-    if base != last:
-        raise Conflict(
-            "answered_elsewhere",
-            "You answered this sentence in another tab or on another device since you opened it here.",
-            hint=f"Open it again and decide which answer stands; your last act there is number {last}.",
-        )
-    return last + 1
+    if base == last:
+        return last + 1
+    stale = Conflict(
+        "answered_elsewhere",
+        "You answered this sentence in another tab or on another device since you opened it here.",
+        hint=f"Open it again and decide which answer stands; your last act there is number {last}.",
+    )
+    stale.told = {"number": last}
+    raise stale
 
 
 class _Around(outcomes.Around):

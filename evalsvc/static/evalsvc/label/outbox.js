@@ -97,7 +97,7 @@ async function sendOne(entry) {
   const { ok, status, data } = answer;
   line.loggedOut = isLoggedOut(answer);
   if (line.loggedOut) throw new Unreachable("logged out");
-  if (!ok) put(clashes, { ...entry, problem: data?.detail ?? `The server answered ${status}.`, code: data?.code });
+  if (!ok) put(clashes, { ...entry, problem: data?.detail ?? `The server answered ${status}.`, code: data?.code, last: data?.number });
   drop(outbox, entry.id);
   line.lastSaved = Date.now();
   line.offSince = null;
@@ -113,7 +113,7 @@ export function queue(entry) {
 }
 
 addEventListener("online", () => send());
-addEventListener("storage", showSaved);
+addEventListener("storage", () => (showClashes(), showSaved())); // another tab of the same person
 addEventListener("beforeunload", (event) => outbox.read().length && line.offSince && event.preventDefault());
 
 // ---- answers that the server would not take --------------------------------------------------------
@@ -141,13 +141,9 @@ function settleClash(entry) {
   showSaved();
 }
 
-async function resend(entry) {
-  try {
-    const { data } = await call("GET", `${api.history}?n=50`);
-    const last = (data?.results ?? []).find((act) => act.item.id === entry.item);
-    settleClash(entry);
-    await queue({ ...entry, body: { ...entry.body, base: last?.number ?? entry.body.base } });
-  } catch (error) {
-    away(error);
-  }
+function resend(entry) {
+  if (!clashes.read().some(({ id }) => id === entry.id)) return showClashes(); // settled in another tab
+  const { problem, code, last, ...answer } = entry;
+  queue({ ...answer, body: { ...entry.body, base: last ?? entry.body.base } });
+  settleClash(entry);
 }

@@ -17,9 +17,22 @@ export function remember(item, act, { base, ...body }) {
 export async function openHistory(reopen) {
   $("history-list").replaceChildren(element("li", "Loading …", "quiet"));
   open("history-dialog");
-  const lines = (await latest()).map((act) => historyLine(act, reopen));
+  const lines = (await latest()).map((act, at) => historyLine(act, at, reopen));
   $("history-list").replaceChildren(...(lines.length ? lines : [element("li", "You have answered nothing here yet.", "quiet")]));
   $("history-list").querySelector("button")?.focus();
+}
+
+// The first is 1, the tenth 0, as on the keyboard; the arrows move between them.
+export function wireHistory() {
+  $("history-dialog").addEventListener("keydown", (event) => {
+    const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
+    const buttons = [...$("history-list").querySelectorAll("button")];
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (digit) buttons[(Number(digit) + 9) % 10]?.click();
+    else if (by && buttons.length) buttons[(buttons.indexOf(document.activeElement) + by + buttons.length) % buttons.length].focus();
+    else return;
+    event.preventDefault();
+  });
 }
 
 async function latest() {
@@ -36,11 +49,13 @@ async function latest() {
   }
 }
 
-function historyLine(act, reopen) {
+function historyLine(act, at, reopen) {
   const node = element("li");
   const what = element("div");
   const names = act.act === "skip" ? "skipped" : phraseOf(choiceOf(act.payload));
   what.append(element("b", pairOf(act.item)), element("p", `${names} – ${clip(act.item.text)}`));
-  node.append(what, button("Open again", () => reopen(act)));
+  const opener = button("Open again ", () => reopen(act));
+  opener.append(element("kbd", String((at + 1) % 10), "key wide-only"));
+  node.append(what, opener);
   return node;
 }

@@ -28,6 +28,8 @@ function told() {
   showSaved();
 }
 
+export const any = () => ahead.length > 0;
+
 export function takeNext() {
   const work = ahead.shift() ?? null;
   putOnShow(work);
@@ -106,5 +108,14 @@ async function beat() {
   }
 }
 
+// Another tab of the same person has the same sentences: what is answered there is not asked for here again.
+function fromOtherTab(event) {
+  if (event.key !== outbox.key || !event.newValue) return;
+  const answered = new Set(JSON.parse(event.newValue).map((entry) => entry.item));
+  ahead = ahead.filter(({ item }) => !answered.has(item.id));
+  told();
+}
+
 setInterval(beat, BEAT);
+addEventListener("storage", fromOtherTab);
 addEventListener("online", () => fetchAhead().catch(away));

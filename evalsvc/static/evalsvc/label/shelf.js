@@ -6,6 +6,7 @@ export function shelf(name, empty, owner = api.outbox) {
   const key = `evalsvc-${name}:${owner}`;
   let inMemory = null; // storage full or switched off: this tab still keeps its answers
   return {
+    key,
     read() {
       if (inMemory !== null) return inMemory;
       try {

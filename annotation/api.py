@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -18,8 +18,8 @@ from annotation import assignment, freezing, importing, ontology, projects, role
 from annotation import serializers as shapes
 from annotation.api_work import person, project_of, sent
 from annotation.models import Batch, Project
-from annotation.testset import TestSet, export
-from evalsvc.paging import Pages
+from annotation.testset import Kind, Origin, TestSet, export
+from evalsvc.paging import Pages, choices
 from evalsvc.problem_details import problems
 
 
@@ -27,16 +27,22 @@ class NewestFirst(Pages):
     ordering = "-id"
 
 
+def _state(states: Any) -> OpenApiParameter:
+    return OpenApiParameter("state", str, enum=states.values)
+
+
 class Projects(generics.ListAPIView[Project]):
     serializer_class = shapes.ProjectSerializer
     pagination_class = NewestFirst
 
     def get_queryset(self) -> QuerySet[Project]:
-        return roles.visible(person(self.request))
+        asked = choices(self.request, state=Project.State.values, kind=Kind.values)
+        return roles.visible(person(self.request)).filter(**asked)
 
     @extend_schema(
         operation_id="projects_list",
-        responses={200: shapes.ProjectSerializer(many=True)} | problems(401, 404),
+        parameters=[_state(Project.State), OpenApiParameter("kind", str, enum=Kind.values)],
+        responses={200: shapes.ProjectSerializer(many=True)} | problems(400, 401, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Projects you have a role in."""
@@ -80,11 +86,13 @@ class Imports(generics.ListAPIView[Batch]):
             return Batch.objects.none()
         project = project_of(self.request, self.kwargs["slug"])
         roles.require(project, person(self.request), roles.CURATOR)
-        return project.batches.select_related("project")
+        asked = choices(self.request, state=Batch.State.values, what=Batch.What.values)
+        return project.batches.filter(**asked).select_related("project")
 
     @extend_schema(
         operation_id="imports_list",
-        responses={200: shapes.BatchSerializer(many=True)} | problems(401, 403, 404),
+        parameters=[_state(Batch.State), OpenApiParameter("what", str, enum=Batch.What.values)],
+        responses={200: shapes.BatchSerializer(many=True)} | problems(400, 401, 403, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Imports into the project, newest first."""
@@ -148,11 +156,21 @@ class TestSets(generics.ListAPIView[TestSet]):
     parser_classes = [MultiPartParser]
 
     def get_queryset(self) -> QuerySet[TestSet]:
-        return TestSet.objects.seen_by(person(self.request)).select_related("project", "source_twin")
+        asked = choices(
+            self.request, state=TestSet.State.values, kind=Kind.values, origin=Origin.values
+        ) | _of_project(self.request)
+        seen = TestSet.objects.seen_by(person(self.request)).filter(**asked)
+        return seen.select_related("project", "source_twin")
 
     @extend_schema(
         operation_id="test_sets_list",
-        responses={200: shapes.TestSetSerializer(many=True)} | problems(401, 404),
+        parameters=[
+            _state(TestSet.State),
+            OpenApiParameter("kind", str, enum=Kind.values),
+            OpenApiParameter("origin", str, enum=Origin.values),
+            OpenApiParameter("project", str, description="Slug of the project it was frozen from."),
+        ],
+        responses={200: shapes.TestSetSerializer(many=True)} | problems(400, 401, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Test sets of your projects, and those you imported."""
@@ -170,6 +188,11 @@ class TestSets(generics.ListAPIView[TestSet]):
         said["options"] = (said.get("options") or {}) | own
         batch = _received(request, said, what=Batch.What.GOLD)
         return Response(shapes.BatchSerializer(batch).data, status=202)
+
+
+def _of_project(request: Request) -> dict[str, str]:
+    named = request.query_params.get("project", "")
+    return {"project__slug": named} if named else {}
 
 
 def _test_set(request: Request, slug: str) -> TestSet:

@@ -9,6 +9,7 @@ from django.db.models import Max, QuerySet
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -147,12 +148,14 @@ class History(APIView):
     @extend_schema(
         operation_id="history",
         parameters=[OpenApiParameter("n", int, description="How many, at most 50; 10 when absent.")],
-        responses={200: shapes.HistorySerializer} | problems(401, 404),
+        responses={200: shapes.HistorySerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
         """Your own last items, latest first."""
-        wanted = request.query_params.get("n", "")
-        n = min(int(wanted), 50) if wanted.isdigit() else 10
+        wanted = request.query_params.get("n", "") or "10"
+        if not (wanted.isascii() and wanted.isdecimal() and len(wanted) < 9):
+            raise ValidationError({"n": "Expected a whole number."})
+        n = min(int(wanted), 50)
         past = voting.history(project_of(request, slug), person(request), n=n)
         results = [
             {
@@ -218,9 +221,6 @@ class Decision(APIView):
         return _state(item)
 
 
-class OneMore(APIView):
-    @extend_schema(
-        operation_id="item_one_more",
 class TakeBack(APIView):
     @extend_schema(
         operation_id="item_decision_take_back",
@@ -234,6 +234,9 @@ class TakeBack(APIView):
         return _state(item)
 
 
+class OneMore(APIView):
+    @extend_schema(
+        operation_id="item_one_more",
         request=None,
         responses={200: shapes.DecidedSerializer} | problems(401, 403, 404, 409),
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -17,6 +19,8 @@ from rest_framework.views import set_rollback
 from evalsvc.formats.problems import Refused
 from evalsvc.refusals import QuotaSpent, Refusal
 
+QUOTED = re.compile(r'"([^"]*)"')
+PLACE = re.compile(r"line \d+ column \d+")
 PROBLEM_JSON = "application/problem+json"
 CODES = {
     400: ("bad_request", "The request can't be met as it stands"),
@@ -102,8 +106,12 @@ def describe(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]] | N
         return 404, problem(404), {}
     if isinstance(error, PermissionDenied):
         return 403, problem(403, detail=str(error)), {}
-    if isinstance(error, RequestDataTooBig | TooManyFilesSent):
-        return 413, problem(413, detail=str(error)), {}
+    if isinstance(error, RequestDataTooBig):
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        return 413, problem(413, detail=f"Without its files a body has up to {most:,} bytes.", limit=most), {}
+    if isinstance(error, TooManyFilesSent):
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+        return 413, problem(413, detail=f"A form has up to {most:,} files.", limit=most), {}
     if isinstance(error, drf.APIException):
         return _drf(error)
     return None
@@ -115,7 +123,26 @@ def _drf(error: drf.APIException) -> tuple[int, dict[str, Any], dict[str, str]]:
         {"Retry-After": str(int(wait) + 1)} if wait else {}
     )
     code = "bad_token" if isinstance(error, drf.AuthenticationFailed) else ""
-    return error.status_code, problem(error.status_code, code=code, detail=str(error.detail)), headers
+    return error.status_code, problem(error.status_code, code=code, detail=_in_words(error)), headers
+
+
+def _in_words(error: drf.APIException) -> str:
+    """What the framework says in its own words, said in ours."""
+    told = str(error.detail)
+    named = (QUOTED.findall(told) or [""])[0]
+    if isinstance(error, drf.NotAuthenticated):
+        return "Nothing says who you are. Send a token: Authorization: Bearer evs_…"
+    if isinstance(error, drf.MethodNotAllowed):
+        return f"{named} isn't taken at this address; the header Allow names what is."
+    if isinstance(error, drf.NotAcceptable):
+        return "This is answered in JSON only. Send Accept: application/json."
+    if isinstance(error, drf.UnsupportedMediaType):
+        return f"{named or 'No content type'} isn't taken here; the API's description says which types are."
+    if isinstance(error, drf.ParseError):
+        where = "".join(PLACE.findall(told))
+        kind = "form with a boundary" if "ultipart" in told else "JSON"
+        return f"The body can't be read as {kind}{where and f': something is wrong at {where}'}."
+    return told
 
 
 def problem_response(error: Exception, context: dict[str, Any]) -> Response | None:

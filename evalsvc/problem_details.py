@@ -7,6 +7,19 @@ from typing import Any
 from rest_framework import serializers
 
 
+class OneOfThemSerializer(serializers.Serializer[Any]):
+    """One thing wrong: in a line of a file, or in a field of the request."""
+
+    code = serializers.CharField()
+    line = serializers.IntegerField(required=False)
+    field = serializers.CharField(required=False, allow_blank=True)
+    found = serializers.CharField(required=False)
+    expected = serializers.CharField(required=False)
+    hint = serializers.CharField(required=False)
+    example = serializers.CharField(required=False, help_text="What is right looks like this.")
+    message = serializers.CharField(required=False)
+
+
 class ProblemSerializer(serializers.Serializer[Any]):
     """Problem details (RFC 9457)."""
 
@@ -17,11 +30,12 @@ class ProblemSerializer(serializers.Serializer[Any]):
     code = serializers.CharField()
     hint = serializers.CharField(required=False)
     field = serializers.CharField(required=False)
-    errors = serializers.ListField(  # type: ignore[assignment]
-        child=serializers.DictField(), required=False, help_text="The first 20."
-    )
+    errors = OneOfThemSerializer(many=True, required=False, help_text="The first 20.")  # type: ignore[assignment]
     error_count = serializers.IntegerField(required=False)
     limit = serializers.IntegerField(required=False, help_text="Of 413: what is taken at most.")
+    number = serializers.IntegerField(
+        required=False, help_text="Of answered_elsewhere: your last act there; send it as base."
+    )
     next_allowed_at = serializers.DateTimeField(
         required=False, help_text="Of 429: when the next one is allowed."
     )

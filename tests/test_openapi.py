@@ -112,6 +112,45 @@ def fits(response: Any, described: dict[str, Any], schema: dict[str, Any]) -> No
         assert problem_of(content[kind]["schema"], response.json(), schema) == ""
 
 
+# ---- reads that are known ------------------------------------------------------------------------
+def json_reads(schema: dict[str, Any]) -> set[tuple[str, str]]:
+    """Every read whose answer is JSON, none that streams."""
+    answers = {where: told["responses"].get("200", {}) for where, told in operations(schema).items()}
+    return {
+        where
+        for where, told in answers.items()
+        if where[1] == "get" and "application/json" in told.get("content", {})
+    }
+
+
+def test_every_read_says_how_to_ask_whether_it_changed(schema: dict[str, Any]) -> None:
+    for where in json_reads(schema):
+        told = operations(schema)[where]
+        assert "If-None-Match" in {parameter["name"] for parameter in told["parameters"]}, where
+        assert "ETag" in told["responses"]["200"]["headers"], where
+        assert "304" in told["responses"], where
+
+
+TELLS_THE_TIME = {"api-status"}
+READS = sorted(row for row, method in API if method == "GET" and row not in TELLS_THE_TIME)
+
+
+@pytest.mark.parametrize("row", READS)
+def test_a_read_that_is_known_is_not_sent_again(door: Door, schema: dict[str, Any], row: str) -> None:
+    if (endpoints()[row.partition(":")[0]], "get") not in json_reads(schema):
+        return
+    who = next(person for person, cell in API[row, "GET"].items() if cell in ("200", "204"))
+    if door.ask(row, "GET", who).outcome == "204":
+        return
+    address = door.address(row)
+    first = door.fetch(address, "GET", who)
+    again = door.fetch(address, "GET", who, headers={"If-None-Match": first.response["ETag"]})
+    assert (again.response.status_code, again.response.content) == (304, b"")
+    assert again.response["ETag"] == first.response["ETag"]
+    other = door.fetch(address, "GET", who, headers={"If-None-Match": '"another"'})
+    assert other.response.status_code == 200
+
+
 # ---- errors that no view of ours raises ----------------------------------------------------------
 def is_problem(response: Any, status: int, schema: dict[str, Any]) -> dict[str, Any]:
     body = json.loads(response.content)
@@ -188,6 +227,30 @@ def test_who_is_unknown_is_told_how_to_say_who_they_are(
     assert response.headers["WWW-Authenticate"] == "Bearer"
     wrong = client.get("/api/v1/benchmarks", headers={"Authorization": "Bearer evs_wrong"})
     assert is_problem(wrong, 401, schema)["code"] == "bad_token"
+
+
+FRAMEWORK = ("credentials", "settings.", "parse error", "Unsupported", "Multipart", "not allowed", "char ")
+
+
+def test_no_error_speaks_the_words_of_a_framework(
+    door: Door, client: Client, schema: dict[str, Any], settings: Any
+) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    at, ann = "/api/v1/projects/harbour/lease", door.client("anno")
+    answers = [
+        client.get("/api/v1/limits"),
+        ann.delete("/api/v1/limits"),
+        ann.get("/api/v1/limits", headers={"Accept": "text/html"}),
+        ann.post(at, b"{", "application/json"),
+        ann.post(at, b"x", "text/csv"),
+        ann.post(at, b"x", "multipart/form-data"),
+        ann.post(at, b"{" + b" " * 200, "application/json"),
+        ann.get("/api/v1/projects?cursor=nonsense"),
+        ann.get("/api/v1/projects?state=nonsense"),
+    ]
+    told = [(answer.status_code, answer.json()["detail"]) for answer in answers]
+    assert [status for status, _ in told] == [401, 405, 406, 400, 415, 400, 413, 404, 400]
+    assert [said for _, said in told if any(word in said for word in FRAMEWORK)] == []
 
 
 def test_a_file_that_does_not_fit_is_a_problem_with_its_lines(door: Door, schema: dict[str, Any]) -> None:

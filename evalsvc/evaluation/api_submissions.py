@@ -16,11 +16,10 @@ from rest_framework.views import APIView
 from evalsvc.evaluation import following, intake, leaderboard, lifecycle, phases, roles
 from evalsvc.evaluation import serializers as shapes
 from evalsvc.evaluation.api import benchmark_of
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.rules import limit
-from evalsvc.evaluation.unchanged import unless_known
 from evalsvc.evaluation.uploads import tags_of, upload_of
-from evalsvc.paging import Pages
+from evalsvc.paging import Pages, choices
 from evalsvc.problem_details import problems
 from evalsvc.teams.models import ApiToken
 
@@ -42,7 +41,9 @@ SAID = [
 ]
 FILTERS = [
     OpenApiParameter("state", str, enum=Submission.State.values),
+    OpenApiParameter("phase", str, enum=Setting.Phase.values),
     OpenApiParameter("system", str, description="Name of the system."),
+    OpenApiParameter("run", str, description="Name of the run."),
     OpenApiParameter("team", str, description="Slug of the team."),
 ]
 
@@ -62,14 +63,15 @@ class Submissions(generics.ListAPIView[Submission]):
         benchmark = benchmark_of(self.request, self.kwargs["slug"])
         seen = roles.seen_submissions(self.request.user).filter(benchmark=benchmark)
         asked = self.request.query_params
-        fields = {"state": "state", "system": "system__name", "team": "system__team__slug"}
+        seen = seen.filter(**choices(self.request, state=Submission.State.values, phase=Setting.Phase.values))
+        fields = {"system": "system__name", "team": "system__team__slug", "run": "run"}
         seen = seen.filter(**{field: asked[name] for name, field in fields.items() if asked.get(name)})
         return seen.select_related("benchmark", "system__team", "file", "job")
 
     @extend_schema(
         operation_id="submissions_list",
         parameters=FILTERS,
-        responses={200: shapes.SubmissionSerializer(many=True)} | problems(401, 404),
+        responses={200: shapes.SubmissionSerializer(many=True)} | problems(400, 401, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Your teams' submissions; organisers see all."""
@@ -159,7 +161,7 @@ class OneSubmission(APIView):
                 headers["Retry-After"] = str(following.ASK_AGAIN_SECONDS)
             submission = roles.submission_for(request.user, pk)
         data = shapes.SubmissionDetailSerializer(submission, context={"request": request}).data
-        return unless_known(request, data, **headers)
+        return Response(data, headers=headers)
 
 
 class Scores(APIView):
@@ -171,7 +173,7 @@ class Scores(APIView):
         told["evaluations"] = leaderboard.newest(submission, person=request.user)
         settings = phases.of_submission(submission)
         told["sealed"] = [each.key for each in settings if phases.hidden_from(each, request.user)]
-        return unless_known(request, shapes.ScoresSerializer(told).data)
+        return Response(shapes.ScoresSerializer(told).data)
 
 
 ENDED = {200: shapes.SubmissionSerializer} | problems(401, 403, 404, 409)

@@ -1,4 +1,7 @@
-"""How many submissions a team may make: a day, in all, at once; what failed or was cancelled costs none."""
+"""How many submissions a team may make: a day, in all, at once; what failed or was cancelled costs none.
+
+A model that was run and fell short costs one: its run took a worker's time, perhaps all it may take.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -17,7 +20,7 @@ from evalsvc.teams.models import Team
 S = Submission.State
 WAITING = (S.RECEIVED, S.QUEUED, S.RUNNING)
 # Only these cost: what was invalid, failed or was cancelled is given back by its state alone.
-COUNTED = (*WAITING, S.SCORED)
+COUNTED = Q(state__in=(*WAITING, S.SCORED)) | Q(state=S.INVALID, model__isnull=False)
 LOOK_AGAIN_SECONDS, A_DAY_SECONDS = 5, 86_400
 AS_IT_IS = "The file is right: send it again then."
 
@@ -37,7 +40,7 @@ class Allowance:
 
 
 def counted(benchmark: Benchmark, team: Team) -> QuerySet[Submission]:
-    return Submission.objects.filter(benchmark=benchmark, system__team=team, state__in=COUNTED)
+    return Submission.objects.filter(COUNTED, benchmark=benchmark, system__team=team)
 
 
 def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:

@@ -20,6 +20,11 @@ TITLES: dict[str, tuple[str, str]] = {
     "failed": ("Attempt {attempt} failed", "bad"),
     "done": ("Attempt {attempt} scored", "good"),
 }
+# A dense file is looked through, and a model run, by a job of its own; the scoring is the next.
+DONE_BEFORE = {
+    "check": "Attempt {attempt} found every number right",
+    "predict": "Attempt {attempt} ran the model",
+}
 DETAILS = {"lost": "The machine went away. Not your fault, costs nothing."}
 
 
@@ -47,22 +52,27 @@ def timeline(submission: Submission) -> list[Step]:
 
 def _events(submission: Submission) -> list[JobEvent]:
     jobs = JobEvent.objects.filter(job__kind__in=("score", "check", "predict"), job__subject=submission.pk)
-    return list(jobs.order_by("id"))
+    return list(jobs.select_related("job").order_by("job", "id"))
 
 
 def _step(event: JobEvent) -> Step:
     title, kind = TITLES.get(event.what, (event.what.capitalize(), ""))
+    if event.what == "done" and event.job.kind in DONE_BEFORE:
+        title, kind = DONE_BEFORE[event.job.kind], ""
     detail = DETAILS.get(event.what, event.detail if event.what in ("failed", "retried") else "")
     return Step(title.format(attempt=event.attempt), event.at, detail, kind)
 
 
 def _received(submission: Submission) -> str:
     way = f"by API, token “{submission.token.name}”" if submission.token else f"by {submission.by.shown_name}"
-    return f"{_size(submission.file.size)}, {way}"
+    sent = submission.model or submission.file
+    return f"{_size(sent.size)}, {way}"
 
 
 def _checked(submission: Submission) -> str:
-    """`8,028 lines, 124,176 claims, no error`."""
+    """`8,028 lines, 124,176 claims, no error`; of a model nothing was run by then."""
+    if submission.model_id:
+        return "a pipeline that may be run"
     counts = submission.counts
     named = [
         f"{intcomma(counts[key])} {key}"

@@ -137,6 +137,26 @@ def test_the_timeline_tells_every_attempt(cast: Cast) -> None:
     ]
 
 
+def test_the_timeline_tells_the_run_of_a_model_and_then_its_scoring(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    Submission.objects.filter(pk=submission.pk).update(model=submission.file)
+    Job.objects.update(kind="predict")
+    job = claiming.claim("score")
+    assert job is not None
+    ending.complete(job, lambda: lifecycle.queue(fresh(submission)))
+    run_next("score")
+    steps = [(step.title, step.detail) for step in timeline(fresh(submission))]
+    assert steps[1:] == [
+        ("Checked", "a pipeline that may be run"),
+        ("Waiting for a worker", ""),
+        ("Attempt 1 began", ""),
+        ("Attempt 1 ran the model", ""),
+        ("Waiting for a worker", ""),
+        ("Attempt 1 began", ""),
+        ("Attempt 1 scored", ""),
+    ]
+
+
 def test_the_timeline_tells_that_scores_were_taken_over(cast: Cast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)

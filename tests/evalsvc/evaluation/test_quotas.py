@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.test import Client
 
 from evalsvc.evaluation import intake, lifecycle, quotas, rules
@@ -95,6 +96,17 @@ def test_a_run_that_fails_or_proves_invalid_is_given_back(cast: Cast, code: str)
     ending.fail(job, code=code, reason="For the test.")
     assert [allowance.used for allowance in quotas.allowances(benchmark, cast.kelpie)] == [0, 0, 0]
     assert cast.submit(benchmark, LINES, run="2").state == "queued"
+
+
+@pytest.mark.parametrize(("code", "used"), [("model_too_slow", 1), ("unknown_label", 1), ("worker_lost", 0)])
+def test_a_model_that_was_run_costs_one_unless_the_fault_was_ours(cast: Cast, code: str, used: int) -> None:
+    benchmark = cast.relations(per_day=1)
+    cast.submit(benchmark, LINES)
+    Submission.objects.update(model=F("file"))
+    job = claim("score")
+    assert job is not None
+    ending.fail(job, code=code, reason="For the test.")
+    assert quotas.allowances(benchmark, cast.kelpie)[0].used == used
 
 
 def test_a_withdrawn_score_was_seen_and_stays_counted(cast: Cast) -> None:

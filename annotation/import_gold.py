@@ -55,7 +55,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     golds = (_gold(item, negative) for _, item in items)
     count = sealing.write_rows(test_set, golds, progress=progress, total=len(items))
     batch.counts = {
-        "lines": merged.lines,
+        "lines": problems.lines_read,
         "items": count,
         "repeated_lines": sum(len(entry.repeats) for entry in merged.items),
         "labels": len(labels),

@@ -57,7 +57,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     items = [entry.item for entry in merged.items]
     pairs, facts = pairs_and_facts((staging.positive(item) for item in items), negative=None)
     batch.counts = {
-        "lines": merged.lines + problems.total,
+        "lines": problems.lines_read,
         "items": staging.stored,
         "repeated_items": len(staging.repeated),
         "repeated_lines": sum(len(entry.repeats) for entry in merged.items),

@@ -38,7 +38,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
             progress(len(rows), len(items), "reading predictions")
     if not rows:
         problems.raise_if_any()
-    batch.counts = {"lines": len(check.first_lines), "suggestions": len(rows)}
+    batch.counts = {"lines": problems.lines_read, "suggestions": len(rows)}
     return lambda: _store(rows)
 
 

@@ -41,7 +41,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     if not (staging.stored or staging.repeats):
         problems.raise_if_any()
     batch.counts = {
-        "lines": staging.lines + problems.total + problems.warnings["empty_cell"],
+        "lines": problems.lines_read,
         "answers": staging.stored,
         "repeated_answers": staging.repeats,
         "empty_cells_left_out": problems.warnings["empty_cell"],
@@ -62,7 +62,7 @@ class _Staging:
         self.annotators: dict[str, int] = {}
         self.aside: dict[int, int] = {}
         self.positions: dict[int, int] = {}
-        self.lines = self.stored = self.repeats = self.without_label = 0
+        self.stored = self.repeats = self.without_label = 0
         self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
         self.known = {part: self._names(part) for part in self.labels}
 
@@ -73,7 +73,6 @@ class _Staging:
 
     def take(self, chunk: Sequence[Line]) -> None:
         """Check a chunk against the project and store what fits, in one short transaction."""
-        self.lines += len(chunk)
         items = self._items(chunk)
         fitting = [(line, vote, said) for line, vote in chunk if (said := self._fits(line, vote, items))]
         self._meet(vote for _, vote, _ in fitting)

@@ -148,8 +148,9 @@ def load(batch: Batch, progress: Progress) -> Store:
     )
     try:
         with batch.file.open("rb") as file:
-            batch.format = batch.format or recognise_source(file, problems=problems)
-            store = LOADERS[batch.what](batch, cast(BinaryIO, file), problems, limits, progress)
+            source = cast(BinaryIO, file)
+            batch.format = batch.format or _format(source, batch.options, problems)
+            store = LOADERS[batch.what](batch, source, problems, limits, progress)
             if batch.options.get("on_error") == "refuse-file":
                 problems.raise_if_any()
     except Refused as refused:
@@ -157,6 +158,11 @@ def load(batch: Batch, progress: Progress) -> Store:
         raise InputFault("refused", refused.problems.summary()) from refused
     _note(batch, problems)
     return lambda: _done(batch, store)
+
+
+def _format(file: BinaryIO, options: Mapping[str, Any], problems: Problems) -> str:
+    """A stated tag scheme says that the file is columns; else its content tells."""
+    return "conll" if options.get("scheme") else recognise_source(file, problems=problems)
 
 
 def _note(batch: Batch, problems: Problems) -> None:

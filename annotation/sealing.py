@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.text import slugify
 
-from annotation.testset import TestSet, TestSetRow, export
+from annotation.testset import Origin, TestSet, TestSetRow, export
 from evalsvc.formats.writing import canonical_line
 from evalsvc.jobs.faults import TryLater
 from evalsvc.jobs.queueing import enqueue
@@ -20,6 +20,11 @@ from evalsvc.jobs.running import Progress
 from evalsvc.refusals import Conflict, Refusal
 
 CHUNK = 1_000
+_CALLED: dict[str, str] = {
+    Origin.ANNOTATED: "A test set",
+    Origin.SOURCE: "A set of source labels",
+    Origin.IMPORTED: "An imported test set",
+}
 
 
 def announce(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
@@ -38,7 +43,7 @@ def announce(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
     except IntegrityError as error:
         hint = "A frozen set is never changed: give the new one another version."
         raise Conflict(
-            "name_taken", f"A {origin} test set {name} {version} exists already.", hint=hint
+            "name_taken", f"{_CALLED[origin]} {name} {version} exists already.", hint=hint
         ) from error
 
 

@@ -25,6 +25,7 @@ EXAMPLES: dict[str, str] = {
     "wrong_type": '{"id": "s1", "label": "born_in"}',
     "mixed_forms": '{"id": "s1", "label": "born_in"}',
     "wrong_columns": "Turin\tB-place",
+    "no_scheme": '{"scheme": "IOB2"}',
     "bad_tag": "Turin\tB-place",
     "bad_block": '8001\t"The <e1>letter</e1> was about <e2>tides</e2>."',
     "bad_npy": 'numpy.save("scores.npy", numpy.ascontiguousarray(scores, dtype="float32"))',
@@ -51,7 +52,7 @@ EXAMPLES: dict[str, str] = {
 # These are said better by a line of the format that is being read than by the words above.
 OF_A_LINE = EXAMPLES.keys() - {
     *("not_utf8", "nul_character", "too_large", "too_many_lines", "line_too_long", "bad_gzip"),
-    *("bad_block", "bad_npy", "wrong_shape", "ambiguous_entity", "loose_entity", "empty_cell"),
+    *("no_scheme", "bad_block", "bad_npy", "wrong_shape", "ambiguous_entity", "loose_entity", "empty_cell"),
 }
 MOST_TAGS = 12
 FIRST = {"BIOES": "S", "BILOU": "U"}

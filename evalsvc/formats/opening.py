@@ -91,11 +91,7 @@ def _exemplify(format: str, problems: Problems) -> None:
 
 def _stated(scheme: Scheme | None, problems: Problems) -> Scheme:
     if scheme is None:
-        problems.stop(
-            "bad_tag",
-            field="scheme",
-            expected="the tag scheme of the file, stated: IOB1, IOB2, BIOES or BILOU",
-        )
+        problems.stop("no_scheme", field="scheme", expected="one of IOB1, IOB2, BIOES and BILOU")
     return scheme
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
+from math import inf
 from typing import Any, NoReturn
 
 import msgspec
@@ -31,6 +33,7 @@ CODES: dict[str, str] = {
     "mixed_forms": "Two forms that exclude each other are mixed.",
     # columns
     "wrong_columns": "The line does not have the columns of this format.",
+    "no_scheme": "CoNLL columns need their tag scheme stated: the same tags mean other spans in another.",
     "bad_tag": "The tag does not belong to the stated tag scheme.",
     "bad_block": "The block of lines is incomplete.",
     # matrices
@@ -100,13 +103,19 @@ class Refused(Exception):
         return Refused, (self.problems,)
 
 
+def place(problem: Problem) -> float:
+    """Where in the file it is; what has no line stands behind what has."""
+    return inf if problem.line is None else problem.line
+
+
 class Problems:
-    """Keeps the first few problems and counts all of them; warnings are kept apart and refuse nothing."""
+    """Keeps the first few problems by line and counts all of them; warnings are apart and refuse nothing."""
 
     def __init__(self, *, keep: int = 20) -> None:
         self.keep = keep
         self.first: list[Problem] = []
         self.first_warnings: list[Problem] = []
+        self.lines_read = 0
         self.by_code: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
         self._right_line: RightLine | None = None
@@ -146,11 +155,13 @@ class Problems:
         warning = code in WARNINGS
         (self.warnings if warning else self.by_code)[code] += 1
         shown = self.first_warnings if warning else self.first
-        if len(shown) < self.keep:
-            said = hint() if callable(hint) else hint
-            given = None if found is None else clip(found)
-            mended = (example() if callable(example) else example) or self.example_of(code)
-            shown.append(Problem(code, line, field, given, expected, said, mended))
+        if len(shown) >= self.keep and (line or inf) >= place(shown[-1]):
+            return
+        said = hint() if callable(hint) else hint
+        given = None if found is None else clip(found)
+        mended = (example() if callable(example) else example) or self.example_of(code)
+        insort(shown, Problem(code, line, field, given, expected, said, mended), key=place)
+        del shown[self.keep :]
 
     def stop(self, code: str, **details: Any) -> NoReturn:
         """Add a problem after which reading on makes no sense."""

@@ -42,6 +42,7 @@ def read_lines(
     for number, raw in enumerate(_split(unpacked(source, problems), limits, problems), 1):
         text = checked_line(raw, number, problems=problems, limits=limits)
         content = content or bool(text.strip())
+        problems.lines_read = number
         yield number, text
     if not content:
         problems.stop("empty_file", found="no text", expected="at least one line that is not blank")

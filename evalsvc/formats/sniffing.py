@@ -15,6 +15,7 @@ from evalsvc.formats.problems import Problems
 from evalsvc.formats.reading import Source, read_lines
 
 SAMPLE = 50
+MOSTLY = 0.8
 
 
 class Format(NamedTuple):
@@ -110,7 +111,8 @@ def recognise(first_lines: Sequence[str]) -> str | None:
     if not lines:
         return None
     if lines[0].lstrip().startswith("{"):
-        return _json_format(lines[0])
+        # one broken line says nothing about the others
+        return next((found for line in lines if (found := _json_format(line))), None)
     return _column_format(lines)
 
 
@@ -129,8 +131,22 @@ def recognise_source(source: Source, *, problems: Problems | None = None) -> str
     if found is None:
         known = ", ".join(form.title for form in FORMATS.values())
         first = next((line for line in lines if line.strip()), "")
-        problems.stop("unknown_format", line=1, found=first, expected=f"one of: {known}")
+        problems.stop(
+            "unknown_format", line=1, found=first, expected=f"one of: {known}", hint=_stranger(first)
+        )
     return found
+
+
+def _stranger(line: str) -> str | None:
+    """What the file may be instead, and how to make one of ours of it."""
+    start = line.lstrip()[:1]
+    if start == "[":
+        return "It looks like one JSON array: write each of its objects on a line of its own (JSONL)."
+    if start == "{":
+        return "It looks like JSON over several lines: write each object on one line (JSONL)."
+    if line.count(",") > 1:
+        return "It looks like a table with commas: make a JSON object of each row (JSONL)."
+    return None
 
 
 def _json_format(line: str) -> str | None:
@@ -149,6 +165,13 @@ def _json_format(line: str) -> str | None:
     return "jsonl-items" if keys & {"relation", "relations"} else None
 
 
+def _share_tagged(lines: list[str]) -> float:
+    """How many of the lines end in a tag; a few odd ones do not make a file another format's."""
+    columns = [line.split() for line in lines if not line.startswith("-DOCSTART-")]
+    tagged = sum(len(fields) > 1 and TAG.fullmatch(fields[-1]) is not None for fields in columns)
+    return tagged / len(columns) if columns else 0
+
+
 def _column_format(lines: list[str]) -> str | None:
     header = sorted(name.strip() for name in lines[0].split("\t"))
     if header in (sorted(JUDGMENTS), sorted(UNITS)):
@@ -157,9 +180,13 @@ def _column_format(lines: list[str]) -> str | None:
         return "nyt10"
     if TEST_LINE.fullmatch(lines[0]):
         return "semeval-test"
-    columns = [line.split() for line in lines if not line.startswith("-DOCSTART-")]
-    if columns and all(len(fields) > 1 and TAG.fullmatch(fields[-1]) for fields in columns):
+    tagged = _share_tagged(lines)
+    if tagged == 1:
         return "conll"
     if all(ANSWER.fullmatch(line) for line in lines):
         return "semeval-answers"
+    if tagged > MOSTLY:
+        return "conll"
+    if lines[0].lstrip().startswith("["):
+        return None
     return "labels" if all("\t" not in line and len(line) <= 200 for line in lines) else None

@@ -184,3 +184,25 @@ def test_a_file_above_the_limit_is_refused_before_it_is_stored(settings: Any) ->
     with pytest.raises(TooLarge):
         brought(project(), [line("s0")])
     assert not Batch.objects.exists()
+
+
+COLUMNS = ["Ada\tB-PER", "Rome", "", "Turin\tB-LOC", "is\tO", "big\tX-LOC", "", "Oslo\tS-LOC", "", "So\tO"]
+
+
+def test_a_stated_tag_scheme_says_that_the_file_is_columns() -> None:
+    of = project("entities", labels=())
+    batch = brought(of, COLUMNS, scheme="IOB2")
+    assert (batch.state, batch.format) == ("done", "conll")
+
+
+def test_lines_are_those_of_the_file_and_bad_ones_stand_in_its_order() -> None:
+    batch = brought(project("entities", labels=()), COLUMNS, scheme="IOB2")
+    assert (batch.counts["lines"], batch.counts["items"]) == (10, 2)
+    assert [problem["line"] for problem in batch.problems] == [2, 6, 8]
+
+
+def test_columns_without_a_scheme_are_told_what_is_missing() -> None:
+    of = project("entities", labels=())
+    batch = brought(of, ["Ada\tB-PER", "saw\tO", "Turin\tB-LOC"])
+    assert (batch.state, [problem["code"] for problem in batch.problems]) == ("refused", ["no_scheme"])
+    assert "one of IOB1, IOB2, BIOES and BILOU" in batch.reason

@@ -80,3 +80,10 @@ def test_every_code_is_one_plain_sentence():
 def test_near_words_are_found_in_any_case_and_far_ones_are_not():
     assert near("Born_In", ["born_in", "died_in"]) == "born_in"
     assert near("zzz", ["born_in"]) is None
+
+
+def test_the_first_problems_by_line_are_kept_whatever_order_they_were_found_in():
+    problems = Problems(keep=3)
+    for line in (9, 4, None, 7, 2, 8):
+        problems.add("not_json", line=line)
+    assert ([problem.line for problem in problems.first], problems.total) == ([2, 4, 7], 6)

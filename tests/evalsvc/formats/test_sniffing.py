@@ -40,6 +40,10 @@ def test_the_example_of_each_format_is_recognised_plain_and_packed(key):
         (["a\tb\tc"], None),
         (['{"something":"else"}'], None),
         (["{broken"], None),
+        (["{broken", '{"id":"a","label":"r"}'], "jsonl-predictions"),
+        (["In\tO"] * 9 + ["Rome"], "conll"),
+        (["In\tO"] * 9 + ["Rome\tLOC"], "conll"),
+        (["In\tO", "Rome", "is", "big"], None),
         ([""], None),
     ],
 )
@@ -92,3 +96,16 @@ def test_a_format_that_holds_something_else_is_refused(door):
 def test_columns_without_a_stated_scheme_are_refused(door):
     with pytest.raises(Refused, match="stated"):
         door(example("conll"), format="conll", problems=Problems())
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        (b'[\n{"id": "a"}\n]\n', "one JSON array"),
+        (b'{\n  "id": "a"\n}\n', "JSON over several lines"),
+        (b"id,head,tail\ts\n", "table with commas"),
+    ],
+)
+def test_a_stranger_is_told_what_it_looks_like_and_how_to_mend_it(content, hint):
+    with pytest.raises(Refused, match=hint):
+        recognise_source(content)

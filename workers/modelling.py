@@ -122,6 +122,8 @@ def judge(ended: Ended) -> None:
         raise TryLater(f"The sandbox could not be closed: {ended.said}")
     if ended.kind == "BadPipeline":
         raise InputFault("bad_model", ended.said)
+    if ended.code == -signal.SIGKILL:
+        raise InputFault("model_too_big", "This machine has too little memory for the model.")
     if ended.kind == "MemoryError":
         limit = f"{settings.MODEL_MEMORY_BYTES:,} bytes"
         raise InputFault("model_too_big", f"The model needed more than {limit} of memory.")

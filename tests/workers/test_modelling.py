@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,22 @@ def test_what_a_stranger_wrote_is_not_repeated() -> None:
             modelling.judge(Ended(1, overdue=False, kind=kind, said=said))
         assert "canary" not in fault.value.reason
     assert modelling.named(Ended(1, overdue=False, kind="ValueError", said="[E050] x")) == "ValueError E050"
+
+
+@pytest.mark.parametrize(
+    ("ended", "code"),
+    [
+        (Ended(-signal.SIGKILL, overdue=True), "model_too_slow"),
+        (Ended(-signal.SIGXCPU, overdue=False), "model_too_slow"),
+        (Ended(-signal.SIGKILL, overdue=False), "model_too_big"),  # memory ran out on the machine
+        (Ended(1, overdue=False, kind="MemoryError"), "model_too_big"),
+        (Ended(-signal.SIGSEGV, overdue=False), "model_failed"),
+    ],
+)
+def test_the_way_a_model_ended_tells_what_was_too_much(ended: Ended, code: str) -> None:
+    with pytest.raises(modelling.InputFault) as fault:
+        modelling.judge(ended)
+    assert fault.value.code == code
 
 
 def test_a_model_comes_in_by_api_and_limits_say_whether(cast: Cast, on: Any, model: Path) -> None:

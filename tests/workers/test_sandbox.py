@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.places.workers import until
 from workers.sandbox import landlock, probing, readiness, refused
 from workers.sandbox.confining import Bounds
 from workers.sandbox.launching import Ended, launch, place
@@ -148,6 +151,71 @@ def test_a_result_is_read_even_where_a_stranger_wrote_the_error() -> None:
     assert _told(b'{"kind": "broken') == ("", '{"kind": "broken')
     assert _told(b'{"kind": "KeyError", "said": "x"}\n') == ("KeyError", "x")
     assert _told(b"\xff\n") == ("", "\ufffd\n")
+
+
+CONFINED = """
+import os, sys
+sys.path.insert(0, {root!r})
+from workers.sandbox.confining import Bounds, confine
+bounds = Bounds(seconds={seconds}, memory_bytes=1_000_000_000, result_bytes=5_000, files=40)
+confine(bounds, parent={parent}, read=[], write=[])
+while True: pass
+"""
+
+
+def endless(*, seconds: int, parent: int = os.getpid()) -> list[str]:
+    root = str(Path(__file__).parents[2])
+    return [sys.executable, "-c", CONFINED.format(root=root, seconds=seconds, parent=parent)]
+
+
+@pytest.fixture
+def confined() -> Iterator[int]:
+    """A process that gave everything up and goes on."""
+    process = subprocess.Popen(endless(seconds=60))
+    until(lambda: process.poll() is not None or told(process.pid)["Seccomp"] == ["2"])
+    assert process.poll() is None
+    yield process.pid
+    process.kill()
+    process.wait()
+
+
+def told(pid: int) -> dict[str, list[str]]:
+    """What the kernel says of a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: rest.split() for name, _, rest in (line.partition(":") for line in lines)}
+
+
+def test_the_kernel_says_what_a_confined_process_gave_up(confined: int) -> None:
+    status = told(confined)
+    assert (status["NoNewPrivs"], status["Seccomp"], status["Threads"]) == (["1"], ["2"], ["1"])
+    assert Path(f"/proc/{confined}/oom_score_adj").read_text().strip() == "1000"
+    if os.geteuid() == 0:
+        assert set(status["Uid"]) == set(status["Gid"]) == {"60999"}
+        assert {int(status[name][0], 16) for name in ("CapPrm", "CapEff", "CapAmb", "CapInh")} == {0}
+        assert status["Groups"] == []
+
+
+def test_the_kernel_holds_a_confined_process_to_its_limits(confined: int) -> None:
+    lines = Path(f"/proc/{confined}/limits").read_text().splitlines()[1:]
+    hard = {line[:25].strip(): line[46:67].strip() for line in lines}
+    assert hard["Max address space"] == "1000000000"
+    assert hard["Max cpu time"] == "61"
+    assert hard["Max file size"] == "5000"
+    assert hard["Max open files"] == "40"
+    none = ("Max processes", "Max core file size", "Max locked memory", "Max msgqueue size")
+    assert {hard[name] for name in none} == {"0"}
+
+
+def test_a_process_whose_parent_is_gone_runs_nothing() -> None:
+    command = endless(seconds=60, parent=os.getpid() + 1)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert "NotConfined" in ended.stderr
+
+
+def test_the_end_of_its_processor_time_is_told_by_a_signal_of_its_own() -> None:
+    ended = subprocess.run(endless(seconds=1), timeout=60, check=False)
+    assert ended.returncode == -signal.SIGXCPU
 
 
 ABI_SCRIPT = """

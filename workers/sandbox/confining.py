@@ -39,11 +39,13 @@ def python_folders() -> list[str]:
     return sorted(named | set(site.getsitepackages()))
 
 
-def confine(bounds: Bounds, *, read: list[str], write: list[str]) -> None:
+def confine(bounds: Bounds, *, parent: int, read: list[str], write: list[str]) -> None:
     """Give everything up; raises, and then nothing of a stranger's may be run."""
     if len(os.listdir("/proc/self/task")) != 1:
         raise NotConfined("More than one thread runs already: the others would not be confined.")
     os.environ.clear()
+    with open("/proc/self/oom_score_adj", "w") as first:
+        first.write("1000")  # where memory runs out this process goes, not the worker
     os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     sys.addaudithook(_no_pickle)
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
@@ -53,6 +55,8 @@ def confine(bounds: Bounds, *, read: list[str], write: list[str]) -> None:
     prctl("dumpable", PR_SET_DUMPABLE, 0)
     # after the change of user, which clears it: the process must not outlive who started it
     prctl("parent death", PR_SET_PDEATHSIG, SIGKILL)
+    if os.getppid() != parent:
+        raise NotConfined("Who started the process is gone.")
     gc.collect()
     seccomp.install()
 
@@ -66,7 +70,6 @@ def _no_pickle(event: str, args: tuple[Any, ...]) -> None:
 def _bound(bounds: Bounds) -> None:
     limits = {
         resource.RLIMIT_AS: bounds.memory_bytes,
-        resource.RLIMIT_CPU: bounds.seconds,
         resource.RLIMIT_FSIZE: bounds.result_bytes,
         resource.RLIMIT_NOFILE: bounds.files,
         resource.RLIMIT_NPROC: 0,
@@ -76,6 +79,8 @@ def _bound(bounds: Bounds) -> None:
     }
     for which, most in limits.items():
         resource.setrlimit(which, (most, most))
+    # at the first a signal of its own ends the process, so that it is known why
+    resource.setrlimit(resource.RLIMIT_CPU, (bounds.seconds, bounds.seconds + 1))
 
 
 def _become_nobody() -> None:

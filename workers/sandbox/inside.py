@@ -25,7 +25,7 @@ def main() -> None:
     for name in plan["modules"]:
         import_module(name)
     sys.path[:] = [path for path in sys.path if path != plan["code"]]
-    confine(Bounds(**plan["bounds"]), read=plan["read"], write=plan["write"])
+    confine(Bounds(**plan["bounds"]), parent=plan["parent"], read=plan["read"], write=plan["write"])
     task.run(Path(plan["folder"]), **plan["given"])
 
 

@@ -64,6 +64,7 @@ def launch(
         "task": task,
         "folder": str(folder),
         "code": CODE,
+        "parent": os.getpid(),
         "modules": list(modules),
         "bounds": asdict(bounds),
         "read": [str(folder / "model"), str(folder / "in")],

@@ -82,6 +82,23 @@ def progress(done: int, total: int) -> SafeString:
     return element("svg", track, fill, **box, aria_label=name)
 
 
+def quota(left: int, most: int) -> SafeString:
+    """What is left of what may be used: a piece each where they can be told apart, else one bar."""
+    box = {"viewBox": "0 0 300 10", "preserveAspectRatio": "none", "role": "img"}
+    pieces = most if most <= 12 else 1
+    step = 300 / pieces
+    filled = [n < left for n in range(most)] if pieces == most else [True]
+    drawn = [element("rect", class_="track", x=0, width=300, height=10)] if pieces == 1 else []
+    for n, full in enumerate(filled):
+        width = step - 3 if pieces > 1 else 300 * left / most
+        drawn.append(
+            element(
+                "rect", class_="f1" if full else "track", x=n * step, width=max(width, 0), height=10, rx=2
+            )
+        )
+    return element("svg", *drawn, **box, aria_label=f"{left:,} of {most:,} left")
+
+
 def parts_bar(parts: Sequence[tuple[str, int]]) -> SafeString:
     """What a whole is made of, side by side; parts in order of the table beneath."""
     whole, x, drawn = sum(n for _, n in parts) or 1, 0.0, []

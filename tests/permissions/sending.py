@@ -89,6 +89,9 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     **dict.fromkeys(
         ("label", "project", "project-import", "ontology", "project-members", "disputes", "freeze"), harbour
     ),
+    **dict.fromkeys(
+        ("agreement", "agreement-svg", "agreement-pairs", "agreement-relations", "judgments"), harbour
+    ),
     "dispute": lambda cast: harbour(cast) | {"item_pk": cast.item(3).pk},
     "import": lambda cast: {"pk": cast.batch.pk},
     "import:gold": lambda cast: {"pk": cast.gold_batch.pk},
@@ -114,9 +117,9 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     "board-people:hidden": vault,
     **dict.fromkeys(("join", "join-accept"), link),
     "password-reset-confirm": lambda cast: {"uidb64": "MQ", "token": "made-up"},
-    "account-token-revoke": lambda cast: {"pk": cast.token.pk},
+    **dict.fromkeys(("account-token-revoke", "token"), lambda cast: {"pk": cast.token.pk}),
     "account-disconnect": lambda cast: {"pk": identity(cast).pk},
-    "invitation-revoke": lambda cast: {"pk": invitation(cast).pk},
+    **dict.fromkeys(("invitation-revoke", "invitation"), lambda cast: {"pk": invitation(cast).pk}),
     "team-member-remove": lambda cast: kelpie(cast) | {"pk": cast.kelpie.members.get(user=cast["mia"]).pk},
     **dict.fromkeys(("team", "team-members", "token-new"), kelpie),
     "token-revoke": lambda cast: kelpie(cast) | {"pk": cast.token.pk},

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.db.models.functions import Now
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from evalsvc.evaluation import roles, runs
-from evalsvc.evaluation.models import Benchmark, Submission, System
-from evalsvc.evaluation.pages.terminal import curl
+from evalsvc.evaluation import charts, roles, runs
+from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
+from evalsvc.evaluation.pages.terminal import Command, curl
 from evalsvc.evaluation.quotas import Allowance, allowances
-from evalsvc.figures import counted
+from evalsvc.figures import count, counted
 from evalsvc.teams import membership
 from evalsvc.teams.forms import ROLES, MemberForm, TokenForm
-from evalsvc.teams.models import Team, TeamMember
+from evalsvc.teams.models import Team, TeamMember, User
 from evalsvc.teams.pages.inviting import panel
-from evalsvc.teams.pages.teams import own_team, owns, told_tokens
+from evalsvc.teams.pages.teams import owns, told_tokens
 
 SHOWS: dict[str, tuple[str, Q]] = {
     "all": ("All", Q()),
@@ -32,26 +35,34 @@ SHOWS: dict[str, tuple[str, Q]] = {
 @login_required
 @require_safe
 def team(request: HttpRequest, slug: str) -> HttpResponse:
-    found = own_team(roles.person(request), slug)
-    submissions = Submission.objects.filter(system__team=found)
+    """Everything to its members; to organisers its runs on their boards; to others what stands on boards."""
+    user, found = roles.person(request), get_object_or_404(Team, slug=slug)
+    inside = user.is_superuser or membership.role_in(found, user) is not None
+    submissions = Submission.objects if inside else roles.seen_submissions(user)
+    submissions = submissions.filter(system__team=found)
+    boards = list(roles.visible(user).order_by("title") if inside else _organised(user, found))
+    systems = _systems(found) if inside else _standing(found, user)
+    if not (inside or boards or systems):
+        raise Http404
+    told = {"team": found, "inside": inside, "systems": systems, "quotas": _quotas(found, boards)}
+    if inside or boards:
+        told |= _history(request, submissions)
+    if inside:
+        told |= {"boards": boards, "curl": _curl(request, found, boards)}
+    return render(request, "evaluation/team.html", told | _people(request, found, inside=inside))
+
+
+def _history(request: HttpRequest, submissions: QuerySet[Submission]) -> dict[str, Any]:
     show = request.GET.get("show", "all")
-    chosen = SHOWS.get(show, SHOWS["all"])[1]
-    listed, older = runs.page_of(submissions.filter(chosen), request, size=30)
-    boards = list(roles.visible(request.user).order_by("title"))
-    told = {
-        "team": found,
+    listed, older = runs.page_of(submissions.filter(SHOWS.get(show, SHOWS["all"])[1]), request, size=30)
+    return {
         "lead": _lead(submissions),
         "filters": [(key, word, submissions.filter(q).count()) for key, (word, q) in SHOWS.items()],
         "show": show,
         "runs": listed,
         "older": older,
         "empty": "No run here. The first one is a file, the system’s name and the run’s number.",
-        "boards": boards,
-        "systems": _systems(found),
-        "quotas": _quotas(found, boards),
-        "curl": curl(request, boards[0]) if boards else None,
     }
-    return render(request, "evaluation/team.html", told | _people(request, found))
 
 
 def _lead(submissions: QuerySet[Submission]) -> str:
@@ -65,18 +76,45 @@ def _lead(submissions: QuerySet[Submission]) -> str:
     return " ".join(told)
 
 
+def _organised(user: User, team: Team) -> QuerySet[Benchmark]:
+    """The boards this person organises and the team submitted to."""
+    mine = Benchmark.objects.filter(people__user=user, people__role=roles.ORGANISER)
+    return mine.filter(submissions__system__team=team).distinct().order_by("title")
+
+
 def _systems(team: Team) -> QuerySet[System]:
     standing = Q(runs__state=Submission.State.SCORED, runs__withdrawn_at=None)
     systems = System.objects.filter(team=team).select_related("benchmark")
     return systems.annotate(scored=Count("runs", filter=standing)).order_by("benchmark__title", "name")
 
 
-def _people(request: HttpRequest, team: Team) -> dict[str, Any]:
+def _standing(team: Team, user: User) -> QuerySet[System]:
+    """Its systems that this person finds on a board: visible, and no longer sealed."""
+    shown = Q(sealed=False) | Q(closes_at__lte=Now())
+    standing = Submission.objects.filter(
+        state=Submission.State.SCORED,
+        withdrawn_at=None,
+        benchmark__in=roles.visible(user),
+        evaluations__setting__in=Setting.objects.filter(shown),
+    )
+    return _systems(team).filter(runs__in=standing).distinct()
+
+
+def _curl(request: HttpRequest, team: Team, boards: list[Benchmark]) -> Command | None:
+    """For the board the team submitted to last, else the first one."""
+    last = Submission.objects.filter(system__team=team, benchmark__in=boards).order_by("-pk").first()
+    board = last.benchmark if last else next(iter(boards), None)
+    return curl(request, board) if board else None
+
+
+def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]:
     user = roles.person(request)
     members = list(team.members.select_related("user").order_by("user__username"))
     for member in members:
         member.may = dict(ROLES)[TeamMember.Role(member.role)]  # type: ignore[attr-defined]
     owner = owns(user, team)
+    if not inside:
+        return {"members": members, "owner": False}
     forms = {"token_form": TokenForm(), "member_form": MemberForm()}
     tokens = told_tokens(
         team.tokens.filter(revoked_at=None),
@@ -89,7 +127,29 @@ def _people(request: HttpRequest, team: Team) -> dict[str, Any]:
     return told | (panel(membership.PLACE, team) if owner else {})
 
 
-def _quotas(team: Team, boards: list[Benchmark]) -> list[tuple[Benchmark, list[Allowance]]]:
+@dataclass(frozen=True)
+class Left:
+    """What the team has left of one quota, in words and drawn."""
+
+    board: Benchmark
+    title: str
+    told: str
+    bar: SafeString
+    when: str
+
+
+WORDS = {"per_day": "today", "in_total": "in all", "at_once": "waiting or running"}
+
+
+def _quotas(team: Team, boards: list[Benchmark]) -> list[Left]:
     """What the team has left where something is limited."""
-    told = [(board, allowances(board, team)) for board in boards]
-    return [(board, quotas) for board, quotas in told if any(quota.most is not None for quota in quotas)]
+    return [
+        _left(board, quota) for board in boards for quota in allowances(board, team) if quota.most is not None
+    ]
+
+
+def _left(board: Benchmark, quota: Allowance) -> Left:
+    most, left = quota.most or 0, quota.left or 0
+    when = f"new day at 00:00 {board.time_zone}" if quota.name == "per_day" else ""
+    bar = charts.quota(left, most)
+    return Left(board, WORDS[quota.name], f"{count(left)} of {count(most)} left", bar, when)

@@ -13,11 +13,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evalsvc.teams import accounts, tokens
 from evalsvc.teams.forms import OwnTokenForm, PasswordForm, PersonForm
 from evalsvc.teams.models import ApiToken, Identity, User
+from evalsvc.teams.pages import once
 from evalsvc.teams.pages.teams import person, refused_form, told_tokens
 
 
@@ -64,20 +65,29 @@ def _rest(user: User) -> dict[str, Any]:
 
 @login_required
 @require_POST
-@never_cache
 def new_token(request: HttpRequest) -> HttpResponse:
     form = OwnTokenForm(request.POST, user=person(request))
     if not form.is_valid():
         raise refused_form(form)
     given = form.cleaned_data
-    token, secret = tokens.issue(
+    made, secret = tokens.issue(
         person(request),
         name=given["name"],
         team=given["team"],
         scope=given["scope"],
         days=given["days"] or None,
     )
-    return render(request, "teams/token.html", {"token": token, "secret": secret})
+    return once.lead_to(reverse("token", args=[made.pk]), secret)
+
+
+@login_required
+@never_cache
+@require_safe
+def token(request: HttpRequest, pk: int) -> HttpResponse:
+    """A new token with its secret, the first time it is looked at."""
+    found = get_object_or_404(ApiToken.objects.select_related("team"), pk=pk, user=person(request))
+    told = {"token": found, "team": found.team, "secret": once.brought(request)}
+    return once.forget(request, render(request, "teams/token.html", told))
 
 
 @login_required

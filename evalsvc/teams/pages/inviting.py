@@ -10,11 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.teams import invitations, places
 from evalsvc.teams.forms import STANDS, InvitationForm
 from evalsvc.teams.models import Invitation
+from evalsvc.teams.pages import once
 from evalsvc.teams.pages.teams import person, refused_form
 from evalsvc.teams.places import Place
 
@@ -29,9 +30,7 @@ def panel(place: Place, subject: Any) -> dict[str, Any]:
 
 @login_required
 @require_POST
-@never_cache
 def invite(request: HttpRequest) -> HttpResponse:
-    """The answer itself shows the link: its secret is kept nowhere, so a redirect would lose it."""
     form = InvitationForm(request.POST)
     if not form.is_valid():
         raise refused_form(form)
@@ -41,9 +40,23 @@ def invite(request: HttpRequest) -> HttpResponse:
     row, secret = invitations.invite(
         place, subject, role=given["role"], by=person(request), days=given["days"], note=given["note"]
     )
-    link = request.build_absolute_uri(reverse("join", args=[secret]))
+    return once.lead_to(reverse("invitation", args=[row.pk]), secret)
+
+
+@login_required
+@never_cache
+@require_safe
+def invitation(request: HttpRequest, pk: int) -> HttpResponse:
+    """A new invitation with its link, the first time it is looked at."""
+    row = get_object_or_404(Invitation, pk=pk)
+    place = places.get(row.place)
+    subject = place.find(row.subject)
+    place.require(subject, person(request))
+    secret = once.brought(request)
+    link = request.build_absolute_uri(reverse("join", args=[secret])) if secret else ""
     told = {"row": row, "place": place, "subject": subject, "role": place.word(row.role), "link": link}
-    return render(request, "teams/invited.html", told | {"back": back(place, subject)})
+    told["back"] = back(place, subject)
+    return once.forget(request, render(request, "teams/invited.html", told))
 
 
 @login_required

@@ -13,13 +13,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsvc.refusals import Refusal
 from evalsvc.teams import membership, tokens
 from evalsvc.teams.forms import SCOPES, MemberForm, TeamForm, TokenForm
 from evalsvc.teams.models import ApiToken, Team, TeamMember, User
+from evalsvc.teams.pages import once
 
 
 def person(request: HttpRequest) -> User:
@@ -103,18 +103,16 @@ def remove_member(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-@never_cache
 def new_token(request: HttpRequest, slug: str) -> HttpResponse:
-    """The answer itself shows the secret: it is kept nowhere, so a redirect would lose it."""
     team = own_team(person(request), slug)
     form = TokenForm(request.POST)
     if not form.is_valid():
         raise refused_form(form)
     given = form.cleaned_data
-    token, secret = tokens.issue(
+    made, secret = tokens.issue(
         person(request), name=given["name"], team=team, scope=given["scope"], days=given["days"] or None
     )
-    return render(request, "teams/token.html", {"team": team, "token": token, "secret": secret})
+    return once.lead_to(reverse("token", args=[made.pk]), secret)
 
 
 @login_required

@@ -74,5 +74,6 @@ def test_a_team_reads_what_is_left_of_its_quotas(client: Client, cast: Cast) -> 
     Benchmark.objects.filter(pk=board.pk).update(per_day=5)
     client.force_login(cast.kim)
     page = client.get(reverse("team", args=["kelpie"])).content.decode()
-    assert "Submissions left" in page
-    assert "5 <small>of 5</small>" in page
+    assert "Left to use" in page
+    assert "5 of 5 left" in page
+    assert "new day at 00:00 UTC" in page

@@ -92,10 +92,13 @@ def test_a_link_is_for_people_with_an_account_where_sign_up_is_closed(
 def test_an_owner_makes_a_link_that_works_and_takes_it_back(client: Client, team: Team, kim: User) -> None:
     client.force_login(kim)
     told = {"place": "team", "subject": team.pk, "role": "owner", "days": "7", "note": "Lars"}
-    response = client.post(reverse("invitation-new"), told)
+    response = client.post(reverse("invitation-new"), told, follow=True)
     (address,) = set(re.findall(r"http://testserver(/join/[\w-]+/)", response.content.decode()))
     assert "no-store" in response["Cache-Control"]
     assert Client().get(address).status_code == 200
+    again = client.get(reverse("invitation", args=[invitations.standing().get().pk])).content.decode()
+    assert "It was shown once, when it was made" in again
+    assert address not in again
     page = client.get(reverse("team", args=["kelpie"])).content.decode()
     assert "Lars" in page
     assert address not in page
@@ -189,7 +192,7 @@ def test_a_token_of_ones_own_is_for_a_team_of_ones_own_or_for_none(
     client.force_login(kim)
     told = {"name": "laptop", "scope": "read", "days": "30"}
     address = reverse("account-token-new")
-    assert [client.post(address, told | {"team": slug}).status_code for slug in ("", "kelpie")] == [200, 200]
+    assert [client.post(address, told | {"team": slug}).status_code for slug in ("", "kelpie")] == [302, 302]
     assert client.post(address, told | {"team": "lugworm"}).status_code == 400
     assert set(ApiToken.objects.values_list("user", "team")) == {(kim.pk, None), (kim.pk, team.pk)}
     page = shown(client, "account")

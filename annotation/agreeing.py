@@ -43,6 +43,22 @@ def latest(project: Project, *, for_user: User) -> AgreementReport | None:
     return project.agreements.order_by("-pk").first()
 
 
+def latest_done(project: Project, *, for_user: User) -> AgreementReport | None:
+    """The newest report that has figures; another one may be under way."""
+    require(project, for_user, *OVERSEES)
+    return project.agreements.filter(state=State.DONE).order_by("-pk").first()
+
+
+def figures_for(report: AgreementReport, user: User) -> dict[str, Any]:
+    """The figures; people have names for curators, and for others numbers in order of first answers."""
+    told: dict[str, Any] = report.figures
+    if not told or require(report.project, user, *OVERSEES) == CURATOR:
+        return told
+    names = [f"Annotator {at}" for at in range(1, len(told["annotators"]) + 1)]
+    people = [one | {"name": name} for one, name in zip(told["people"], names, strict=True)]
+    return told | {"annotators": names, "people": people}
+
+
 def follow(job: Job) -> None:
     """Mirror the job's state; `done` comes with the figures."""
     report = AgreementReport.objects.filter(pk=job.subject)

@@ -124,7 +124,10 @@ class Agreement(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """The newest agreement report; 204 when nobody asked for one."""
         report = agreeing.latest(project_of(request, slug), for_user=person(request))
-        return Response(status=204) if report is None else Response(shapes.AgreementSerializer(report).data)
+        if report is None:
+            return Response(status=204)
+        figures = agreeing.figures_for(report, person(request))
+        return Response(shapes.AgreementSerializer(report).data | {"figures": figures})
 
     @extend_schema(
         operation_id="project_agreement_ask",

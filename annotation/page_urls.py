@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.pages import deciding, imports, inventory, labelling, projects, releases
+from annotation.pages import agreement, deciding, imports, inventory, labelling, projects, releases
 
 page_patterns = [
     path("label/", labelling.index, name="label-index"),
@@ -16,6 +16,11 @@ page_patterns = [
     path("projects/<slug:slug>/members/", projects.members, name="project-members"),
     path("projects/<slug:slug>/disputes/", deciding.index, name="disputes"),
     path("projects/<slug:slug>/disputes/<int:item_pk>/", deciding.dispute, name="dispute"),
+    path("projects/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
+    path("projects/<slug:slug>/agreement/pairs.svg", agreement.pairs_svg, name="agreement-svg"),
+    path("projects/<slug:slug>/agreement/pairs.csv", agreement.pairs_csv, name="agreement-pairs"),
+    path("projects/<slug:slug>/agreement/relations.csv", agreement.relations_csv, name="agreement-relations"),
+    path("projects/<slug:slug>/judgments.jsonl", agreement.judgments, name="judgments"),
     path("projects/<slug:slug>/freeze/", releases.freeze, name="freeze"),
     path("test-sets/", releases.index, name="test-sets"),
     path("test-sets/import/", imports.test_set_import, name="test-set-import"),

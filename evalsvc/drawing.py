@@ -10,23 +10,33 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
 # What a downloaded drawing has instead of the style sheet: the light theme's colours, literally.
-LITERAL = {
-    "ax": 'fill="#63686f" font-size="12" font-family="sans-serif"',
-    "lab": 'fill="#484d54" font-size="12" font-family="sans-serif"',
-    "lab-b": 'fill="#1b1d20" font-size="12" font-weight="600" font-family="sans-serif"',
-    "grid": 'stroke="#e2dfd6" fill="none"',
-    "axis": 'stroke="#b9b4a6" fill="none"',
-    "zero": 'stroke="#484d54" fill="none"',
-    "halo": 'stroke="#ffffff" stroke-width="1.5"',
-    "track": 'fill="#f0eee8"',
-} | {
-    key: text
-    for i, colour in enumerate(("#63686f", "#0072b2", "#d55e00", "#00835f", "#a8497f", "#a96f00"))
-    for key, text in (
-        (f"f{i}", f'fill="{colour}"'),
-        (f"l{i}", f'fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"'),
-    )
-}
+LITERAL = (
+    {
+        "ax": 'fill="#63686f" font-size="12" font-family="sans-serif"',
+        "lab": 'fill="#484d54" font-size="12" font-family="sans-serif"',
+        "lab-b": 'fill="#1b1d20" font-size="12" font-weight="600" font-family="sans-serif"',
+        "grid": 'stroke="#e2dfd6" fill="none"',
+        "axis": 'stroke="#b9b4a6" fill="none"',
+        "zero": 'stroke="#484d54" fill="none"',
+        "halo": 'stroke="#ffffff" stroke-width="1.5"',
+        "track": 'fill="#f0eee8"',
+        "on-dark": 'fill="#ffffff" font-size="12" font-family="sans-serif"',
+    }
+    | {
+        f"h{step}": f'fill="{colour}"'
+        for step, colour in enumerate(
+            ("#ebf4f9", "#d1e6f1", "#b8d8e9", "#9ecae1", "#85bcda", "#285d7f"), start=1
+        )
+    }
+    | {
+        key: text
+        for i, colour in enumerate(("#63686f", "#0072b2", "#d55e00", "#00835f", "#a8497f", "#a96f00"))
+        for key, text in (
+            (f"f{i}", f'fill="{colour}"'),
+            (f"l{i}", f'fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"'),
+        )
+    }
+)
 
 
 def element(name: str, *inside: str, **attributes: object) -> SafeString:

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from annotation import adjudication, assignment, freezing, importing, ontology, projects, voting
+from annotation import adjudication, agreeing, assignment, freezing, importing, ontology, projects, voting
 from annotation.models import Batch, Item, Lease, Project, TestSet
 from evalsvc.evaluation import benchmarks, intake
 from evalsvc.evaluation.models import Benchmark, Submission
@@ -101,6 +101,7 @@ class Cast:
         cast = cls()
         cast._hire()
         cast._label()
+        cast._compare()
         cast._release()
         cast._rank()
         cast._submit()
@@ -160,6 +161,10 @@ class Cast:
             self.say("bob", at, bobs)
         self._decide(2)
         self.lease, self.others_lease = self._leased("ann"), self._leased("bob")
+
+    def _compare(self) -> None:
+        """How far the annotators of Harbour agree is worked out once."""
+        work("agreement", agreeing.ask(self.harbour, by=self["cleo"]).pk)
 
     def _decide(self, at: int) -> None:
         told = {"payload": {"spans": [], "relations": ["died_in"]}, "reason": REASON}

@@ -39,11 +39,37 @@ def dress(form: forms.Form) -> None:
             field.widget.attrs["class"] = "field"
 
 
-class RunForm(forms.Form):
+class FileForm(forms.Form):
+    """A file to be checked, and the phase whose lines it has to hold."""
+
     file = forms.FileField(
         error_messages={"required": "Choose a file of predictions.", "empty": "The file is empty."}
     )
+    phase = forms.CharField(max_length=4, required=False)
+
+
+class RunForm(FileForm):
+    """A run of a system: its file, and what the team declares of it."""
+
     team = forms.SlugField(required=False)
-    system = forms.CharField(max_length=120)
-    run = forms.CharField(max_length=40)
+    system = forms.CharField(
+        max_length=120, error_messages={"required": "Say which system this is a run of."}
+    )
+    run = forms.CharField(max_length=40, error_messages={"required": "Give the run a number or a name."})
     aggregate = forms.ChoiceField(choices=(("ONE", "ONE"), ("AVG", "AVG")), required=False)
+    pretrained = forms.CharField(max_length=60, required=False)
+    extra_data = forms.CharField(max_length=60, required=False)
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What was declared, under the names that boards show."""
+        told = {"pre-trained": "pretrained", "extra data": "extra_data"}
+        return {tag: self.cleaned_data[name] for tag, name in told.items() if self.cleaned_data[name]}
+
+
+class PipelineForm(RunForm):
+    """The same with a trained pipeline for the file."""
+
+    file = forms.FileField(
+        error_messages={"required": "Choose a tar of a pipeline.", "empty": "The file is empty."}
+    )

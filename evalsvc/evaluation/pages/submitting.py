@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from evalsvc.evaluation import intake, roles
-from evalsvc.evaluation.forms import RunForm
+from evalsvc.evaluation import intake, modelruns, phases, roles, rules
+from evalsvc.evaluation.forms import FileForm, PipelineForm, RunForm, explain
 from evalsvc.evaluation.models import Benchmark, Setting, System
+from evalsvc.evaluation.pages import left
 from evalsvc.evaluation.pages.terminal import curl
 from evalsvc.figures import count
 from evalsvc.formats.problems import CODES, Problem, Problems, Refused
@@ -62,29 +63,47 @@ class Mending:
 @require_http_methods(["GET", "HEAD", "POST"])
 def submit(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+    asked = request.POST.get("do")
     if request.method != "POST":
-        return _page(request, benchmark, RunForm())
-    form = RunForm(request.POST, request.FILES)
+        return _page(request, benchmark)
+    if asked == "check":
+        return _check(request, benchmark)
+    form: RunForm = (PipelineForm if asked == "model" else RunForm)(request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, benchmark, form, status=400)
-    if request.POST.get("do") == "check":
-        return _checked(request, benchmark, form)
     return _received(request, benchmark, form)
 
 
-def _checked(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpResponse:
+def _check(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
+    """A dry run; asked for by the button alone, only the answer changes and the chosen file stays chosen."""
+    form, shown = FileForm(request.POST, request.FILES), RunForm(request.POST)
+    if form.is_valid():
+        told, status = _looked_at(benchmark, form)
+    else:
+        told, status = {"refused": next(iter(form.errors.values()))[0]}, 400
+    if not getattr(request, "htmx", False):
+        return _page(request, benchmark, shown, status=status, **told)
+    return render(request, "evaluation/submit_answer.html", told | {"alone": True})
+
+
+def _looked_at(benchmark: Benchmark, form: FileForm) -> tuple[dict[str, Any], int]:
     file = form.cleaned_data["file"]
-    checked = intake.check(benchmark, file.chunks())
+    try:
+        checked = intake.check(benchmark, file.chunks(), phase=form.cleaned_data["phase"])
+    except Refusal as refusal:
+        return {"refused": f"{refusal.detail} {refusal.hint}".strip()}, refusal.status
     if checked.problems.total:
-        return _page(request, benchmark, form, problems=_told(checked.problems, file), status=422)
+        return {"problems": _told(checked.problems, file)}, 422
     counts = [f"{count(n)} {word}" for word, n in checked.counts.items() if n]
-    return _page(request, benchmark, form, checked=f"{', '.join(counts) or 'Every line'}, no problem.")
+    return {"checked": f"{', '.join(counts) or 'Every line'}, no problem."}, 200
 
 
 def _received(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpResponse:
     given, file = form.cleaned_data, form.cleaned_data["file"]
+    pipeline = isinstance(form, PipelineForm)
+    told: dict[str, Any] = {} if pipeline else {"aggregate": given["aggregate"] or "ONE"}
     try:
-        received = intake.receive(
+        received = (modelruns if pipeline else intake).receive(
             benchmark,
             team=roles.team_of(request, named=given["team"]),
             by=roles.person(request),
@@ -92,12 +111,14 @@ def _received(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> Http
             run=given["run"],
             chunks=file.chunks(),
             filename=file.name,
-            aggregate=given["aggregate"] or "ONE",
+            tags=form.tags,
+            phase=given["phase"],
+            **told,
         )
     except Refused as refused:
         return _page(request, benchmark, form, problems=_told(refused.problems, file), status=422)
     except Refusal as refusal:
-        form.add_error(None, f"{refusal.detail} {refusal.hint}".strip())
+        explain(form, refusal)
         return _page(request, benchmark, form, status=refusal.status)
     if not received.created:
         messages.info(request, "This file was submitted as this run before: here it is.")
@@ -105,23 +126,40 @@ def _received(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> Http
 
 
 def _page(
-    request: HttpRequest, benchmark: Benchmark, form: RunForm, *, status: int = 200, **more: Any
+    request: HttpRequest, benchmark: Benchmark, form: RunForm | None = None, *, status: int = 200, **more: Any
 ) -> HttpResponse:
     teams = list(roles.teams_of(request.user))
     units = list(dict.fromkeys(benchmark.settings.values_list("unit", flat=True)))
     label = benchmark.labels[0]["name"]
     systems = System.objects.filter(benchmark=benchmark, team__in=teams).order_by("name")
+    pipeline = isinstance(form, PipelineForm)
     told = {
         "benchmark": benchmark,
-        "form": form,
+        "form": form if form and not pipeline else RunForm(),
         "teams": teams,
+        "quotas": left.of_team(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
         "bags": Setting.Unit.BAG in units,
-        "limit": settings.UPLOAD_MAX_BYTES,
+        "limit": rules.limit(benchmark, "upload_bytes"),
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
         "curl": curl(request, benchmark),
     }
+    told |= _open(benchmark) | _models(benchmark, form if pipeline else PipelineForm())
     return render(request, "evaluation/submit.html", told | more, status=status)
+
+
+def _open(benchmark: Benchmark) -> dict[str, Any]:
+    """What takes submissions now, and the phases there are to choose from."""
+    taking = list(phases.taking(benchmark, timezone.now()))
+    open_phases = sorted({setting.phase for setting in taking} - {""})
+    return {"taking": taking, "phases": open_phases if len(open_phases) > 1 else []}
+
+
+def _models(benchmark: Benchmark, form: RunForm | None) -> dict[str, Any]:
+    """Whether a trained pipeline can be sent, by which limits, and why not."""
+    if benchmark.task != Benchmark.Task.ENTITIES:
+        return {}
+    return {"models": modelruns.limits(), "model_form": form, "how": modelruns.HINT}
 
 
 # ---- what does not fit ---------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -11,14 +10,13 @@ from django.db.models.functions import Now
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from evalsvc.evaluation import charts, roles, runs
+from evalsvc.evaluation import roles, runs
 from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
+from evalsvc.evaluation.pages import left
 from evalsvc.evaluation.pages.terminal import Command, curl
-from evalsvc.evaluation.quotas import Allowance, allowances
-from evalsvc.figures import count, counted
+from evalsvc.figures import counted
 from evalsvc.teams import membership
 from evalsvc.teams.forms import ROLES, MemberForm, TokenForm
 from evalsvc.teams.models import Team, TeamMember, User
@@ -44,7 +42,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     systems = _systems(found) if inside else _standing(found, user)
     if not (inside or boards or systems):
         raise Http404
-    told = {"team": found, "inside": inside, "systems": systems, "quotas": _quotas(found, boards)}
+    told = {"team": found, "inside": inside, "systems": systems, "quotas": left.of_team(found, boards)}
     if inside or boards:
         told |= _history(request, submissions)
     if inside:
@@ -125,31 +123,3 @@ def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]
     told = forms | {"members": members, "owner": owner, "tokens": tokens}
     told["new_token"] = reverse("token-new", args=[team.slug])
     return told | (panel(membership.PLACE, team) if owner else {})
-
-
-@dataclass(frozen=True)
-class Left:
-    """What the team has left of one quota, in words and drawn."""
-
-    board: Benchmark
-    title: str
-    told: str
-    bar: SafeString
-    when: str
-
-
-WORDS = {"per_day": "today", "in_total": "in all", "at_once": "waiting or running"}
-
-
-def _quotas(team: Team, boards: list[Benchmark]) -> list[Left]:
-    """What the team has left where something is limited."""
-    return [
-        _left(board, quota) for board in boards for quota in allowances(board, team) if quota.most is not None
-    ]
-
-
-def _left(board: Benchmark, quota: Allowance) -> Left:
-    most, left = quota.most or 0, quota.left or 0
-    when = f"new day at 00:00 {board.time_zone}" if quota.name == "per_day" else ""
-    bar = charts.quota(left, most)
-    return Left(board, WORDS[quota.name], f"{count(left)} of {count(most)} left", bar, when)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gzip
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from evalsvc.evaluation.models import PredictionFile, Submission
+from evalsvc.evaluation import benchmarks, modelhosts
+from evalsvc.evaluation.models import PredictionFile, Setting, Submission
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
 from tests.workers.test_scoring import LABEL_LINES
+from workers.runner import run_next
 
 
 def send(client: Client, content: bytes, *, name: str = "net.jsonl", **told: str) -> HttpResponse:
@@ -127,3 +132,90 @@ def test_bags_are_asked_about_only_where_there_are_bags(client: Client, cast: Ca
     client.force_login(cast.kim)
     assert 'name="aggregate"' not in client.get(reverse("submit", args=["rel"])).content.decode()
     assert 'name="aggregate"' in client.get(reverse("submit", args=["bags"])).content.decode()
+
+
+def test_a_check_asks_for_a_file_and_nothing_else(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    assert (
+        "The file fits." in send(client, jsonl(LABEL_LINES), do="check", system="", run="").content.decode()
+    )
+    response = client.post(reverse("submit", args=["rel"]), {"do": "check"})
+    assert response.status_code == 400
+    assert "Choose a file of predictions." in response.content.decode()
+
+
+def test_what_a_team_declares_stands_on_the_board(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    send(client, jsonl(LABEL_LINES), pretrained="BERT base", extra_data="Wikidata")
+    assert run_next("score")
+    page = client.get(reverse("board", args=["rel"])).content.decode()
+    assert "pre-trained: BERT base" in page
+    assert "extra data: Wikidata" in page
+
+
+def test_one_of_two_open_phases_is_chosen(client: Client, cast: Cast) -> None:
+    benchmark = cast.benchmark()
+    for phase, lines in (("dev", RELATION_GOLD[:3]), ("test", RELATION_GOLD[3:])):
+        gold = freeze(phase, lines, by=cast.olga)
+        told = {"test_set": gold, "unit": "sentence", "main": "micro_f1", "phase": phase, "by": cast.olga}
+        benchmarks.add_setting(benchmark, key=phase, title=phase, **told)
+    client.force_login(cast.kim)
+    page = client.get(reverse("submit", args=["rel"])).content.decode()
+    assert '<option value="dev">' in page
+    response = send(client, jsonl(LABEL_LINES[3:]))
+    assert response.status_code == 400
+    assert "several open phases" in response.content.decode()
+    send(client, jsonl(LABEL_LINES[3:]), phase="test")
+    assert Submission.objects.get().phase == "test"
+    assert "The file fits." in send(client, jsonl(LABEL_LINES[:3]), phase="dev", do="check").content.decode()
+
+
+def test_a_board_that_takes_nothing_now_says_so(client: Client, cast: Cast) -> None:
+    cast.relations()
+    Setting.objects.update(closes_at=timezone.now() - timedelta(hours=1))
+    client.force_login(cast.kim)
+    assert "takes no submissions now" in client.get(reverse("submit", args=["rel"])).content.decode()
+
+
+def test_inputs_and_quotas_stand_beside_the_form(client: Client, cast: Cast) -> None:
+    cast.relations(per_day=3, limits={"upload_bytes": 5_000_000})
+    client.force_login(cast.kim)
+    page = client.get(reverse("submit", args=["rel"])).content.decode()
+    assert reverse("setting-inputs", args=["rel", "main"]) in page
+    assert "3 of 3 left" in page
+    assert "up to 5 MB" in page
+
+
+# ---- models --------------------------------------------------------------------------------------
+def test_models_are_offered_for_entities_where_a_machine_runs_them(
+    client: Client, cast: Cast, settings: Any
+) -> None:
+    settings.MODEL_UPLOADS = "auto"
+    cast.entities()
+    cast.relations()
+    client.force_login(cast.kim)
+    address = reverse("submit", args=["ner"])
+    modelhosts.report("here", why_not="The kernel has no Landlock.")
+    page = client.get(address).content.decode()
+    assert "Not on this machine." in page
+    assert "The kernel has no Landlock." in page
+    modelhosts.report("here", why_not="")
+    assert "Send a pipeline" in client.get(address).content.decode()
+    assert "send the model" not in client.get(reverse("submit", args=["rel"])).content.decode()
+
+
+def test_a_tar_that_is_no_pipeline_is_refused_beside_its_field(
+    client: Client, cast: Cast, settings: Any
+) -> None:
+    settings.MODEL_UPLOADS = "auto"
+    cast.entities()
+    modelhosts.report("here", why_not="")
+    client.force_login(cast.kim)
+    told = {"do": "model", "system": "Tagger", "run": "1", "file": SimpleUploadedFile("m.tar", b"no tar")}
+    response = client.post(reverse("submit", args=["ner"]), told)
+    assert response.status_code == 400
+    page = response.content.decode()
+    assert "nlp.to_disk" in page[page.index("id_model_file") :]
+    assert not Submission.objects.exists()

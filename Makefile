@@ -17,7 +17,7 @@ PRODUCTION := EVALSVC_HTTPS=true DEBUG=false ALLOWED_HOSTS=evalsvc.example.org \
   SECRET_KEY=only-for-the-check-of-the-settings-0123456789-abcdefghijklmnopqrstuvwxyz \
   EVALSVC_DATA=$(VENV)/check-data
 
-.PHONY: help up test lint format bench prove clean python
+.PHONY: help up test lint format bench api prove clean python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ format: $(VENV)/dev.stamp ## put the code into shape
 bench: $(VENV)/dev.stamp ## measure speed and memory; writes bench/results
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.service
+
+api: $(VENV)/dev.stamp ## hold the API to its description for half an hour (CI_SECONDS=1800)
+	@CI_SECONDS=$${CI_SECONDS:-1800} $(BIN)/python -m pytest -q tests/test_schemathesis.py
 
 prove: $(VENV)/dev.stamp ## hold the labelling queue to its promises on PostgreSQL, 100,000 operations (long)
 	$(BIN)/python -m tests.annotation.load

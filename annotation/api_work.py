@@ -144,10 +144,13 @@ class Skips(APIView):
         return _cast(voting.skip(pk, person(request), **said))
 
 
+HOW_MANY = "How many; 10 when absent, never more than 50."
+
+
 class History(APIView):
     @extend_schema(
         operation_id="history",
-        parameters=[OpenApiParameter("n", int, description="How many, at most 50; 10 when absent.")],
+        parameters=[OpenApiParameter("n", {"type": "integer", "minimum": 0}, description=HOW_MANY)],
         responses={200: shapes.HistorySerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, slug: str) -> Response:

@@ -259,6 +259,7 @@ REST_FRAMEWORK = {
         "evalsvc.teams.scopes.WithinScope",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "evalsvc.errors.problem_response",
     "PAGE_SIZE": 50,
@@ -272,7 +273,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     **dict.fromkeys(("SWAGGER_UI_DIST", "SWAGGER_UI_FAVICON_HREF"), "SIDECAR"),
     "COMPONENT_SPLIT_REQUEST": True,
-    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "evalsvc.unchanged.described"],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "evalsvc.openapi.finished"],
     "ENUM_NAME_OVERRIDES": {
         "SubmissionState": "evalsvc.evaluation.models.Submission.State",
         "ProjectState": "annotation.models.Project.State",
@@ -343,8 +344,6 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     # Ticks come every few seconds and would drown what matters; each job is logged by the runner.
-    "loggers": {
-        name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat")
-    },
+    "loggers": {f"celery.{name}": {"level": "WARNING"} for name in ("worker.strategy", "app.trace", "beat")},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
@@ -42,25 +41,3 @@ def _not_modified(response: HttpResponse) -> HttpResponse:
     answer.cookies = response.cookies
     del answer["Content-Type"]
     return answer
-
-
-# ---- how the API's description tells it ----------------------------------------------------------
-IF_NONE_MATCH = {
-    "name": "If-None-Match",
-    "in": "header",
-    "schema": {"type": "string"},
-    "description": "The ETag of what you have; 304 when it is still that.",
-}
-ETAG = {"ETag": {"schema": {"type": "string"}, "description": "Changes when the answer does."}}
-
-
-def described(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Say it of every read whose answer is JSON."""
-    for item in result["paths"].values():
-        read = item.get("get")
-        answer = read["responses"].get("200") if read else None
-        if answer and "application/json" in answer.get("content", {}):
-            answer["headers"] = answer.get("headers", {}) | ETAG
-            read["parameters"] = [*read.get("parameters", []), dict(IF_NONE_MATCH)]
-            read["responses"]["304"] = {"description": "Nothing changed.", "headers": dict(ETAG)}
-    return result

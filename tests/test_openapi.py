@@ -243,7 +243,7 @@ def test_no_error_speaks_the_words_of_a_framework(
         ann.get("/api/v1/limits", headers={"Accept": "text/html"}),
         ann.post(at, b"{", "application/json"),
         ann.post(at, b"x", "text/csv"),
-        ann.post(at, b"x", "multipart/form-data"),
+        ann.post("/api/v1/benchmarks/tides/check", b"x", "multipart/form-data"),
         ann.post(at, b"{" + b" " * 200, "application/json"),
         ann.get("/api/v1/projects?cursor=nonsense"),
         ann.get("/api/v1/projects?state=nonsense"),

@@ -104,10 +104,19 @@ def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
 
 
 def _as_sets(document: Ints, label: Ints, unigram: Ints, *, n_documents: int) -> Words:
-    keys = row_keys((document, label, unigram))[0]
-    order = np.argsort(keys)
-    kept = order[np.diff(keys[order], prepend=keys.min(initial=0) - 1) != 0]
-    return Words(document[kept], label[kept], unigram[kept], n_documents)
+    labels, unigrams = (int(column.max(initial=0)) + 1 for column in (label, unigram))
+    if n_documents * labels * unigrams >= 2**62:
+        kept = np.unique(row_keys((document, label, unigram))[0], return_index=True)[1]
+        return Words(document[kept], label[kept], unigram[kept], n_documents)
+    # Mere numbers sort faster than places in an argsort, and a key comes apart again.
+    keys = document * labels
+    keys += label
+    keys *= unigrams
+    keys += unigram
+    keys.sort()
+    keys = keys[np.diff(keys, prepend=-1) != 0]
+    pair, word = np.divmod(keys, unigrams)
+    return Words(*(np.divmod(pair, labels) if labels > 1 else (pair, np.zeros_like(pair))), word, n_documents)
 
 
 @dataclass(frozen=True, eq=False)

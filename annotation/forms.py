@@ -7,10 +7,12 @@ from typing import Any
 from django import forms
 from django.contrib.auth import get_user_model
 
+from annotation.glancing import glance
 from annotation.models import Batch, Member, OntologyStep, Policy
 from annotation.presets import PRESETS
 from annotation.testset import Kind
 from evalsvc.formats.sniffing import FORMATS, ITEM_FORMATS, VOTE_FORMATS
+from evalsvc.refusals import Refusal
 from evalsvc.teams.models import User
 
 POLICIES = [
@@ -24,6 +26,9 @@ KINDS = [
     (Kind.RELATIONS, "relations: head and tail are given, the answer is a set of relations"),
     (Kind.ENTITIES, "entities: the answer is a set of labelled spans"),
 ]
+
+
+MOST_LETTERS = 200
 
 
 class PageForm(forms.Form):
@@ -63,14 +68,55 @@ class RuleForm(PageForm):
     policy = forms.ChoiceField(label="Rule", choices=POLICIES, widget=forms.RadioSelect)
 
 
-def _formats(names: tuple[str, ...]) -> list[tuple[str, str]]:
+class GuidelineForm(PageForm):
+    guideline = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 18, "spellcheck": "true"}),
+        help_text="Markdown: # headings, **bold**, lists, tables, links. HTML in it is shown as text.",
+    )
+    na_means = forms.CharField(
+        label="What N/A means",
+        max_length=200,
+        help_text="Shown beside the N/A choice: no relation at all, or none of this inventory.",
+    )
+
+
+def formats(names: tuple[str, ...]) -> list[tuple[str, str]]:
     return [("", "told by its content"), *((name, FORMATS[name].title) for name in names)]
 
 
 SCHEMES = [("", "not needed"), *((name, name) for name in ("IOB2", "IOB1", "BIOES", "BILOU"))]
 
 
-class ImportForm(PageForm):
+def upload_field(help_text: str) -> forms.FileField:
+    said = {"required": "Choose a file.", "empty": "The file is empty: there is no line in it."}
+    return forms.FileField(label="File", help_text=help_text, error_messages=said)
+
+
+class FileForm(PageForm):
+    """A form with a file, looked at before it is taken: what its beginning shows is said beside the field."""
+
+    sort: str = ""
+
+    def __init__(self, *args: Any, kind: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project_kind = kind
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.errors or "upload" not in cleaned:
+            return cleaned
+        told = {name: cleaned.get(name, "") for name in ("format", "scheme")}
+        kind = self.project_kind or cleaned.get("kind", "")
+        try:
+            glance(cleaned["upload"], what=self.sort or cleaned["what"], kind=kind, **told)
+        except Refusal as refusal:
+            field = refusal.field if refusal.field in self.fields else "upload"
+            self.add_error(field, f"{refusal.detail} {refusal.hint}".strip())
+        return cleaned
+
+
+class ImportForm(FileForm):
     what = forms.ChoiceField(
         label="What is in it",
         choices=[
@@ -80,8 +126,8 @@ class ImportForm(PageForm):
         initial=Batch.What.ITEMS,
         widget=forms.RadioSelect,
     )
-    upload = forms.FileField(label="File", help_text="UTF-8 text, gzip allowed.")
-    format = forms.ChoiceField(required=False, choices=[*_formats(ITEM_FORMATS), *_formats(VOTE_FORMATS)[1:]])
+    upload = upload_field("UTF-8 text, gzip allowed.")
+    format = forms.ChoiceField(required=False, choices=[*formats(ITEM_FORMATS), *formats(VOTE_FORMATS)[1:]])
     scheme = forms.ChoiceField(
         label="Tag scheme of CoNLL columns",
         required=False,
@@ -95,14 +141,13 @@ class ImportForm(PageForm):
     )
 
 
-class GoldForm(PageForm):
-    upload = forms.FileField(
-        label="File", help_text="Published gold: UTF-8 text, gzip allowed. One bad line refuses the file."
-    )
+class GoldForm(FileForm):
+    sort = Batch.What.GOLD
+    upload = upload_field("Published gold: UTF-8 text, gzip allowed. One bad line refuses the file.")
     name = forms.CharField(max_length=120)
     version = forms.CharField(max_length=20, initial="1.0")
     kind = forms.ChoiceField(choices=KINDS, initial=Kind.RELATIONS, widget=forms.RadioSelect)
-    format = forms.ChoiceField(required=False, choices=_formats(ITEM_FORMATS))
+    format = forms.ChoiceField(required=False, choices=formats(ITEM_FORMATS))
     scheme = forms.ChoiceField(
         label="Tag scheme of CoNLL columns",
         required=False,
@@ -118,14 +163,25 @@ class GoldForm(PageForm):
 
 
 class MemberForm(PageForm):
-    user = forms.CharField(label="User name", max_length=150)
+    user = forms.CharField(
+        label="User names", max_length=2_000, help_text="One or several, with spaces or commas between."
+    )
     role = forms.ChoiceField(choices=Member.Role.choices, initial=Member.Role.ANNOTATOR)
 
-    def clean_user(self) -> User:
-        found = get_user_model().objects.filter(username=self.cleaned_data["user"].strip()).first()
-        if found is None:
-            raise forms.ValidationError("Nobody here has this user name. Names are case-sensitive.")
-        return found
+    def clean_user(self) -> list[User]:
+        names = list(dict.fromkeys(self.cleaned_data["user"].replace(",", " ").split()))
+        found = {user.username: user for user in get_user_model().objects.filter(username__in=names)}
+        missing = [_nobody(name) for name in names if name not in found]
+        if missing or not names:
+            raise forms.ValidationError(missing or ["Write at least one user name."])
+        return [found[name] for name in names]
+
+
+def _nobody(name: str) -> str:
+    """A name nobody has, and the one that was probably meant where only the case is another."""
+    usual = "Names are case-sensitive; whoever has no account can be invited by a link."
+    same = get_user_model().objects.filter(username__iexact=name).first()
+    return f"Nobody here has the user name {name}. {f'Did you mean {same.username}?' if same else usual}"
 
 
 class PresetForm(PageForm):
@@ -142,6 +198,38 @@ class LabelsForm(PageForm):
         widget=forms.Textarea(attrs={"rows": 5}),
         help_text="One a line, as the data spells it; after a tab a title for people may follow.",
     )
+
+    def __init__(self, *args: Any, names: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.known = {name.casefold(): name for name in names}
+
+    def clean_labels(self) -> list[dict[str, str]]:
+        """Names with their titles; the same name twice, or in other case only, is a slip."""
+        first: dict[str, int] = {}
+        said: list[dict[str, str]] = []
+        wrong: list[str] = []
+        for number, line in enumerate(self.cleaned_data["labels"].splitlines(), 1):
+            name, _, title = (part.strip() for part in line.partition("\t"))
+            if not line.strip():
+                continue
+            wrong += self._slip(name, number, first)
+            first.setdefault(name.casefold(), number)
+            said.append({"name": name} | ({"title": title} if title else {}))
+        if wrong:
+            raise forms.ValidationError(wrong)
+        return said
+
+    def _slip(self, name: str, number: int, first: dict[str, int]) -> list[str]:
+        known = self.known.get(name.casefold(), name)
+        if not name:
+            return [f"Line {number} has a title and no name before it."]
+        if name.casefold() in first:
+            return [f"Line {number}: {name} stands in line {first[name.casefold()]} already. Leave one out."]
+        if known != name:
+            return [f"Line {number}: {known} is there already; {name} differs from it only in letter case."]
+        if len(name) > MOST_LETTERS:
+            return [f"Line {number}: a name has at most {MOST_LETTERS} letters, this one has {len(name):,}."]
+        return []
 
 
 class StepForm(PageForm):

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Literal
 from django.db import transaction
 from django.db.models import Max
 
+from annotation import brought
 from annotation.entries import Entry
 from annotation.mapping import Payload
 from annotation.models import Batch, Item, KnownAnswer, OntologyLabel, SourceLabels
@@ -192,8 +193,9 @@ class _Staging:
         self.project.refresh_from_db()
         Item.objects.filter(batch=self.batch, use="").update(free=self.project.k)
         self._add_to_known()
-        added = self._offer_labels()
-        self.batch.counts["labels_added"] = added
+        added = {part: self._offer(part, counts) for part, counts in self.labels.items()}
+        self.batch.counts["labels_added"] = sum(map(len, added.values()))
+        self.batch.counts |= brought.noted(self.labels, added)
         Batch.objects.filter(pk=self.batch.pk).update(counts=self.batch.counts)
 
     def _add_to_known(self) -> None:
@@ -221,17 +223,15 @@ class _Staging:
             )
             sealed.save(update_fields=["labels"])
 
-    def _offer_labels(self) -> int:
+    def _offer(self, part: str, counts: Counter[str]) -> set[str]:
         """An empty ontology takes the file's labels, frequent ones first; a filled one only if asked to."""
-        return sum(self._offer(part, counts) for part, counts in self.labels.items())
-
-    def _offer(self, part: str, counts: Counter[str]) -> int:
         empty = not self.project.labels.filter(part=part).exists()
         if not (empty or self.batch.options.get("labels") == "add"):
-            return 0
+            return set()
         gone = mapping_of(self.project)
         names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
-        return len(add_entries(self.project, [Entry(name) for name in names if name not in gone], part=part))
+        entries = [Entry(name) for name in names if name not in gone]
+        return {row.name for row in add_entries(self.project, entries, part=part)}
 
 
 def names_by_part(said: Payload | None) -> dict[str, set[str]]:

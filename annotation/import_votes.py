@@ -11,7 +11,7 @@ from typing import BinaryIO
 from django.db import transaction
 from django.db.models import Count, Max
 
-from annotation import outcomes
+from annotation import brought, outcomes
 from annotation.entries import Entry
 from annotation.import_items import names_by_part, negatives
 from annotation.mapping import Payload
@@ -231,12 +231,16 @@ class _Staging:
         for came, some in by_count.items():
             for start in range(0, len(some), CHUNK):
                 Item.objects.filter(pk__in=some[start : start + CHUNK]).update(k=came)
-        self._offer_labels()
+        added = self._offer_labels()
+        self.batch.counts |= brought.noted(self.labels, added)
+        Batch.objects.filter(pk=self.batch.pk).update(counts=self.batch.counts)
         outcomes.changed(self.project)
 
-    def _offer_labels(self) -> None:
-        gone = mapping_of(self.project)
+    def _offer_labels(self) -> dict[str, set[str]]:
+        gone, added = mapping_of(self.project), dict[str, set[str]]()
         for part, counts in self.labels.items():
             if self.known[part] is None:
                 names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
-                add_entries(self.project, [Entry(name) for name in names if name not in gone], part=part)
+                entries = [Entry(name) for name in names if name not in gone]
+                added[part] = {row.name for row in add_entries(self.project, entries, part=part)}
+        return added

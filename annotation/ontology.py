@@ -35,6 +35,7 @@ __all__ = [
     "mapping_of",
     "merge",
     "rename",
+    "renew",
     "undo",
 ]
 DIGITS = "1234567890"
@@ -137,11 +138,11 @@ def _store(project: Project, rows: list[OntologyLabel]) -> list[OntologyLabel]:
     for at, row in enumerate(rows, 1):
         row.project, row.rank = project, last + at
     stored = OntologyLabel.objects.bulk_create(rows, batch_size=500)
-    _renew(project)
+    renew(project)
     return stored
 
 
-def _renew(project: Project) -> None:
+def renew(project: Project) -> None:
     """What was remembered of the inventory holds no longer."""
     project.inventory_stamp = uuid4()
     Project.objects.filter(pk=project.pk).update(inventory_stamp=project.inventory_stamp)
@@ -263,7 +264,7 @@ def _add_step(
     step = OntologyStep.objects.create(
         project=project, number=number, operation=operation, sources=list(sources), target=target, by=by
     )
-    _renew(project)
+    renew(project)
     return step
 
 
@@ -288,7 +289,7 @@ def undo(step: OntologyStep, *, by: User) -> None:
             f"{in_target:,} answers were given in {step.target} since; undone, they would have no label.",
         )
     OntologyStep.objects.filter(pk=step.pk).update(undone_at=Now())
-    _renew(project)
+    renew(project)
     outcomes.changed(project)
 
 

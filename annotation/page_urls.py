@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.pages import agreement, deciding, imports, inventory, labelling, projects, releases
+from annotation.pages import agreement, deciding, imports, inventory, labelling, progress, projects, releases
 
 page_patterns = [
     path("label/", labelling.index, name="label-index"),
@@ -14,8 +14,15 @@ page_patterns = [
     path("imports/<int:pk>/", imports.batch, name="import"),
     path("projects/<slug:slug>/ontology/", inventory.inventory, name="ontology"),
     path("projects/<slug:slug>/members/", projects.members, name="project-members"),
+    path("projects/<slug:slug>/guideline/", projects.guideline, name="project-guideline"),
     path("projects/<slug:slug>/disputes/", deciding.index, name="disputes"),
     path("projects/<slug:slug>/disputes/<int:item_pk>/", deciding.dispute, name="dispute"),
+    path("projects/<slug:slug>/progress/", progress.progress, name="progress"),
+    path("projects/<slug:slug>/progress/days.svg", progress.days_drawn, name="progress-days-svg"),
+    path("projects/<slug:slug>/progress/days.csv", progress.days_csv, name="progress-days-csv"),
+    path("projects/<slug:slug>/progress/people.csv", progress.people_csv, name="progress-people-csv"),
+    path("projects/<slug:slug>/progress/labels.csv", progress.labels_csv, name="progress-labels-csv"),
+    path("projects/<slug:slug>/otherwise/", progress.other_policy, name="otherwise"),
     path("projects/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
     path("projects/<slug:slug>/agreement/pairs.svg", agreement.pairs_svg, name="agreement-svg"),
     path("projects/<slug:slug>/agreement/pairs.csv", agreement.pairs_csv, name="agreement-pairs"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
 from annotation import outcomes
 from annotation.consensus import MAJORITY, MAJORITY_NA
 from annotation.models import Member, Policy, Project
-from annotation.roles import CURATOR, require, require_organiser
+from annotation.roles import CURATOR, LABELS, require, require_organiser
 from annotation.testset import Kind
 from evalsvc.refusals import Conflict, Refusal
 from evalsvc.teams.models import User
@@ -76,6 +78,17 @@ def set_member(project: Project, *, user: User, role: str, by: User) -> Member:
 
 
 @transaction.atomic
+def set_members(project: Project, *, users: Iterable[User], role: str, by: User) -> list[Member]:
+    """Give several people the same role, all of them or none."""
+    return [set_member(project, user=user, role=role, by=by) for user in users]
+
+
+def can_label(project: Project) -> int:
+    """How many people can label: fewer than k never give a sentence enough answers."""
+    return project.members.filter(role__in=LABELS).count()
+
+
+@transaction.atomic
 def remove_member(project: Project, *, user: User, by: User) -> None:
     """Take a person's role away; their answers stay."""
     require(project, by, CURATOR)
@@ -137,4 +150,14 @@ def set_policy(project: Project, *, policy: str, by: User) -> Project:
     Project.objects.filter(pk=project.pk).update(policy=policy)
     project.policy = policy
     outcomes.changed(project)
+    return project
+
+
+@transaction.atomic
+def set_guideline(project: Project, *, guideline: str, na_means: str = "", by: User) -> Project:
+    """Change what annotators read beside the sentence, and what N/A says."""
+    require(project, by, CURATOR)
+    changed = {"guideline": guideline.strip()} | ({"na_means": na_means.strip()} if na_means.strip() else {})
+    Project.objects.filter(pk=project.pk).update(**changed)
+    project.refresh_from_db()
     return project

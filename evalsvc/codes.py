@@ -38,6 +38,7 @@ ANNOTATION: dict[str, str] = {
     "wrong_preset": "The preset has no labels for this kind of project.",
     "already_answered": "Somebody answered the sentence already, or holds it now.",
     "already_aside": "The answers of this person are set aside already.",
+    "label_in_use": "An answer or a step names the label. Delete or merge it by a step of the ontology.",
     "not_aside": "None of this person's answers are set aside.",
     "not_decided": "No decision stands on this sentence: there is nothing to take back.",
     "not_yours": "Somebody else decided it. They can take it back, or a curator.",
@@ -121,6 +122,7 @@ PEOPLE: dict[str, str] = {
     "sign_up_closed": "Accounts are not made here this way. Ask for an invitation.",
     "slug_taken": "The address is taken already. Choose another.",
     "team_needed": "The person is in several teams. Name one.",
+    "too_many_mails": "Too many mails were asked for. Wait, or use the link in the last one.",
     "too_many_tries": "Too many passwords were tried. Wait, or ask for a link to set a new one.",
 }
 ROOMS = {"Labelling and freezing": ANNOTATION, "Boards and submissions": BOARDS, "People and teams": PEOPLE}

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from django.contrib.auth.decorators import login_required
-from django.forms import Form
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods
 
 from annotation import roles
 from annotation.models import Project
+from annotation.pages.checklist import following, setting_up
 from evalsvc.refusals import Refusal
 from evalsvc.teams.models import User
 
@@ -40,19 +41,22 @@ def project_for(request: HttpRequest, slug: str, *allowed: str) -> tuple[Project
     return project, roles.require(project, person(request), *allowed)
 
 
-def attempt(form: Form, verb: Callable[[], Done]) -> Done | None:
-    """Do it, or write the refusal onto the form."""
+def attempt(form: BaseForm, verb: Callable[[], Done], *, otherwise: str = "") -> Done | None:
+    """Do it, or write the refusal onto the form: at its field, else at the one named `otherwise`."""
     try:
         return verb()
     except Refusal as refusal:
-        field = refusal.field if refusal.field in form.fields else None
+        field = refusal.field if refusal.field in form.fields else otherwise or None
         form.add_error(field, f"{refusal.detail} {refusal.hint}".strip())
         return None
 
 
 def around(project: Project, role: str, **more: Any) -> dict[str, Any]:
-    """What the frame of a project's page shows."""
+    """What the frame of a project's page shows; to its curator also what is left of setting it up."""
+    steps = setting_up(project) if role == roles.CURATOR else []
     return {
+        "setup": steps,
+        "setup_next": following(steps),
         "project": project,
         "role": role,
         "decides": role in roles.DECIDES,

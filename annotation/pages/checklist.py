@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from annotation import roles
+from annotation import projects
 from annotation.models import Project
+from annotation.ontology import inventory, parts_of
 from annotation.testset import TestSet
 
 Counts = dict[str, int]
@@ -23,13 +24,27 @@ class Todo:
     done: bool
     address: str = ""
     act: str = ""
+    optional: bool = False
 
 
 def checklist(project: Project, n: Counts) -> list[Todo]:
     """All steps in order; a later one may be done before an earlier one."""
     makers: tuple[Callable[[Project, Counts], Todo], ...]
-    makers = (_sentences, _labels, _people, _open, _disputes, _freeze)
+    makers = (_sentences, _labels, _guideline, _people, _open, _disputes, _freeze)
     return [make(project, n) for make in makers]
+
+
+def setting_up(project: Project) -> list[Todo]:
+    """The steps before the first label, while there is none yet."""
+    if project.state != Project.State.SETUP:
+        return []
+    n = {"all": project.items.live().count()}
+    return [make(project, n) for make in (_sentences, _labels, _guideline, _people, _open)]
+
+
+def following(steps: list[Todo]) -> Todo | None:
+    """The step that comes next."""
+    return next((step for step in steps if not step.done and not step.optional), None)
 
 
 def _to(name: str, project: Project) -> str:
@@ -42,13 +57,22 @@ def _sentences(project: Project, n: Counts) -> Todo:
 
 
 def _labels(project: Project, n: Counts) -> Todo:
-    labels = project.labels.count()
+    labels = sum(len(inventory(project, part)) for part in parts_of(project))
     told = f"{labels:,} labels" if labels else "From a preset, the file, or typed"
     return Todo("Say what can be chosen", told, labels > 0, _to("ontology", project), "Ontology")
 
 
+def _guideline(project: Project, n: Counts) -> Todo:
+    words = len(project.guideline.split())
+    told = (
+        f"{words:,} words, shown beside the sentence" if words else "What annotators read beside the sentence"
+    )
+    address = _to("project-guideline", project)
+    return Todo("Write the guideline", told, words > 0, address, "Guideline", optional=True)
+
+
 def _people(project: Project, n: Counts) -> Todo:
-    people = project.members.filter(role__in=roles.LABELS).count()
+    people = projects.can_label(project)
     told = f"{people:,} can label; each sentence gets {project.k} answers"
     return Todo("Bring people in", told, people >= project.k, _to("project-members", project), "Members")
 
@@ -59,7 +83,8 @@ def _open(project: Project, n: Counts) -> Todo:
         Project.State.OPEN: "Annotators find it on their page",
         Project.State.CLOSED: "Closed again: nobody gets new sentences",
     }
-    return Todo("Open it", told[Project.State(project.state)], project.state != Project.State.SETUP)
+    done = project.state != Project.State.SETUP
+    return Todo("Open it", told[Project.State(project.state)], done, "" if done else _to("project", project))
 
 
 def _disputes(project: Project, n: Counts) -> Todo:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation import importing, roles
+from annotation import brought, importing, ontology, roles
 from annotation.forms import GoldForm, ImportForm
 from annotation.models import Batch, Project
 from annotation.pages.asking import around, attempt, page, person, project_for
@@ -33,12 +34,14 @@ WORDS = {
 @page("GET", "POST")
 def project_import(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
-    form = ImportForm(request.POST or None, request.FILES or None)
+    form = ImportForm(request.POST or None, request.FILES or None, kind=project.kind)
     if form.is_valid():
         wanted = form.cleaned_data
         what = wanted["what"]
         batch = attempt(
-            form, lambda: _receive(request, wanted, what=what, options=OPTIONS[what], project=project)
+            form,
+            lambda: receive(request, wanted, what=what, options=OPTIONS[what], project=project),
+            otherwise="upload",
         )
         if batch:
             return redirect("import", batch.pk)
@@ -46,7 +49,7 @@ def project_import(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/import_new.html", around(project, role, form=form, batches=batches))
 
 
-def _receive(
+def receive(
     request: HttpRequest,
     wanted: dict[str, Any],
     *,
@@ -59,7 +62,7 @@ def _receive(
         what=what,
         upload=upload,
         filename=upload.name,
-        format=wanted["format"],
+        format=wanted.get("format", ""),
         options={name: wanted[name] for name in options if wanted[name]},
         by=person(request),
         project=project,
@@ -72,7 +75,7 @@ def test_set_import(request: HttpRequest) -> HttpResponse:
     form = GoldForm(request.POST or None, request.FILES or None)
     if form.is_valid():
         gold = Batch.What.GOLD
-        batch = attempt(form, lambda: _receive(request, form.cleaned_data, what=gold, options=OPTIONS[gold]))
+        batch = attempt(form, lambda: receive(request, form.cleaned_data, what=gold, options=OPTIONS[gold]))
         if batch:
             return redirect("import", batch.pk)
     return render(request, "annotation/test_set_import.html", {"form": form})
@@ -89,10 +92,31 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404
     job = Job.objects.filter(kind="import", subject=found.pk).order_by("-pk").first()
     if request.method == "POST":
-        if job:
-            queueing.ask_cancel(job)
+        _acted(request, found, job)
         return redirect("import", pk)
     return render(request, _template(request), _shown(found, job))
+
+
+def _acted(request: HttpRequest, found: Batch, job: Job | None) -> None:
+    """Cancel what runs; of what is done, mend the labels it brought."""
+    sent, user, project = request.POST, person(request), found.project
+    action, name, part = sent.get("action"), sent.get("name", ""), sent.get("part", "")
+    if action is None and job:
+        queueing.ask_cancel(job)
+    if action is None or project is None:
+        return
+    if action == "merge":
+        like = sent.get("like", "")
+        ontology.merge(project, [name, like], target=like, by=user)
+        messages.info(request, f"{name} counts as {like} from now on. The ontology’s page can undo it.")
+    elif action == "add":
+        names = [one.name for one in brought.labels_of(found) if one.lacking and one.part == part]
+        made = ontology.add_labels(project, names, by=user, part=part)
+        messages.info(request, f"{len(made):,} added to the ontology.")
+    elif action == "out":
+        names = [one.name for one in brought.labels_of(found) if one.added and one.part == part]
+        gone = brought.take_out(project, names, part=part, by=user)
+        messages.info(request, f"{gone:,} taken out of the ontology again.")
 
 
 def _template(request: HttpRequest) -> str:
@@ -101,19 +125,40 @@ def _template(request: HttpRequest) -> str:
 
 def _shown(found: Batch, job: Job | None) -> dict[str, Any]:
     state, words = WORDS[Batch.State(found.state)]
+    frame = around(found.project, roles.CURATOR) if found.project else {}
+    return (
+        frame
+        | _labels(found)
+        | {
+            "batch": found,
+            "project": found.project,
+            "job": job,
+            "state": state,
+            "words": words,
+            "ended": found.state in ENDED,
+            "width": _width(job),
+            "test_set": getattr(found, "test_set", None),
+            "warnings": found.counts.get("first_warnings", []),
+            "counts": [
+                (name.replace("_", " "), n)
+                for name, n in found.counts.items()
+                if isinstance(n, int) and n and name not in ("labels_added", "labels_in_file")
+            ],
+        }
+    )
+
+
+def _labels(found: Batch) -> dict[str, Any]:
+    """What the file said can be chosen: what was added, what the ontology lacks, what looks like a slip."""
+    if found.state != Batch.State.DONE:
+        return {}
+    labels = brought.labels_of(found)
     return {
-        "batch": found,
-        "project": found.project,
-        "job": job,
-        "state": state,
-        "words": words,
-        "ended": found.state in ENDED,
-        "width": _width(job),
-        "test_set": getattr(found, "test_set", None),
-        "warnings": found.counts.get("first_warnings", []),
-        "counts": [
-            (name.replace("_", " "), n) for name, n in found.counts.items() if isinstance(n, int) and n
-        ],
+        "file_labels": labels,
+        "slips": [one for one in labels if one.like and not one.lacking],
+        "added": [one for one in labels if one.added],
+        "lacking": [one for one in labels if one.lacking],
+        "in_file": found.counts.get("labels_in_file", 0),
     }
 
 

@@ -50,7 +50,7 @@ def _forms(request: HttpRequest, project: Project, names: list[str]) -> Forms:
     data = request.POST if sent else None
     return {
         "preset_form": PresetForm(data if sent == "preset" else None, parts=ontology.parts_of(project)),
-        "labels_form": LabelsForm(data if sent == "labels" else None),
+        "labels_form": LabelsForm(data if sent == "labels" else None, names=names),
         "step_form": StepForm(data if sent == "step" else None, names=names),
     }
 
@@ -75,10 +75,10 @@ def _preset(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> s
 
 
 def _labels(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> str:
-    rows = [line.split("\t", 1) for line in wanted["labels"].splitlines() if line.strip()]
-    entries = [{"name": row[0].strip()} | ({"title": row[1].strip()} if row[1:] else {}) for row in rows]
+    entries = wanted["labels"]
     made = ontology.add_labels(project, entries, by=person(request))
-    return f"{len(made):,} added; {len(entries) - len(made):,} were there already."
+    before = len(entries) - len(made)
+    return f"{len(made):,} added" + (f"; {before:,} were there already." if before else ".")
 
 
 def _step(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> str:

@@ -10,12 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from annotation import outcomes, projects, roles
-from annotation.forms import MemberForm, ProjectForm, RuleForm
+from annotation.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
 from annotation.inviting import PLACE
 from annotation.models import Answer, Batch, Item, Member, Project
 from annotation.pages.asking import around, attempt, page, person, project_for
-from annotation.pages.checklist import checklist
+from annotation.pages.checklist import checklist, following
 from annotation.pages.guideline import rendered
+from evalsvc.refusals import Conflict
 from evalsvc.teams.models import User
 from evalsvc.teams.pages.inviting import panel
 
@@ -46,9 +47,10 @@ def new(request: HttpRequest) -> HttpResponse:
     roles.require_organiser(person(request))
     form = ProjectForm(request.POST or None)
     if form.is_valid():
-        made = attempt(form, lambda: projects.create(by=person(request), **form.cleaned_data))
+        wanted = form.cleaned_data
+        made = attempt(form, lambda: projects.create(by=person(request), **wanted), otherwise="title")
         if made:
-            return redirect("project", made.slug)
+            return redirect("project-import", made.slug)
     return render(request, "annotation/project_new.html", {"form": form})
 
 
@@ -58,11 +60,18 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     form = RuleForm(
         request.POST if "k" in request.POST else None, initial={"k": project.k, "policy": project.policy}
     )
-    if request.method == "POST" and _acted(request, project, form):
-        return redirect("project", slug)
+    problem = None
+    if request.method == "POST":
+        try:
+            if _acted(request, project, form):
+                return redirect("project", slug)
+        except Conflict as conflict:
+            roles.require(project, person(request), roles.CURATOR)
+            problem = conflict
     if role not in roles.OVERSEES:
         return render(request, "annotation/project_annotator.html", _own(request, project, role))
-    return render(request, "annotation/project.html", _overview(project, role) | {"form": form})
+    shown = _overview(project, role) | {"form": form, "problem": problem}
+    return render(request, "annotation/project.html", shown, status=problem.status if problem else 200)
 
 
 def _acted(request: HttpRequest, project: Project, form: RuleForm) -> bool:
@@ -116,7 +125,8 @@ def _overview(project: Project, role: str) -> dict[str, Any]:
         other="majority-na" if project.policy == "majority" else "majority",
         pending=outcomes.unsettled(project),
         steps=steps,
-        next_step=next((step for step in steps if not step.done), None),
+        next_step=following(steps),
+        can_label=projects.can_label(project),
         batches=project.batches.order_by("-pk")[:5],
         sets=project.test_sets.order_by("-pk")[:6],
         members=project.members.count(),
@@ -135,6 +145,21 @@ def _bars(n: dict[str, int]) -> list[dict[str, Any]]:
 
 
 @page("GET", "POST")
+def guideline(request: HttpRequest, slug: str) -> HttpResponse:
+    """The text beside the sentence, as it is written and as annotators will read it."""
+    project, role = project_for(request, slug, roles.CURATOR)
+    stored = {"guideline": project.guideline, "na_means": project.na_means}
+    form = GuidelineForm(request.POST or None, initial=stored)
+    if form.is_valid() and request.POST.get("action") != "show":
+        projects.set_guideline(project, by=person(request), **form.cleaned_data)
+        messages.info(request, "Kept. Annotators see it with their next page.")
+        return redirect("project-guideline", slug)
+    text = request.POST.get("guideline", project.guideline)
+    shown = around(project, role, form=form, preview=rendered(text), unsaved=text != project.guideline)
+    return render(request, "annotation/guideline.html", shown)
+
+
+@page("GET", "POST")
 def members(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     removing = request.POST.get("remove")
@@ -144,13 +169,21 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("project-members", slug)
     if form.is_valid():
         wanted = form.cleaned_data
-        member = attempt(form, lambda: projects.set_member(project, by=person(request), **wanted))
-        if member:
-            messages.info(request, f"{member.user.shown_name} is {member.role} here.")
+        users, given = wanted["user"], {"role": wanted["role"], "by": person(request)}
+        made = attempt(form, lambda: projects.set_members(project, users=users, **given), otherwise="user")
+        if made:
+            messages.info(request, _greeted(made))
             return redirect("project-members", slug)
     listed = project.members.select_related("user").order_by("role", "user__username")
-    told = {"form": form, "listed": listed} | panel(PLACE, project)
+    able = projects.can_label(project)
+    told = {"form": form, "listed": listed, "can_label": able, "missing": project.k - able}
+    told |= panel(PLACE, project)
     return render(request, "annotation/members.html", around(project, role, **told))
+
+
+def _greeted(made: list[Member]) -> str:
+    names = ", ".join(member.user.shown_name for member in made)
+    return f"{names} {'is' if len(made) == 1 else 'are'} {made[0].role} here."
 
 
 def _remove(request: HttpRequest, project: Project, member: str) -> None:

@@ -132,12 +132,12 @@ def recognise_source(source: Source, *, problems: Problems | None = None) -> str
         known = ", ".join(form.title for form in FORMATS.values())
         first = next((line for line in lines if line.strip()), "")
         problems.stop(
-            "unknown_format", line=1, found=first, expected=f"one of: {known}", hint=_stranger(first)
+            "unknown_format", line=1, found=first, expected=f"one of: {known}", hint=stranger(first)
         )
     return found
 
 
-def _stranger(line: str) -> str | None:
+def stranger(line: str) -> str | None:
     """What the file may be instead, and how to make one of ours of it."""
     start = line.lstrip()[:1]
     if start == "[":

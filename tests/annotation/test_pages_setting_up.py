@@ -31,9 +31,9 @@ def test_a_project_is_made_by_title_and_kind(client: Client, desk: Desk) -> None
     }
     answer = client.post(reverse("project-new"), wanted, follow=True)
     made = Project.objects.get(slug="market-day")
-    assert answer.redirect_chain[-1][0] == reverse("project", args=[made.slug])
+    assert answer.redirect_chain[-1][0] == reverse("project-import", args=[made.slug])
     assert (made.k, made.members.get().role) == (3, Member.Role.CURATOR)
-    page = answer.content.decode()
+    page = client.get(reverse("project", args=[made.slug])).content.decode()
     assert "<h3>Read</h3>" in page
     assert "<b>x</b>" not in page
 
@@ -122,7 +122,7 @@ def test_a_member_is_added_by_user_name_and_removed(client: Client, desk: Desk) 
 
 def test_an_unknown_user_name_is_said_to_be_unknown(client: Client, desk: Desk) -> None:
     page = client.post(reverse("project-members", args=["harbour"]), {"user": "Nils", "role": "annotator"})
-    assert "Nobody here has this user name" in page.content.decode()
+    assert "Nobody here has the user name Nils" in page.content.decode()
 
 
 def test_the_last_curator_cannot_go(client: Client, desk: Desk) -> None:

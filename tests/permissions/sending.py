@@ -87,11 +87,25 @@ def identity(cast: Cast) -> Identity:
 
 ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     **dict.fromkeys(
-        ("label", "project", "project-import", "ontology", "project-members", "disputes", "freeze"), harbour
+        (
+            "label",
+            "project",
+            "project-import",
+            "ontology",
+            "project-members",
+            "project-guideline",
+            "disputes",
+            "freeze",
+        ),
+        harbour,
     ),
     **dict.fromkeys(
         ("agreement", "agreement-svg", "agreement-pairs", "agreement-relations", "judgments"), harbour
     ),
+    **dict.fromkeys(
+        ("progress", "progress-days-svg", "progress-days-csv", "progress-people-csv", "otherwise"), harbour
+    ),
+    "progress-labels-csv": harbour,
     "dispute": lambda cast: harbour(cast) | {"item_pk": cast.item(3).pk},
     "import": lambda cast: {"pk": cast.batch.pk},
     "import:gold": lambda cast: {"pk": cast.gold_batch.pk},
@@ -211,6 +225,7 @@ FORMS: dict[str, Callable[[Cast], Told]] = {
     "project": lambda cast: {"action": "close"},
     "project-import": lambda cast: {"what": "items", "upload": file(sentences())},
     "ontology": lambda cast: {"action": "labels", "labels": "worked_in"},
+    "project-guideline": lambda cast: {"guideline": "Read it.", "na_means": "none of these"},
     "project-members": lambda cast: {"user": "sam", "role": "viewer"},
     "dispute": decision,
     "freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": "on"},

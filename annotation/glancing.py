@@ -1,0 +1,116 @@
+"""A first look at a file, while the person who sends it is still there: what can be told at once is."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any, BinaryIO
+
+from annotation.models import Batch
+from annotation.testset import Kind
+from evalsvc.formats.problems import Problems, Refused
+from evalsvc.formats.reading import read_lines
+from evalsvc.formats.sniffing import (
+    FORMATS,
+    ITEM_FORMATS,
+    PREDICTION_FORMATS,
+    VOTE_FORMATS,
+    recognise,
+    stranger,
+)
+from evalsvc.refusals import Refusal
+
+LOOKED_AT = 5_000
+SAMPLE = 50
+FITTING = {
+    Batch.What.ITEMS: ITEM_FORMATS,
+    Batch.What.GOLD: (*ITEM_FORMATS, "labels"),
+    Batch.What.VOTES: VOTE_FORMATS,
+    Batch.What.SUGGESTIONS: PREDICTION_FORMATS,
+}
+CALLED = {
+    Batch.What.ITEMS: "sentences to label",
+    Batch.What.GOLD: "published gold",
+    Batch.What.VOTES: "answers that people gave already",
+    Batch.What.SUGGESTIONS: "predictions",
+}
+LIKE = ({"jsonl-items", "opennre-gold"}, {"jsonl-predictions", "opennre-results"})
+SPANS, PAIRS = {"conll"}, {"nyt10", "semeval-test", "semeval-answers", "crowdtruth-units", "opennre-gold"}
+
+
+def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", kind: str = "") -> None:
+    """Refuse what the beginning of the file shows to be wrong, with the field that has to be mended."""
+    lines = _first_lines(upload)
+    found = recognise(lines) or ""
+    stated = format or ("conll" if scheme else "")
+    if stated and found in FORMATS and stated != found and {stated, found} not in LIKE:
+        raise Refusal(
+            "unknown_format",
+            f"The content looks like {_title(found)}, not like {_title(stated)}.",
+            hint="Let the content tell, or send another file.",
+            field="format" if format else "scheme",
+        )
+    meant = stated or found
+    if meant not in FITTING[Batch.What(what)]:
+        _elsewhere(what, meant, next(line for line in lines if line.strip()))
+    if meant == "conll" and not scheme and what != Batch.What.SUGGESTIONS:
+        raise Refusal(
+            "no_scheme",
+            "This file has CoNLL columns, and its tag scheme is not stated.",
+            hint="IOB2: every entity begins with B-. IOB1: only one right behind another of its kind does.",
+            field="scheme",
+        )
+    _of_kind(meant, kind)
+
+
+def _first_lines(upload: Any) -> list[str]:
+    """The lines that tell the format; whatever is wrong with them, or soon after, is said of the file."""
+    problems = Problems()
+    try:
+        lines = [text for _, text in islice(read_lines(upload, problems=problems), LOOKED_AT)]
+    except Refused as refused:
+        first = refused.problems.first[0]
+        raise Refusal(first.code, first.sentence(), field="upload") from refused
+    finally:
+        upload.seek(0)
+    return lines[:SAMPLE]
+
+
+def _elsewhere(what: str, meant: str, first: str) -> None:
+    """Tell what the file looks like, and as what it can be sent."""
+    wanted = Batch.What(what)
+    if not meant:
+        known = ", ".join(FORMATS[name].title for name in FITTING[wanted])
+        detail = f"The content is none of the formats for {CALLED[wanted]}: {known}."
+        hint = stranger(first) or "“Formats” has an example of each."
+        raise Refusal("unknown_format", detail, hint=hint, field="upload")
+    for other, formats in FITTING.items():
+        if meant in formats and other != Batch.What.GOLD:
+            detail = f"This looks like {_title(meant)}: {CALLED[other]}, not {CALLED[wanted]}."
+            raise Refusal("unknown_format", detail, hint=_where(what, other), field="upload")
+    raise Refusal("unknown_format", f"This looks like {_title(meant)}: not {CALLED[wanted]}.", field="upload")
+
+
+def _where(what: str, other: str) -> str:
+    if {what, other} == {Batch.What.ITEMS, Batch.What.VOTES}:
+        return f"Choose “{CALLED[Batch.What(other)]}” above, or send another file."
+    if other == Batch.What.SUGGESTIONS:
+        return (
+            "Predictions to start from are sent on the project’s page Quality; runs of a system to a board."
+        )
+    return "Send another file."
+
+
+def _of_kind(meant: str, kind: str) -> None:
+    if kind == Kind.RELATIONS and meant in SPANS:
+        detail = f"{_title(meant)} hold spans, and this project asks for relations of two given entities."
+    elif kind and kind != Kind.RELATIONS and meant in PAIRS:
+        detail = f"{_title(meant)} has a head and a tail in each sentence, and this project asks for spans."
+    else:
+        return
+    raise Refusal(
+        "mixed_forms", detail, hint="Send another file, or make a project of the other kind.", field="upload"
+    )
+
+
+def _title(format: str) -> str:
+    return FORMATS[format].title

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 
 from annotation.testset import TestSet, TestSetRow, export
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.reading import check_of, claims_of
+from evalsvc.evaluation.reading import SILENT_FORMS, check_of, claims_of, forms_of, limits
 from evalsvc.evaluation.rosters import Mention, Pair
 from evalsvc.evaluation.terms import Terms
+from evalsvc.formats.blocks import Irregular
 from evalsvc.formats.checking import Claim
 from evalsvc.formats.problems import Problems, Refused
 from evalsvc.jobs.faults import InputFault
+from workers import columns
+from workers.columns import Ints, Tick
 
-Ints = NDArray[np.int64]
-Tick = Callable[[int], None]
 STEP = 2_000
+BY_COLUMN = frozenset({"jsonl-predictions", "opennre-results"})
 
 
 class GoldLine(msgspec.Struct):
@@ -140,7 +142,7 @@ class Placed:
     end: Ints
 
 
-class Columns:
+class Rows:
     """Grows column by column: machine numbers, so that millions of claims fit."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -191,21 +193,66 @@ class Columns:
 
 
 def load_predictions(
-    terms: Terms, file: BinaryIO | Iterable[bytes], *, format: str, tick: Tick = lambda done: None
+    terms: Terms, file: BinaryIO, *, format: str, tick: Tick = lambda done: None
 ) -> Predictions:
-    """Read a stored file anew by the benchmark's rules; labels are coded, the negative class last."""
+    """Read a stored file anew by the benchmark's rules; labels are coded, the negative class last.
+
+    What it may speak of can have changed since it was taken in, so it is held against that once more:
+    column by column as long as all is as it should be, else line by line, to say what is not.
+    """
+    found = _quickly(terms, file, tick) if format in BY_COLUMN else None
+    if found is None:
+        file.seek(0)
+        found = _carefully(terms, file, format, tick)
+    return found
+
+
+def _quickly(terms: Terms, file: BinaryIO, tick: Tick) -> Predictions | None:
+    """None where the careful way must look."""
+    benchmark, roster = terms.benchmark, terms.roster
+    names, pairs = label_names(benchmark), roster.pairs
+    keys = {name: at for at, name in enumerate(roster.ids)}
+    bags = {pair: at for at, pair in enumerate(pairs)}
+    lengths = np.fromiter((roster.lengths.get(name, -1) for name in keys), np.int64, len(keys))
+    known = columns.Known(keys, bags, {name: at for at, name in enumerate(names)}, lengths)
+    try:
+        form, said = columns.read(file, known, limits=limits(benchmark), tick=tick)
+    except (Irregular, Refused):
+        return None
+    silent = form in SILENT_FORMS or benchmark.missing == Benchmark.Missing.WRONG
+    if form not in forms_of(terms) or not (silent or len(said.line) == len(keys)):
+        return None
+    return _of_columns(form, said, pairs if form == "bag" else list(keys), names, benchmark)
+
+
+def _of_columns(
+    form: str, said: columns.Columns, keys: list[Any], names: list[str], benchmark: Benchmark
+) -> Predictions:
+    """The scores of the negative class are left out, as everywhere; its name is an answer like any other."""
+    if form in ("scores", "bag") and benchmark.negative:
+        kept = said.label != len(names) - 1
+        said = said._replace(row=said.row[kept], label=said.label[kept], score=said.score[kept])
+    if form != "bag":  # only who has a line answers
+        place = np.full(len(keys), -1, dtype=np.int64)
+        place[said.line] = np.arange(len(said.line))
+        keys = [keys[at] for at in said.line.tolist()]
+        said = said._replace(row=place[said.row])
+    return Predictions(form, keys, names, said.row, said.label, said.score, said.start, said.end)
+
+
+def _carefully(terms: Terms, file: BinaryIO, format: str, tick: Tick) -> Predictions:
     problems = Problems()
     check = check_of(terms, problems)
-    columns = Columns(label_names(terms.benchmark))
+    rows = Rows(label_names(terms.benchmark))
     try:
         for number, claim in enumerate(claims_of(terms, file, format=format, check=check), 1):
-            columns.add(check.form or "", claim)
+            rows.add(check.form or "", claim)
             if number % STEP == 0:
                 tick(number)
         problems.raise_if_any()
     except Refused as error:
         raise InputFault(next(iter(error.problems.by_code)), error.problems.summary()) from error
-    return columns.done(check.form or "")
+    return rows.done(check.form or "")
 
 
 def label_names(benchmark: Benchmark) -> list[str]:

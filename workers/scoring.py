@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import platform
 from collections.abc import Iterator
@@ -12,10 +13,10 @@ from typing import Any, BinaryIO
 from evalsvc.evaluation import identity, terms
 from evalsvc.evaluation.keeping import open_file
 from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
-from evalsvc.evaluation.reading import Tee
 from evalsvc.jobs.faults import InputFault
 from evalsvc.jobs.moves import Store
 from evalsvc.jobs.running import Progress
+from workers.columns import uncollected
 from workers.dense import load_dense
 from workers.kitchen import Served, serve
 from workers.loading import Predictions, load_gold, load_predictions
@@ -59,7 +60,8 @@ def score(subject: int, progress: Progress) -> Store:
     known = [found for setting in settings if (found := identity.existing(setting, submission))]
     covered = {evaluation.setting_id for evaluation in known}
     todo = [setting for setting in settings if setting.pk not in covered]
-    fresh = list(_scored(submission, todo, progress)) if todo else []
+    with uncollected():
+        fresh = list(_scored(submission, todo, progress)) if todo else []
     libraries = _libraries() if fresh else {}
 
     def store() -> None:
@@ -85,22 +87,20 @@ def _predictions(submission: Submission, steps: Steps) -> Predictions:
     except FileNotFoundError as error:
         raise InputFault("file_lost", "The stored file is gone. Submit it again.") from error
     with file:
-        tee = Tee(_pieces(file))
-        loaded = _loaded(submission, tee, steps)
-    if tee.digest.hexdigest() != submission.file_id:
+        _require_unchanged(file, submission)
+        held = terms.of_submission(submission)
+        if submission.layout:
+            return load_dense(held, submission, file.read())
+        return load_predictions(held, file, format=submission.format, tick=steps.tick)
+
+
+def _require_unchanged(file: BinaryIO, submission: Submission) -> None:
+    digest = hashlib.sha256()
+    for piece in iter(lambda: file.read(STEP), b""):
+        digest.update(piece)
+    if digest.hexdigest() != submission.file_id:
         raise InputFault("file_changed", "The stored file is not what was sent. Submit it again.")
-    return loaded
-
-
-def _loaded(submission: Submission, tee: Tee, steps: Steps) -> Predictions:
-    held = terms.of_submission(submission)
-    if submission.layout:
-        return load_dense(held, submission, b"".join(tee))
-    return load_predictions(held, tee, format=submission.format, tick=steps.tick)
-
-
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    return iter(lambda: file.read(STEP), b"")
+    file.seek(0)
 
 
 def _under(setting: Setting, submission: Submission, predictions: Predictions, steps: Steps) -> Scored:

@@ -125,7 +125,6 @@ def check_of(terms: Terms, problems: Problems) -> PredictionCheck:
     """The check that a benchmark's files must pass."""
     benchmark, roster = terms.benchmark, terms.roster
     chosen = effective(benchmark.options, task=benchmark.task)
-    units = {setting.unit for setting in terms.settings}
     return PredictionCheck(
         ids=roster.ids.keys(),
         labels=[label["name"] for label in benchmark.labels],
@@ -135,11 +134,17 @@ def check_of(terms: Terms, problems: Problems) -> PredictionCheck:
         lengths=roster.lengths,
         scheme=chosen.get("scheme"),
         repair=chosen.get("repair", "conlleval"),
-        forms=[form for form in _FORMS if any(form in FITTING[unit] for unit in units)],
+        forms=forms_of(terms),
         missing=cast(Any, benchmark.missing),
         silent=SILENT_FORMS,
         problems=problems,
     )
+
+
+def forms_of(terms: Terms) -> list[Form]:
+    """The forms of predictions that any of the settings takes."""
+    units = {setting.unit for setting in terms.settings}
+    return [form for form in _FORMS if any(form in FITTING[unit] for unit in units)]
 
 
 _FORMS: tuple[Form, ...] = ("label", "labels", "scores", "bag", "spans", "tags")

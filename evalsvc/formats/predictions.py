@@ -197,10 +197,17 @@ class _Pair(msgspec.Struct, forbid_unknown_fields=True):
     score: float
 
 
+class _Spans(msgspec.Struct, forbid_unknown_fields=True):
+    id: str
+    spans: tuple[Span, ...]
+
+
+FARTHEST = 1 << 31  # beyond it the careful reader looks
 LABEL = msgspec.json.Decoder(LabelPrediction)
 SCORES = msgspec.json.Decoder(ScoresPrediction)
 ENTPAIR = msgspec.json.Decoder(_Entpair)
 PAIR = msgspec.json.Decoder(_Pair)
+SPANS = msgspec.json.Decoder(_Spans)
 
 
 def _nothing(block: Block, limits: Limits) -> None:
@@ -241,9 +248,25 @@ def _pairs(block: Block, limits: Limits) -> list[BagPrediction] | None:
     return None if found is None else [BagPrediction(one.h, one.t, one.relation, one.score) for one in found]
 
 
+def _all_spans(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
+    found = decoded(block, SPANS, limits=limits)
+    if found is None or not has_keys(block, 2 * len(found)):
+        return None
+    for line in found:
+        spans = line.spans
+        if len(spans) > 1 and len(set(spans)) < len(spans):
+            return None
+        for start, end, label in spans:
+            if not (0 <= start < end <= FARTHEST and label):
+                return None
+    usual = all_plain([line.id for line in found])
+    return [SpansPrediction(line.id, line.spans) for line in found] if usual else None
+
+
 Whole = Callable[[Block, Limits], Sequence[PredictionLine] | None]
 WHOLE: dict[type, Whole] = {
     LabelPrediction: _all_labels,
     ScoresPrediction: _all_scores,
     BagPrediction: _all_triples,
+    SpansPrediction: _all_spans,
 }

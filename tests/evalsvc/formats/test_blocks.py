@@ -53,6 +53,22 @@ def pieces_of(lines: list[str], sizes: list[int], end: str = "\n") -> list[bytes
     return [piece for piece in found if piece]
 
 
+GOOD_SPANS = [
+    '{"id":"d1","spans":[[0,1,"PER"],[2,4,"LOC"]]}',
+    '{"id":"d2","spans":[]}',
+    '{"id":"d:3","spans":[[0,1,"a:b"],[0,1,"c"]]}',
+]
+BAD_SPANS = [
+    '{"id":"d4","spans":[[0,1,"PER"],[0,1,"PER"]]}',
+    '{"id":"d5","spans":[[1,1,"PER"]]}',
+    '{"id":"d6","spans":[[-1,1,"PER"]]}',
+    '{"id":"d7","spans":[[0,99999999999999999999,"PER"]]}',
+    '{"id":"d8","spans":[[0,1,""]]}',
+    '{"id":"d9","spans":[[0,1,"PER"],[2,3,"LOC"]],"relations":[[0,"r",1]]}',
+    '{"id":"d10","spans":[],"spans":[]}',
+]
+
+
 @given(
     lines=st.lists(st.sampled_from(GOOD + BAD), min_size=1, max_size=12),
     sizes=st.lists(st.integers(1, 4), max_size=6),
@@ -62,6 +78,12 @@ def test_blocks_read_as_lines_do(lines, sizes, end):
     one_by_one = [f"{line}{end}".encode() for line in lines]
     whole = read([b"".join(one_by_one)])
     assert read(pieces_of(lines, sizes, end)) == whole
+
+
+@pytest.mark.parametrize("line", GOOD_SPANS + BAD_SPANS)
+def test_spans_read_by_the_block_are_those_of_the_lines(line):
+    lines = [*GOOD_SPANS, line.replace('"id":"d', '"id":"e')]
+    assert read(pieces_of(lines, [2, 2])) == read(["".join(f"{each}\n" for each in lines).encode()])
 
 
 @pytest.mark.parametrize("line", [line for line in BAD if line])
@@ -101,6 +123,14 @@ def test_parts_hold_all_predictions_of_one_form():
     assert [one.tail for part in parts for one in part] == ["b", "b", "b"]
     with pytest.raises(Irregular):
         list(read_parts(iter(pieces_of([*lines, GOOD[0]], [3])), problems=Problems()))
+
+
+def test_spans_are_read_by_the_block_unless_one_is_unusual():
+    (part,) = read_parts("".join(f"{line}\n" for line in GOOD_SPANS).encode(), problems=Problems())
+    assert part[0].spans == ((0, 1, "PER"), (2, 4, "LOC"))
+    for line in BAD_SPANS:
+        with pytest.raises(Irregular):
+            list(read_parts(f"{GOOD_SPANS[0]}\n{line}".encode(), problems=Problems()))
 
 
 def gold_line(**more) -> dict:

@@ -11,6 +11,8 @@ import kombu.pools
 import pytest
 from django.conf import settings
 from django.test.utils import setup_databases, teardown_databases
+from hypothesis import HealthCheck
+from hypothesis import settings as examples
 
 from evalsvc.celery import app as celery_app
 from evalsvc.serving.broker import EmbeddedBroker
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
 StartWorker = Callable[..., Worker]
+# How long an example takes says how busy the machine is, and nothing about the code.
+examples.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+examples.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from annotation import insight
 from annotation.models import AgreementReport, Answer, Project
 from annotation.roles import CURATOR, OVERSEES, require
 from annotation.testset import Kind
@@ -50,11 +51,12 @@ def latest_done(project: Project, *, for_user: User) -> AgreementReport | None:
 
 
 def figures_for(report: AgreementReport, user: User) -> dict[str, Any]:
-    """The figures; people have names for curators, and for others numbers in order of first answers."""
+    """The figures; people have names for curators, and numbers for others."""
     told: dict[str, Any] = report.figures
     if not told or require(report.project, user, *OVERSEES) == CURATOR:
         return told
-    names = [f"Annotator {at}" for at in range(1, len(told["annotators"]) + 1)]
+    numbers = insight.numbered(report.project)
+    names = [numbers.get(name, "Annotator") for name in told["annotators"]]
     people = [one | {"name": name} for one, name in zip(told["people"], names, strict=True)]
     return told | {"annotators": names, "people": people}
 

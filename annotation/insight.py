@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from math import sqrt
 from typing import Any
 
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Now, TruncDate
 
-from annotation import outcomes
+from annotation import outcomes, outlook
 from annotation.models import Annotator, Answer, Item, Lease, Mark, Project, Vote
 from annotation.outcomes import labels_in
-from annotation.roles import OVERSEES, require
+from annotation.roles import CURATOR, OVERSEES, require
 from evalsvc.teams.models import User
 
 BUCKET = 250
 RUSHED = 3
-IDLE_DAYS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,25 @@ class Label:
     def share(self) -> float | None:
         return self.disputed / self.items if self.items else None
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % by Wilson: it stays within 0 and 1, also for few items."""
+        if not self.items:
+            return None
+        n, p, z = self.items, self.disputed / self.items, 1.959964
+        middle, half = p + z * z / (2 * n), z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long an answer takes; those under `bound` seconds count as rushed."""
+
+    answers: int
+    median_seconds: float | None
+    bound: float | None
+    rushed: float | None
+
 
 def _log(project: Project) -> QuerySet[Vote]:
     """What was done here; answers brought by imports have no day of their own."""
@@ -89,8 +108,8 @@ def by_day(project: Project, *, for_user: User, days: int = 90) -> list[Day]:
 
 
 def by_annotator(project: Project, *, for_user: User) -> list[Person]:
-    """Everybody who answered, holds something or was paused, busiest first."""
-    require(project, for_user, *OVERSEES)
+    """Everybody who answered, holds something or was paused, busiest first; by name for curators."""
+    numbers = {} if require(project, for_user, *OVERSEES) == CURATOR else numbered(project)
     acts = _acts(project)
     answers = _counts(Answer.objects.filter(item__project=project, item__use="").standing())
     aside = _counts(Answer.objects.filter(item__project=project, item__use="", set_aside=True).standing())
@@ -107,7 +126,7 @@ def by_annotator(project: Project, *, for_user: User) -> list[Person]:
         found.append(
             Person(
                 annotator=row.pk,
-                name=row.name,
+                name=numbers.get(row.name, row.name),
                 answers=answers[row.pk],
                 counted=answers[row.pk] - aside[row.pk] - surplus[row.pk],
                 skips=own.get("skips", 0),
@@ -125,6 +144,20 @@ def by_annotator(project: Project, *, for_user: User) -> list[Person]:
             )
         )
     return sorted(found, key=lambda person: (-person.answers, person.name))
+
+
+def pace(project: Project, *, for_user: User) -> Pace:
+    """Over all answers given here with a time."""
+    require(project, for_user, *OVERSEES)
+    times = sum(_times(project).values(), Counter[int]())
+    usual = _median(times)
+    return Pace(times.total(), usual, usual / RUSHED if usual else None, _rushed(times, usual))
+
+
+def numbered(project: Project) -> dict[str, str]:
+    """What annotators are called before those who decide or look on, so that nobody judges a name."""
+    names = Annotator.objects.filter(project=project).order_by("pk").values_list("name", flat=True)
+    return {name: f"Annotator {at}" for at, name in enumerate(names, start=1)}
 
 
 def _acts(project: Project) -> dict[int, dict[str, Any]]:
@@ -202,7 +235,7 @@ def _rushed(times: Counter[int], usual: float | None) -> float | None:
 
 def _idle() -> Any:
     """Nothing done for some days, and nothing in hand."""
-    recent = Vote.objects.filter(annotator=OuterRef("pk"), at__gt=Now() - timedelta(days=IDLE_DAYS))
+    recent = Vote.objects.filter(annotator=OuterRef("pk"), at__gt=Now() - timedelta(days=outlook.IDLE_DAYS))
     held = Lease.objects.filter(annotator=OuterRef("pk"), ending="")
     return ~Exists(recent) & ~Exists(held)
 
@@ -229,7 +262,6 @@ def overview(project: Project, *, for_user: User) -> dict[str, Any]:
     """Items by state, what the other policy would change, flags, and who is idle."""
     require(project, for_user, *OVERSEES)
     live = project.items.live().order_by()
-    people = Annotator.objects.filter(project=project, user__isnull=False).annotate(is_idle=_idle())
     return {
         "states": dict(live.values_list("state").annotate(n=Count("pk"))),
         "other_policy_changes": outcomes.other_policy_changes(project),
@@ -237,5 +269,5 @@ def overview(project: Project, *, for_user: User) -> dict[str, Any]:
         "reasons": dict(
             _log(project).filter(act=Vote.Act.SKIP).order_by().values_list("reason").annotate(n=Count("pk"))
         ),
-        "idle": sorted(person.name for person in people if person.is_idle),
+        "idle": [one.name for one in outlook.idle(project, for_user=for_user)],
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,16 +10,15 @@ import numpy as np
 
 from evalsvc.evaluation.models import Setting
 from evalsvc.jobs.faults import InputFault
+from workers import arrays
 from workers.loading import Gold, Ints, Placed, Predictions
 from workers.metrics import bags, matching, suites
 from workers.metrics.bags import Claims
 from workers.metrics.catalogue import MEASURES
 from workers.metrics.classification import MISSING
-from workers.metrics.encoding import Vocabulary, encode
 from workers.metrics.spans import Spans, spans_of_columns
 from workers.metrics.values import ClassRow, Curve, Report, Value
 from workers.metrics.wrf import Tokens, tokens_of_lists
-from workers.tokens import tokenized
 
 Options = Mapping[str, Any]
 Unit = Setting.Unit
@@ -70,13 +69,18 @@ class Cells:
         return self.n_items - len(np.unique(self.item))
 
 
-def cells_of(gold: Gold, labels: list[str]) -> Cells:
-    """The gold labels as cells; a label outside the inventory is the organisers' fault, and said."""
-    code = {name: at for at, name in enumerate(labels)}
-    rows = [(row, name) for row, names in enumerate(gold.labels) for name in names]
-    strange = next((name for _, name in rows if name not in code), None)
+def _require_known(names: Iterable[str], code: Mapping[str, int]) -> None:
+    """A label outside the inventory is the organisers' fault, and said."""
+    strange = next((name for name in names if name not in code), None)
     if strange is not None:
         raise InputFault("gold_label", f"The gold has the label {strange}, which the benchmark lacks.")
+
+
+def cells_of(gold: Gold, labels: list[str]) -> Cells:
+    """The gold labels as cells."""
+    code = {name: at for at, name in enumerate(labels)}
+    rows = [(row, name) for row, names in enumerate(gold.labels) for name in names]
+    _require_known((name for _, name in rows), code)
     item = np.array([row for row, _ in rows], dtype=np.int64)
     return Cells(item, np.array([code[name] for _, name in rows], dtype=np.int64), len(gold))
 
@@ -133,7 +137,7 @@ def single_labels(options: Options, cells: Cells, placed: Placed) -> Served:
     truth[cells.item] = cells.label
     answer = np.full(cells.n_items, MISSING, dtype=np.int64)
     answer[placed.row] = placed.label
-    report = suites.classification_suite(
+    report = arrays.single_labels(
         truth,
         answer,
         labels=labels,
@@ -141,11 +145,8 @@ def single_labels(options: Options, cells: Cells, placed: Placed) -> Served:
         include_negative=options["include_negative"],
         beta=options["beta"],
     )
-    directed = not np.isnan(report.values["semeval2010_f1"].value)
     served = Served()
     served.add(report)
-    if not directed:  # a scorer of directed relations says nothing here
-        served.values = {key: value for key, value in served.values.items() if "semeval2010" not in key}
     none = {MISSING, len(options["labels"])}
     served.lost = _lost(truth, answer, sorted(none))
     return served
@@ -210,12 +211,8 @@ def ranked(options: Options, cells: Cells, claims: Claims, *, negative_items: in
 def spans(options: Options, gold: Gold, predictions: Predictions) -> Served:
     """A document is an item; its spans are compared exactly, in part, and by their words."""
     code = {name: at for at, name in enumerate(options["labels"])}
-    rows = [(row, start, end, name) for row, found in enumerate(gold.spans) for start, end, name in found]
-    strange = next((name for *_, name in rows if name not in code), None)
-    if strange is not None:
-        raise InputFault("gold_label", f"The gold has the label {strange}, which the benchmark lacks.")
-    columns = list(zip(*[(r, s, e, code[n]) for r, s, e, n in rows], strict=True)) or [(), (), (), ()]
-    truth = spans_of_columns(*columns, n_documents=len(gold))
+    _require_known((name for found in gold.spans for _, _, name in found), code)
+    truth = arrays.spans_of_rows(gold.spans, code)
     placed, outside = predictions.placed(gold.index)
     said = spans_of_columns(placed.row, placed.start, placed.end, placed.label, n_documents=len(gold))
     tokens, note = _tokens(gold, casefold=options["casefold"])
@@ -237,12 +234,8 @@ def _tokens(gold: Gold, *, casefold: bool) -> tuple[Tokens, str]:
         return tokens_of_lists(given, casefold=casefold), ""
     if given or None in gold.texts:
         raise InputFault("no_tokens", "Some documents of the gold have neither tokens nor text.")
-    found = tokenized([text or "" for text in gold.texts])
-    rows = [(row, *token) for row, tokens in enumerate(found) for token in tokens]
-    words = [word.casefold() if casefold else word for _, word, _, _ in rows]
-    document, start, end = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 2, 3))
-    unigram = encode(words, Vocabulary()).astype(np.int64)
-    return Tokens(document, start, end, unigram), "Words of WRF are those of spaCy's blank tokenizer."
+    texts = [text or "" for text in gold.texts]
+    return arrays.words_of_texts(texts, casefold=casefold), arrays.TOKENIZER
 
 
 def _lost_spans(truth: Spans, said: Spans) -> dict[str, int]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
+from workers import arrays
 from workers.metrics import suites
 from workers.metrics.bags import Claims, Facts, bag_claims, claims_of_columns, facts_of_columns
 from workers.metrics.classification import MISSING
 from workers.metrics.counts import Ints
-from workers.metrics.encoding import Vocabulary, encode
 from workers.metrics.relations import Links, links_of_columns
 from workers.metrics.spans import Spans, spans_of_columns
 from workers.metrics.values import Report
@@ -20,7 +19,6 @@ from workers.scorecard.answers import Answers
 from workers.scorecard.arguments import Misuse, Options
 from workers.scorecard.gold import Gold
 
-TOKENIZER = "Words of WRF are those of spaCy's blank tokenizer."
 WORDLESS = "The gold has neither tokens nor text: no WRF."
 
 
@@ -70,7 +68,7 @@ def label_codes(gold: Gold, answers: Answers, options: Options) -> tuple[Ints, I
 def classification(gold: Gold, answers: Answers, options: Options) -> Report:
     """One gold label and one answer an item."""
     truth, given = label_codes(gold, answers, options)
-    found = suites.classification_suite(
+    return arrays.single_labels(
         truth,
         given,
         labels=inventory(gold, options),
@@ -79,10 +77,6 @@ def classification(gold: Gold, answers: Answers, options: Options) -> Report:
         beta=options.beta,
         entropy=options.entropy,
     )
-    if np.isnan(found.values["semeval2010_coverage"].value):  # no label has a direction
-        kept = {key: value for key, value in found.values.items() if not key.startswith("semeval2010")}
-        found = replace(found, values=kept)
-    return found
 
 
 def facts_of(gold: Gold, options: Options) -> tuple[Facts, Ints]:
@@ -149,22 +143,14 @@ def label_sets(gold: Gold, answers: Answers, options: Options) -> Report:
 
 def gold_spans(gold: Gold) -> Spans:
     """The spans to be found."""
-    code = {name: at for at, name in enumerate(gold.inventory)}
-    rows = [
-        (row, start, end, code[name]) for row, spans in enumerate(gold.spans) for start, end, name in spans
-    ]
-    return _spans(zip(*rows, strict=True) if rows else ((), (), (), ()), len(gold))
-
-
-def _spans(columns: Iterable[Iterable[int]], n_documents: int) -> Spans:
-    document, start, end, label = (np.asarray(column, dtype=np.int64) for column in columns)
-    return spans_of_columns(document, start, end, label, n_documents=n_documents)
+    return arrays.spans_of_rows(gold.spans, {name: at for at, name in enumerate(gold.inventory)})
 
 
 def entities(gold: Gold, answers: Answers, options: Options) -> Report:
     """Spans compared exactly, in part and by their words; relations between them where the gold has any."""
     truth = gold_spans(gold)
-    said = _spans((answers.row, answers.start, answers.end, answers.label), len(gold))
+    columns = (answers.row, answers.start, answers.end, answers.label)
+    said = spans_of_columns(*map(np.asarray, columns), n_documents=len(gold))
     tokens, note = words(gold, options)
     families = [name for name in options.family if name != "wrf" or note != WORDLESS]
     found = suites.entities_suite(
@@ -203,13 +189,4 @@ def words(gold: Gold, options: Options) -> tuple[Tokens, str]:
     texts = [text for text in gold.texts if text is not None]
     if len(texts) < len(gold) or "wrf" not in options.family:
         return tokens_of_lists([]), WORDLESS
-    return _tokenized(texts, options), TOKENIZER
-
-
-def _tokenized(texts: list[str], options: Options) -> Tokens:
-    from workers.tokens import tokenized
-
-    rows = [(row, *token) for row, tokens in enumerate(tokenized(texts)) for token in tokens]
-    known = [word.casefold() if options.casefold else word for _, word, _, _ in rows]
-    document, start, end = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 2, 3))
-    return Tokens(document, start, end, encode(known, Vocabulary()).astype(np.int64))
+    return arrays.words_of_texts(texts, casefold=options.casefold), arrays.TOKENIZER

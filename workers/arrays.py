@@ -1,0 +1,47 @@
+"""What the service and the command line lay out alike for the measures: single labels, spans, words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workers.metrics import suites
+from workers.metrics.counts import Ints
+from workers.metrics.encoding import Vocabulary, encode
+from workers.metrics.spans import Spans, spans_of_columns
+from workers.metrics.values import Report
+from workers.metrics.wrf import Tokens
+
+TOKENIZER = "Words of WRF are those of spaCy's blank tokenizer."
+
+
+def single_labels(truth: Ints, given: Ints, **told: Any) -> Report:
+    """Every figure of one label an item; a scorer of directed relations is silent where none is directed."""
+    found = suites.classification_suite(truth, given, **told)
+    if "semeval2010" in found.classes:
+        return found
+    kept = {key: value for key, value in found.values.items() if not key.startswith("semeval2010")}
+    return replace(found, values=kept)
+
+
+def spans_of_rows(rows: Sequence[Sequence[tuple[int, int, str]]], code: Mapping[str, int]) -> Spans:
+    """The spans of each document, their labels as codes."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    whole = [span for spans in rows for span in spans]
+    start, end = (np.array([span[at] for span in whole], dtype=np.int64) for at in (0, 1))
+    label = np.array([code[span[2]] for span in whole], dtype=np.int64)
+    document = np.repeat(np.arange(len(rows)), lengths)
+    return spans_of_columns(document, start, end, label, n_documents=len(rows))
+
+
+def words_of_texts(texts: Sequence[str], *, casefold: bool) -> Tokens:
+    """The words of texts that came without tokens."""
+    from workers.tokens import tokenized  # what has tokens needs no spaCy
+
+    rows = [(row, *token) for row, tokens in enumerate(tokenized(texts)) for token in tokens]
+    words = [word.casefold() if casefold else word for _, word, _, _ in rows]
+    document, start, end = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 2, 3))
+    return Tokens(document, start, end, encode(words, Vocabulary()).astype(np.int64))

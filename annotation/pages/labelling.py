@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from itertools import pairwise
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +19,8 @@ from annotation.testset import Kind
 from evalsvc.teams.models import User
 
 COLUMNS = 3
+HEADING = 1.2
+MUCH = 1.4  # a list this much longer is worse than a group in two columns
 BAR = 176
 COMMANDS = (
     ("na", "N/A: clears the rest"),
@@ -40,10 +42,6 @@ class Group:
     title: str
     choices: list[Choice]
     again: bool = False
-
-    @property
-    def height(self) -> float:
-        return len(self.choices) + 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,26 +114,46 @@ def _progress(project: Project, user: User) -> dict[str, Any]:
 
 
 def columns(choices: list[Choice]) -> list[list[Group]]:
-    """The groups in three columns of like height, in order; a group too high for one goes on in the next."""
-    groups = _pieces(choices)
-    best = min(_cuts(len(groups)), key=lambda cut: sum(_height(groups[a:b]) ** 2 for a, b in cut))
-    return [groups[a:b] for a, b in best if a < b]
-
-
-def _pieces(choices: list[Choice]) -> list[Group]:
+    """The groups in three columns of like height, in order; a group is cut where that saves much."""
     titles = list(dict.fromkeys(choice.group for choice in choices))
-    most = max(4, ceil(len(choices) / COLUMNS) + (1 if len(titles) > 1 else 0))
-    pieces = []
-    for title in titles:
-        own = [choice for choice in choices if choice.group == title]
-        starts = range(0, len(own), most)
-        pieces += [Group(title or "Relations", own[at : at + most], again=at > 0) for at in starts]
-    return pieces
+    whole = [[choice for choice in choices if choice.group == title] for title in titles]
+    apart = [[choice] for group in whole for choice in group]
+    kept, split = _filled(whole), _filled(apart)
+    best = kept if _height(kept) <= MUCH * _height(split) else split
+    again = pairwise([None, *(column[-1].group for column in best)])
+    return [_grouped(column, before) for column, (before, _) in zip(best, again, strict=True)]
 
 
-def _cuts(n: int) -> list[list[tuple[int, int]]]:
-    return [[(0, a), (a, b), (b, n)] for a in range(n + 1) for b in range(a, n + 1)]
+def _filled(pieces: list[list[Choice]]) -> list[list[Choice]]:
+    """The pieces in at most three columns, the highest of them as low as it can be."""
+    most = max(_height(pieces), _height([[choice for piece in pieces for choice in piece]]) / COLUMNS)
+    while len(found := _columns_below(most, pieces)) > COLUMNS:
+        most += 0.2
+    return found
 
 
-def _height(groups: list[Group]) -> float:
-    return sum(group.height for group in groups)
+def _columns_below(most: float, pieces: list[list[Choice]]) -> list[list[Choice]]:
+    found: list[list[Choice]] = []
+    for piece in pieces:
+        if found and _height([found[-1] + piece]) <= most:
+            found[-1] = found[-1] + piece
+        else:
+            found.append(list(piece))
+    return found
+
+
+def _height(columns: list[list[Choice]]) -> float:
+    """Of the highest column in rows, a heading with its space being a row and a bit."""
+    return max((len(one) + HEADING * len({choice.group for choice in one}) for one in columns), default=0.0)
+
+
+def _grouped(column: list[Choice], before: str | None) -> list[Group]:
+    titles = list(dict.fromkeys(choice.group for choice in column))
+    return [
+        Group(
+            title or "Relations",
+            [choice for choice in column if choice.group == title],
+            again=at == 0 and title == before,
+        )
+        for at, title in enumerate(titles)
+    ]

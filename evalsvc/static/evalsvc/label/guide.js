@@ -1,11 +1,16 @@
 // What helps to choose: the guideline of the relation in question, and which relations expect other entities.
 
-import { $, form, relations } from "./page.js";
+import { $, element, form, relations, titleOf } from "./page.js";
 
 const guides = new Map([...form.querySelectorAll("[data-guide]")].map((part) => [part.dataset.guide, part]));
 
+// Beside the sentence the whole guideline; where there is no room beside it, its first words over the buttons.
 export function showGuide(name) {
   for (const [other, part] of guides) part.hidden = other !== name;
+  const definition = guides.get(name)?.querySelector("[data-definition]")?.textContent;
+  $("hint").hidden = !definition;
+  $("hint").replaceChildren(element("b", titleOf(name)), ` – ${definition}`);
+  form.querySelector(".guide__in").scrollTop = 0;
 }
 
 export function markOff(item) {

@@ -1,0 +1,118 @@
+"""One person in two tabs, and answers that the server does not take: nothing is overwritten, nothing lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+from annotation import projects, voting
+from annotation.models import Vote
+from tests.annotation.desk import line
+from tests.annotation.hand import (
+    Start,
+    chosen,
+    press,
+    said,
+    see,
+    wait_for_reserve,
+    wait_until,
+    wait_until_sent,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+ELSEWHERE = {"spans": [], "relations": ["died_in"]}
+HERE = {"spans": [], "relations": ["lived_in"]}
+
+
+def conflict(page: Page, start: Start) -> None:
+    """The first sentence answered elsewhere, then here."""
+    desk = start()
+    voting.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
+    press(page, "1", "Enter")
+    page.get_by_text("You answered this sentence elsewhere too.").wait_for()
+    assert said(1) == [ELSEWHERE]
+
+
+def other_tab(page: Page) -> Page:
+    other = page.context.new_page()
+    other.goto("/label/harbour/")
+    other.locator("#work").wait_for()
+    return other
+
+
+def test_an_answer_given_in_another_tab_is_never_overwritten_unasked(page: Page, start: Start) -> None:
+    conflict(page, start)
+    page.get_by_text("An answer waits for your decision").wait_for()
+    page.get_by_role("button", name="This one counts").click()
+    wait_until_sent(page, 2)
+    assert said(1) == [ELSEWHERE, HERE]
+    assert page.locator("#clashes").inner_text() == ""
+
+
+def test_the_other_answer_may_stand(page: Page, start: Start) -> None:
+    conflict(page, start)
+    page.get_by_role("button", name="The other one counts").click()
+    page.locator("#saved", has_text="Saved").wait_for()
+    assert page.locator("#clashes").inner_text() == ""
+    assert said(1) == [ELSEWHERE]
+
+
+def test_a_conflict_is_settled_in_either_tab_and_then_in_both(page: Page, start: Start) -> None:
+    conflict(page, start)
+    other = other_tab(page)
+    other.get_by_role("button", name="This one counts").click()
+    wait_until(page, lambda: said(1) == [ELSEWHERE, HERE])
+    wait_until(page, lambda: page.locator("#clashes").inner_text() == "")
+    assert other.locator("#clashes").inner_text() == ""
+
+
+def test_a_conflict_that_arises_in_one_tab_is_shown_in_the_other(page: Page, start: Start) -> None:
+    desk = start()
+    other = other_tab(page)
+    voting.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
+    press(page, "1", "Enter")
+    other.get_by_text("You answered this sentence elsewhere too.").wait_for()
+    other.get_by_role("button", name="The other one counts").click()
+    wait_until(page, lambda: page.locator("#clashes").inner_text() == "")
+
+
+def test_fifty_answers_later_the_one_that_counts_still_arrives(page: Page, start: Start) -> None:
+    """The number to answer upon comes with the refusal, however much was answered since."""
+    desk = start(*(line(at) for at in range(1, 56)), k=1)
+    wait_for_reserve(page, 54)
+    voting.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
+    press(page, "1", "Enter")
+    for _ in range(51):
+        press(page, "n", "Enter")
+    wait_until(page, lambda: Vote.objects.count() == 52)
+    page.get_by_role("button", name="This one counts").click()
+    wait_until(page, lambda: said(1) == [ELSEWHERE, HERE])
+
+
+def test_what_one_tab_has_answered_the_other_does_not_ask_again(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    other = other_tab(page)
+    wait_for_reserve(other, 7)
+    press(page, "1", "Enter", "1", "Enter", "1", "Enter")
+    wait_until_sent(page, 3)
+    wait_for_reserve(other, 5)
+    assert " 1 was seen" in other.locator("#sentence").inner_text()
+    press(other, "2", "Enter")
+    see(other, 4)
+    assert chosen(other) == []
+
+
+def test_an_answer_to_a_project_closed_meanwhile_is_kept(page: Page, start: Start) -> None:
+    desk = start()
+    projects.close(desk.project, by=desk.curator)
+    press(page, "1", "Enter")
+    page.get_by_text("This answer was not taken.").wait_for()
+    projects.open_for_work(desk.project, by=desk.curator)
+    page.get_by_role("button", name="Send it again").click()
+    wait_until_sent(page, 1)

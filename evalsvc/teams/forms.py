@@ -71,6 +71,7 @@ class InvitationForm(forms.Form):
     role = forms.CharField(max_length=20)
     days = forms.TypedChoiceField(choices=STANDS, coerce=int)
     note = forms.CharField(max_length=120, required=False)
+    email = forms.CharField(max_length=254, validators=[validate_email], required=False)
 
 
 class LogInForm(Styled, auth.AuthenticationForm):

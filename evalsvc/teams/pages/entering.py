@@ -16,7 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsvc.refusals import Refusal
-from evalsvc.teams import accounts, invitations
+from evalsvc.teams import accounts, invitations, throttling
 from evalsvc.teams.forms import LogInForm, NewPasswordForm, ResetForm, SignUpForm, explain
 from evalsvc.teams.models import User
 
@@ -112,6 +112,10 @@ class Reset(views.PasswordResetView):
     email_template_name = "teams/reset_mail.txt"
     subject_template_name = "teams/reset_subject.txt"
     success_url = reverse_lazy("password-reset-sent")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        throttling.note_mail(self.request, form.cleaned_data["email"])
+        return super().form_valid(form)
 
 
 class ResetSent(views.PasswordResetDoneView):

@@ -12,7 +12,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsvc.teams import invitations, places
+from evalsvc.refusals import Refusal
+from evalsvc.teams import invitations, mailing, places
 from evalsvc.teams.forms import STANDS, InvitationForm
 from evalsvc.teams.models import Invitation
 from evalsvc.teams.pages import once
@@ -25,7 +26,15 @@ def panel(place: Place, subject: Any) -> dict[str, Any]:
     standing = list(invitations.of_place(place, subject))
     for row in standing:
         row.word = place.word(row.role)  # type: ignore[attr-defined]
-    return {"invites": {"place": place, "subject": subject, "standing": standing, "stands": STANDS}}
+    return {
+        "invites": {
+            "place": place,
+            "subject": subject,
+            "standing": standing,
+            "stands": STANDS,
+            "mails": mailing.configured(),
+        }
+    }
 
 
 @login_required
@@ -38,9 +47,26 @@ def invite(request: HttpRequest) -> HttpResponse:
     place = places.get(given["place"])
     subject = place.find(given["subject"])
     row, secret = invitations.invite(
-        place, subject, role=given["role"], by=person(request), days=given["days"], note=given["note"]
-    )
+        place, subject, role=given["role"], by=person(request), days=given["days"],
+        note=given["note"] or given["email"],
+    )  # fmt: skip
+    if given["email"] and mailing.configured():
+        _mailed(request, invitations.Open(row, place, subject), given["email"], secret)
     return once.lead_to(reverse("invitation", args=[row.pk]), secret)
+
+
+def _mailed(request: HttpRequest, found: invitations.Open, to: str, secret: str) -> None:
+    """The link is shown either way: a mail may get lost."""
+    link = request.build_absolute_uri(reverse("join", args=[secret]))
+    try:
+        sent = mailing.mail_invitation(request, found, to=to, link=link)
+    except Refusal as refusal:
+        messages.warning(request, f"{refusal.detail} Send the link yourself.")
+        return
+    if sent:
+        messages.info(request, f"The link is on its way to {to}.")
+    else:
+        messages.warning(request, f"The mail to {to} could not be sent. Send the link yourself.")
 
 
 @login_required

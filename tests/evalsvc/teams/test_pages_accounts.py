@@ -106,6 +106,54 @@ def test_an_owner_makes_a_link_that_works_and_takes_it_back(client: Client, team
     assert Client().get(address).status_code == 404
 
 
+def invite_by_mail(client: Client, team: Team, to: str) -> str:
+    told = {"place": "team", "subject": team.pk, "role": "member", "days": "7", "email": to}
+    return client.post(reverse("invitation-new"), told, follow=True).content.decode()
+
+
+def test_an_invitation_is_mailed_and_the_link_in_the_mail_works(
+    client: Client, team: Team, kim: User
+) -> None:
+    client.force_login(kim)
+    page = invite_by_mail(client, team, "nora@example.org")
+    (letter,) = mail.outbox
+    assert (letter.to, letter.subject) == (["nora@example.org"], "kim invites you to Kelpie at testserver")
+    (address,) = re.findall(r"http://testserver(/join/[\w-]+/)", str(letter.body))
+    assert "is on its way to nora@example.org" in page
+    assert address in page
+    assert Client().get(address).status_code == 200
+    assert "nora@example.org" in client.get(reverse("team", args=["kelpie"])).content.decode()
+
+
+def test_without_a_mail_server_the_link_is_shown_and_nothing_is_asked(
+    client: Client, team: Team, kim: User, settings: Any
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    client.force_login(kim)
+    assert "Mail it to" not in client.get(reverse("team", args=["kelpie"])).content.decode()
+    assert "/join/" in invite_by_mail(client, team, "nora@example.org")
+    assert mail.outbox == []
+
+
+def test_a_mail_that_cannot_be_sent_leaves_the_link_to_send(
+    client: Client, team: Team, kim: User, settings: Any
+) -> None:
+    settings.EMAIL_BACKEND, settings.EMAIL_HOST = "django.core.mail.backends.smtp.EmailBackend", "127.0.0.1"
+    settings.EMAIL_PORT = 1
+    client.force_login(kim)
+    page = invite_by_mail(client, team, "nora@example.org")
+    assert "could not be sent. Send the link yourself." in page
+    assert "/join/" in page
+
+
+def test_nobody_floods_an_address_with_invitations(client: Client, team: Team, kim: User) -> None:
+    client.force_login(kim)
+    pages = [invite_by_mail(client, team, "nora@example.org") for _ in range(4)]
+    assert len(mail.outbox) == 3
+    assert "Too many mails were asked for." in pages[-1]
+    assert "/join/" in pages[-1]
+
+
 # ---- a new password ------------------------------------------------------------------------------
 def asked_for_link(client: Client, email: str = "KIM@example.org") -> str:
     """The address in the mail."""

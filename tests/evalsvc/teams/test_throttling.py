@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.db import connection
 from django.db.models import F
 from django.test import Client, RequestFactory
@@ -134,3 +135,46 @@ def test_many_at_once_try_no_more_than_one_by_one(either_database: str, settings
         thread.join()
     assert len(looked) == 16
     assert sum(looked) <= 5
+
+
+# ---- mails that are asked for --------------------------------------------------------------------
+def asked_for_mail(client: Client, email: str, *, whence: str = "192.0.2.1") -> int:
+    return client.post(reverse("password-reset"), {"email": email}, REMOTE_ADDR=whence).status_code
+
+
+@pytest.mark.parametrize("email", ["kim@example.org", "nobody@example.org"])
+def test_no_address_gets_more_mails_than_are_said_whether_it_is_known_or_not(
+    client: Client, kim: User, email: str
+) -> None:
+    spelt = [email, email.upper(), email.title()]
+    assert [asked_for_mail(client, each) for each in spelt] == [302, 302, 302]
+    response = client.post(reverse("password-reset"), {"email": email}, REMOTE_ADDR="192.0.2.9")
+    assert response.status_code == 429
+    assert 0 < int(response["Retry-After"]) <= 3_601
+    assert "Too many mails were asked for." in response.content.decode()
+    assert len(mail.outbox) == (3 if email.startswith("kim") else 0)
+    assert asked_for_mail(client, "another@example.org") == 302
+
+
+def test_an_hour_later_a_mail_can_be_asked_for_again(client: Client, kim: User) -> None:
+    for _ in range(4):
+        asked_for_mail(client, "kim@example.org")
+    PasswordTry.objects.update(at=F("at") - timedelta(minutes=61))
+    assert asked_for_mail(client, "kim@example.org") == 302
+
+
+def test_one_network_asks_for_no_more_mails_than_are_said(
+    client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(throttling, "MAILS_FROM_ONE", 5)
+    asked = [asked_for_mail(client, f"n{n}@example.org") for n in range(6)]
+    assert asked == [302, 302, 302, 302, 302, 429]
+    assert asked_for_mail(client, "n7@example.org", whence="192.0.2.2") == 302
+
+
+def test_mails_and_passwords_are_counted_apart(client: Client, kim: User) -> None:
+    for _ in range(3):
+        tried(client, "wrong")
+    assert asked_for_mail(client, "kim@example.org") == 302
+    assert asked_for_mail(client, "kim") == 200  # no address: the form is shown again, nothing is counted
+    assert tried(client, RIGHT, whence="192.0.2.2") == 302

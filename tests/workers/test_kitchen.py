@@ -9,6 +9,7 @@ from evalsvc.evaluation.models import Submission
 from tests.evalsvc.evaluation.cast import Cast, Line, freeze
 from tests.workers.metrics.ranked_numbers import GOLD, SCORES
 from workers.kitchen import dishes
+from workers.metrics.catalogue import MEASURES
 from workers.runner import run_next
 
 RELATIONS = ["r1", "r2", "r3"]
@@ -44,6 +45,7 @@ def figures(submission: Submission) -> dict[str, float | None]:
 def test_the_menu_is_what_the_kitchen_cooks() -> None:
     assert set(dishes()) == set(MENU)
     assert {measure.family for measure in MENU.values()} == set(FAMILIES)
+    assert {key: MEASURES[key].family for key in MENU} == {key: one.family for key, one in MENU.items()}
 
 
 def test_both_profiles_give_the_reference_figures(cast: Cast) -> None:

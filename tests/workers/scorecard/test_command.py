@@ -25,7 +25,7 @@ def test_a_table_names_every_measure_and_class(two, capsys):
     assert main(two) == 0
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines()]
-    assert ["micro_f1", "Micro", "F1", "0.5000"] in rows
+    assert ["micro_f1", "micro", "F1", "0.5000"] in rows
     assert ["a", "20", "40", "20", "0.5000", "1.0000", "0.6667"] in rows
     assert ["b", "20", "0", "0", "–", "0.0000", "0.0000"] in rows
 

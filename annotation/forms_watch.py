@@ -33,7 +33,7 @@ class PredictionsForm(FileForm):
     format = forms.ChoiceField(required=False, choices=formats(PREDICTION_FORMATS))
 
 
-class QualityForm(forms.ModelForm[Project]):
+class QualityForm(forms.ModelForm):
     """How a project watches its annotators; what is asked is checked by the verb."""
 
     class Meta:

@@ -198,6 +198,21 @@ def make_known(item: Item, *, payload: dict[str, Any], use: str, explains: str =
     return KnownAnswer.objects.update_or_create(item=item, defaults=made)[0]
 
 
+@transaction.atomic
+def make_work(item: Item, *, by: User) -> Item:
+    """Turn a known item that nobody answered back into work like any other."""
+    require(item.project, by, CURATOR)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    if not item.use:
+        raise Conflict("not_known", "This sentence is work like any other.")
+    if item.votes.exists() or item.leases.filter(ending="").exists():
+        raise Conflict("already_answered", "Somebody answered this sentence or holds it now.")
+    KnownAnswer.objects.filter(pk=item.pk).delete()
+    item.use = Item.Use.WORK
+    item.save(update_fields=["use"])
+    return outcomes.settle(item)
+
+
 def _check_use(use: str) -> None:
     if use not in (Item.Use.QUALIFY, Item.Use.CHECK):
         raise Refusal("unknown_use", f"{use!r} is neither qualify nor check.", field="use")
@@ -244,4 +259,5 @@ def _check_quality(project: Project, wanted: dict[str, Any]) -> None:
             "no_known_items",
             f"{project} has no sentences for a qualification round.",
             hint="Import some with their answers, as known: qualify.",
+            field="qualifies",
         )

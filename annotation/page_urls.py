@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from annotation.pages import agreement, deciding, imports, inventory, labelling, progress, projects, releases
+from annotation.pages import (
+    agreement,
+    deciding,
+    imports,
+    inventory,
+    labelling,
+    progress,
+    projects,
+    quality,
+    releases,
+)
 
 page_patterns = [
     path("label/", labelling.index, name="label-index"),
@@ -15,6 +25,8 @@ page_patterns = [
     path("projects/<slug:slug>/ontology/", inventory.inventory, name="ontology"),
     path("projects/<slug:slug>/members/", projects.members, name="project-members"),
     path("projects/<slug:slug>/guideline/", projects.guideline, name="project-guideline"),
+    path("projects/<slug:slug>/quality/", quality.quality, name="project-quality"),
+    path("projects/<slug:slug>/annotators/<int:pk>/", quality.annotator, name="annotator"),
     path("projects/<slug:slug>/disputes/", deciding.index, name="disputes"),
     path("projects/<slug:slug>/disputes/<int:item_pk>/", deciding.dispute, name="dispute"),
     path("projects/<slug:slug>/progress/", progress.progress, name="progress"),

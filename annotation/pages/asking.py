@@ -46,7 +46,7 @@ def attempt(form: BaseForm, verb: Callable[[], Done], *, otherwise: str = "") ->
     try:
         return verb()
     except Refusal as refusal:
-        field = refusal.field if refusal.field in form.fields else otherwise or None
+        field = next((name for name in (refusal.field, otherwise) if name in form.fields), None)
         form.add_error(field, f"{refusal.detail} {refusal.hint}".strip())
         return None
 

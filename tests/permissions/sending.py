@@ -94,6 +94,7 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
             "ontology",
             "project-members",
             "project-guideline",
+            "project-quality",
             "disputes",
             "freeze",
         ),
@@ -106,6 +107,7 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
         ("progress", "progress-days-svg", "progress-days-csv", "progress-people-csv", "otherwise"), harbour
     ),
     "progress-labels-csv": harbour,
+    "annotator": lambda cast: harbour(cast) | {"pk": cast.lease.annotator_id},
     "dispute": lambda cast: harbour(cast) | {"item_pk": cast.item(3).pk},
     "import": lambda cast: {"pk": cast.batch.pk},
     "import:gold": lambda cast: {"pk": cast.gold_batch.pk},
@@ -226,6 +228,10 @@ FORMS: dict[str, Callable[[Cast], Told]] = {
     "project-import": lambda cast: {"what": "items", "upload": file(sentences())},
     "ontology": lambda cast: {"action": "labels", "labels": "worked_in"},
     "project-guideline": lambda cast: {"guideline": "Read it.", "na_means": "none of these"},
+    "project-quality": lambda cast: (
+        {"action": "settings", "pass_percent": 70, "check_every": 5} | {"least_checks": 5, "most_extra": 3}
+    ),
+    "annotator": lambda cast: {"action": "pause", "reason": "To look at the answers."},
     "project-members": lambda cast: {"user": "sam", "role": "viewer"},
     "dispute": decision,
     "freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": "on"},

@@ -59,13 +59,13 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @page()
 def test_set(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole page, or for htmx its answer while the set is being built."""
+    """The whole page, or for htmx its answer while the set is being built or its figures are."""
     found = get_object_or_404(visible(request), slug=slug)
     building = found.state == TestSet.State.BUILDING
     if getattr(request, "htmx", False) and building:
         return render(request, "annotation/_building.html", {"set": found, "job": _job(found)})
     response = render(request, "annotation/test_set.html", _shown(found, person(request)))
-    if getattr(request, "htmx", False):
+    if getattr(request, "htmx", False) and request.GET.get("of") != "figures":
         response["HX-Refresh"] = "true"
     return response
 

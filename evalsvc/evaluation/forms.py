@@ -19,11 +19,12 @@ class Sheet(forms.Form):
     PARTS: Parts = ()
 
     def parts(self) -> Iterator[Part]:
-        """The fields under their headings; a folded part opens when something in it does not fit."""
+        """The fields under their headings; a folded part opens when something in it was filled in."""
+        touched = {*self.errors, *self.changed_data} if self.is_bound else set()
         for title, lead, folded, names in self.PARTS:
             fields = [self[name] for name in names if name in self.fields]
             if fields:
-                yield title, lead, folded and not any(field.errors for field in fields), fields
+                yield title, lead, folded and touched.isdisjoint(names), fields
 
 
 def explain(form: forms.Form, refusal: Refusal, **fields: str) -> None:

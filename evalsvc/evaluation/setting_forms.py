@@ -104,7 +104,7 @@ class OneTestSet(forms.ModelChoiceField):
 class GoldForm(Sheet):
     """By which gold a setting scores: a new version when it is another."""
 
-    test_set = OneTestSet(TestSet.objects.none(), label="Test set")
+    test_set = OneTestSet(TestSet.objects.none(), label="Test set", empty_label="choose one")
     only = OneTestSet(
         TestSet.objects.none(), required=False, label="Only rows that also stand in", empty_label="all rows",
         help_text="For source labels on exactly the annotated sentences, choose the annotated set.",
@@ -129,7 +129,7 @@ class SettingForm(ShownForm):
         max_length=40, help_text="Letters, digits and hyphens, for addresses",
         error_messages={"invalid": "Letters, digits, hyphens and underscores only."},
     )  # fmt: skip
-    test_set = OneTestSet(TestSet.objects.none(), label="Test set")
+    test_set = OneTestSet(TestSet.objects.none(), label="Test set", empty_label="choose one")
     only = OneTestSet(
         TestSet.objects.none(), required=False, label="Only rows that also stand in", empty_label="all rows",
         help_text="For source labels on exactly the annotated sentences, choose the annotated set.",

@@ -87,9 +87,14 @@ def test_the_next_version_is_proposed(client: Client, desk: Desk) -> None:
 def test_statistics_are_shown_once_they_are_there(client: Client, desk: Desk) -> None:
     made = frozen(client, desk)
     address = reverse("test-set", args=[made.slug])
-    assert "are being computed" in client.get(address).content.decode()
+    waiting = client.get(address).content.decode()
+    assert "are being computed" in waiting
+    assert 'hx-select="#figures"' in waiting
     done("describe", made.pk)
-    page = client.get(address).content.decode()
+    response = client.get(address, {"of": "figures"}, headers={"HX-Request": "true"})
+    assert "HX-Refresh" not in response
+    page = response.content.decode()
+    assert "hx-get" not in page
     assert "are being computed" not in page
     assert "50.0 %" in page
     assert "The source’s labels against this gold" in page

@@ -207,7 +207,8 @@ def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """Another gold is a new version: nothing that was scored is overwritten."""
     benchmark, person = organised(request, slug), roles.person(request)
     setting = get_object_or_404(benchmark.settings.select_related("test_set", "only"), key=key)
-    form = GoldForm(*_sent(request), benchmark=benchmark, test_sets=choosable(person))
+    now = {"only": setting.only_id}
+    form = GoldForm(*_sent(request), benchmark=benchmark, test_sets=choosable(person), initial=now)
     if request.method == "POST" and form.is_valid():
         try:
             made = benchmarks.revise_setting(setting, by=person, **form.cleaned_data)

@@ -159,7 +159,7 @@ def _models(benchmark: Benchmark, form: RunForm | None) -> dict[str, Any]:
     """Whether a trained pipeline can be sent, by which limits, and why not."""
     if benchmark.task != Benchmark.Task.ENTITIES:
         return {}
-    return {"models": modelruns.limits(), "model_form": form, "how": modelruns.HINT}
+    return {"models": modelruns.limits(), "model_form": form}
 
 
 # ---- what does not fit ---------------------------------------------------------------------------

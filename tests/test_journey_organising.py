@@ -1,0 +1,190 @@
+"""An organiser makes a whole board in the browser, and a team's run is scored on it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.urls import reverse
+
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from tests.conftest import StartWorker
+from tests.evalsvc.evaluation.cast import LABELS, RELATION_GOLD, Cast, freeze, jsonl, sentence
+from tests.workers.test_scoring import LABEL_LINES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.worker]
+PASSWORD = "between-the-tides"
+OTHER_GOLD = [sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD]
+TOO_WIDE = """() => document.documentElement.scrollWidth <= window.innerWidth ? [] :
+    [...document.querySelectorAll("body *")]
+    .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect().right])
+    .filter(([, right]) => right > window.innerWidth + 1)"""
+VIEWS = [(1280, "light"), (360, "dark")]
+
+
+def hired() -> Cast:
+    cast = Cast.hired()
+    for user in (cast.olga, cast.kim):
+        user.set_password(PASSWORD)
+        user.save()
+    return cast
+
+
+def log_in(page: Page, name: str) -> None:
+    page.context.clear_cookies()
+    page.goto(reverse("login"))
+    page.fill("#id_username", name)
+    page.fill("#id_password", PASSWORD)
+    with page.expect_navigation():
+        page.click("form.card button")
+
+
+def press(page: Page, name: str) -> None:
+    with page.expect_navigation():
+        page.get_by_role("button", name=name, exact=True).click()
+
+
+def sound(page: Page) -> None:
+    """No barrier that axe knows, and nothing wider than the window."""
+    for width, scheme in VIEWS:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": 900})
+        found = [
+            (each["id"], node["html"])
+            for each in Axe().run(page).response["violations"]
+            for node in each["nodes"]
+        ]
+        assert found == [], f"{page.url} at {width} {scheme}"
+        assert page.evaluate(TOO_WIDE) == [], page.url
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def open_board(page: Page, tmp_path: Path) -> None:
+    counts = tmp_path / "counts.tsv"
+    counts.write_text("relation\tcount\nborn_in\t1204\nworks_for\t88\n")
+    page.goto(reverse("boards"))
+    page.get_by_role("link", name="Open a board").click()
+    page.get_by_label("Title").fill("Port news")
+    page.get_by_label("Address").fill("port news")
+    page.get_by_label("What is ranked").fill("Relations in port news")
+    page.get_by_label("Description").fill("From **two** papers of one port.")
+    page.get_by_label("gold 1").check()
+    page.get_by_text("Options for both tasks").click()
+    page.get_by_label("Beta").fill("0.5")
+    page.get_by_label("Submissions a day").fill("2")
+    page.get_by_label("Days begin at midnight in").select_option("Europe/Vienna")
+    page.get_by_text("Training data", exact=True).click()
+    page.get_by_label("Training counts").set_input_files(counts)
+    press(page, "Open the board")
+    assert "Letters, digits, hyphens and underscores only." in page.locator("#id_slug_error").inner_text()
+    sound(page)
+    page.get_by_label("Address").fill("port")
+    page.get_by_label("Training counts").set_input_files(counts)
+    press(page, "Open the board")
+
+
+def add_setting(page: Page) -> None:
+    assert page.get_by_role("heading", level=1).inner_text() == "Add a setting"
+    page.get_by_label("Title").fill("Human gold, sentences")
+    page.get_by_label("Key").fill("human")
+    page.get_by_label("Test set").select_option(label="gold 1, imported: 6 rows of relations")
+    page.get_by_label("Main measure", exact=True).select_option("accuracy")
+    page.get_by_label("Scores what is submitted").select_option("dev")
+    page.get_by_label("Scores are sealed until it closes").check()
+    press(page, "Add the setting")
+    assert "need a time at which it closes" in page.locator("#id_closes_at_error").inner_text()
+    sound(page)
+    page.get_by_label("Closes, UTC").fill("2045-01-02T08:30")
+    page.get_by_label("Scores are sealed until it closes").uncheck()
+    page.get_by_text("How figures are shown").click()
+    page.get_by_label("Digits").fill("2")
+    page.get_by_label("accuracy", exact=True).check()
+    page.get_by_label("macro F1", exact=True).check()
+    press(page, "Add the setting")
+
+
+def test_a_board_is_made_in_the_browser_and_a_run_is_scored_on_it(
+    page: Page, worker: StartWorker, tmp_path: Path
+) -> None:
+    cast = hired()
+    freeze("gold", RELATION_GOLD, by=cast.olga)
+    freeze("mended", OTHER_GOLD, by=cast.olga)
+    log_in(page, "olga")
+    open_board(page, tmp_path)
+    add_setting(page)
+    sound(page)
+    board, setting = Benchmark.objects.get(), Setting.objects.get()
+    assert (board.options, board.per_day, board.time_zone) == ({"beta": 0.5}, 2, "Europe/Vienna")
+    assert board.training_counts == {"born_in": 1204, "works_for": 88}
+    assert [label["name"] for label in board.labels] == LABELS
+    assert (setting.phase, setting.digits, setting.measures) == ("dev", 2, ["macro_f1", "accuracy"])
+
+    worker()
+    log_in(page, "kim")
+    submit(page, tmp_path)
+    page.wait_for_selector("text=Scored: accuracy 50.00", timeout=60_000)
+    page.get_by_role("link", name="See the board").click()
+    row = page.locator(".board tbody tr")
+    assert "Tide net" in row.inner_text()
+    assert "50.00" in row.inner_text()
+    assert page.get_by_role("columnheader", name="micro F1").count() == 0
+
+    log_in(page, "olga")
+    revise(page)
+    page.goto(reverse("board", args=["port"]))
+    page.get_by_text("Version 1 of 2.").wait_for(state="detached")
+    page.goto(reverse("board", args=["port"]) + "?version=1")
+    page.get_by_text("Version 1 of 2.").wait_for()
+    assert "50.00" in page.locator(".board tbody tr").inner_text()
+    change_rules(page)
+
+
+def submit(page: Page, tmp_path: Path) -> None:
+    """What is to be predicted is taken away, the file is checked, mended, and sent."""
+    page.goto(reverse("submit", args=["port"]))
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="Inputs of Human gold").click()
+    lines = [json.loads(line) for line in taken.value.path().read_text().splitlines()]
+    assert [line["id"] for line in lines] == [line["id"] for line in LABEL_LINES]
+    bad, good = tmp_path / "bad.jsonl", tmp_path / "good.jsonl"
+    bad.write_bytes(jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_off"}]))
+    good.write_bytes(jsonl(LABEL_LINES))
+    page.set_input_files("#id_file", bad)
+    page.get_by_role("button", name="Check without submitting").click()
+    page.locator(".file mark", has_text="part_off").first.wait_for()
+    page.wait_for_function("document.getElementById('id_file').files.length === 0")
+    sound(page)
+    page.set_input_files("#id_file", good)
+    page.get_by_role("button", name="Check without submitting").click()
+    page.get_by_text("The file fits.").wait_for()
+    assert page.evaluate("document.getElementById('id_file').files[0].name") == "good.jsonl"
+    page.get_by_label("System", exact=True).fill("Tide net")
+    press(page, "Submit")
+    assert Submission.objects.get().phase == "dev"
+
+
+def revise(page: Page) -> None:
+    """Another gold begins a new version; the old one stays."""
+    page.goto(reverse("board-organise", args=["port"]))
+    page.get_by_role("link", name="New version of Human gold, sentences").click()
+    page.get_by_label("Test set").select_option(label="mended 1, imported: 6 rows of relations")
+    page.get_by_label("Why").fill("Four labels mended")
+    press(page, "Begin version 2")
+    assert page.get_by_text("Four labels mended").count() == 1
+    sound(page)
+
+
+def change_rules(page: Page) -> None:
+    page.goto(reverse("board-organise", args=["port"]))
+    page.get_by_role("link", name="Change these").click()
+    page.get_by_label("Submissions a day").fill("")
+    page.get_by_label("Everybody sees this board").uncheck()
+    press(page, "Keep the changes")
+    board = Benchmark.objects.get()
+    assert (board.per_day, board.public, board.time_zone) == (None, False, "Europe/Vienna")

@@ -8,13 +8,14 @@ from typing import Any
 
 from django.db import transaction
 
-from annotation import outcomes, sealing
+from annotation import outcomes, sealing, settled
 from annotation.mapping import Mapping
 from annotation.models import Adjudication, Answer, Item, Project, SourceLabels, Vote
 from annotation.ontology import inventory, mapping_of, parts_of
 from annotation.roles import CURATOR, require
 from annotation.testset import Origin, TestSet
 from evalsvc import __version__
+from evalsvc.figures import counted
 from evalsvc.formats.records import token_starts
 from evalsvc.jobs.faults import InputFault
 from evalsvc.jobs.models import Job
@@ -59,7 +60,8 @@ def _check(counts: dict[str, int], *, leave_out: bool) -> None:
     if not counts["settled"] + counts["adjudicated"]:
         raise Conflict("nothing_settled", "No sentence is settled yet: there is nothing to freeze.")
     if undecided and not leave_out:
-        words = f"{counts['open']:,} sentences are open and {counts['disputed']:,} disputed."
+        open_ = f"{counted(counts['open'], 'sentence')} {'is' if counts['open'] == 1 else 'are'} open"
+        words = f"{open_} and {counts['disputed']:,} disputed."
         hint = "Settle them, or leave them out: the manifest then lists them."
         raise Conflict("not_settled", words, hint=hint)
 
@@ -74,10 +76,10 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     count = sealing.write_rows(test_set, annotated.golds(), progress=progress, total=project.items.count())
     undecided = [entry for state in UNDECIDED for entry in annotated.left_out.get(state, [])]
     if undecided and not leave_out:
-        n = len(undecided)
-        raise InputFault(
-            "not_settled", f"{n:,} sentences were opened again meanwhile. Settle them, or leave them out."
-        )
+        n = counted(len(undecided), "sentence")
+        was = "was" if len(undecided) == 1 else "were"
+        words = f"{n} {was} opened again meanwhile. Settle what is open, or leave it out."
+        raise InputFault("not_settled", words)
     labels = [
         {"name": c.name, "title": c.title} for part in parts_of(project) for c in inventory(project, part)
     ]
@@ -181,6 +183,7 @@ def _manifest(project: Project, mapping: Mapping) -> dict[str, Any]:
         "kind": project.kind,
         "policy": project.policy,
         "k": project.k,
+        "k_of_items": list(settled.answers_each(project)),
         "na_means": project.na_means,
         "spans_may_overlap": project.spans_may_overlap,
         "ontology": [

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.testset import Kind, Origin, TestSet
+from evalsvc.figures import counted
 
 DASH = "–"
 MOST_BARS = 20
@@ -72,10 +73,21 @@ def _lead(found: TestSet) -> str:
     manifest = found.manifest
     if found.origin == Origin.ANNOTATED and manifest.get("k"):
         blind = "who did not see the source label, each other, or any system"
-        return f"{n}, each read by {manifest['k']} people {blind}. {_labels(found)}"
+        return f"{n}, each read by {_readers(manifest)} {blind}. {_labels(found)}"
     if found.origin == Origin.SOURCE:
         return f"{n} with the labels that the source gave them, which no person checked. {_labels(found)}"
     return f"{n}. {_labels(found)}"
+
+
+def _each(manifest: dict[str, Any]) -> str:
+    """How many answers stand behind a sentence: an import may have brought more for some."""
+    least, most = manifest.get("k_of_items") or (manifest.get("k", "?"),) * 2
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _readers(manifest: dict[str, Any]) -> str:
+    each = _each(manifest)
+    return f"{each} {'person' if each == '1' else 'people'}"
 
 
 def _labels(found: TestSet) -> str:
@@ -142,7 +154,8 @@ def _finding(bars: list[Bar]) -> str:
     if not positive:
         return "No label but the negative class occurs"
     total = sum(bar.n for bar in positive)
-    return f"“{positive[0].title}” is {100 * positive[0].n / total:.0f} % of all labels"
+    share = f"{100 * positive[0].n / total:.0f} %"
+    return f"“{positive[0].title}” is {share} of the {counted(total, 'label')}"
 
 
 def _quality(figures: dict[str, Any]) -> list[Stat]:
@@ -158,9 +171,7 @@ def _made(found: TestSet) -> list[tuple[str, str]]:
     manifest = found.manifest
     made = []
     if manifest.get("policy"):
-        made.append(
-            ("Made from", f"rule {manifest['policy']}, {manifest.get('k', '?')} answers per sentence")
-        )
+        made.append(("Made from", f"rule {manifest['policy']}, {_each(manifest)} answers per sentence"))
     counts = manifest.get("counts") or {}
     if found.origin == Origin.ANNOTATED and counts:
         made.append(

@@ -9,7 +9,7 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from annotation import outcomes, projects, roles
+from annotation import outcomes, projects, roles, settled
 from annotation.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
 from annotation.inviting import PLACE
 from annotation.models import Answer, Batch, Item, Member, Project
@@ -60,6 +60,8 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     form = RuleForm(
         request.POST if "k" in request.POST else None, initial={"k": project.k, "policy": project.policy}
     )
+    if role in roles.OVERSEES:
+        form.fields["k"].help_text = _too_few(project)
     problem = None
     if request.method == "POST":
         try:
@@ -89,6 +91,16 @@ def _acted(request: HttpRequest, project: Project, form: RuleForm) -> bool:
     else:
         return False
     return True
+
+
+def _too_few(project: Project) -> str:
+    """Said where the number of answers is: more are asked for than people could give."""
+    able = projects.can_label(project)
+    if able >= project.k:
+        return f"{able} can label."
+    people = "person" if able == 1 else "people"
+    told = f"{project.k} answers are asked for, and {able} {people} can label. No sentence would get enough."
+    return f"{told} Bring more in, or ask for {max(able, 1)}."
 
 
 def _rule(project: Project, wanted: dict[str, Any], user: User) -> Project:
@@ -121,6 +133,9 @@ def _overview(project: Project, role: str) -> dict[str, Any]:
         ended=ended,
         bars=_bars(n),
         answers=Answer.objects.filter(item__project=project, item__batch__state=Batch.State.DONE).count(),
+        each=settled.each_in_words(project),
+        several=len(set(settled.answers_each(project))) > 1,
+        split=", ".join(f"{what}: {found:,}" for what, found in settled.settled_as(project).items()),
         changes=outcomes.other_policy_changes(project),
         other="majority-na" if project.policy == "majority" else "majority",
         pending=outcomes.unsettled(project),
@@ -137,7 +152,13 @@ def _overview(project: Project, role: str) -> dict[str, Any]:
 def _bars(n: dict[str, int]) -> list[dict[str, Any]]:
     """One bar cut into the four states, 600 wide."""
     bars, x = [], 0.0
-    for state, colour in (("settled", "f1"), ("adjudicated", "f3"), ("disputed", "f2"), ("open", "f0")):
+    for state, colour in (
+        ("settled", "f1"),
+        ("adjudicated", "f3"),
+        ("disputed", "f2"),
+        ("unusable", "f5"),
+        ("open", "f0"),
+    ):
         width = round(600 * n[state] / n["all"], 2) if n["all"] else 0
         bars.append({"state": state, "class": colour, "x": round(x, 2), "width": width, "n": n[state]})
         x += width

@@ -40,7 +40,7 @@ def frozen(of: Project, version: str = "1.0", **more: Any) -> TestSet:
 
 @pytest.mark.django_db
 def test_open_and_disputed_items_stop_a_freeze() -> None:
-    with pytest.raises(Conflict, match="1 sentences are open and 1 disputed"):
+    with pytest.raises(Conflict, match="1 sentence is open and 1 disputed"):
         frozen(voting_project(), leave_out=False)
     assert not TestSet.objects.exists()
 

@@ -42,7 +42,7 @@ def test_from_files_to_an_exported_set(tmp_path: Path) -> None:
     assert "Line 2" in told
     votes = [{"item": "s0", "annotator": f"w{n}", "labels": ["A"]} for n in range(2)]
     assert "1  settled" in run("import_votes", "trial", written(tmp_path / "votes", votes))
-    with pytest.raises(CommandError, match="1 sentences are open"):
+    with pytest.raises(CommandError, match="1 sentence is open"):
         run("freeze", "trial")
     assert "frozen" in run("freeze", "trial", leave_out=True)
     run("export", "trial-1-0", output=str(tmp_path / "out"))

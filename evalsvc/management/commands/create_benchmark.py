@@ -11,6 +11,7 @@ from django.db import transaction
 
 from evalsvc.evaluation import benchmarks
 from evalsvc.evaluation.models import Benchmark
+from evalsvc.figures import counted
 from evalsvc.management.commands._here import Acting, plain, test_set_of
 
 EXAMPLE = """The file:
@@ -49,7 +50,8 @@ class Command(Acting):
                     benchmarks.add_setting(benchmark, by=by, **setting)
         except TypeError as error:
             raise CommandError(f"{error}. {EXAMPLE}") from error
-        self.say(f"{benchmark.slug}: {len(benchmark.labels):,} labels, {len(settings):,} settings")
+        n = counted(len(benchmark.labels), "label")
+        self.say(f"{benchmark.slug}: {n}, {counted(len(settings), 'setting')}")
 
 
 def _from_file(path: str) -> dict[str, Any]:

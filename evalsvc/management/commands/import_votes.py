@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation import freezing, importing, outcomes
+from annotation import freezing, importing, outcomes, settled
 from annotation.models import Batch
 from evalsvc.management.commands.import_items import Importing
 
@@ -26,4 +26,5 @@ class Command(Importing):
         if not options["queue"]:
             self.say(f"{project} by {project.policy}:")
             self.figures(freezing.blockers(project))
+            self.figures({f"settled with {what}": n for what, n in settled.settled_as(project).items()})
             self.figures({"the other policy would decide otherwise": outcomes.other_policy_changes(project)})

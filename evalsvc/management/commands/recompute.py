@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation import freezing, outcomes, projects
+from annotation import freezing, outcomes, projects, settled
 from annotation.models import Policy
 from evalsvc.jobs.queueing import enqueue
 from evalsvc.management.commands._here import Acting, plain, project_of
@@ -31,4 +31,5 @@ class Command(Acting):
         if not options["queue"]:
             self.say(f"{project} by {project.policy}:")
             self.figures(freezing.blockers(project))
+            self.figures({f"settled with {what}": n for what, n in settled.settled_as(project).items()})
             self.figures({"the other policy would decide otherwise": outcomes.other_policy_changes(project)})

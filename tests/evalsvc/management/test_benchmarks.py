@@ -38,7 +38,7 @@ def write(file: Path, **changes: Any) -> str:
 
 
 def test_a_file_makes_a_benchmark_with_the_labels_of_its_test_sets(file: Path) -> None:
-    assert "3 labels, 1 settings" in run("create_benchmark", write(file), "--by", "olga")
+    assert "3 labels, 1 setting\n" in run("create_benchmark", write(file), "--by", "olga")
     benchmark = Benchmark.objects.get(slug="rel")
     assert [label["name"] for label in benchmark.labels] == ["born_in", "works_for", "part_of"]
     assert benchmark.negative == "N/A"

@@ -109,10 +109,13 @@ class Vote(models.Model):
         return f"{self.act} by {self.annotator}"
 
 
+STANDS = Q(vote__batch=None) | Q(vote__batch__state="done")
+
+
 class AnswerQuerySet(models.QuerySet["Answer"]):
     def standing(self) -> AnswerQuerySet:
         """Answers given here, and imported ones whose import is done."""
-        return self.filter(Q(vote__batch=None) | Q(vote__batch__state="done"))
+        return self.filter(STANDS)
 
 
 class Answer(models.Model):

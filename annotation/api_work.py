@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 from typing import Any, cast
 
-from django.db.models import Max, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
@@ -16,7 +18,7 @@ from rest_framework.views import APIView
 
 from annotation import adjudication, assignment, roles, voting
 from annotation import serializers as shapes
-from annotation.models import Item, Lease, Project, Suggestion, Vote
+from annotation.models import Item, Lease, Project, Suggestion
 from evalsvc.paging import Pages
 from evalsvc.problem_details import problems
 from evalsvc.teams.models import User
@@ -29,7 +31,7 @@ def person(request: Request) -> User:
 
 def project_of(request: Request, slug: str) -> Project:
     """The project, or 404 when it is not there to be seen."""
-    project = roles.visible(person(request)).filter(slug=slug).first()
+    project = roles.named(person(request), slug)
     if project is None:
         raise Http404
     return project
@@ -44,11 +46,20 @@ def item_of(request: Request, pk: int) -> Item:
     return item
 
 
-def sent(request: Request, shape: type[Any]) -> dict[str, Any]:
+@cache
+def _kept(shape: Callable[..., Any]) -> Any:
+    """One for all requests: it keeps nothing of what it reads or shows, and making it is most of the work."""
+    return shape()
+
+
+def sent(request: Request, shape: Callable[..., Any]) -> dict[str, Any]:
     """The body of a request, as its shape says it must be."""
-    asked = shape(data=request.data)
-    asked.is_valid(raise_exception=True)
-    return dict(asked.validated_data)
+    return dict(_kept(shape).run_validation(request.data))
+
+
+def shown(shape: Callable[..., Any], what: Any, status: int = 200) -> Response:
+    """An answer in its shape."""
+    return Response(_kept(shape).to_representation(what), status=status)
 
 
 class NextLease(APIView):
@@ -61,19 +72,18 @@ class NextLease(APIView):
         """The next item for you; 204 when nothing waits."""
         holding = sent(request, shapes.HoldingSerializer)["holding"]
         lease = assignment.lease_next(project_of(request, slug), person(request), holding=holding)
-        return Response(status=204) if lease is None else Response(shapes.LeaseSerializer(told(lease)).data)
+        return Response(status=204) if lease is None else shown(shapes.LeaseSerializer, told(lease))
 
 
 def told(lease: Lease) -> dict[str, Any]:
     """What an annotator is handed: the item, and of what is said of it only what is meant to be shown."""
-    own = Vote.objects.filter(item=lease.item, annotator=lease.annotator)
     shown = (
         Suggestion.objects.filter(item=lease.item, batch=lease.shown_id).first() if lease.shown_id else None
     )
     return {
         "lease": lease.pk,
         "item": lease.item,
-        "base": own.aggregate(last=Max("number"))["last"] or 0,
+        "base": voting.last_number(lease),
         "expires_at": lease.expires_at,
         "suggestion": shown.payload if shown else None,
     }
@@ -89,7 +99,7 @@ class Reserve(APIView):
         """More items to hold for when there is no network; beyond three the server may take them back."""
         said = sent(request, shapes.WantedSerializer)
         leases = assignment.lease_some(project_of(request, slug), person(request), **said)
-        return Response(shapes.ReserveSerializer({"leases": [told(lease) for lease in leases]}).data)
+        return shown(shapes.ReserveSerializer, {"leases": [told(lease) for lease in leases]})
 
 
 class Heartbeat(APIView):
@@ -115,7 +125,7 @@ class Return(APIView):
 def _cast(made: voting.Cast) -> Response:
     told: dict[str, Any] = {"number": made.vote.number, "surplus": made.surplus, "repeated": made.repeated}
     told |= {"feedback": made.feedback and asdict(made.feedback)}
-    return Response(shapes.CastSerializer(told).data, status=200 if made.repeated else 201)
+    return shown(shapes.CastSerializer, told, status=200 if made.repeated else 201)
 
 
 class Answers(APIView):

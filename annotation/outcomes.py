@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import BigIntegerField
 from django.db.models.functions import Now
 
 from annotation import consensus
@@ -20,10 +21,15 @@ from annotation.models import Adjudication, Answer, Item, Lease, OntologyLabel, 
 from evalsvc.jobs.models import Job
 from evalsvc.jobs.queueing import enqueue
 from evalsvc.jobs.running import Progress
+from evalsvc.prepared import Given, PreparedUpdate, columns
 
 AT_ONCE = 1_000
 CHUNK = 500
 FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "extra", "free"]
+_KEEP = PreparedUpdate(
+    lambda: Item.objects.filter(pk=Given("pk", BigIntegerField())),
+    **columns(Item, *FIELDS),
+)
 
 
 @lru_cache(maxsize=256)
@@ -114,7 +120,7 @@ def settle(item: Item, *, rules: Rules | None = None, around: Around | None = No
         item.adjudications.filter(reopened_at=None).first(),
     )
     reopened = outcome(item, around, rules)
-    item.save(update_fields=FIELDS)
+    _KEEP(pk=item.pk, **dict(zip(FIELDS, _fields(item), strict=True)))
     if reopened:
         Adjudication.objects.filter(pk=reopened.pk).update(reopened_at=Now())
     return item

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, CharField, QuerySet
 from django.http import Http404
 
 from annotation.models import Member, Project
+from evalsvc.prepared import Given, Prepared
 from evalsvc.refusals import NotAllowed
 from evalsvc.teams.models import User
 
@@ -26,6 +27,20 @@ def role_in(project: Project, user: User) -> str | None:
 def visible(user: User) -> QuerySet[Project]:
     """The projects a person knows of."""
     return Project.objects.all() if user.is_superuser else Project.objects.filter(members__user=user)
+
+
+_OF_MEMBER = Prepared(
+    lambda: Project.objects.filter(
+        members__user=Given("user", BigIntegerField()), slug=Given("slug", CharField())
+    )[:1]
+)
+
+
+def named(user: User, slug: str) -> Project | None:
+    """The project of that name, when the person knows of it."""
+    if user.is_superuser:
+        return Project.objects.filter(slug=slug).first()
+    return _OF_MEMBER.first(user=user.pk, slug=slug)
 
 
 def require(project: Project, user: User, *roles: str) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import BigIntegerField, OuterRef, QuerySet, Subquery
 from django.http import Http404
 
 from annotation.models import Annotator, Member, Project
 from annotation.roles import CURATOR, LABELS, require
+from evalsvc.prepared import Given, Prepared
 from evalsvc.refusals import Conflict, NotAllowed
 from evalsvc.teams.models import User
 
@@ -23,33 +24,42 @@ class Seat:
     role: str
 
 
-def seat(project: int, user: User, *, lock: bool = False, **more: Any) -> Seat:
-    """The seat of somebody who may label; `more` are annotations of the annotator's row.
+def sitting(*, lock: bool = False, **more: Any) -> QuerySet[Annotator]:
+    """The rows of a seat, for a prepared query; `more` are annotations of the annotator's row.
 
     With `lock` the person's own row is held, so that two of their tabs take turns.
     """
-    found = _row(project, user, lock=lock, **more)
+    role = Member.objects.filter(project=OuterRef("project"), user=OuterRef("user")).values("role")[:1]
+    rows = Annotator.objects.select_related("project").annotate(role=Subquery(role), **more)
+    if lock:
+        rows = rows.select_for_update(of=("self",), no_key=True)
+    return rows.filter(project=key("project"), user=key("user"))[:1]
+
+
+def key(name: str) -> Given:
+    """A row's number, given by name."""
+    return Given(name, BigIntegerField())
+
+
+LOCKED = Prepared(lambda: sitting(lock=True))
+
+
+def seat(project: int, user: User, *, by: Prepared[Annotator] = LOCKED, **given: Any) -> Seat:
+    """The seat of somebody who may label, read `by` a query of who is sitting."""
+    found = by.first(project=project, user=user.pk, **given)
     if found is None:
         known = Project.objects.filter(pk=project).first()
         if known is None:
             raise Http404
         require(known, user, *LABELS)
         annotator_of(known, user)
-        found = _row(project, user, lock=lock, **more)
+        found = by.first(project=project, user=user.pk, **given)
         assert found is not None
     role = CURATOR if user.is_superuser else found.role  # type: ignore[attr-defined]
     if role not in LABELS:
         require(found.project, user, *LABELS)
         raise NotAllowed("not_allowed", "Your role changed just now.")
     return Seat(found, found.project, role)
-
-
-def _row(project: int, user: User, *, lock: bool, **more: Any) -> Annotator | None:
-    role = Member.objects.filter(project=OuterRef("project"), user=OuterRef("user")).values("role")[:1]
-    rows = Annotator.objects.select_related("project").annotate(role=Subquery(role), **more)
-    if lock:
-        rows = rows.select_for_update(of=("self",), no_key=True)
-    return rows.filter(project=project, user=user).first()
 
 
 def annotator_of(project: Project, user: User) -> Annotator:

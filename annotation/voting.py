@@ -7,17 +7,18 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import BooleanField, ExpressionWrapper, F, Max, OuterRef, Q, Subquery, UUIDField
 from django.http import Http404
 
 from annotation import known, outcomes
+from annotation.acts import STANDS
 from annotation.known import Feedback
 from annotation.mapping import Payload
 from annotation.models import Annotator, Answer, Batch, Item, Lease, Project, Vote
 from annotation.payloads import checked
 from annotation.roles import require
-from annotation.seats import Seat, require_open, seat
+from annotation.seats import Seat, key, require_open, seat, sitting
+from evalsvc.prepared import Given, Prepared, PreparedInsert, PreparedUpdate, columns
 from evalsvc.refusals import Conflict, Refusal
 from evalsvc.teams.models import User
 
@@ -94,6 +95,47 @@ def skip(
     return _write(item, user, act, kind=Vote.Act.SKIP, reason=reason)
 
 
+# ---- what every act reads and writes, composed once ----------------------------------------------
+_OWN = Vote.objects.filter(annotator=OuterRef("pk"))
+_ITEM = Prepared(
+    lambda: (
+        Item.objects.annotate(came=F("batch__state"))
+        .select_for_update(of=("self",), no_key=True)
+        .filter(pk=key("pk"))[:1]
+    )
+)
+_ACTING = Prepared(
+    lambda: sitting(
+        last=Subquery(_OWN.filter(item=key("item")).order_by("-number").values("number")[:1]),
+        before=Subquery(_OWN.filter(client_id=Given("client_id", UUIDField())).values("pk")[:1]),
+    )
+)
+_ANSWERS = Prepared(
+    lambda: Answer.objects.filter(item=key("item")).annotate(
+        stands=ExpressionWrapper(STANDS, output_field=BooleanField())
+    )
+)
+_LEASES = Prepared(
+    lambda: Lease.objects.filter(Q(ending="") | Q(annotator=key("annotator")), item=key("item")).order_by(
+        "pk"
+    )
+)
+_LOG = PreparedInsert(
+    Vote,
+    returning=("at",),
+    **columns(Vote, "item_id", "annotator_id", "client_id", "number", "act", "payload", "reason"),
+    **columns(Vote, "comment", "flagged", "milliseconds", "batch_id", "shown_id"),
+)
+_DERIVE = PreparedInsert(
+    Answer,
+    **columns(Answer, "item_id", "annotator_id", "vote_id", "payload", "position", "set_aside", "aside_id"),
+)
+_END = PreparedUpdate(
+    lambda: Lease.objects.filter(item=key("item"), annotator=key("annotator"), ending=""),
+    **columns(Lease, "ending"),
+)
+
+
 @transaction.atomic
 def _write(
     given: Item | int,
@@ -114,9 +156,9 @@ def _write(
     said = checked(payload, item=item, project=sat.project) if payload is not None else None
     number = _next_number(sat.annotator.last or 0, act.base)  # type: ignore[attr-defined]
     around = _around(item, sat.annotator)
-    vote = Vote.objects.create(
-        item=item,
-        annotator=sat.annotator,
+    vote = _LOG(
+        item_id=item.pk,
+        annotator_id=sat.annotator.pk,
         client_id=act.client_id,
         number=number,
         act=kind,
@@ -125,6 +167,7 @@ def _write(
         comment=act.comment,
         flagged=act.flagged,
         milliseconds=act.milliseconds,
+        batch_id=None,
         shown_id=around.shown,
     )
     _derive(item, sat.annotator, vote, said, around)
@@ -136,8 +179,7 @@ def _write(
 
 
 def _locked(pk: int) -> Item:
-    rows = Item.objects.select_related("batch").select_for_update(of=("self",), no_key=True)
-    item = rows.filter(pk=pk).first()
+    item = _ITEM.first(pk=pk)
     if item is None:
         raise Http404
     return item
@@ -145,14 +187,11 @@ def _locked(pk: int) -> Item:
 
 def _seat(item: Item, user: User, act: Act) -> Seat:
     """Who acts, and what of theirs the log already has; the project as it is now that the item is held."""
-    own = Vote.objects.filter(annotator=OuterRef("pk"))
-    last = own.filter(item=item).order_by("-number").values("number")[:1]
-    before = own.filter(client_id=act.client_id).values("pk")[:1]
-    return seat(item.project_id, user, last=Subquery(last), before=Subquery(before))
+    return seat(item.project_id, user, by=_ACTING, item=item.pk, client_id=act.client_id)
 
 
 def _require_live(item: Item) -> None:
-    if item.batch.state != Batch.State.DONE:
+    if item.came != Batch.State.DONE:  # type: ignore[attr-defined]
         raise Conflict("import_not_done", "The import that brings this sentence is not done.")
 
 
@@ -168,6 +207,17 @@ def _again(item: Item, sat: Seat, act: Act) -> Cast:
     return Cast(vote, surplus=surplus, repeated=True)
 
 
+_LAST = Prepared(
+    lambda: Vote.objects.filter(item=key("item"), annotator=key("annotator")).order_by("-number")[:1]
+)
+
+
+def last_number(lease: Lease) -> int:
+    """Number of the holder's last act on the item; 0 for none."""
+    last = _LAST.first(item=lease.item_id, annotator=lease.annotator_id)
+    return last.number if last else 0
+
+
 def _next_number(last: int, base: int) -> int:
     if base == last:
         return last + 1
@@ -181,16 +231,20 @@ def _next_number(last: int, base: int) -> int:
 
 
 class _Around(outcomes.Around):
-    """The rows that hang on the item, and the prediction file that was on show."""
+    """The rows that hang on the item, the last place taken, and the prediction file that was on show."""
 
+    last: int = 0
     shown: int | None = None
 
 
 def _around(item: Item, annotator: Annotator) -> _Around:
     """Everything that hangs on the item, read once."""
-    around = _Around(answers=list(Answer.objects.filter(item=item).standing()))
-    running_or_own = Q(ending="") | Q(annotator=annotator)
-    for lease in Lease.objects.filter(running_or_own, item=item).order_by("pk"):
+    around = _Around()
+    for answer in _ANSWERS.all(item=item.pk):
+        around.last = answer.position
+        if answer.stands:  # type: ignore[attr-defined]
+            around.answers.append(answer)
+    for lease in _LEASES.all(item=item.pk, annotator=annotator.pk):
         if lease.annotator_id == annotator.pk:
             around.shown = lease.shown_id
         if not lease.ending:
@@ -210,25 +264,24 @@ def _derive(item: Item, annotator: Annotator, vote: Vote, said: Payload | None, 
         own[0].vote, own[0].payload = vote, said
         own[0].save(update_fields=["vote", "payload"])
     else:
-        around.answers.append(_new_answer(item, annotator, vote, said))
+        around.answers.append(_new_answer(item, annotator, vote, said, behind=around.last))
     ending = Lease.Ending.SKIPPED if said is None else Lease.Ending.ANSWERED
-    held = [lease.pk for lease in around.leases if lease.annotator_id == annotator.pk]
-    if held:
-        Lease.objects.filter(pk__in=held).update(ending=ending)
-        around.leases = [lease for lease in around.leases if lease.pk not in held]
+    others = [lease for lease in around.leases if lease.annotator_id != annotator.pk]
+    if len(others) < len(around.leases):
+        _END(item=item.pk, annotator=annotator.pk, ending=ending)
+        around.leases = others
 
 
-def _new_answer(item: Item, annotator: Annotator, vote: Vote, said: Payload) -> Answer:
+def _new_answer(item: Item, annotator: Annotator, vote: Vote, said: Payload, *, behind: int) -> Answer:
     """Behind all others, those of imports under way included; what a paused person sends is set aside."""
-    behind = Coalesce(Max("position"), 0)
-    last = Answer.objects.filter(item=item).aggregate(last=behind)["last"]
-    return Answer.objects.create(
-        item=item,
-        annotator=annotator,
-        vote=vote,
+    return _DERIVE(
+        item_id=item.pk,
+        annotator_id=annotator.pk,
+        vote_id=vote.pk,
         payload=said,
-        position=last + 1,
+        position=behind + 1,
         set_aside=annotator.paused_at is not None,
+        aside_id=None,
     )
 
 

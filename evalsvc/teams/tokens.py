@@ -6,13 +6,14 @@ import hashlib
 import secrets
 from datetime import timedelta
 
-from django.db.models import Q
+from django.db.models import BooleanField, CharField, ExpressionWrapper, Q
 from django.db.models.functions import Now
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from evalsvc.prepared import Given, Prepared
 from evalsvc.teams.models import ApiToken, Team, User
 
 PREFIX = "evs_"
@@ -49,10 +50,20 @@ def revoke(token: ApiToken) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now())
 
 
+_ALIVE = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
+_STALE = Q(used_at=None) | Q(used_at__lt=Now() - timedelta(minutes=1))
+_OF_DIGEST = Prepared(
+    lambda: (
+        ApiToken.objects.select_related("user", "team")
+        .annotate(stale=ExpressionWrapper(_STALE, output_field=BooleanField()))
+        .filter(_ALIVE, digest=Given("digest", CharField()))[:1]
+    )
+)
+
+
 def find(secret: str) -> ApiToken | None:
     """The token of this secret, or None when it is unknown, expired or revoked."""
-    alive = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
-    token = ApiToken.objects.select_related("user", "team").filter(alive, digest=digest(secret)).first()
+    token = _OF_DIGEST.first(digest=digest(secret))
     return token if token and token.user.is_active else None
 
 
@@ -77,8 +88,8 @@ class TokenAuthentication(BaseAuthentication):
     @staticmethod
     def _note_use(token: ApiToken) -> None:
         """Once a minute is enough, and spares a write per request."""
-        stale = Q(used_at=None) | Q(used_at__lt=Now() - timedelta(minutes=1))
-        ApiToken.objects.filter(stale, pk=token.pk).update(used_at=Now())
+        if token.stale:  # type: ignore[attr-defined]
+            ApiToken.objects.filter(_STALE, pk=token.pk).update(used_at=Now())
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

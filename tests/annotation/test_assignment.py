@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
+from threading import Event
+from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.http import Http404
 
@@ -195,6 +199,41 @@ def test_many_people_at_once_give_every_item_exactly_k_answers(either_database: 
     assert not of.items.filter(state=Item.State.OPEN).exists()
     assert Item.objects.filter(project=of).exclude(free=0).count() == 0
     assert all(item.answers.count() == k for item in of.items.all())
+
+
+@pytest.mark.postgres
+def test_who_comes_while_the_last_item_is_held_for_a_moment_gets_it_rather_than_hear_of_nothing(
+    postgres: dict[str, Any],
+) -> None:
+    of = filled(1, k=2)
+    first, second = annotators(of, 2)
+
+    held = Event()
+
+    def take_or_hold(i: int) -> Lease | None:
+        if i:
+            assert held.wait(30)
+            return assignment.lease_next(of, second)
+        with transaction.atomic():
+            lease = assignment.lease_next(of, first)
+            held.set()
+            until(somebody_waits)
+            return lease
+
+    assert all(in_threads(2, take_or_hold))
+
+
+def somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        return bool(cursor.fetchone()[0])
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end, "It took too long."
+        time.sleep(0.01)
 
 
 def test_one_person_in_many_tabs_writes_one_answer(either_database: str) -> None:

@@ -103,6 +103,13 @@ def test_a_hidden_check_comes_after_so_many_items_and_tells_nothing() -> None:
     assert not any(cast.surplus for _, cast in seen)
 
 
+def test_a_reserve_taken_at_once_has_its_checks_where_they_would_come_one_by_one() -> None:
+    of, user = with_known("check", n=1, check_every=2)
+    held = assignment.lease_some(of, user, n=5)
+    assert [lease.item.external_id for lease in held] == ["s0", "s1", "known0", "s2"]
+    assert me(of).since_check == 1
+
+
 def test_failed_checks_pause_and_what_is_held_goes_back(django_capture_on_commit_callbacks) -> None:
     of, user = with_known("check", check_every=1, least_checks=1)
     answer_next(of, user, "A")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
@@ -83,5 +85,5 @@ def test_a_token_is_found_by_its_secret_until_it_is_revoked(team: Team) -> None:
 
 def test_a_token_ends_with_its_days(team: Team) -> None:
     token, secret = tokens.issue(owner(team), name="short", days=1)
-    ApiToken.objects.filter(pk=token.pk).update(expires_at=token.created_at)
+    ApiToken.objects.filter(pk=token.pk).update(expires_at=token.created_at - timedelta(seconds=1))
     assert tokens.find(secret) is None

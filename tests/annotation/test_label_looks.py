@@ -1,0 +1,168 @@
+"""How the relation form looks: what is in view, what stands back, on a desk, on a phone, in every state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.annotation.desk import Desk, line
+from tests.annotation.hand import MANY, Start, log_in, press, see, wait_for_reserve, wait_until_sent
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.browser
+TYPED = (
+    {"name": "lived_in", "title": "place lived", "head_type": "person", "tail_type": "place"},
+    {"name": "founded", "title": "founded", "head_type": "person", "tail_type": "organisation"},
+    {"name": "any", "title": "knows of"},
+)
+
+
+def typed(at: int, **types: str) -> dict[str, Any]:
+    told = line(at)
+    return told | {key: told[key] | {"type": kind} for key, kind in types.items()}
+
+
+def in_view(page: Page, what: Locator) -> bool:
+    """Whether all of it stands inside the window."""
+    inside = """node => {
+      const { top, bottom } = node.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    }"""
+    return bool(what.evaluate(inside))
+
+
+def test_relations_that_expect_other_entities_stand_back_and_can_be_chosen(page: Page, start: Start) -> None:
+    start(typed(1, h="Person", t="place"), line(2), labels=TYPED)
+    assert page.locator(".rel--off").all_inner_texts() == ["2\nfounded"]
+    page.get_by_text("Paler relations expect other kinds of entity").wait_for()
+    assert page.locator(".ent--head .role").inner_text() == "head, Person"
+    press(page, "2", "Enter")
+    see(page, 2)
+    assert page.locator(".rel--off").count() == 0
+    assert page.locator("#paler").is_hidden()
+    assert page.locator(".ent--head .role").inner_text() == "head"
+
+
+def test_the_guideline_of_the_focused_relation_is_in_view_beside_a_long_list(
+    page: Page, start: Start
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 600})
+    start(labels=[entry | {"definition": f"It is {entry['title']}."} for entry in MANY])
+    for _ in range(14):
+        press(page, "ArrowDown")
+    heading = page.get_by_role("heading", name="relation 13")
+    heading.wait_for()
+    assert page.evaluate("scrollY") > 0
+    assert in_view(page, heading)
+    assert in_view(page, page.get_by_role("button", name="Submit and next"))
+
+
+def test_on_a_phone_the_first_words_of_the_guideline_stand_over_the_buttons(page: Page, start: Start) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    start(labels=[entry | {"definition": f"It is {entry['title']}."} for entry in MANY])
+    page.locator(".rel", has_text="relation 30").click()
+    hint = page.locator("#hint")
+    assert hint.inner_text() == "relation 30 – It is relation 30."
+    assert in_view(page, hint)
+    page.get_by_role("button", name="Submit and next").click()
+    see(page, 2)
+    assert hint.is_hidden()
+    wait_until_sent(page, 1)
+
+
+def test_relations_keep_their_place_whatever_the_length_of_the_sentence(page: Page, start: Start) -> None:
+    start(line(1), line(2, "Ada 2 was seen in Turin, " + "and was seen there " * 8))
+    first = page.locator(".rel", has_text="place lived")
+    before = first.bounding_box()
+    press(page, "1", "2")
+    assert first.bounding_box() == before
+    press(page, "Enter")
+    see(page, 2)
+    assert first.bounding_box() == before
+
+
+# ---- states that the round of all pages does not meet ------------------------------------------------
+
+
+def skipping(page: Page, desk: Desk) -> None:
+    press(page, "s")
+
+
+def finding(page: Page, desk: Desk) -> None:
+    press(page, "/")
+    page.keyboard.type("place")
+    page.locator("#hits li").first.wait_for()
+
+
+def among_keys(page: Page, desk: Desk) -> None:
+    press(page, "?")
+
+
+def looking_back(page: Page, desk: Desk) -> None:
+    press(page, "1", "Enter")
+    see(page, 2)
+    wait_until_sent(page, 1)
+    press(page, "h")
+    page.get_by_role("button", name="Open again").wait_for()
+
+
+def all_at_once(page: Page, desk: Desk) -> None:
+    press(page, "Enter", "1", "f", "c")
+    page.keyboard.type("Is it she?")
+
+
+def in_conflict(page: Page, desk: Desk) -> None:
+    desk.say("ann", 1, "any")
+    press(page, "1", "Enter")
+    page.get_by_text("You answered this sentence elsewhere too.").wait_for()
+
+
+def without_network(page: Page, desk: Desk) -> None:
+    wait_for_reserve(page, 1)
+    page.context.set_offline(True)
+    press(page, "1", "Enter", "1", "Enter")
+    page.get_by_role("heading", name="No network").wait_for()
+    page.get_by_text("2 answers are kept").wait_for()
+
+
+def at_the_end(page: Page, desk: Desk) -> None:
+    wait_for_reserve(page, 1)
+    press(page, "1", "Enter", "1", "Enter")
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+
+
+STATES: tuple[Callable[[Page, Desk], None], ...] = (
+    skipping,
+    finding,
+    among_keys,
+    looking_back,
+    all_at_once,
+    in_conflict,
+    without_network,
+    at_the_end,
+)
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+def test_no_state_of_the_form_has_a_barrier_or_is_wider_than_the_window(
+    page: Page,
+    live: str,
+    state: Callable[[Page, Desk], None],
+    theme: Literal["light", "dark"],
+    width: int,
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 740})
+    desk = Desk.laid(labels=TYPED)
+    desk.bring(typed(1, h="place", t="place"), line(2))
+    desk.open()
+    log_in(page)
+    state(page, desk)
+    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert ([entry["id"] for entry in Axe().run(page).response["violations"]], wider) == ([], 0)

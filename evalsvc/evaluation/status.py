@@ -17,7 +17,7 @@ from evalsvc.jobs import outlook
 
 WORDS = {
     "score": "Scoring runs",
-    "heavy": "Freezes, statistics, comparisons",
+    "heavy": "Models, freezes, statistics, agreement",
     "ingest": "Imports, checks of dense files",
 }
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
+from django.db.models import Q
 from django.db.models.functions import Now
 
+from evalsvc.jobs.faults import LeaseLost
 from evalsvc.jobs.models import Job
 from evalsvc.jobs.moves import Store, move
 
@@ -14,8 +17,17 @@ FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 2, 300
 
 
 def complete(job: Job, store: Store) -> Job:
-    """Store what was found and end the job, both or neither; raises LeaseLost when it isn't ours any more."""
-    return move(job, Job.State.DONE, what="done", store=store, lease_until=None, ended_at=Now(), step="")
+    """Store what was found and end the job, both or neither; raises LeaseLost when it isn't ours any more.
+
+    Whoever asked for an end before this one is heard: then nothing is stored.
+    """
+    told: dict[str, Any] = {"lease_until": None, "ended_at": Now(), "step": ""}
+    try:
+        return move(job, Job.State.DONE, what="done", only=Q(cancel_asked=False), store=store, **told)
+    except LeaseLost:
+        if not Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
+            raise
+    return cancel(job)  # raises in its turn when the lease is lost besides
 
 
 def fail(job: Job, *, code: str, reason: str) -> Job:

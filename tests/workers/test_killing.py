@@ -18,7 +18,7 @@ from tests.places.workers import Worker, until
 
 pytestmark = [pytest.mark.worker, pytest.mark.usefixtures("quick")]
 SLOW = "tests.workers.slow"
-QUICK = {"JOB_LEASE_SECONDS": "3", "JOB_HEARTBEAT_SECONDS": "1", "JOB_RECONCILE_SECONDS": "1"}
+QUICK = {"JOB_LEASE_SECONDS": "5", "JOB_HEARTBEAT_SECONDS": "1", "JOB_RECONCILE_SECONDS": "1"}
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_job_whose_worker_is_killed_is_done_once_by_the_next(
     until(lambda: state(job) == "running", told=victim.told)
     victim.kill()
     rescuer = worker(SLOW, **QUICK)
-    until(lambda: state(job) == "done", told=rescuer.told)
+    until(lambda: state(job) == "done", seconds=60, told=rescuer.told)
     assert story(job) == [("queued", 0), ("claimed", 1), ("lost", 1), ("claimed", 2), ("done", 2)]
     assert Team.objects.count() == 1
 
@@ -57,7 +57,7 @@ def test_a_sleeper_that_wakes_after_its_lease_may_not_store(
     until(lambda: state(job) == "running", told=sleeper.told)
     os.killpg(sleeper.process.pid, signal.SIGSTOP)
     other = worker(SLOW, **QUICK)
-    until(lambda: state(job) == "done", told=other.told)
+    until(lambda: state(job) == "done", seconds=60, told=other.told)
     os.killpg(sleeper.process.pid, signal.SIGCONT)
     until(lambda: "thrown away" in sleeper.told(), told=sleeper.told)
     assert Team.objects.count() == 1
@@ -68,7 +68,7 @@ def test_a_job_that_kills_its_worker_is_given_up_after_three(
 ) -> None:
     one = worker(SLOW, **QUICK)
     job = enqueue("deadly", 1)
-    until(lambda: state(job) == "failed", seconds=40, told=one.told)
+    until(lambda: state(job) == "failed", seconds=90, told=one.told)
     job.refresh_from_db()
     assert (job.error_code, job.attempt) == ("worker_lost", 3)
 

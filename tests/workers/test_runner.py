@@ -104,6 +104,16 @@ def test_work_cancelled_on_the_way_ends_cancelled_and_stores_nothing(do: Do) -> 
     assert (do(handler).state, stored) == ("cancelled", [])
 
 
+def test_what_is_asked_to_stop_at_the_last_moment_is_cancelled_and_stores_nothing(do: Do) -> None:
+    stored: list[int] = []
+
+    def handler(subject: int, progress: Progress) -> Store:
+        ask_cancel(Job.objects.get())  # and no report of progress after it
+        return lambda: stored.append(subject)
+
+    assert (do(handler).state, stored) == ("cancelled", [])
+
+
 def test_a_worker_that_comes_too_late_throws_its_result_away(do: Do) -> None:
     stored: list[int] = []
 

@@ -14,6 +14,8 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import CommandError, call_command
 
+from evalsvc.serving.fitting import remember, require_fitting
+
 
 @contextmanager
 def only_one(folder: Path, address: str) -> Iterator[None]:
@@ -50,7 +52,9 @@ def require_free(host: str, port: int) -> None:
 
 def prepare() -> None:
     """Bring the tables and the static files to this version."""
+    require_fitting()
     call_command("migrate", interactive=False, verbosity=0)
+    remember()
     stamp, digest = settings.DATA_DIR / "static.stamp", static_digest()
     collected = settings.STATIC_ROOT.exists() and stamp.exists() and stamp.read_text() == digest
     if not collected:

@@ -15,7 +15,7 @@ from annotation.pages.days import words
 from annotation.pages.intervals import Figure, axis, interval, scale_of, share
 from evalsvc.figures import DASH, counted, listed, moment, number
 
-SHOWN = 50
+SHOWN = 20
 FEW = 10
 
 

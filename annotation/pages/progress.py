@@ -33,14 +33,13 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
     idle = outlook.idle(project, for_user=user)
     people = insight.by_annotator(project, for_user=user)
     every, frequent = "all" in request.GET, request.GET.get("order") == "frequent"
-    days = _days(project, user)
+    days, pace = _days(project, user), insight.pace(project, for_user=user)
     told = {
         "lead": going.lead(n, ahead),
-        "stats": going.stats(
-            ahead, insight.pace(project, for_user=user), outlook.handed_out(project, for_user=user), idle
-        ),
+        "stats": going.stats(ahead, pace, outlook.handed_out(project, for_user=user), idle),
         "idle": idle and going.idle_words(idle),
         "days": days,
+        "bound": f"under {going.seconds(pace.bound)}" if pace.bound else "under a third of the usual time",
         "finding": going.finding(days),
         "svg": days_svg(days) if days else "",
         "people": [

@@ -50,6 +50,7 @@ class ProjectForm(PageForm):
         label="Answers per sentence",
         min_value=1,
         max_value=50,
+        error_messages={"invalid": "A whole number."},
         initial=4,
         help_text="How many people answer each sentence. A tie is decided by name.",
     )
@@ -64,7 +65,9 @@ class ProjectForm(PageForm):
 
 
 class RuleForm(PageForm):
-    k = forms.IntegerField(label="Answers per sentence", min_value=1, max_value=50)
+    k = forms.IntegerField(
+        label="Answers per sentence", min_value=1, max_value=50, error_messages={"invalid": "A whole number."}
+    )
     policy = forms.ChoiceField(label="Rule", choices=POLICIES, widget=forms.RadioSelect)
 
 

@@ -41,6 +41,8 @@ def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", k
     """Refuse what the beginning of the file shows to be wrong, with the field that has to be mended."""
     lines = _first_lines(upload)
     found = recognise(lines) or ""
+    if found == "labels" and found not in FITTING[Batch.What(what)]:
+        found = ""  # short lines of any kind look like labels
     stated = format or ("conll" if scheme else "")
     if stated and found in FORMATS and stated != found and {stated, found} not in LIKE:
         raise Refusal(

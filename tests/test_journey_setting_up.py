@@ -1,0 +1,105 @@
+"""In a real browser: from a file on disk to the first label, in at most ten steps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from annotation.models import Member, Project, Vote
+from tests.annotation.desk import PASSWORD, line, person
+from tests.conftest import StartWorker
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+GUIDELINE = "# What counts\n\nSay what the **sentence** says."
+
+
+@dataclass
+class Steps:
+    """Everything a person must press or choose, counted; what is typed belongs to the button after it."""
+
+    page: Page
+    taken: list[str] = field(default_factory=list)
+
+    def press(self, name: str, *, role: str = "button") -> None:
+        self.taken.append(name)
+        self.page.locator("#main").get_by_role(role, name=name, exact=True).first.click()  # type: ignore[arg-type]
+
+    def follow(self, name: str) -> None:
+        self.press(name, role="link")
+
+    def choose(self, file: Path) -> None:
+        self.taken.append(file.name)
+        self.page.set_input_files("#id_upload", file)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Twelve sentences with source labels, one of them mistyped, and a line that does not fit."""
+    labels = ["born_in"] * 7 + ["died_in"] * 4 + ["born_im"]
+    lines = [json.dumps(line(at, relations=[label])) for at, label in enumerate(labels, 1)]
+    path = tmp_path / "sentences.jsonl"
+    path.write_text("\n".join([*lines, '{"id": "s13", "text": "No entities."}', ""]))
+    return path
+
+
+def log_in(page: Page, name: str) -> None:
+    page.goto("/login/?next=/projects/")
+    page.fill("#id_username", name)
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Projects", exact=True).wait_for()
+
+
+def test_from_a_file_to_the_first_label_in_ten_steps(
+    live: str, page: Page, worker: StartWorker, file: Path
+) -> None:
+    curator = person("cleo", may_organise=True)
+    for name in ("ann", "bob", "nils"):
+        person(name)
+    worker()
+    log_in(page, "cleo")
+    steps = Steps(page)
+
+    steps.follow("New project")
+    page.fill("#id_title", "Harbour news")
+    page.fill("#id_guideline", GUIDELINE)
+    steps.press("Make the project")
+
+    steps.choose(file)
+    steps.press("Send the file")
+    page.get_by_text("1 line did not fit").wait_for()
+    page.get_by_text("looks like a slip for").wait_for()
+    steps.press("Count it as born_in")
+    page.get_by_text("born_im counts as born_in from now on").wait_for()
+
+    steps.follow("Next: bring people in")
+    page.fill("#id_user", "ann, bob, nils")
+    steps.press("Give the role")
+    page.get_by_text("are annotator here.").wait_for()
+
+    steps.follow("Next: open it")
+    steps.press("Open")
+    page.get_by_text("Open: annotators find it on their page.").wait_for()
+
+    steps.follow("Label")
+    page.locator("#sentence", has_text="was seen").wait_for()
+    page.get_by_text("What counts").wait_for()
+    page.keyboard.press("1")
+    with page.expect_response(lambda answer: answer.url.endswith("/answer")):
+        page.keyboard.press("Enter")
+
+    assert len(steps.taken) <= 10, steps.taken
+    project = Project.objects.get(slug="harbour-news")
+    assert (project.state, project.k, project.items.count()) == ("open", 4, 12)
+    assert project.members.filter(role=Member.Role.ANNOTATOR).count() == 3
+    assert set(project.labels.values_list("name", flat=True)) == {"born_in", "died_in", "born_im"}
+    vote = Vote.objects.get()
+    assert (vote.annotator.user, vote.payload["relations"]) == (curator, ["born_in"])

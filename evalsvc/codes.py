@@ -79,6 +79,7 @@ BOARDS: dict[str, str] = {
     "no_tokens": "Some documents of the gold have neither tokens nor text.",
     "not_entities": "Models are run for boards that rank entities only.",
     "not_ended": "The submission is still on its way and can't be scored again now.",
+    "not_open_yet": "The setting has not opened; detail says when it does.",
     "not_frozen": "The test set is not frozen yet.",
     "not_your_set": "The test set is not yours to rank on: it comes from a project you are not in.",
     "bad_limit": "A limit is no whole number above 0, or there is no such limit.",

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.testset import TestSet
-from evalsvc.evaluation import benchmarks, inputs, leaderboard, limits, roles, rules, shapes
+from evalsvc.evaluation import benchmarks, inputs, leaderboard, limits, phases, roles, rules, shapes
 from evalsvc.evaluation.measures import MENU
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.paging import Pages, choices
@@ -173,11 +173,12 @@ class Versions(APIView):
 class Inputs(APIView):
     @extend_schema(
         operation_id="setting_inputs",
-        responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(401, 404),
+        responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(401, 404, 409),
     )
     def get(self, request: Request, slug: str, key: str) -> StreamingHttpResponse:
         """What is to be predicted: the lines of the setting in order, without their gold."""
         setting = setting_of(benchmark_of(request, slug), key)
+        phases.require_begun(setting, request.user)
         named = f'attachment; filename="{slug}-{key}.jsonl"'
         return StreamingHttpResponse(
             inputs.lines(setting), content_type="application/x-ndjson", headers={"Content-Disposition": named}

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.roles import ORGANISER, role_in
-from evalsvc.refusals import Refusal
+from evalsvc.refusals import Conflict, Refusal
 
 if TYPE_CHECKING:
     from evalsvc.evaluation.roles import Person
@@ -70,6 +70,14 @@ def is_sealed(setting: Setting, now: datetime | None = None) -> bool:
 def hidden_from(setting: Setting, person: Person | None) -> bool:
     """Whether this person may not see its scores yet; nobody in particular sees what everybody sees."""
     return is_sealed(setting) and (person is None or role_in(setting.benchmark, person) != ORGANISER)
+
+
+def require_begun(setting: Setting, person: Person) -> None:
+    """Raise while a setting has not opened: until then its inputs are for organisers only."""
+    if state_of(setting, timezone.now()) != "coming" or role_in(setting.benchmark, person) == ORGANISER:
+        return
+    opens = f"“{setting.title}” opens at {setting.opens_at:%Y-%m-%d %H:%M} UTC"
+    raise Conflict("not_open_yet", f"{opens}; its inputs are there from then on.")
 
 
 def check_window(opens_at: datetime | None, closes_at: datetime | None, *, sealed: bool) -> None:

@@ -61,6 +61,7 @@ class ClassRow:
     precision: float | None
     recall: float | None
     f1: float | None
+    training: int | None = None
 
     @property
     def spurious(self) -> int:
@@ -79,6 +80,7 @@ class ClassTable:
     key: str
     order: str
     rows: list[ClassRow]
+    training: bool = False
     orders: Sequence[tuple[str, str]] = ORDERS
     settings: list[tuple[str, str]] = field(default_factory=list)
 
@@ -187,6 +189,7 @@ def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ClassRow]:
             row["precision"],
             row["recall"],
             row["f1"],
+            benchmark.training_counts.get(row["label"]),
         )
         for row in evaluation.classes
         if row["label"] in titles and row["family"] == _family(evaluation)
@@ -215,7 +218,8 @@ def class_table(
     shown = [row for row in _ordered(rows, order) if row.gold or row.predicted]
     if len(shown) < len(rows):
         told += f"; {count(len(rows) - len(shown))} without gold and claims not shown"
-    return ClassTable(f"{kind} by {kind.lower()}", kind, told, key, order, shown, settings=settings)
+    known = bool(benchmark.training_counts)
+    return ClassTable(f"{kind} by {kind.lower()}", kind, told, key, order, shown, known, settings=settings)
 
 
 def _ordered(rows: Sequence[ClassRow], order: str) -> list[ClassRow]:

@@ -15,6 +15,7 @@ from django.utils.html import escape
 from evalsvc.codes import ROOMS
 from evalsvc.errors import CODES as STATUSES
 from evalsvc.evaluation.measures import MENU
+from evalsvc.evaluation.templatetags.figures import powers
 from evalsvc.formats.examples import EXAMPLES
 from evalsvc.formats.problems import CODES
 from evalsvc.formats.sniffing import FORMATS
@@ -30,7 +31,7 @@ def test_every_measure_has_its_place_formula_and_source(client: Client) -> None:
     page = shown(client, "docs-measures")
     for measure in MENU.values():
         assert f'id="{measure.key}"' in page
-        assert escape(measure.formula) in page
+        assert powers(measure.formula) in page
 
 
 def test_every_format_has_an_example(client: Client) -> None:
@@ -87,3 +88,9 @@ def test_only_the_interactive_documentation_may_write_styles(client: Client, db:
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";") if " " in rule.strip())
     assert "'unsafe-inline'" in rules["style-src"]
     assert "unsafe" not in rules["script-src"]
+
+
+def test_powers_are_raised_in_formulas(client: Client) -> None:
+    page = client.get("/docs/measures/").content.decode()
+    assert "nᵢ<sup>¾</sup>" in page
+    assert "^¾" not in page

@@ -95,7 +95,7 @@ def _figures(
         "table": table,
         "orders": [(key, MENU[key].title) for key in found.measures if MENU[key].ranks],
         "facts": _facts(setting, found.version),
-        "version": found.version,
+        "shown_version": found.version,
         "past": found.version < setting.version,
         "at_version": f"&version={found.version}" if found.version < setting.version else "",
         "kind": kind,

@@ -30,6 +30,7 @@ def setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "setting": found,
         "facts": facts(found),
         "lead": _lead(found),
+        "coming": phases.state_of(found, timezone.now()) == "coming",
         "versions": found.versions.select_related("test_set", "only", "by").order_by("-number"),
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }
@@ -66,6 +67,7 @@ def facts(found: Setting, held: SettingVersion | None = None) -> list[tuple[str,
 def inputs_file(request: HttpRequest, slug: str, key: str) -> HttpResponseBase:
     """What is to be predicted, without its gold."""
     _, found = _found(request, slug, key)
+    phases.require_begun(found, request.user)
     named = f'attachment; filename="{slug}-{key}.jsonl"'
     return StreamingHttpResponse(
         inputs.lines(found), content_type="application/x-ndjson", headers={"Content-Disposition": named}

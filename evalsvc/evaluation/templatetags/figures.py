@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from django import template
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc import drawing, figures
 from evalsvc.evaluation import charts
@@ -40,6 +41,12 @@ def counted(value: int, words: str) -> str:
     """`{{ n|counted:"run" }}`, or `{{ n|counted:"entry,entries" }}`."""
     one, _, many = words.partition(",")
     return figures.counted(value, one, many)
+
+
+@register.filter
+def powers(formula: str) -> SafeString:
+    """`n^¾` with the ¾ raised, as it is read."""
+    return mark_safe(re.sub(r"\^([¾½¼\d]+)", r"<sup>\1</sup>", escape(formula)))  # noqa: S308
 
 
 @register.filter

@@ -274,3 +274,28 @@ def test_a_setting_that_is_not_open_says_when(client: Client, cast: Cast) -> Non
     ):
         Setting.objects.filter(pk=setting.pk).update(**change)
         assert says in client.get(reverse("setting", args=["rel", "main"])).content.decode()
+
+
+@pytest.mark.parametrize(
+    "address", ["/boards/rel/settings/main/inputs/", "/api/v1/benchmarks/rel/settings/main/inputs"]
+)
+def test_inputs_are_kept_back_until_the_setting_opens(client: Client, cast: Cast, address: str) -> None:
+    cast.relations()
+    Setting.objects.update(opens_at=timezone.now() + timedelta(days=1))
+    client.force_login(cast.kim)
+    response = client.get(address)
+    assert response.status_code == 409
+    assert "its inputs are there from then on" in response.content.decode()
+    page = client.get(reverse("setting", args=["rel", "main"])).content.decode()
+    assert "Download the inputs" not in page
+    client.force_login(cast.olga)
+    assert client.get(address).status_code == 200
+
+
+def test_training_counts_stand_beside_the_figures_of_each_label(client: Client, cast: Cast) -> None:
+    (submission,) = scored(cast, cast.relations(training_counts={"born_in": 1204}), "Net", 4)
+    assert "1,204" in client.get(reverse("board", args=["rel"])).content.decode()
+    client.force_login(cast.kim)
+    page = client.get(reverse("submission", args=[submission.pk])).content.decode()
+    assert "In training" in page
+    assert '<td class="fig quiet">1,204</td>' in page

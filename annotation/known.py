@@ -204,7 +204,7 @@ def make_work(item: Item, *, by: User) -> Item:
     require(item.project, by, CURATOR)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     if not item.use:
-        raise Conflict("not_known", "This sentence is work like any other.")
+        raise Conflict("no_known_answer", "This sentence is work like any other.")
     if item.votes.exists() or item.leases.filter(ending="").exists():
         raise Conflict("already_answered", "Somebody answered this sentence or holds it now.")
     KnownAnswer.objects.filter(pk=item.pk).delete()

@@ -41,7 +41,7 @@ ANNOTATION: dict[str, str] = {
     "label_in_use": "An answer or a step names the label. Delete or merge it by a step of the ontology.",
     "not_aside": "None of this person's answers are set aside.",
     "not_decided": "No decision stands on this sentence: there is nothing to take back.",
-    "not_known": "The sentence has no known answer: it is work like any other.",
+    "no_known_answer": "The sentence has no known answer: it is work like any other.",
     "not_yours": "Somebody else decided it. They can take it back, or a curator.",
     "unknown_finding": "A sentence that can have no answer is broken, or has an entity marked wrongly.",
     "no_known_items": "The project has no sentences with known answers. Import some first.",

@@ -13,6 +13,7 @@ from annotation import outcomes, projects, roles, settled
 from annotation.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
 from annotation.inviting import PLACE
 from annotation.models import Answer, Batch, Item, Member, Project
+from annotation.pages import mine
 from annotation.pages.asking import around, attempt, page, person, project_for
 from annotation.pages.checklist import checklist, following
 from annotation.pages.guideline import rendered
@@ -71,7 +72,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
             roles.require(project, person(request), roles.CURATOR)
             problem = conflict
     if role not in roles.OVERSEES:
-        return render(request, "annotation/project_annotator.html", _own(request, project, role))
+        return mine.shown(request, project, role)
     shown = _overview(project, role) | {"form": form, "problem": problem}
     return render(request, "annotation/project.html", shown, status=problem.status if problem else 200)
 
@@ -109,11 +110,6 @@ def _rule(project: Project, wanted: dict[str, Any], user: User) -> Project:
     if wanted["policy"] != project.policy:
         projects.set_policy(project, policy=wanted["policy"], by=user)
     return project
-
-
-def _own(request: HttpRequest, project: Project, role: str) -> dict[str, Any]:
-    mine = Answer.objects.filter(annotator__project=project, annotator__user=person(request)).count()
-    return around(project, role, mine=mine, guideline=rendered(project.guideline))
 
 
 def counts(project: Project) -> dict[str, int]:

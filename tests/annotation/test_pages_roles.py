@@ -69,7 +69,9 @@ def test_an_annotator_sees_own_answers_only_on_the_page_of_the_project(client: C
     desk.say("bob", 1, "born_in")
     client.force_login(desk.people["ann"])
     page = client.get(reverse("project", args=["harbour"])).content.decode()
-    assert "You gave 1 answer here" in page
+    assert "You answered 1 sentence here" in page
+    assert "place lived" in page
+    assert "place of birth" not in page
     assert "disputed" not in page
     assert "Members" not in page
 

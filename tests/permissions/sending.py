@@ -106,7 +106,7 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     **dict.fromkeys(
         ("progress", "progress-days-svg", "progress-days-csv", "progress-people-csv", "otherwise"), harbour
     ),
-    "progress-labels-csv": harbour,
+    **dict.fromkeys(("progress-labels-csv", "mine", "mine-svg", "mine-csv"), harbour),
     "annotator": lambda cast: harbour(cast) | {"pk": cast.lease.annotator_id},
     "dispute": lambda cast: harbour(cast) | {"item_pk": cast.item(3).pk},
     "import": lambda cast: {"pk": cast.batch.pk},

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 class Pages(CursorPagination):
     """The first and the last page have a neighbour on one side only: there the address is null."""
 
+    page_size = 50
     page_size_query_param = "page_size"
     page_size_query_description = "Rows on a page, up to 200; 50 when absent."
     max_page_size = 200

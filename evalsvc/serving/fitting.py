@@ -12,6 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management import CommandError
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Model
 
@@ -69,14 +70,14 @@ def _columns(executor: MigrationExecutor) -> Iterator[str]:
                 yield from _of_table(cursor, model, there)
 
 
-def _of_table(cursor: object, model: type[Model], there: set[str]) -> Iterator[str]:
+def _of_table(cursor: CursorWrapper, model: type[Model], there: set[str]) -> Iterator[str]:
     table = model._meta.db_table
     if table not in there:
         yield f"the table {table} is missing"
         return
     described = connection.introspection.get_table_description(cursor, table)
     have = {column.name for column in described}
-    wanted = {field.column for field in model._meta.local_concrete_fields}
+    wanted = {field.column for field in model._meta.local_concrete_fields if field.column}
     for name in sorted(wanted - have):
         yield f"the table {table} has no column {name}"
     for name in sorted(have - wanted):

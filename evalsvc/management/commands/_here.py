@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError
 
 from evalsvc.formats.problems import Refused
 from evalsvc.jobs.models import Job
@@ -16,7 +20,26 @@ from evalsvc.refusals import Refusal
 from evalsvc.teams.models import User
 
 
-class Acting(BaseCommand):
+class Spoken(BaseCommand):
+    """A command that ends with a sentence where it can't go on, not with the name of an exception."""
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """As a person types it; --traceback shows where it stopped."""
+        if "--traceback" in argv:
+            return super().run_from_argv(argv)
+        try:
+            return super().run_from_argv([*argv[:2], "--traceback", *argv[2:]])
+        except CommandError as error:
+            self.stderr.write(str(error))
+            sys.exit(error.returncode)
+        except (OperationalError, ProgrammingError) as error:
+            if "no such table" not in str(error) and "does not exist" not in str(error):
+                raise
+            self.stderr.write(f"There are no tables in {settings.DATA_DIR} yet. Start once with make up.")
+            sys.exit(1)
+
+
+class Acting(Spoken):
     """A command that acts as somebody and may leave its work to a worker."""
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,6 +47,16 @@ class Acting(BaseCommand):
         parser.add_argument(
             "--queue", action="store_true", help="leave the work to a worker instead of doing it here"
         )
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """What is done here needs no hint to a worker, so that none could be given is no news."""
+        hints = logging.getLogger("evalsvc.jobs.queueing")
+        before = hints.level
+        hints.setLevel(before if options.get("queue") else logging.CRITICAL)
+        try:
+            return super().execute(*args, **options)
+        finally:
+            hints.setLevel(before)
 
     def person(self, name: str) -> User:
         """The one who acts."""

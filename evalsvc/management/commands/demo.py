@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management import BaseCommand, CommandParser
+from django.core.management import CommandParser
 
 from evalsvc.demo import SEED, people
 from evalsvc.demo.corpus import relation_corpus
 from evalsvc.demo.entities import entity_corpus
+from evalsvc.management.commands._here import Spoken
 
 
-class Command(BaseCommand):
+class Command(Spoken):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management import BaseCommand
 
 from evalsvc.evaluation.menu_docs import renewed
+from evalsvc.management.commands._here import Spoken
 
 
-class Command(BaseCommand):
+class Command(Spoken):
     help = __doc__ or ""
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management import BaseCommand, CommandParser
+from django.core.management import CommandParser
 
 from annotation.testset import export
-from evalsvc.management.commands._here import plain, test_set_of
+from evalsvc.management.commands._here import Spoken, plain, test_set_of
 
 
-class Command(BaseCommand):
+class Command(Spoken):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:

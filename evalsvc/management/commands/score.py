@@ -6,10 +6,12 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from django.core.management import BaseCommand, CommandParser
+from django.core.management import CommandParser
+
+from evalsvc.management.commands._here import Spoken
 
 
-class Command(BaseCommand):
+class Command(Spoken):
     help = __doc__
     requires_system_checks = []
 

@@ -8,14 +8,15 @@ import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.management import BaseCommand, CommandError, CommandParser, call_command
+from django.core.management import CommandError, CommandParser, call_command
 
+from evalsvc.management.commands._here import Spoken
 from evalsvc.serving.broker import BrokerFailed
 from evalsvc.serving.preparing import only_one, prepare, require_free
 from evalsvc.serving.supervisor import Supervisor
 
 
-class Command(BaseCommand):
+class Command(Spoken):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:

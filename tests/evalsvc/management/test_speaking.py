@@ -1,0 +1,77 @@
+"""What a command prints where it can't go on, and where nobody reads to the end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.places.workers import ROOT
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with tables, one account and one published test set."""
+    made = tmp_path_factory.mktemp("data")
+    assert run(made, "migrate").returncode == 0
+    kim = ("createsuperuser", "--noinput", "--username", "root", "--email", "root@example.org")
+    assert run(made, *kim, DJANGO_SUPERUSER_PASSWORD="harbour-lamp-7").returncode == 0
+    key = made / "key.txt"
+    key.write_text("".join(f"{n}\tCause-Effect(e1,e2)\n" for n in range(1, 20_001)))
+    done = run(made, "import_gold", key, "--name", "Key", "--set-version", "1")
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(folder), **more}
+
+
+def run(folder: Path, *words: object, **more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "manage.py", *map(str, words)]
+    env = environment(folder, **more)
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_work_that_is_done_here_leaves_no_line_of_a_log(folder: Path) -> None:
+    key = folder / "other.txt"
+    key.write_text("1\tOther\n")
+    done = run(folder, "import_gold", key, "--name", "Other", "--set-version", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "import: done" in done.stdout
+    asked = run(folder, "describe", "other-1", LOG_LEVEL="INFO")
+    assert "sha256" in asked.stdout
+
+
+def test_a_reader_that_goes_away_gets_no_traceback(folder: Path) -> None:
+    shell = f"set -o pipefail; {sys.executable} manage.py export key-1 | head -1"
+    done = subprocess.run(
+        ["bash", "-c", shell], cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.count("\n") == 1
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("describe", "nowhere"), "There is no test set 'nowhere'; there are: "),
+        (("import_items", "nowhere", "manage.py"), "There is no project 'nowhere'."),
+        (("submit", "nowhere", "x", "--team", "t", "--system", "s"), "There is no benchmark 'nowhere'."),
+        (("import_gold", "no-file", "--name", "N", "--set-version", "1"), "There is no file no-file."),
+    ],
+)
+def test_what_is_not_there_is_said_in_a_sentence(folder: Path, words: tuple[str, ...], said: str) -> None:
+    done = run(folder, *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_tables_a_command_says_how_to_get_them(tmp_path: Path) -> None:
+    done = run(tmp_path, "describe", "key-1")
+    assert done.returncode == 1
+    assert done.stderr == f"There are no tables in {tmp_path} yet. Start once with make up.\n"

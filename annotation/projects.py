@@ -112,7 +112,9 @@ def open_for_work(project: Project, *, by: User) -> Project:
     """Let annotators begin. There must be something to label and something to choose."""
     require(project, by, CURATOR)
     if not project.items.live().exists():
-        raise Conflict("no_items", f"{project} has no sentences yet.", hint="Import a file of items first.")
+        raise Conflict(
+            "no_items", f"{project} has no sentences yet.", hint="Import a file of sentences first."
+        )
     if not project.labels.exists():
         raise Conflict("no_labels", f"{project} has nothing to choose from.", hint="Add labels or a preset.")
     return _to(project, Project.State.OPEN)

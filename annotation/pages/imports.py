@@ -21,6 +21,13 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     Batch.What.VOTES: ("empty",),
     Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme"),
 }
+BRINGS = {
+    Batch.What.ITEMS: "Sentences",
+    Batch.What.VOTES: "Answers",
+    Batch.What.GOLD: "Published gold",
+    Batch.What.SUGGESTIONS: "Predictions",
+}
+COUNTED = {"items": "sentences", "repeated_items": "repeated sentences", "suggestions": "predictions"}
 WORDS = {
     Batch.State.RECEIVED: ("wait", "Received: waits for a worker"),
     Batch.State.RUNNING: ("run", "Being read"),
@@ -131,6 +138,7 @@ def _shown(found: Batch, job: Job | None) -> dict[str, Any]:
         | _labels(found)
         | {
             "batch": found,
+            "brings": BRINGS[Batch.What(found.what)],
             "project": found.project,
             "job": job,
             "state": state,
@@ -140,7 +148,7 @@ def _shown(found: Batch, job: Job | None) -> dict[str, Any]:
             "test_set": getattr(found, "test_set", None),
             "warnings": found.counts.get("first_warnings", []),
             "counts": [
-                (name.replace("_", " "), n)
+                (COUNTED.get(name, name.replace("_", " ")), n)
                 for name, n in found.counts.items()
                 if isinstance(n, int) and n and name not in ("labels_added", "labels_in_file")
             ],

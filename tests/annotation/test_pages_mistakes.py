@@ -209,7 +209,7 @@ def test_a_number_of_answers_that_cannot_be_is_refused_beside_it(client: Client,
 def test_opening_without_sentences_is_refused_where_it_is_pressed(client: Client, desk: Desk) -> None:
     answer = client.post(HOME, {"action": "open"})
     assert answer.status_code == 409
-    assert "has no sentences yet.</b> Import a file of items first." in answer.content.decode()
+    assert "has no sentences yet.</b> Import a file of sentences first." in answer.content.decode()
     assert Project.objects.get().state == "setup"
 
 

@@ -135,7 +135,7 @@ def test_the_last_curator_cannot_go(client: Client, desk: Desk) -> None:
 def test_opening_without_sentences_says_what_is_missing(client: Client, desk: Desk) -> None:
     answer = client.post(reverse("project", args=["harbour"]), {"action": "open"})
     assert answer.status_code == 409
-    assert "Import a file of items first" in answer.content.decode()
+    assert "Import a file of sentences first" in answer.content.decode()
 
 
 def test_the_overview_counts_and_says_what_the_other_rule_would_change(client: Client, desk: Desk) -> None:

@@ -158,6 +158,7 @@ class _Source:
             mapped = self.mapping.payload(sealed.labels)
             self.emptied += mapped.emptied
             yield row(item, mapped.payload)
+            "decisions": decisions(self.project),
 
     def manifest(self) -> dict[str, Any]:
         return {
@@ -190,6 +191,14 @@ def _manifest(project: Project, mapping: Mapping) -> dict[str, Any]:
             {"number": s.number, "operation": s.operation, "sources": s.sources, "target": s.target}
             for s in steps
         ],
+def decisions(project: Project) -> list[dict[str, str]]:
+    """Why the deciders said what they said: standing decisions that give a reason, or leave something out."""
+    standing = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
+    told = standing.exclude(reason="", finding="").order_by("item__rank", "item")
+    rows = told.values_list("item__external_id", "finding", "reason")
+    return [{"id": name, "finding": finding, "reason": reason} for name, finding, reason in rows]
+
+
         "evalsvc": __version__,
     }
 

@@ -63,6 +63,7 @@ def composition(found: TestSet) -> dict[str, Any]:
         "quality": _quality(figures.get("source_quality") or {}),
         "made": _made(found),
         "left_out": _left_out(found.manifest),
+        "decisions": found.manifest.get("decisions") or [],
         "not_for": _not_for(found),
     }
 
@@ -193,8 +194,12 @@ def _made(found: TestSet) -> list[tuple[str, str]]:
 
 def _left_out(manifest: dict[str, Any]) -> str:
     left = manifest.get("left_out") or {}
-    parts = [f"{len(ids) if isinstance(ids, list) else ids:,} {state}" for state, ids in left.items() if ids]
-    return f"{' and '.join(parts)} sentences; the manifest lists them." if parts else ""
+    counts = {state: len(ids) if isinstance(ids, list) else ids for state, ids in left.items()}
+    unusable = counts.pop("unusable", 0)
+    parts = [f"{n:,} {state}" for state, n in counts.items() if n]
+    told = [f"By the curator’s word: {' and '.join(parts)} sentences."] if parts else []
+    told += [f"Found broken, or with an entity marked wrongly: {unusable:,}."] if unusable else []
+    return " ".join([*told, "The manifest lists them."]) if told else ""
 
 
 def _not_for(found: TestSet) -> list[str]:

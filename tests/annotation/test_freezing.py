@@ -13,6 +13,7 @@ from django.db import DatabaseError, transaction
 from annotation import adjudication, freezing, ontology, outcomes, projects
 from annotation.models import Item, Project
 from annotation.testset import TestSet, TestSetRow, export, rows
+from evalsvc.jobs.faults import TryLater
 from evalsvc.jobs.models import Job
 from evalsvc.jobs.queueing import ask_cancel
 from evalsvc.refusals import Conflict, NotAllowed
@@ -163,6 +164,30 @@ def test_an_item_reopened_between_asking_and_building_stops_the_freeze() -> None
 
 
 @pytest.mark.django_db
+def test_a_failed_freeze_with_source_labels_makes_room_for_the_next_of_its_name() -> None:
+    of = voting_project()
+    made = freezing.freeze(of, name="Trial", version="1.0", leave_out=True, by=curator())
+    ask_cancel(Job.objects.get(kind="freeze", subject=made.pk))
+    assert TestSet.objects.count() == 2
+    assert frozen(of).state == "frozen"
+    assert set(TestSet.objects.values_list("state", flat=True)) == {"frozen"}
+
+
+@pytest.mark.django_db
+def test_labels_changed_while_the_lines_are_written_are_never_sealed_beside_the_old_ones() -> None:
+    of = voting_project()
+    made = freezing.freeze(of, name="Trial", version="1.0", leave_out=True, by=curator())
+    store = freezing.build(made, lambda done, total, note: None)
+    ontology.rename(of, "A", target="Z", by=curator())
+    with pytest.raises(TryLater, match="changed meanwhile"):
+        store()
+    worked("freeze", made.pk)
+    made.refresh_from_db()
+    assert next(rows(made))["relations"] == ["Z"]
+    assert "Z" in {label["name"] for label in made.labels}
+
+
+@pytest.mark.django_db
 def test_a_cancelled_freeze_leaves_no_set_behind_it() -> None:
     made = freezing.freeze(voting_project(), name="Trial", version="1.0", leave_out=True, by=curator())
     ask_cancel(Job.objects.get(kind="freeze", subject=made.pk))
@@ -204,3 +229,24 @@ def test_token_sentences_are_frozen_in_tokens() -> None:
     voted(of, ["A"])
     row = next(rows(frozen(of)))
     assert (row["tokens"], row["h"]["pos"], row["t"]["pos"]) == (tokens, [0, 1], [4, 5])
+
+
+@pytest.mark.django_db
+def test_reasons_of_decisions_go_into_the_manifest_and_what_is_unusable_stops_nothing() -> None:
+    of = project(k=2)
+    brought(of, [line("s0"), line("s1")])
+    projects.open_for_work(of, by=curator())
+    for name in ("s0", "s1"):
+        voted(of, ["A"], ["B"], item=name)
+    first, second = of.items.order_by("external_id")
+    told = {"by": curator(), "client_id": uuid4(), "votes_key": first.votes_key}
+    adjudication.decide(first, payload={"relations": ["A"]}, reason="It says so.", **told)
+    told = {"by": curator(), "client_id": uuid4(), "votes_key": second.votes_key}
+    adjudication.decide(second, finding="broken", **told)
+    made = frozen(of, leave_out=False)
+    assert (made.state, made.rows) == ("frozen", 1)
+    assert made.manifest["left_out"] == {"unusable": ["s1"]}
+    assert made.manifest["decisions"] == [
+        {"id": "s0", "finding": "", "reason": "It says so."},
+        {"id": "s1", "finding": "broken", "reason": ""},
+    ]

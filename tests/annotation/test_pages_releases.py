@@ -1,13 +1,16 @@
 """Freezing in the browser, and the page of the set it makes."""
 
 import hashlib
+from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from annotation import adjudication
 from annotation.models import Batch
+from annotation.pages import releases
 from annotation.testset import TestSet
 from tests.annotation.desk import Desk, done, line
 
@@ -71,6 +74,20 @@ def test_the_download_is_what_the_digest_is_of(client: Client, desk: Desk) -> No
     assert body.count(b"\n") == 2
 
 
+def test_a_set_being_imported_shows_its_own_import_not_that_of_a_batch_with_its_number(
+    client: Client, desk: Desk
+) -> None:
+    file = SimpleUploadedFile("key.txt", b"1\tA(e1,e2)\n")
+    client.post(
+        reverse("test-set-import"), {"upload": file, "name": "Key", "version": "1", "kind": "relations"}
+    )
+    made = TestSet.objects.get(origin="imported")
+    assert made.batch_id not in (None, made.pk)
+    job = releases._job(made)
+    assert job is not None
+    assert (job.kind, job.subject) == ("import", made.batch_id)
+
+
 def test_a_viewer_sees_the_set_but_not_its_lines(client: Client, desk: Desk) -> None:
     made = frozen(client, desk)
     client.force_login(desk.people["vera"])
@@ -115,3 +132,13 @@ def test_published_gold_is_imported_under_its_name(client: Client, desk: Desk) -
         "that is for its publishers to say"
         in client.get(reverse("test-set", args=[made.slug])).content.decode()
     )
+
+
+def test_why_it_was_decided_so_is_shown_to_those_who_may_read_the_lines(client: Client, desk: Desk) -> None:
+    item = desk.dispute(2)
+    told = {"by": desk.people["judy"], "client_id": uuid4(), "votes_key": item.votes_key}
+    adjudication.decide(item, payload={"relations": ["lived_in"]}, reason="It says for years.", **told)
+    address = reverse("test-set", args=[frozen(client, desk).slug])
+    assert "It says for years." in client.get(address).content.decode()
+    client.force_login(desk.people["vera"])
+    assert "It says for years." not in client.get(address).content.decode()

@@ -253,7 +253,7 @@ def made_from(submission: Submission, evaluations: Sequence[Evaluation]) -> list
         facts.append(("Named", submission.filename, True))
     by_gold: dict[str, list[str]] = {}
     for evaluation in evaluations:
-        gold = f"{evaluation.setting.test_set}, {evaluation.setting.test_set.origin}"
+        gold = _gold(evaluation)
         by_gold.setdefault(f"{gold}: sha256 {evaluation.gold_sha256}", []).append(evaluation.setting.title)
     facts += [("Gold", f"{gold} ({'; '.join(titles)})", True) for gold, titles in by_gold.items()]
     if evaluations:
@@ -264,10 +264,21 @@ def made_from(submission: Submission, evaluations: Sequence[Evaluation]) -> list
     return facts + ([("Declared", ", ".join(tags), False)] if tags else [])
 
 
+def _gold(evaluation: Evaluation) -> str:
+    """The test set by name: that of the version which had this very gold."""
+    setting = evaluation.setting
+    versions = setting.versions.filter(gold_sha256=evaluation.gold_sha256).select_related("test_set")
+    held = versions.order_by("-number").first()
+    test_set = held.test_set if held else setting.test_set
+    return f"{test_set}, {test_set.origin}"
+
+
 def _scoring(evaluation: Evaluation, submission: Submission) -> list[tuple[str, str, bool]]:
     long = {"labels", "only", "task", "unit"}
     options = [
-        f"{key} {_word(value)}" for key, value in sorted(evaluation.options.items()) if key not in long
+        f"{key} {_word(value)}"
+        for key, value in sorted(evaluation.options.items())
+        if key not in long and value != ""
     ]
     facts = [
         ("Scorer", evaluation.scorer, False),

@@ -43,6 +43,7 @@ format: $(VENV)/dev.stamp ## put the code into shape
 bench: $(VENV)/dev.stamp ## measure speed and memory; writes bench/results
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.service
+	$(BIN)/python -m bench.queue
 
 api: $(VENV)/dev.stamp ## hold the API to its description for half an hour (CI_SECONDS=1800)
 	@CI_SECONDS=$${CI_SECONDS:-1800} $(BIN)/python -m pytest -q tests/test_schemathesis.py

@@ -1,0 +1,17 @@
+"""The bare application's settings: the database as the service opens it, and nothing else."""
+
+import os
+
+import environ
+
+SECRET_KEY = "only-for-measuring-" + "0" * 40
+ALLOWED_HOSTS = ["127.0.0.1"]
+INSTALLED_APPS = ["bench.queue.bare"]
+MIDDLEWARE = ["django.middleware.common.CommonMiddleware"]  # states the length of answers: lines stay open
+ROOT_URLCONF = "bench.queue.bare.views"
+DATABASES = {
+    "default": environ.Env.db_url_config(os.environ["DATABASE_URL"])
+    | {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True

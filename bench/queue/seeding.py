@@ -1,0 +1,70 @@
+"""A project of any size on either side, made inside the database; people come through the verbs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import psycopg
+
+K = 4
+TEXT = (
+    "'Sentence ' || n || ' says that Ada Lovelace was born in the old town of Turin, ' "
+    "|| repeat(md5(n::text) || ' ', 4)"
+)
+HEAD = """'{"id": "Q1", "name": "Ada Lovelace", "start": 24, "end": 36}'::jsonb"""
+TAIL = """'{"id": "Q2", "name": "Turin", "start": 62, "end": 67}'::jsonb"""
+LABELS = [f"relation {number}" for number in range(10)]
+
+
+@dataclass
+class Place:
+    """What clients need to know of a seeded database."""
+
+    slug: str
+    tokens: list[str]
+
+
+def service(url: str, *, items: int, people: int) -> Place:
+    """The service's tables; the default connection leads to them."""
+    from annotation import ontology, projects
+    from annotation.models import Batch
+    from evalsvc.teams.models import User
+    from evalsvc.teams.tokens import issue
+
+    olga = User.objects.create_user("olga", may_organise=True)
+    project = projects.create(title="Bench", slug="bench", kind="relations", k=K, by=olga)
+    ontology.add_labels(project, LABELS, by=olga)
+    batch = Batch.objects.create(project=project, what="items", size=0, state="done", by=olga)
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(
+            "INSERT INTO annotation_item (project_id, batch_id, external_id, content_key, rank, text, head, "
+            f"tail, repeats, asked, extra, use, free, state, pattern, votes_key, emptied, policy_matters) "
+            f"SELECT %s, %s, 's' || n, md5(n::text) || md5(n::text), n, {TEXT}, {HEAD}, {TAIL}, "
+            f"'[]', 0, 0, '', {K}, 'open', '', '', 0, false FROM generate_series(1, %s) n",
+            [project.pk, batch.pk, items],
+        )
+        db.execute("VACUUM ANALYZE")
+    projects.open_for_work(project, by=olga)
+    tokens = []
+    for number in range(people):
+        user = User.objects.create_user(f"ann{number}")
+        projects.set_member(project, user=user, role="annotator", by=olga)
+        tokens.append(issue(user, name="bench", scope="full")[1])
+    return Place("bench", tokens)
+
+
+def bare(url: str, *, items: int, people: int) -> Place:
+    """The bare application's tables, which are there already."""
+    tokens = [f"token {number}" for number in range(people)]
+    digests = [(hashlib.sha256(secret.encode()).hexdigest(), at) for at, secret in enumerate(tokens)]
+    with psycopg.connect(url, autocommit=True) as db:
+        with db.cursor() as cursor:
+            cursor.executemany("INSERT INTO bare_token (digest, person) VALUES (%s, %s)", digests)
+        db.execute(
+            "INSERT INTO bare_item (rank, text, head, tail, free, answers) "
+            f"SELECT n, {TEXT}, {HEAD}, {TAIL}, {K}, 0 FROM generate_series(1, %s) n",
+            [items],
+        )
+        db.execute("VACUUM ANALYZE")
+    return Place("bench", tokens)

@@ -17,7 +17,7 @@ from annotation.testset import Origin, TestSet
 from evalsvc import __version__
 from evalsvc.figures import counted
 from evalsvc.formats.records import token_starts
-from evalsvc.jobs.faults import InputFault
+from evalsvc.jobs.faults import InputFault, TryLater
 from evalsvc.jobs.models import Job
 from evalsvc.jobs.moves import Store
 from evalsvc.jobs.queueing import enqueue
@@ -27,6 +27,7 @@ from evalsvc.teams.models import User
 
 READY = (Item.State.SETTLED, Item.State.ADJUDICATED)
 UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
+RULES = ("inventory_stamp", "policy", "k", "spans_may_overlap")
 CHUNK = 500
 
 
@@ -40,7 +41,7 @@ def blockers(project: Project) -> dict[str, int]:
 def freeze(project: Project, *, name: str, version: str, leave_out: bool = False, by: User) -> TestSet:
     """Ask for the freeze of what is settled and adjudicated now; a job builds it."""
     require(project, by, CURATOR)
-    project = Project.objects.select_for_update().get(pk=project.pk)
+    project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if outcomes.unsettled(project):
         raise Conflict(
             "recomputing", f"{project} is being decided anew.", hint="Try again when that is done."
@@ -68,8 +69,8 @@ def _check(counts: dict[str, int], *, leave_out: bool) -> None:
 
 def build(test_set: TestSet, progress: Progress) -> Store:
     """Write both sets; the returned store seals them together."""
-    project = test_set.project
-    assert project is not None
+    assert test_set.project is not None
+    project = _decided(test_set.project.pk)
     leave_out = bool(test_set.manifest.get("leave_out"))
     mapping = mapping_of(project)
     annotated = _Annotated(project)
@@ -86,16 +87,37 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     manifest = _manifest(project, mapping) | annotated.manifest() | {"leave_out": leave_out}
     source = TestSet.objects.filter(twin=test_set).first()
     if source is None:
-        return lambda: sealing.seal(test_set, count=count, labels=labels, manifest=manifest)
+
+        def alone() -> None:
+            _unchanged(project)
+            sealing.seal(test_set, count=count, labels=labels, manifest=manifest)
+
+        return alone
     sealed = _Source(project, mapping)
     in_source = sealing.write_rows(source, sealed.golds(), progress=progress, total=project.items.count())
     told = _manifest(project, mapping) | sealed.manifest()
 
     def store() -> None:
+        _unchanged(project)
         sealing.seal(test_set, count=count, labels=labels, manifest=manifest)
         sealing.seal(source, count=in_source, labels=labels, manifest=told)
 
     return store
+
+
+def _decided(pk: int) -> Project:
+    """The project under rules by which each of its items is decided."""
+    project = Project.objects.get(pk=pk)
+    if outcomes.unsettled(project):
+        raise TryLater(f"{project} is being decided anew; it is frozen after that.")
+    return project
+
+
+def _unchanged(project: Project) -> None:
+    """Rows, labels and manifest are of one and the same rules, and those are still the project's."""
+    now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    if any(getattr(now, name) != getattr(project, name) for name in RULES) or outcomes.unsettled(now):
+        raise TryLater(f"Labels or rules of {project} changed meanwhile; it is frozen anew.")
 
 
 def follow(job: Job) -> None:
@@ -136,6 +158,7 @@ class _Annotated:
             "counts": {state: self.states[state] for state in Item.State.values}
             | {"answers": votes.count(), "answers_emptied_by_deletion": self.emptied},
             "left_out": self.left_out,
+            "decisions": decisions(self.project),
             "people": people(self.project),
         }
 
@@ -158,7 +181,6 @@ class _Source:
             mapped = self.mapping.payload(sealed.labels)
             self.emptied += mapped.emptied
             yield row(item, mapped.payload)
-            "decisions": decisions(self.project),
 
     def manifest(self) -> dict[str, Any]:
         return {
@@ -167,6 +189,14 @@ class _Source:
             "left_out": {"without source labels": self.without} if self.without else {},
             "people": [],
         }
+
+
+def decisions(project: Project) -> list[dict[str, str]]:
+    """Why the deciders said what they said: standing decisions that give a reason, or leave something out."""
+    standing = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
+    told = standing.exclude(reason="", finding="").order_by("item__rank", "item")
+    rows = told.values_list("item__external_id", "finding", "reason")
+    return [{"id": name, "finding": finding, "reason": reason} for name, finding, reason in rows]
 
 
 def people(project: Project) -> list[int]:
@@ -191,14 +221,6 @@ def _manifest(project: Project, mapping: Mapping) -> dict[str, Any]:
             {"number": s.number, "operation": s.operation, "sources": s.sources, "target": s.target}
             for s in steps
         ],
-def decisions(project: Project) -> list[dict[str, str]]:
-    """Why the deciders said what they said: standing decisions that give a reason, or leave something out."""
-    standing = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
-    told = standing.exclude(reason="", finding="").order_by("item__rank", "item")
-    rows = told.values_list("item__external_id", "finding", "reason")
-    return [{"id": name, "finding": finding, "reason": reason} for name, finding, reason in rows]
-
-
         "evalsvc": __version__,
     }
 

@@ -34,9 +34,9 @@ def announce(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
     if not (name and version and slug) or len(name) > 120 or len(version) > 20:
         expected = "a name of 1–120 and a version of 1–20 characters"
         raise Refusal("invalid_input", f"A test set needs {expected}.", field="name")
-    TestSet.objects.filter(
-        name=name, version=version, origin=origin, state=TestSet.State.FAILED, source_twin=None
-    ).delete()
+    failed = TestSet.objects.filter(name=name, version=version, state=TestSet.State.FAILED)
+    failed.filter(twin__in=failed.filter(origin=origin)).delete()
+    failed.filter(origin=origin, source_twin=None).delete()
     try:
         with transaction.atomic():
             return TestSet.objects.create(slug=slug, name=name, version=version, origin=origin, **more)

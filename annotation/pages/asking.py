@@ -41,6 +41,11 @@ def project_for(request: HttpRequest, slug: str, *allowed: str) -> tuple[Project
     return project, roles.require(project, person(request), *allowed)
 
 
+def key(sent: str) -> int:
+    """A row's number as a form sent it; 0, which no row has, for anything else."""
+    return int(sent) if sent.isascii() and sent.isdigit() and len(sent) < 19 else 0
+
+
 def attempt(form: BaseForm, verb: Callable[[], Done], *, otherwise: str = "") -> Done | None:
     """Do it, or write the refusal onto the form: at its field, else at the one named `otherwise`."""
     try:

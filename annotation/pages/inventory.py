@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import ontology, roles
 from annotation.forms import LabelsForm, PresetForm, StepForm
 from annotation.models import OntologyStep, Project
-from annotation.pages.asking import around, attempt, page, person, project_for
+from annotation.pages.asking import around, attempt, key, page, person, project_for
 
 Forms = dict[str, Any]
 
@@ -94,7 +94,7 @@ def _step(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> str
 
 def _undo(request: HttpRequest, project: Project) -> bool:
     number = request.POST.get("number", "")
-    step = get_object_or_404(OntologyStep, project=project, number=number if number.isdigit() else 0)
+    step = get_object_or_404(OntologyStep, project=project, number=key(number))
     ontology.undo(step, by=person(request))
     messages.info(request, f"Step {step.number} is undone.")
     return True

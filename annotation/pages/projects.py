@@ -14,7 +14,7 @@ from annotation.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
 from annotation.inviting import PLACE
 from annotation.models import Answer, Batch, Item, Member, Project
 from annotation.pages import mine
-from annotation.pages.asking import around, attempt, page, person, project_for
+from annotation.pages.asking import around, attempt, key, page, person, project_for
 from annotation.pages.checklist import checklist, following
 from annotation.pages.guideline import rendered
 from evalsvc.refusals import Conflict
@@ -204,7 +204,7 @@ def _greeted(made: list[Member]) -> str:
 
 
 def _remove(request: HttpRequest, project: Project, member: str) -> None:
-    found = Member.objects.filter(project=project, pk=member if member.isdigit() else 0).first()
+    found = Member.objects.filter(project=project, pk=key(member)).first()
     if found:
         projects.remove_member(project, user=found.user, by=person(request))
         messages.info(request, f"{found.user.shown_name} is no member any more. Answers stay.")

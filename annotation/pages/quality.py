@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, Count, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation import known, roles, setting_aside
 from annotation.forms_watch import KnownForm, KnownSentenceForm, PredictionsForm, QualityForm, ReasonForm
-from annotation.models import Annotator, Batch, Item, Mark, Oversight, Project, Suggestion, Vote
+from annotation.models import Annotator, Answer, Batch, Item, Mark, Oversight, Project, Suggestion, Vote
 from annotation.ontology import inventory
 from annotation.pages import imports, weighing
-from annotation.pages.asking import around, attempt, page, person, project_for
+from annotation.pages.asking import around, attempt, key, page, person, project_for
 from annotation.testset import Kind
 from evalsvc.refusals import Refusal
 
@@ -101,7 +102,7 @@ def _known_one(request: HttpRequest, project: Project, form: BaseForm) -> str:
 
 def _back_to_work(request: HttpRequest, project: Project) -> None:
     pk = request.POST.get("item", "")
-    item = get_object_or_404(Item, project=project, pk=int(pk) if pk.isdigit() else 0)
+    item = get_object_or_404(Item, project=project, pk=key(pk))
     known.make_work(item, by=person(request))
     messages.info(request, f"{item.external_id} is work like any other again.")
 
@@ -127,6 +128,12 @@ def _shown(project: Project) -> dict[str, Any]:
     }
 
 
+def _counted(rows: QuerySet[Any]) -> Any:
+    """How many of these rows are an annotator's: each table on its own, so that none multiplies another."""
+    own = rows.filter(annotator=OuterRef("pk")).order_by().values("annotator")
+    return Coalesce(Subquery(own.annotate(n=Count("pk")).values("n")), 0)
+
+
 def annotators(project: Project) -> QuerySet[Annotator]:
     """Those with an account first, then by number of answers."""
     return (
@@ -134,9 +141,9 @@ def annotators(project: Project) -> QuerySet[Annotator]:
         .select_related("user")
         .annotate(
             imported=ExpressionWrapper(Q(user=None), output_field=BooleanField()),
-            n=Count("answers", distinct=True),
-            tried=Count("marks", distinct=True),
-            passed=Count("marks", filter=Q(marks__right=True), distinct=True),
+            n=_counted(Answer.objects.all()),
+            tried=_counted(Mark.objects.all()),
+            passed=_counted(Mark.objects.filter(right=True)),
         )
         .order_by("imported", "-n", "name")
     )

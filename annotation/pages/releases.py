@@ -82,8 +82,8 @@ def _shown(found: TestSet, user: User) -> dict[str, Any]:
 
 
 def _job(found: TestSet) -> Job | None:
-    subject = found.twin_id or found.pk
-    return Job.objects.filter(kind__in=("freeze", "import"), subject=subject).order_by("-pk").first()
+    kind, subject = ("import", found.batch_id) if found.batch_id else ("freeze", found.twin_id or found.pk)
+    return Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first()
 
 
 @page()

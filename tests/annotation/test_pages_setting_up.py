@@ -109,6 +109,9 @@ def test_a_step_that_makes_no_sense_is_refused_in_words(
 def test_a_preset_brings_its_labels(client: Client, desk: Desk) -> None:
     client.post(reverse("ontology", args=["harbour"]), {"action": "preset", "preset": "nyt10"}, follow=True)
     assert desk.project.labels.filter(name="/location/location/contains").exists()
+    page = client.get(reverse("project", args=["harbour"])).content.decode()
+    assert "27 labels" in page  # the preset's 24 and the three there were, as the ontology's own page counts
+    assert "27 labels and N/A" in client.get(reverse("ontology", args=["harbour"])).content.decode()
 
 
 def test_a_member_is_added_by_user_name_and_removed(client: Client, desk: Desk) -> None:
@@ -123,6 +126,16 @@ def test_a_member_is_added_by_user_name_and_removed(client: Client, desk: Desk) 
 def test_an_unknown_user_name_is_said_to_be_unknown(client: Client, desk: Desk) -> None:
     page = client.post(reverse("project-members", args=["harbour"]), {"user": "Nils", "role": "annotator"})
     assert "Nobody here has the user name Nils" in page.content.decode()
+
+
+@pytest.mark.parametrize("sent", ["²", "-1", "9" * 40, "x", ""])
+def test_a_member_or_step_that_is_no_number_is_just_not_there(client: Client, desk: Desk, sent: str) -> None:
+    assert client.post(reverse("project-members", args=["harbour"]), {"remove": sent}).status_code in (
+        200,
+        302,
+    )
+    undone = client.post(reverse("ontology", args=["harbour"]), {"action": "undo", "number": sent})
+    assert undone.status_code == 404
 
 
 def test_the_last_curator_cannot_go(client: Client, desk: Desk) -> None:

@@ -59,6 +59,7 @@ BOARDS: dict[str, str] = {
     "bad_option": "An option has a value that it doesn't take.",
     "bad_tags": "What the team declares is no short JSON object.",
     "bad_unit": "The unit doesn't belong to this task.",
+    "cut_short": "The request ended before its stated length. Nothing of it is kept; send it again.",
     "ended": "The submission has ended: there is nothing to cancel.",
     "file_changed": "The stored file is not what was sent. Send it again.",
     "file_lost": "The stored file is gone. Send it again.",

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
 from django.core.exceptions import ValidationError as DjangoValidationError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
 from django.shortcuts import render
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
@@ -21,6 +21,7 @@ from evalsvc.refusals import QuotaSpent, Refusal
 
 QUOTED = re.compile(r'"([^"]*)"')
 PLACE = re.compile(r"line \d+ column \d+")
+CUT_SHORT = "The request ended before its stated length. Nothing of it is kept; send it again."
 PROBLEM_JSON = "application/problem+json"
 CODES = {
     400: ("bad_request", "The request can't be met as it stands"),
@@ -106,15 +107,21 @@ def describe(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]] | N
         return 404, problem(404), {}
     if isinstance(error, PermissionDenied):
         return 403, problem(403, detail=str(error)), {}
-    if isinstance(error, RequestDataTooBig):
-        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        return 413, problem(413, detail=f"Without its files a body has up to {most:,} bytes.", limit=most), {}
-    if isinstance(error, TooManyFilesSent):
-        most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
-        return 413, problem(413, detail=f"A form has up to {most:,} files.", limit=most), {}
+    if isinstance(error, UnreadablePostError | RequestDataTooBig | TooManyFilesSent):
+        return _of_body(error)
     if isinstance(error, drf.APIException):
         return _drf(error)
     return None
+
+
+def _of_body(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
+    if isinstance(error, UnreadablePostError):
+        return 400, problem(400, code="cut_short", detail=CUT_SHORT), {}
+    if isinstance(error, RequestDataTooBig):
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        return 413, problem(413, detail=f"Without its files a body has up to {most:,} bytes.", limit=most), {}
+    most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+    return 413, problem(413, detail=f"A form has up to {most:,} files.", limit=most), {}
 
 
 def _drf(error: drf.APIException) -> tuple[int, dict[str, Any], dict[str, str]]:

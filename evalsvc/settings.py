@@ -108,6 +108,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "evalsvc.unchanged.Unchanged",
     "evalsvc.errors.ApiProblems",
+    "evalsvc.whole.WholeBodies",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

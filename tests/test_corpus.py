@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
@@ -14,23 +16,39 @@ from evalsvc.formats.problems import CODES, WARNINGS
 from evalsvc.jobs.models import Job
 from evalsvc.teams.tokens import issue
 from tests.corpus.broken import BROKEN, ELSEWHERE, ROOM, TOO_LARGE, Broken
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
 
 SOFTWARE = re.compile(r"\b(str|int|float|bool|dict|None|NoneType|Error|Traceback)\b")
 ABOUT_A_LINE = [broken for broken in BROKEN if broken.code in OF_A_LINE - {"wrong_columns"}]
 
 
+SCORES = jsonl({"id": f"s{n}", "scores": {"born_in": 0.5}} for n in range(1, 7))
+
+
 @pytest.fixture
-def bearer(db: None, settings: Any) -> dict[str, str]:
-    """Kim's token; the boards `rel`, `bags` and `ner`, and little room."""
-    settings.UPLOAD_MAX_LINES, settings.UPLOAD_MAX_LINE_BYTES = ROOM["lines"], ROOM["line"]
-    settings.UPLOAD_MAX_UNPACKED_BYTES, settings.UPLOAD_MAX_BYTES = ROOM["unpacked"], ROOM["sent"]
+def cast(request: pytest.FixtureRequest, settings: Any, tmp_path: Any) -> Cast:
+    """The boards `rel`, `bags` and `ner`."""
+    if "live" not in request.fixturenames:
+        request.getfixturevalue("db")
+    settings.MEDIA_ROOT = tmp_path / "files"
     cast = Cast.hired()
     cast.relations()
     cast.entities(options={"scheme": "IOB2"})
     gold = freeze("gold-bags", RELATION_GOLD, by=cast.olga)
     cast.benchmark("bags", settings=[("main", gold, "bag", "micro_f1")])
+    return cast
+
+
+@pytest.fixture
+def bearer(cast: Cast) -> dict[str, str]:
+    """Kim's token."""
     return {"Authorization": f"Bearer {issue(cast.kim, name='cluster', team=cast.kelpie)[1]}"}
+
+
+@pytest.fixture
+def little_room(settings: Any) -> None:
+    settings.UPLOAD_MAX_LINES, settings.UPLOAD_MAX_LINE_BYTES = ROOM["lines"], ROOM["line"]
+    settings.UPLOAD_MAX_UNPACKED_BYTES, settings.UPLOAD_MAX_BYTES = ROOM["unpacked"], ROOM["sent"]
 
 
 def send(address: str, content: bytes, bearer: dict[str, str]) -> Any:
@@ -39,6 +57,7 @@ def send(address: str, content: bytes, bearer: dict[str, str]) -> Any:
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: f"{broken.board}: {broken.name}")
+@pytest.mark.usefixtures("little_room")
 def test_a_broken_file_is_answered_as_the_table_says(broken: Broken, bearer: dict[str, str]) -> None:
     checked = send(f"{broken.board}/check", broken.content, bearer)
     told = checked.json()
@@ -60,11 +79,38 @@ def test_a_broken_file_is_answered_as_the_table_says(broken: Broken, bearer: dic
 
 
 @pytest.mark.parametrize("broken", ABOUT_A_LINE, ids=lambda broken: f"{broken.board}: {broken.name}")
+@pytest.mark.usefixtures("little_room")
 def test_the_example_of_a_line_is_one_that_the_board_takes(broken: Broken, bearer: dict[str, str]) -> None:
     told = send(f"{broken.board}/check", broken.content, bearer).json()["errors"][0]
     checked = send(f"{broken.board}/check", f"{told['example']}\n".encode(), bearer).json()
     columns = "\t" in told["example"]  # one word stands for a sentence there
     assert checked["errors_by_code"].keys() <= {"missing_id"} | ({"token_mismatch"} if columns else set())
+
+
+@pytest.mark.parametrize("left", [1, 60, 300])
+@pytest.mark.parametrize("form", [False, True])
+def test_a_body_that_breaks_off_is_no_submission(live: str, cast: Cast, left: int, form: bool) -> None:
+    """Its half reads well: where silence is an answer, half a file would be taken for a whole one."""
+    secret = issue(cast.kim, name="cluster", team=cast.kelpie)[1]
+    content, kind = SCORES, "application/x-ndjson"
+    if form:
+        kind = "multipart/form-data; boundary=bound"
+        head = b'--bound\r\nContent-Disposition: form-data; name="file"; filename="net.jsonl"\r\n\r\n'
+        content = head + content + b"\r\n--bound--\r\n"
+    told = [
+        "POST /api/v1/benchmarks/rel/submissions?system=Net&run=1 HTTP/1.1",
+        f"Host: {urlsplit(live).netloc}",
+        f"Authorization: Bearer {secret}",
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(content)}",
+    ]
+    with socket.create_connection((urlsplit(live).hostname or "", urlsplit(live).port or 0), 60) as line:
+        line.sendall("\r\n".join([*told, "", ""]).encode() + content[:-left])
+        line.shutdown(socket.SHUT_WR)
+        answer = line.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b'"cut_short"' in answer
+    assert not Submission.objects.exists()
 
 
 def test_every_code_has_an_example() -> None:
@@ -74,6 +120,7 @@ def test_every_code_has_an_example() -> None:
 @pytest.mark.parametrize(
     "content", [content for _, content in TOO_LARGE], ids=[name for name, _ in TOO_LARGE]
 )
+@pytest.mark.usefixtures("little_room")
 def test_a_file_without_room_is_told_how_much_there_is(content: bytes, bearer: dict[str, str]) -> None:
     for address in ("rel/check", "rel/submissions?system=Net&run=1"):
         answer = send(address, content, bearer)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import UnreadablePostError
 from rest_framework.request import Request
 
 from evalsvc.evaluation.reading import too_large
@@ -60,7 +61,17 @@ def _raw(request: Request) -> Iterator[bytes]:
                 "length_required", "The body came without its length.", hint="Send Content-Length."
             )
         source = request.META["wsgi.input"]
-    return iter(lambda: source.read(STEP), b"")
+    return _pieces(source)
+
+
+def _pieces(source: Any) -> Iterator[bytes]:
+    """A body in chunks that breaks off is told by the server as an error of its own kind."""
+    try:
+        yield from iter(lambda: source.read(STEP), b"")
+    except UnreadablePostError:
+        raise
+    except OSError as error:
+        raise UnreadablePostError(*error.args) from error
 
 
 def tags_of(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,10 +61,12 @@ def turn(cast: Cast) -> None:
         (Adjudication.objects.all(), {"payload": OTHERWISE, "reason": "else"}),
         (SourceLabels.objects.all(), {"labels": OTHERWISE}),
         (KnownAnswer.objects.all(), {"payload": OTHERWISE, "explains": "else"}),
-        (Suggestion.objects.all(), {"payload": OTHERWISE}),
     )
     for rows, changes in everywhere:
         rows.update(**changes)
+    # suggestions are there, and off as they are at first
+    for at in range(4, 9):
+        Suggestion.objects.create(item=cast.item(at), batch=cast.batch, payload=OTHERWISE)
     one, two, three = (cast.item(at) for at in (1, 2, 3))
     for item, state, gold in (
         (one, "disputed", None),

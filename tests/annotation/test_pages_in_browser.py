@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
+from uuid import uuid4
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from annotation import freezing
+from annotation import adjudication, freezing, known, projects
 from tests.annotation.desk import PASSWORD, Desk, done, line
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
+KNOWN = {
+    "h": {"id": "ada", "name": "Ada", "pos": [0, 3]},
+    "t": {"id": "turin", "name": "Turin", "pos": [7, 12]},
+    "relations": ["born_in"],
+}
 
 
 @pytest.fixture
@@ -24,17 +30,36 @@ def addresses(live: str) -> list[str]:
     desk.open()
     for who in ("ann", "bob"):
         desk.say(who, 1, "lived_in")
-    item = desk.dispute(2)
+    item, decided = desk.dispute(2), desk.dispute(3)
+    told = {"finding": "broken", "client_id": uuid4(), "votes_key": decided.votes_key}
+    adjudication.decide(decided, by=desk.curator, reason="Cut off.", **told)
+    desk.bring({"id": "s9", "text": "Ada is Turin"} | KNOWN, known="qualify")
+    ann = desk.project.annotators.get(name="ann")
+    known.pause(ann, by=desk.curator, reason="Too quick.")
+    fresh = projects.create(title="Fresh", kind="relations", by=desk.curator)
     made = freezing.freeze(desk.project, name="Harbour", version="1.0", leave_out=True, by=desk.curator)
     for kind in ("freeze", "describe"):
         done(kind, made.pk)
-    parts = ("", "import/", "ontology/", "members/", "disputes/", f"disputes/{item.pk}/", "freeze/")
+    parts = (
+        *(
+            "",
+            "import/",
+            "ontology/",
+            "members/",
+            "guideline/",
+            "quality/",
+            f"annotators/{ann.pk}/",
+            "freeze/",
+        ),
+        *("disputes/", f"disputes/{item.pk}/", "disputes/?decided", f"disputes/{decided.pk}/"),
+    )
     sets = ("", f"{made.slug}/", "import/")
     return [
         *("/login/", "/nowhere/", "/label/", "/label/harbour/", "/projects/", "/projects/new/"),
         *(f"/projects/harbour/{part}" for part in parts),
         *(f"/test-sets/{part}" for part in sets),
         f"/imports/{batch.pk}/",
+        *(f"/projects/{fresh.slug}/{part}" for part in ("", "import/", "ontology/", "members/", "quality/")),
     ]
 
 

@@ -45,13 +45,13 @@ def as_shown(setting: Setting, key: str) -> Measure:
 
 
 def on_board(setting: Setting, present: Collection[str]) -> list[str]:
-    """The main measure, then the usual ones that some run has."""
-    usual = [key for key in ON_BOARDS[setting.unit] if key in present]
+    """The main measure, then those that the setting chose, else the usual ones, where some run has them."""
+    usual = [key for key in setting.measures or ON_BOARDS[setting.unit] if key in present]
     return list(dict.fromkeys([setting.main, *usual]))
 
 
 def on_submission(setting: Setting, present: Collection[str]) -> list[str]:
-    usual = [key for key in ON_SUBMISSIONS[setting.unit] if key in present]
+    usual = [key for key in setting.measures or ON_SUBMISSIONS[setting.unit] if key in present]
     return list(dict.fromkeys([key for key in (setting.main,) if key in present] + usual))
 
 

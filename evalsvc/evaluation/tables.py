@@ -27,6 +27,7 @@ class Head:
     explains: str
     sorted: bool
     arrow: str
+    ranks: bool = True
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def table(board: Board, further: Sequence[str], *, seen: Collection[int] = ()) -
     main = as_shown(board.setting, board.order_by)
     measures = [as_shown(board.setting, key) for key in further if key != board.order_by]
     places = as_column(board, board.order_by).ranks()
-    others = [as_column(board, measure.key).ranks() for measure in measures]
+    others = [as_column(board, measure.key).ranks() if measure.ranks else {} for measure in measures]
     scale, same = _scale(board), _same_bytes(board)
     lines = []
     for row in board.rows:
@@ -118,8 +119,8 @@ def table(board: Board, further: Sequence[str], *, seen: Collection[int] = ()) -
 
 
 def _head(told: Measure, order_by: str) -> Head:
-    arrow = "↑" if told.higher_is_better else "↓"
-    return Head(told.key, told.title, told.explains, told.key == order_by, arrow)
+    arrow = ("↑" if told.higher_is_better else "↓") if told.ranks else ""
+    return Head(told.key, told.title, told.explains, told.key == order_by, arrow, told.ranks)
 
 
 def _values(figure: Figure | None) -> list[float]:

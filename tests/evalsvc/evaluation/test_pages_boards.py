@@ -213,6 +213,25 @@ def test_a_threshold_orders_nothing(client: Client, cast: Cast) -> None:
     assert "it orders nothing." in response.content.decode()
 
 
+def test_a_board_has_a_column_for_each_measure_that_its_setting_chose(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    cast.submit(benchmark, SCORE_LINES)
+    assert run_next("score")
+    shown_by_all = shown(client, "board", "rel")
+    assert "order=recall_at_tau" not in shown_by_all
+    chosen = ["recall_at_tau", "ap", "tau"]
+    benchmarks.change_setting(benchmark.settings.get(), by=cast.olga, measures=chosen)
+    page = shown(client, "board", "rel")
+    assert "order=recall_at_tau" in page
+    assert ">τ*</th>" in page
+    assert "order=tau" not in page
+    assert "order=auc" not in page
+    client.force_login(cast.kim)
+    sheet = shown(client, "submission", Submission.objects.get().pk)
+    assert sheet.index("recall at τ*") < sheet.index("further measure")
+    assert sheet.index(">AUC<") > sheet.index("further measure")
+
+
 def test_runs_that_are_the_same_bytes_are_marked(client: Client, cast: Cast) -> None:
     benchmark = cast.relations(main="accuracy")
     scored(cast, benchmark, "Alder", 4, 4, 5)

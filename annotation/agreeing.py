@@ -26,7 +26,7 @@ State = AgreementReport.State
 def ask(project: Project, *, by: User) -> AgreementReport:
     """Have the agreement computed; a report that is still waiting or being made is not made twice."""
     require(project, by, *OVERSEES)
-    project = Project.objects.select_for_update().get(pk=project.pk)
+    project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     going = project.agreements.filter(state__in=(State.WAITING, State.RUNNING)).first()
     if going is not None:
         return going

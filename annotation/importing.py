@@ -129,7 +129,7 @@ def _measured(upload: BinaryIO | File) -> tuple[str, int]:
 
 def _one_at_a_time(project: Project) -> None:
     """Two imports at once could both bring the same item."""
-    Project.objects.select_for_update().get(pk=project.pk)
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     going = project.batches.filter(state__in=(Batch.State.RECEIVED, Batch.State.RUNNING)).first()
     if going is not None:
         raise Conflict(

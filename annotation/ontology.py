@@ -320,4 +320,4 @@ def frequencies(project: Project) -> Counter[str]:
 
 def locked(project: Project) -> Project:
     """Hold the project's row: one change of its ontology at a time."""
-    return Project.objects.select_for_update().get(pk=project.pk)
+    return Project.objects.select_for_update(no_key=True).get(pk=project.pk)

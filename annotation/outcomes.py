@@ -196,8 +196,9 @@ def changed(project: Project) -> None:
 
 
 def pending(project: Project) -> bool:
-    """Whether a recomputation is still to begin."""
-    return Job.objects.filter(kind="recompute", subject=project.pk, state=Job.State.QUEUED).exists()
+    """Whether a recomputation is still to begin; it cannot before this transaction ends."""
+    waiting = Job.objects.filter(kind="recompute", subject=project.pk, state=Job.State.QUEUED)
+    return bool(waiting.select_for_update(no_key=True))
 
 
 def unsettled(project: Project) -> bool:

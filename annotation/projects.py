@@ -97,7 +97,7 @@ def remove_member(project: Project, *, user: User, by: User) -> None:
 
 
 def _keep_a_curator(project: Project, leaving: User) -> None:
-    Project.objects.select_for_update().get(pk=project.pk)
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     curators = set(project.members.filter(role=CURATOR).values_list("user_id", flat=True))
     if curators == {leaving.pk}:
         raise Conflict(

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from django.db import transaction
+
 from annotation import assignment, outcomes, projects
 from annotation.models import Item, Project
+from evalsvc.jobs.models import Job
 from tests.annotation.making import annotators, brought, curator, filled, line, project, voted, worked
+from tests.places.postgres import in_threads
+from workers.runner import run_next
 
 
 def state_of(of: Project) -> list[Any]:
@@ -44,3 +50,23 @@ def test_items_under_a_lease_want_one_answer_fewer(either_database: str) -> None
     assignment.lease_next(of, annotators(of, 1)[0])
     projects.set_k(of, k=2, by=curator())
     assert of.items.get().free == 1
+
+
+@pytest.mark.postgres
+def test_a_rule_changed_while_a_recomputation_is_being_claimed_holds_for_every_item(
+    postgres: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcomes, "AT_ONCE", 0)
+    of = filled(2, k=3)
+    for name in ("s0", "s1"):
+        voted(of, ["A"], [], [], item=name)
+    projects.set_k(of, k=4, by=curator())
+    queue = Job.objects.get(kind="recompute").queue
+    with transaction.atomic():
+        projects.set_k(of, k=3, by=curator())
+        projects.set_policy(of, policy="majority-na", by=curator())
+        in_threads(1, lambda at: run_next(queue))
+    while run_next(queue):
+        pass
+    assert not outcomes.unsettled(of)
+    assert {(item.state, tuple(item.gold["relations"])) for item in of.items.all()} == {("settled", ())}

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from django.db import transaction
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Q
 
 from annotation import brought, outcomes
 from annotation.entries import Entry
@@ -222,7 +222,8 @@ class _Staging:
 
     def store(self) -> None:
         """In the transaction that ends the import: k is what came, labels are known, items decided."""
-        keys = sorted(self.positions)
+        surplus = self._surplus()
+        keys = sorted(self.positions.keys() - set(surplus))
         by_count: dict[int, list[int]] = defaultdict(list)
         for start in range(0, len(keys), CHUNK):
             answers = Answer.objects.filter(item__in=keys[start : start + CHUNK], set_aside=False).standing()
@@ -232,9 +233,15 @@ class _Staging:
             for start in range(0, len(some), CHUNK):
                 Item.objects.filter(pk__in=some[start : start + CHUNK]).update(k=came)
         added = self._offer_labels()
-        self.batch.counts |= brought.noted(self.labels, added)
+        self.batch.counts |= brought.noted(self.labels, added) | {"surplus_answers": len(surplus)}
         Batch.objects.filter(pk=self.batch.pk).update(counts=self.batch.counts)
         outcomes.changed(self.project)
+
+    def _surplus(self) -> list[int]:
+        """Of each answer that came too late its item: answered here as often as was asked, or decided."""
+        over = Q(item__k=None, item__state=Item.State.SETTLED) | Q(item__state__in=Item.BY_NAME)
+        late = Answer.objects.filter(over, vote__batch=self.batch)
+        return list(late.order_by().values_list("item", flat=True))
 
     def _offer_labels(self) -> dict[str, set[str]]:
         gone, added = mapping_of(self.project), dict[str, set[str]]()

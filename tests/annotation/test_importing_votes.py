@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from annotation import adjudication
 from annotation.models import Annotator, Answer, Item, Project, Vote
-from tests.annotation.making import annotators, brought, curator, filled, line, project, says
+from tests.annotation.making import annotators, brought, curator, filled, line, project, says, voted
 
 pytestmark = pytest.mark.django_db
 
@@ -112,6 +114,27 @@ def test_imported_answers_stand_beside_those_given_here() -> None:
     assert (item.k, item.state, item.gold["relations"]) == (3, "settled", ["A"])
     assert Annotator.objects.filter(project=of, user=None).count() == 2
     assert curator() not in [a.user for a in Annotator.objects.all()]
+
+
+def test_an_answer_brought_to_a_finished_sentence_is_surplus_and_the_import_says_so() -> None:
+    of = filled(k=2)
+    voted(of, ["A"], ["A"])
+    batch = brought(of, [vote("s0", "w1", "B"), vote("s0", "w2", "B"), vote("s1", "w1", "B")], what="votes")
+    item = of.items.get(external_id="s0")
+    assert (item.k, item.state, item.gold["relations"]) == (None, "settled", ["A"])
+    assert item.answers.standing().count() == 4
+    assert (batch.counts["answers"], batch.counts["surplus_answers"]) == (3, 2)
+    assert of.items.get(external_id="s1").k == 1
+
+
+def test_an_answer_brought_to_a_decided_sentence_leaves_the_decision_standing() -> None:
+    of = filled(k=2)
+    item = voted(of, ["A"], ["B"])
+    said = {"payload": {"relations": ["C"]}, "votes_key": item.votes_key, "client_id": uuid4()}
+    adjudication.decide(item, by=curator(), **said)
+    brought(of, [vote("s0", "w1", "B")], what="votes")
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
 
 
 def test_a_refused_file_of_votes_leaves_no_answer_behind() -> None:

@@ -20,54 +20,51 @@ CHUNK = 1_000
 @transaction.atomic
 def set_aside(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
     """No answer of this person counts from now on; whoever can still answer is paused."""
-    held = _held(annotator, by)
-    if held.aside_at is not None:
-        raise Conflict("already_aside", f"The answers of {held} are set aside already.")
-    made = Oversight.objects.create(annotator=held, act=Oversight.Act.SET_ASIDE, reason=reason[:200], by=by)
-    mine = Answer.objects.filter(annotator=held, set_aside=False)
-    items = _of_work(mine)
-    made.n = mine.update(set_aside=True, aside=made)
-    made.save(update_fields=["n"])
-    Annotator.objects.filter(pk=held.pk).update(aside_at=Now())
-    if held.user_id is not None and held.paused_at is None:
-        known.pause(held, by=by, reason=reason)
-    _redone(held.project, items)
+    require(annotator.project, by, CURATOR)
+    mine = Answer.objects.filter(annotator=annotator, set_aside=False)
+    items = _locked(mine)
+    made = _noted(annotator, Oversight.Act.SET_ASIDE, by, reason, n=mine.count())
+    mine.update(set_aside=True, aside=made)
+    _redone(annotator.project, items)
+    # the person's own row comes last, as it does when sentences are handed out
+    if not Annotator.objects.filter(pk=annotator.pk, aside_at=None).update(aside_at=Now()):
+        raise Conflict("already_aside", f"The answers of {annotator} are set aside already.")
+    if annotator.user_id is not None and annotator.paused_at is None:
+        known.pause(annotator, by=by, reason=reason)
     return made
 
 
 @transaction.atomic
 def put_back(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
     """What was set aside counts again; whether the person may go on is another question."""
-    held = _held(annotator, by)
-    if held.aside_at is None:
-        raise Conflict("not_aside", f"The answers of {held} count: none are set aside.")
-    made = Oversight.objects.create(annotator=held, act=Oversight.Act.PUT_BACK, reason=reason[:200], by=by)
-    mine = Answer.objects.filter(annotator=held, aside__isnull=False)
-    items = _of_work(mine)
-    made.n = mine.update(set_aside=False, aside=None)
-    made.save(update_fields=["n"])
-    Annotator.objects.filter(pk=held.pk).update(aside_at=None)
-    _redone(held.project, items)
+    require(annotator.project, by, CURATOR)
+    mine = Answer.objects.filter(annotator=annotator, aside__isnull=False)
+    items = _locked(mine)
+    made = _noted(annotator, Oversight.Act.PUT_BACK, by, reason, n=mine.count())
+    mine.update(set_aside=False, aside=None)
+    _redone(annotator.project, items)
+    if not Annotator.objects.filter(pk=annotator.pk, aside_at__isnull=False).update(aside_at=None):
+        raise Conflict("not_aside", f"The answers of {annotator} count: none are set aside.")
     return made
 
 
-def _held(annotator: Annotator, by: User) -> Annotator:
-    """The row as it is now, and nobody else's to change meanwhile."""
-    require(annotator.project, by, CURATOR)
-    rows = Annotator.objects.select_related("project").select_for_update(of=("self",), no_key=True)
-    return rows.get(pk=annotator.pk)
+def _noted(annotator: Annotator, act: str, by: User, reason: str, *, n: int) -> Oversight:
+    return Oversight.objects.create(annotator=annotator, act=act, reason=reason[:200], n=n, by=by)
 
 
-def _of_work(answers: QuerySet[Answer]) -> list[int]:
-    return sorted(answers.filter(item__use="").values_list("item", flat=True))
+def _locked(answers: QuerySet[Answer]) -> list[int]:
+    """The items of work under these answers, held in one order."""
+    items = sorted(answers.filter(item__use="").values_list("item", flat=True))
+    for start in range(0, len(items), CHUNK):
+        some = Item.objects.filter(pk__in=items[start : start + CHUNK]).order_by("pk")
+        list(some.select_for_update(no_key=True).values_list("pk", flat=True))
+    return items
 
 
 def _redone(project: Project, items: list[int]) -> None:
     """Few items are decided anew at once, many by a job."""
     for start in range(0, len(items), CHUNK):
-        some = items[start : start + CHUNK]
-        list(Item.objects.select_for_update(no_key=True).filter(pk__in=some).order_by("pk"))
-        _recount(some)
+        _recount(items[start : start + CHUNK])
     if len(items) > outcomes.AT_ONCE:
         outcomes.changed(project)
         return

@@ -34,7 +34,7 @@ def predict(subject: int, progress: Progress) -> Store:
     """Run the pipeline and keep what it predicts; then ask for the scoring."""
     submission = Submission.objects.select_related("benchmark", "file", "system").get(pk=subject)
     _require_sandbox()
-    held = terms.of_submission(submission)
+    held = terms.present(submission)
     with place() as folder:
         pipeline = unpack(submission.file, folder)
         total = write_inputs(held, folder / "in" / "inputs.jsonl")
@@ -43,7 +43,7 @@ def predict(subject: int, progress: Progress) -> Store:
         watch = Watch(progress, result, total)
         judge(launch("predict", folder, bounds=bounds(), modules=modules, watch=watch))
         checked, file = taken(held, result)
-    return lambda: _stored(submission, checked, file)
+    return lambda: _stored(submission, held, checked, file)
 
 
 def _require_sandbox() -> None:
@@ -157,9 +157,9 @@ def taken(held: Terms, result: Path) -> tuple[Checked, PredictionFile]:
         return checked, keep(spool, sha256=checked.sha256, size=checked.size)
 
 
-def _stored(submission: Submission, checked: Checked, file: PredictionFile) -> None:
+def _stored(submission: Submission, held: Terms, checked: Checked, file: PredictionFile) -> None:
     Submission.objects.filter(pk=submission.pk).update(
-        file=file, format=checked.format, form=checked.form, counts=checked.counts
+        file=file, format=checked.format, form=checked.form, counts=checked.counts, held_to=held.versions()
     )
     submission.refresh_from_db()
     lifecycle.queue(submission)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, BinaryIO
 
-from evalsvc.evaluation import identity, terms
+from evalsvc.evaluation import identity, lifecycle, terms, versions
 from evalsvc.evaluation.keeping import open_file
 from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
 from evalsvc.jobs.faults import InputFault
@@ -65,10 +65,21 @@ def score(subject: int, progress: Progress) -> Store:
     libraries = _libraries() if fresh else {}
 
     def store() -> None:
+        versions.hold(submission.benchmark)
         stored = [_stored(submission, scored, libraries) for scored in fresh]
         submission.evaluations.add(*known, *stored)
+        _ask_again(submission)
 
     return store
+
+
+def _ask_again(submission: Submission) -> None:
+    """Where a setting was added or revised while this was scored, score it once more."""
+    row = Submission.objects.select_related("benchmark", "system").get(pk=submission.pk)
+    if row.withdrawn_at is None and not all(
+        identity.existing(setting, row) for setting in identity.fitting(row)
+    ):
+        lifecycle.queue(row)
 
 
 def _scored(submission: Submission, settings: list[Setting], progress: Progress) -> Iterator[Scored]:

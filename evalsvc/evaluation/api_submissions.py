@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evalsvc.evaluation import following, intake, leaderboard, lifecycle, phases, roles
+from evalsvc.evaluation import following, identity, intake, leaderboard, lifecycle, phases, roles
 from evalsvc.evaluation import serializers as shapes
 from evalsvc.evaluation.api import benchmark_of
 from evalsvc.evaluation.models import Setting, Submission
@@ -171,8 +171,9 @@ class Scores(APIView):
         submission = roles.submission_for(request.user, pk)
         told: dict[str, Any] = {"submission": submission.pk, "state": submission.state}
         told["evaluations"] = leaderboard.newest(submission, person=request.user)
-        settings = phases.of_submission(submission)
+        settings = identity.concerned(submission)
         told["sealed"] = [each.key for each in settings if phases.hidden_from(each, request.user)]
+        told["not_covered"] = [each.key for each in identity.not_covered(submission)]
         return Response(shapes.ScoresSerializer(told).data)
 
 

@@ -116,7 +116,7 @@ def add_setting(
     check_test_sets(benchmark, test_set, only, by=by)
     check_shown(shown, unit=unit, main=main)
     with transaction.atomic():
-        row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        row = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
         if row.settings.filter(key=key).exists():
             raise Conflict(
                 "key_taken", f"{row} has a setting {key} already.", hint="Choose another.", field="key"

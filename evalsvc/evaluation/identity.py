@@ -6,8 +6,10 @@ import hashlib
 import json
 from typing import Any
 
-from evalsvc.evaluation import phases
-from evalsvc.evaluation.models import Evaluation, Setting, Submission
+from django.db.models import Q
+
+from evalsvc.evaluation import phases, terms
+from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 from evalsvc.evaluation.options import effective
 
 # Raised by hand whenever a figure may come out differently than before.
@@ -20,11 +22,26 @@ FITTING: dict[str, frozenset[str]] = {
 }
 
 
+def concerned(submission: Submission) -> list[Setting]:
+    """The settings it was sent to, and those added since that take it, where they take its form."""
+    taking = Q(pk__in=[setting.pk for setting in phases.of_submission(submission)])
+    sent_to = Q(pk__in=SettingVersion.objects.filter(pk__in=submission.held_to).values("setting"))
+    settings = submission.benchmark.settings.filter(taking | sent_to)
+    settings = settings.select_related("test_set", "only", "benchmark")
+    return [setting for setting in settings if submission.form in FITTING[setting.unit]]
+
+
 def fitting(submission: Submission) -> list[Setting]:
-    """The settings that this form of predictions can be scored under."""
-    return [
-        setting for setting in phases.of_submission(submission) if submission.form in FITTING[setting.unit]
-    ]
+    """The settings that it can be scored under: what came after its file was sent, the file may lack."""
+    held = terms.of_submission(submission)
+    return [setting for setting in concerned(submission) if held.cover(setting, submission.form)]
+
+
+def not_covered(submission: Submission) -> list[Setting]:
+    """The settings whose present gold a scored submission was not sent to."""
+    if submission.state != Submission.State.SCORED:
+        return []
+    return [setting for setting in concerned(submission) if existing(setting, submission) is None]
 
 
 def options_of(setting: Setting, submission: Submission) -> dict[str, Any]:

@@ -9,9 +9,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models.functions import Now
 
-from evalsvc.evaluation import identity, lifecycle, quotas, terms, versions
+from evalsvc.evaluation import identity, lifecycle, phases, quotas, terms, versions
 from evalsvc.evaluation.keeping import keep
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
 from evalsvc.evaluation.reading import Checked, check_stream
@@ -167,9 +166,11 @@ def _enter(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) ->
             token=entry.token,
             idempotency_key=entry.key,
             saw_gold=saw_gold(entry.benchmark, entry.team),
+            held_to=held.versions(),
         )
         submission.refresh_from_db()
-        if not identity.fitting(submission):  # the phase closed while the file came in
+        still_open = {setting.pk for setting in phases.of_submission(submission)}
+        if not {setting.pk for setting in held.settings} <= still_open:
             raise Refusal("closed", f"{entry.benchmark} closed while the file was sent.")
         _score_or_reuse(submission)
     return Received(submission, created=True)
@@ -221,12 +222,12 @@ def _same_run(system: System, entry: Entry, file: PredictionFile) -> Received | 
 
 def _score_or_reuse(submission: Submission) -> None:
     """Scored at once where the same scoring was done before under every setting, else queued."""
+    versions.hold(submission.benchmark)
     found = [identity.existing(setting, submission) for setting in identity.fitting(submission)]
     known = [evaluation for evaluation in found if evaluation]
     if len(known) == len(found):
         submission.evaluations.set(known)
         lifecycle.move(submission, S.SCORED)
-        Submission.objects.filter(pk=submission.pk).update(ended_at=Now())
     elif submission.format == PIPELINE:
         lifecycle.queue(submission, kind="predict")
     elif submission.layout:

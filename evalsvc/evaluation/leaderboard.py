@@ -74,10 +74,13 @@ def under(setting: Setting, version: SettingVersion, *, prefix: str = "") -> Q:
 
 
 def standing(setting: Setting, version: SettingVersion) -> Iterable[Submission]:
-    """Not withdrawn, with an evaluation under this version of the setting."""
+    """Scored, not withdrawn, with an evaluation under this version of the setting."""
     return (
         Submission.objects.filter(
-            under(setting, version, prefix="evaluations__"), benchmark=setting.benchmark, withdrawn_at=None
+            under(setting, version, prefix="evaluations__"),
+            Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False),
+            benchmark=setting.benchmark,
+            withdrawn_at=None,
         )
         .select_related("system__team")
         .order_by("system_id", "run", "pk")
@@ -169,9 +172,17 @@ def _ranked(rows: list[Row], measure: str, *, higher: bool) -> list[Row]:
 
 
 def newest(submission: Submission, *, person: Person | None = None) -> list[Evaluation]:
-    """The evaluation of each setting that is not sealed, in the settings' order; of several the newest."""
+    """The evaluation of each setting that is not sealed, in the settings' order; of several what holds."""
     related = ("setting", "setting__test_set", "setting__benchmark")
-    found = submission.evaluations.select_related(*related).order_by("pk")
-    latest = {evaluation.setting_id: evaluation for evaluation in found.prefetch_related("scores")}
+    found = submission.evaluations.select_related(*related).prefetch_related("scores", "setting__versions")
+    latest = {evaluation.setting_id: evaluation for evaluation in sorted(found, key=standing_of)}
     shown = [each for each in latest.values() if not phases.hidden_from(each.setting, person)]
     return sorted(shown, key=lambda evaluation: (evaluation.setting.rank, evaluation.setting_id))
+
+
+def standing_of(evaluation: Evaluation) -> tuple[bool, int]:
+    """How much an evaluation holds beside others of its setting: under the newest version, then the later."""
+    setting = evaluation.setting
+    held = next(version for version in setting.versions.all() if version.number == setting.version)
+    same = (evaluation.gold_sha256, evaluation.scorer, evaluation.options.get("only", ""))
+    return same == (held.gold_sha256, held.scorer, held.only_sha256), evaluation.pk

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import transaction
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.roles import require_own
@@ -17,7 +19,7 @@ from evalsvc.teams.models import User
 S = Submission.State
 MOVES: dict[str, frozenset[str]] = {
     S.RECEIVED: frozenset({S.QUEUED, S.SCORED, S.INVALID, S.FAILED, S.CANCELLED}),
-    S.QUEUED: frozenset({S.RUNNING, S.CANCELLED}),
+    S.QUEUED: frozenset({S.RUNNING, S.SCORED, S.CANCELLED}),  # scored: its re-scoring was cancelled
     S.RUNNING: frozenset({S.QUEUED, S.SCORED, S.INVALID, S.FAILED, S.CANCELLED}),
     S.SCORED: frozenset({S.QUEUED}),
     S.FAILED: frozenset({S.QUEUED}),
@@ -45,8 +47,11 @@ def move(submission: Submission, to: str, *, code: str = "", reason: str = "") -
     """Take a step of the table; one that it does not hold raises."""
     if to not in MOVES[submission.state]:
         raise IllegalMove(f"A submission can't go from {submission.state} to {to}.")
+    times: dict[str, Any] = {"ended_at": Now() if to in ENDED else None}
+    if to == S.SCORED:
+        times["scored_at"] = Coalesce("scored_at", Now())
     changed = Submission.objects.filter(pk=submission.pk, state=submission.state).update(
-        state=to, reason_code=code, reason=reason, ended_at=Now() if to in ENDED else None
+        state=to, reason_code=code, reason=reason, **times
     )
     if not changed:
         raise Conflict("moved_on", f"Submission {submission.pk} is no longer {submission.state}.")
@@ -61,6 +66,8 @@ def follow(job: Job) -> None:
     mirrored = MIRRORED_CHECK if job.kind == "check" else MIRRORED
     at_fault = job.error_code in CODES or job.error_code in MODEL_FAULTS
     to = mirrored.get(job.state) or (S.INVALID if at_fault else S.FAILED)
+    if submission.scored_at and to in ENDED:  # however a re-scoring ends: what stands on boards stays there
+        to = S.SCORED
     if submission.state != to:
         move(submission, to, code=job.error_code, reason=job.error)
 

@@ -203,8 +203,14 @@ class Submission(models.Model):
     saw_gold = models.BooleanField(
         default=False, help_text="Someone of the team labelled or decided this gold."
     )
+    held_to = models.JSONField(
+        default=list, help_text="Versions of settings its file was checked against, in their order."
+    )
     created_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True)
+    scored_at = models.DateTimeField(
+        null=True, help_text="When it was first scored; from then on it stays so."
+    )
     withdrawn_at = models.DateTimeField(null=True)
     evaluations: models.ManyToManyField[Evaluation, Any] = models.ManyToManyField(
         "Evaluation", related_name="submissions"

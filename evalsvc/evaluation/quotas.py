@@ -58,7 +58,7 @@ def allowances(benchmark: Benchmark, team: Team, *, now: datetime | None = None)
     return [
         Allowance("per_day", benchmark.per_day, spent.filter(created_at__gte=begun).count(), tomorrow),
         Allowance("in_total", benchmark.in_total, spent.count()),
-        Allowance("at_once", benchmark.at_once, spent.filter(state__in=WAITING).count()),
+        Allowance("at_once", benchmark.at_once, spent.filter(state__in=WAITING, scored_at=None).count()),
     ]
 
 

@@ -135,6 +135,10 @@ class ScoresSerializer(serializers.Serializer[Any]):
     sealed = serializers.ListField(
         child=serializers.CharField(), help_text="Settings whose scores are not shown yet."
     )
+    not_covered = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Settings without a score of it: their gold changed after the file was sent.",
+    )
 
 
 class LineProblemSerializer(serializers.Serializer[Any]):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import transaction
 
-from evalsvc.evaluation import identity, lifecycle
-from evalsvc.evaluation.models import Setting, SettingVersion, Submission
+from evalsvc.evaluation import identity, lifecycle, terms
+from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 from evalsvc.refusals import Refusal
 from evalsvc.teams.models import User
 
@@ -52,15 +54,27 @@ def keep_up(setting: Setting) -> None:
             score_anew(row)
 
 
+def hold(benchmark: Benchmark) -> None:
+    """Keep its settings as they are until the caller's transaction ends: nobody changes them meanwhile."""
+    Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+
+
 def locked(setting: Setting) -> Setting:
+    hold(setting.benchmark)
     rows = Setting.objects.select_related("benchmark", "test_set", "only")
     return rows.select_for_update(of=("self",)).get(pk=setting.pk)
 
 
 def score_anew(setting: Setting) -> None:
     """Queue the scored runs of the benchmark that this setting takes; what was not changed is taken over."""
+    covered: dict[Any, bool] = {}  # many were held to the same
     for submission in setting.benchmark.submissions.filter(
         withdrawn_at=None, state=Submission.State.SCORED
     ).select_related("benchmark", "system"):
-        if any(fits.pk == setting.pk for fits in identity.fitting(submission)):
+        if not any(each.pk == setting.pk for each in identity.concerned(submission)):
+            continue
+        held = (tuple(submission.held_to), submission.form)
+        if held not in covered:
+            covered[held] = terms.of_submission(submission).cover(setting, submission.form)
+        if covered[held]:
             lifecycle.score_again(submission)

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.downloads import csv_file, svg_file
-from evalsvc.evaluation import charts, leaderboard, lifecycle, roles, runs, sheets
+from evalsvc.evaluation import charts, identity, leaderboard, lifecycle, roles, runs, sheets
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 from evalsvc.evaluation.timeline import timeline
 from evalsvc.figures import counted
@@ -106,7 +106,22 @@ def _trouble(submission: Submission) -> Trouble | None:
         return Trouble("warn", "Not scored.", _failed(submission))
     if submission.state == State.CANCELLED:
         return Trouble("warn", "Cancelled.", "Nothing was scored. The run may be submitted again.")
-    return None
+    return _left_out(submission) if submission.state == State.SCORED else None
+
+
+def _left_out(submission: Submission) -> Trouble | None:
+    """Settings without a score: their gold came after the file, or scoring by it did not end well."""
+    titles = ", ".join(f"“{setting.title}”" for setting in identity.not_covered(submission))
+    if not titles:
+        return None
+    if submission.reason:
+        return Trouble(
+            "warn", f"Not scored anew under {titles}.", f"{submission.reason} Earlier scores stand."
+        )
+    told = (
+        "Its gold has changed since this file was sent. Predict on its inputs and submit that as another run."
+    )
+    return Trouble("warn", f"Not scored under {titles}.", told)
 
 
 def _failed(submission: Submission) -> str:

@@ -123,28 +123,37 @@ def test_no_dense_file_for_spans(cast: Cast) -> None:
         cast.submit(cast.entities(), dense(array(3, 2)))
 
 
-def test_rows_that_stand_for_other_sentences_than_before_are_not_scored(cast: Cast) -> None:
+def test_rows_stand_for_the_sentences_they_stood_for_when_they_came(cast: Cast) -> None:
     benchmark = cast.relations()
-    submission = send(cast, benchmark, dense(array(6)))
+    matrix = array(6)
+    matrix[:, 0] = [1, 0, 0, 0, 1, 0]  # born_in, where it is so
+    submission = send(cast, benchmark, dense(matrix))
     turned = freeze("turned", RELATION_GOLD[::-1], by=cast.olga)
     benchmarks.revise_setting(benchmark.settings.get(), test_set=turned, by=cast.olga)
     run_next("score")
     submission.refresh_from_db()
-    assert (submission.state, submission.reason_code) == ("invalid", "wrong_shape")
+    assert submission.state == "scored"
+    (evaluation,) = newest(submission)
+    born_in = next(row for row in evaluation.classes if row["label"] == "born_in")
+    assert evaluation.gold_sha256 == turned.sha256
+    assert (born_in["gold"], born_in["correct"]) == (2, 2)
 
 
-def test_a_setting_that_is_added_later_leaves_the_rows_where_they_were(cast: Cast) -> None:
+@pytest.mark.parametrize(("more", "covered"), [(0, {"main", "late"}), (2, {"main"})])
+def test_a_setting_that_is_added_later_leaves_the_rows_where_they_were(
+    cast: Cast, more: int, covered: set[str]
+) -> None:
     benchmark = cast.relations()
     submission = send(cast, benchmark, dense(array(6)))
-    more = [line | {"id": f"more-{line['id']}"} for line in RELATION_GOLD[:2]]
+    others = [line | {"id": f"more-{line['id']}"} for line in RELATION_GOLD[:more]]
+    late = freeze("late", [*RELATION_GOLD[::-1], *others], by=cast.olga)
     benchmarks.add_setting(
-        benchmark, key="late", title="Late", test_set=freeze("late", [*RELATION_GOLD, *more], by=cast.olga),
-        unit="bag", main="ap", by=cast.olga,
-    )  # fmt: skip
+        benchmark, key="late", title="Late", test_set=late, unit="bag", main="ap", by=cast.olga
+    )
     run_next("score")
     submission.refresh_from_db()
     assert submission.state == "scored"
-    assert {each.setting.key for each in newest(submission)} == {"main", "late"}
+    assert {each.setting.key for each in newest(submission)} == covered
 
 
 def test_the_conll_and_semeval_and_opennre_formats_are_taken(cast: Cast) -> None:

@@ -1,0 +1,116 @@
+"""The processes of the service on a free port, and two teams with a token each."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from django.core.management import call_command
+
+from evalsvc.evaluation.models import Submission
+from evalsvc.serving.broker import EmbeddedBroker
+from evalsvc.serving.children import Child
+from evalsvc.serving.supervisor import answers, commands
+from evalsvc.teams.membership import create_team
+from evalsvc.teams.models import User
+from evalsvc.teams.tokens import issue
+
+
+class Service:
+    """Started when entered; `token` is of the team of the cases, `other` of another."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.children: dict[str, Child] = {}
+
+    def __enter__(self) -> Service:
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        self.broker = EmbeddedBroker(self.folder / "broker")
+        self.broker.start()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        env = {**os.environ, "BROKER_URL": self.broker.url, "MODEL_UPLOADS": "off"}
+        for name, command in commands(host="127.0.0.1", port=port).items():
+            for option in ("--concurrency", "--workers"):
+                if option in command:
+                    command[command.index(option) + 1] = "1"
+            self.children[name] = Child(name, command, env=env, log=self.folder / f"{name}.log")
+            self.children[name].start()
+        until(lambda: answers(f"{self.url}/healthz"))
+        until(lambda: b" ready." in (self.folder / "worker.log").read_bytes())
+        self.olga = User.objects.create_user("olga", may_organise=True)
+        self.token, self.other = (self.hired(name) for name in ("Kelpie", "Lugworm"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        end = time.monotonic() + 10
+        for child in reversed(self.children.values()):
+            child.tell_to_stop()
+        for child in reversed(self.children.values()):
+            child.wait_or_kill(until=end)
+        self.broker.close()
+
+    def hired(self, name: str) -> str:
+        user = User.objects.create_user(name.lower())
+        team = create_team(name=name, by=user)
+        return issue(user, name="bench", team=team, scope="full")[1]
+
+    def submit(
+        self, slug: str, body: Any, *, run: str, length: int | None = None, token: str = ""
+    ) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {token or self.token}", "Content-Type": "application/x-ndjson"}
+        if length is not None:
+            headers["Content-Length"] = str(length)
+        address = f"{self.url}/api/v1/benchmarks/{slug}/submissions?system=Net&run={run}"
+        with urlopen(Request(address, data=body, headers=headers), timeout=600) as answer:
+            told: dict[str, Any] = json.load(answer)
+            return told
+
+    def send(self, slug: str, path: Path, *, run: str) -> dict[str, Any]:
+        """A file as a stream, its length said before."""
+        with path.open("rb") as file:
+            return self.submit(slug, file, run=run, length=path.stat().st_size)
+
+    def ended(self, pk: int) -> Any:
+        until(lambda: Submission.objects.filter(pk=pk, ended_at__isnull=False).exists(), every=0.02)
+        submission = Submission.objects.select_related("job").get(pk=pk)
+        if submission.state != "scored":
+            raise RuntimeError(f"{submission.state}: {submission.reason}")
+        return submission
+
+    def pid(self, name: str) -> int:
+        process: Any = self.children[name].process
+        return int(process.pid)
+
+    def answering(self) -> int:
+        """The gunicorn child that answers."""
+        pid = self.pid("web")
+        return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+    @contextmanager
+    def worker_held(self) -> Iterator[None]:
+        """The worker stands still, and what is submitted waits."""
+        os.killpg(self.pid("worker"), signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(self.pid("worker"), signal.SIGCONT)
+
+
+def until(holds: Callable[[], bool], *, seconds: float = 120, every: float = 0.1) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise TimeoutError("It took too long.")
+        time.sleep(every)

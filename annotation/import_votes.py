@@ -60,6 +60,7 @@ class _Staging:
         self.batch, self.project, self.problems = batch, batch.project, problems
         self.negative = negatives(batch)
         self.annotators: dict[str, int] = {}
+        self.namesakes: dict[str, int] = {}
         self.aside: dict[int, int] = {}
         self.positions: dict[int, int] = {}
         self.stored = self.repeats = self.without_label = 0
@@ -71,8 +72,12 @@ class _Staging:
         names = set(self.project.labels.filter(part=part).values_list("name", flat=True))
         return names if names and self.batch.options.get("labels") != "add" else None
 
+    @transaction.atomic
     def take(self, chunk: Sequence[Line]) -> None:
-        """Check a chunk against the project and store what fits, in one short transaction."""
+        """Check a chunk against the project and store what fits, in one short transaction.
+
+        Its items are held meanwhile: people may be answering them.
+        """
         items = self._items(chunk)
         fitting = [(line, vote, said) for line, vote in chunk if (said := self._fits(line, vote, items))]
         self._meet(vote for _, vote, _ in fitting)
@@ -81,14 +86,15 @@ class _Staging:
 
     def _items(self, chunk: Sequence[Line]) -> dict[str, Item]:
         names = list({vote.item for _, vote in chunk})
-        rows = self.project.items.live().filter(external_id__in=names)
+        rows = self.project.items.live().filter(external_id__in=names).order_by("pk")
+        rows = rows.select_for_update(of=("self",), no_key=True)
         fields = (
             ("pk", "external_id")
             if self.project.kind == Kind.RELATIONS
             else ("pk", "external_id", "text", "tokens")
         )
         found = {row.external_id: row for row in rows.only(*fields)}
-        keys = [row.pk for row in found.values() if row.pk not in self.positions]
+        keys = [row.pk for row in found.values()]
         last = Answer.objects.filter(item__in=keys).values_list("item").annotate(last=Max("position"))
         self.positions |= dict.fromkeys(keys, 0) | dict(last)
         return found
@@ -159,26 +165,38 @@ class _Staging:
         return False
 
     def _meet(self, votes: Iterator[VoteLine]) -> None:
-        """Rows for annotators not seen before."""
-        names = sorted({vote.annotator for vote in votes} - self.annotators.keys())
-        new = [Annotator(project=self.project, name=name) for name in names]
+        """Rows for annotators not seen before; nobody answers here in the name of a person who works here."""
+        given = {vote.annotator for vote in votes} - self.annotators.keys()
+        here = Annotator.objects.filter(project=self.project, name__in=given, user__isnull=False)
+        namesakes = dict(here.values_list("name", "pk"))
+        names = {name: f"{name} (file)" if name in namesakes else name for name in given}
+        self.namesakes |= namesakes
+        new = [Annotator(project=self.project, name=name) for name in sorted(names.values())]
         Annotator.objects.bulk_create(new, ignore_conflicts=True, batch_size=500)
-        rows = Annotator.objects.filter(project=self.project, name__in=names)
-        self.annotators |= dict(rows.values_list("name", "pk"))
+        rows = Annotator.objects.filter(project=self.project, name__in=names.values())
+        found = dict(rows.values_list("name", "pk"))
+        self.annotators |= {name: found[known] for name, known in names.items()}
         theirs = Oversight.objects.filter(annotator__in=rows.exclude(aside_at=None), act="set aside")
         self.aside |= dict(theirs.values_list("annotator", "pk"))
 
     def _without_repeats(
         self, votes: Sequence[tuple[int, VoteLine, Payload]], items: dict[str, Item]
     ) -> list[tuple[int, VoteLine, Payload]]:
-        """The same answer is there already: a repeat. Another one by the same person is refused."""
+        """The same answer is there already: a repeat. Another one by the same person is refused.
+
+        A file that was written here may come back: the same answer by somebody of that name is a repeat too.
+        """
         keys = {items[vote.item].pk for _, vote, _ in votes}
         before = Answer.objects.filter(item__in=keys).exclude(vote__batch=self.batch)
+        answered: dict[tuple[int, int | None], Payload]
         answered = {(row.item_id, row.annotator_id): row.payload for row in before}
         fresh = []
         for line, vote, said in votes:
-            key = (items[vote.item].pk, self.annotators[vote.annotator])
-            if key not in answered:
+            item, namesake = items[vote.item].pk, self.namesakes.get(vote.annotator)
+            key = (item, self.annotators[vote.annotator])
+            if answered.get((item, namesake)) == said:
+                self.repeats += 1
+            elif key not in answered:
                 fresh.append((line, vote, said))
             elif answered[key] == said:
                 self.repeats += 1
@@ -189,7 +207,6 @@ class _Staging:
                 )
         return fresh
 
-    @transaction.atomic
     def _insert(self, votes: Sequence[tuple[int, VoteLine, Payload]], items: dict[str, Item]) -> None:
         rows = [
             Vote(

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from annotation import adjudication
+from annotation import adjudication, import_votes
 from annotation.models import Annotator, Answer, Item, Project, Vote
 from tests.annotation.making import annotators, brought, curator, filled, line, project, says, voted
 
@@ -143,3 +143,33 @@ def test_a_refused_file_of_votes_leaves_no_answer_behind() -> None:
     assert batch.state == "refused"
     assert not Answer.objects.standing().exists()
     assert Item.objects.get(external_id="s0").state == "open"
+
+
+def test_answers_given_here_while_a_file_comes_in_stand_beside_those_of_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of = filled(1, k=4)
+    here = annotators(of, 1)[0]
+    take, item = import_votes._Staging.take, of.items.get()
+
+    def and_then_somebody_answers(staging: Any, chunk: Any) -> None:
+        take(staging, chunk)
+        if item.answers.standing().filter(annotator__user=here).first() is None:
+            says(item, here, "B")
+
+    monkeypatch.setattr(import_votes, "CHUNK", 1)
+    monkeypatch.setattr(import_votes._Staging, "take", and_then_somebody_answers)
+    batch = brought(of, [vote("s0", "w1", "A"), vote("s0", "w2", "A")], what="votes")
+    assert (batch.state, batch.reason) == ("done", "")
+    assert sorted(item.answers.values_list("position", flat=True)) == [1, 2, 3]
+
+
+def test_a_name_in_a_file_is_never_a_person_who_works_here() -> None:
+    of = filled(2, k=3)
+    here = annotators(of, 1)[0]
+    says(of.items.get(external_id="s0"), here, "A")
+    votes = [vote("s0", here.username, "A"), vote("s1", here.username, "B")]
+    batch = brought(of, votes, what="votes")
+    assert (batch.counts["repeated_answers"], batch.counts["answers"]) == (1, 1)
+    brought_in = Answer.objects.get(item__external_id="s1").annotator
+    assert (brought_in.name, brought_in.user) == (f"{here.username} (file)", None)

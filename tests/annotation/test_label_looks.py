@@ -86,6 +86,16 @@ def test_relations_keep_their_place_whatever_the_length_of_the_sentence(page: Pa
     assert first.bounding_box() == before
 
 
+def test_a_long_text_scrolls_by_itself_and_opens_at_its_head(page: Page, start: Start) -> None:
+    filler = "She was seen nowhere. " * 120
+    start(line(1, f"{filler}Ada saw Turin. {filler}"), line(2))
+    assert in_view(page, page.locator("#sentence mark").first)
+    assert in_view(page, page.get_by_text("Nothing chosen yet."))
+    press(page, "1", "Enter")
+    see(page, 2)
+    assert page.locator("#sentence").evaluate("box => box.scrollTop") == 0
+
+
 # ---- states that the round of all pages does not meet ------------------------------------------------
 
 

@@ -64,6 +64,15 @@ function show(work) {
   answer.begin(work);
   if (!document.querySelector("dialog[open]")) toSentence();
   scrollTo({ top: 0 });
+  toMarks();
+}
+
+// In a text longer than its box the head, and if there is room the tail too, is what stands in view.
+function toMarks() {
+  const box = $("sentence");
+  if (box.scrollHeight <= box.clientHeight) return;
+  const places = [...box.querySelectorAll("mark")].map((mark) => mark.offsetTop - box.offsetTop);
+  box.scrollTop = Math.min(...places) - box.clientHeight / 4;
 }
 
 const toSentence = () => answer.now && $("sentence").focus({ preventScroll: true });

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from workers.metrics import suites
@@ -16,6 +18,8 @@ from workers.metrics.values import Report
 from workers.metrics.wrf import Tokens
 
 TOKENIZER = "Words of WRF are those of spaCy's blank tokenizer."
+SETS_KEPT, MOST_KEPT = 4, 500_000  # tokens of a set; all of it at most about 120 MB
+_kept: dict[tuple[bytes, bool], Tokens] = {}
 
 
 def single_labels(truth: Ints, given: Ints, **told: Any) -> Report:
@@ -38,7 +42,17 @@ def spans_of_rows(rows: Sequence[Sequence[tuple[int, int, str]]], code: Mapping[
 
 
 def words_of_texts(texts: Sequence[str], *, casefold: bool) -> Tokens:
-    """The words of texts that came without tokens."""
+    """The words of texts that came without tokens; those of the last few sets are kept by their digest."""
+    key = (hashlib.sha256(msgspec.json.encode(texts)).digest(), casefold)
+    found = _kept.pop(key, None) or _words(texts, casefold=casefold)
+    if len(found.document) <= MOST_KEPT:
+        _kept[key] = found  # as the last used
+    for oldest in list(_kept)[:-SETS_KEPT]:
+        del _kept[oldest]
+    return found
+
+
+def _words(texts: Sequence[str], *, casefold: bool) -> Tokens:
     from workers.tokens import tokenized  # what has tokens needs no spaCy
 
     rows = [(row, *token) for row, tokens in enumerate(tokenized(texts)) for token in tokens]

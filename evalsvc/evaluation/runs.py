@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from evalsvc import figures
 from evalsvc.evaluation import phases
 from evalsvc.evaluation.headlines import as_shown
+from evalsvc.evaluation.leaderboard import standing_of
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 
 State = Submission.State
@@ -42,7 +43,8 @@ def remark(submission: Submission) -> str:
 def main_figure(evaluations: Iterable[Evaluation]) -> tuple[str, str]:
     """The main measure of the first setting, and its name."""
     shown = [evaluation for evaluation in evaluations if not phases.is_sealed(evaluation.setting)]
-    for evaluation in sorted(shown, key=lambda e: (e.setting.rank, -e.pk)):
+    shown.sort(key=standing_of, reverse=True)
+    for evaluation in sorted(shown, key=lambda each: each.setting.rank):
         key = evaluation.setting.main
         values = [score.value for score in evaluation.scores.all() if score.measure == key]
         if values and values[0] is not None:
@@ -53,7 +55,7 @@ def main_figure(evaluations: Iterable[Evaluation]) -> tuple[str, str]:
 
 def with_figures(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     """Everything a list of runs reads, in a fixed number of queries."""
-    settings = Prefetch("setting", Setting.objects.all())
+    settings = Prefetch("setting", Setting.objects.prefetch_related("versions"))
     evaluations = Evaluation.objects.defer("classes", "detail").prefetch_related(settings, "scores")
     related = submissions.select_related("system__team", "benchmark", "job")
     return related.prefetch_related(Prefetch("evaluations", evaluations))

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from evalsvc.evaluation import benchmarks, identity, inputs, intake, versions
+from evalsvc.evaluation import benchmarks, identity, inputs, intake, sheets, versions
 from evalsvc.evaluation.leaderboard import board, newest
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
@@ -63,6 +63,33 @@ def test_the_same_gold_is_no_new_version(cast: Cast) -> None:
     with pytest.raises(Conflict):
         benchmarks.revise_setting(setting, test_set=setting.test_set, by=cast.olga)
     assert setting.versions.count() == 1
+
+
+def test_a_gold_that_comes_back_brings_its_scores_back(cast: Cast, client: Client) -> None:
+    """Its evaluation is older than that of the gold between, and holds again."""
+    benchmark, setting = scored(cast)
+    first, mended = setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)
+    for gold in (mended, first):
+        benchmarks.revise_setting(setting, test_set=gold, by=cast.olga)
+        work()
+    assert figure(setting) == pytest.approx(2 / 6)
+    submission = benchmark.submissions.get()
+    (held,) = newest(submission)
+    assert held.gold_sha256 == first.sha256
+    benchmarks.change_setting(setting, by=cast.olga, main="accuracy")
+    client.force_login(cast.kim)
+    for address in (f"/submissions/{submission.pk}/", "/submissions/", "/teams/kelpie/"):
+        page = client.get(address).content.decode()
+        assert "33.3" in page, address
+        assert "100.0" not in page, address
+
+
+def test_scores_on_an_older_gold_are_named_by_it(cast: Cast) -> None:
+    benchmark, setting = scored(cast)
+    benchmarks.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
+    submission = benchmark.submissions.get()
+    told = {name: value for name, value, _ in sheets.made_from(submission, newest(submission))}
+    assert told["Gold"].startswith("gold-sentence 1, imported: sha256")
 
 
 def test_only_an_organiser_revises(cast: Cast) -> None:

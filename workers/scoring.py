@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, BinaryIO
 
-from evalsvc.evaluation import identity, lifecycle, terms, versions
+from evalsvc.evaluation import identity, lifecycle, marking, terms, versions
 from evalsvc.evaluation.keeping import open_file
 from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
 from evalsvc.jobs.faults import InputFault
@@ -68,6 +68,7 @@ def score(subject: int, progress: Progress) -> Store:
         versions.hold(submission.benchmark)
         stored = [_stored(submission, scored, libraries) for scored in fresh]
         submission.evaluations.add(*known, *stored)
+        marking.mark(submission)
         _ask_again(submission)
 
     return store

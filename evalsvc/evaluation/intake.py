@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from evalsvc.evaluation import identity, lifecycle, phases, quotas, terms, versions
+from evalsvc.evaluation import identity, lifecycle, marking, phases, quotas, terms, versions
 from evalsvc.evaluation.keeping import keep
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
 from evalsvc.evaluation.reading import Checked, check_stream
@@ -165,7 +165,7 @@ def _enter(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) ->
             by=entry.by,
             token=entry.token,
             idempotency_key=entry.key,
-            saw_gold=saw_gold(entry.benchmark, entry.team),
+            saw_gold=marking.saw_gold(entry.benchmark, entry.team),
             held_to=held.versions(),
         )
         submission.refresh_from_db()
@@ -196,11 +196,11 @@ def _by_key(entry: Entry, file: PredictionFile) -> Received | None:
     if earlier is None:
         return None
     sent = earlier.model_id or earlier.file_id
-    same = (sent, earlier.run, earlier.system.name) == (file.pk, entry.run, entry.system)
-    if not same:
+    before = (sent, earlier.run, earlier.system.name, earlier.system.team_id)
+    if before != (file.pk, entry.run, entry.system, entry.team.pk):
         raise Conflict(
             "key_reused",
-            f"The Idempotency-Key {entry.key} stands for submission {earlier.pk}, another file or run.",
+            f"The Idempotency-Key {entry.key} stands for submission {earlier.pk}, another file or run, or one of another team.",
             hint="Use a new key for a new submission.",
         )
     return Received(earlier, created=False)
@@ -235,11 +235,3 @@ def _score_or_reuse(submission: Submission) -> None:
     else:
         lifecycle.queue(submission)
     submission.refresh_from_db()
-
-
-def saw_gold(benchmark: Benchmark, team: Team) -> bool:
-    """Whether someone of the team labelled or decided gold that the benchmark scores against."""
-    members = set(team.members.values_list("user_id", flat=True))
-    settings = benchmark.settings.select_related("test_set", "only")
-    used = {test_set for setting in settings for test_set in (setting.test_set, setting.only) if test_set}
-    return any(members & set(test_set.manifest.get("people", ())) for test_set in used)

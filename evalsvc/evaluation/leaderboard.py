@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 from django.db.models import Q
 
-from evalsvc.evaluation import headlines, phases, versions
+from evalsvc.evaluation import headlines, marking, phases, versions
 from evalsvc.evaluation.measures import MENU
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person
@@ -44,6 +44,7 @@ class Row:
     figures: dict[str, Figure]
     submissions: list[Submission]
     rank: int | None = None
+    saw_gold: bool = False
 
     @property
     def files(self) -> set[str]:
@@ -109,7 +110,8 @@ def board(
     runs: dict[int, list[Submission]] = defaultdict(list)
     for submission in submissions:
         runs[submission.system_id].append(submission)
-    rows = [_row(of_system, scores) for of_system in runs.values()]
+    seers = marking.teams_that_saw((held.test_set, held.only))
+    rows = [_row(of_system, scores, seers) for of_system in runs.values()]
     found = {key for row in rows for key in row.figures}
     shown = [key for key in MENU if key in found and key in (setting.measures or MENU)]
     higher = headlines.as_shown(setting, order_by).higher_is_better
@@ -130,11 +132,12 @@ def _scores(
     return {submission: by_evaluation[evaluation] for submission, evaluation in evaluation_of.items()}
 
 
-def _row(submissions: list[Submission], scores: dict[int, dict[str, Score]]) -> Row:
+def _row(submissions: list[Submission], scores: dict[int, dict[str, Score]], seers: set[int]) -> Row:
     measures = {key for submission in submissions for key in scores[submission.pk]}
     figures = {key: _figure(key, submissions, scores) for key in measures}
     system = submissions[0].system
-    return Row(system, system.team, len(submissions), figures, submissions)
+    marked = system.team_id in seers or any(submission.saw_gold for submission in submissions)
+    return Row(system, system.team, len(submissions), figures, submissions, saw_gold=marked)
 
 
 def _figure(key: str, submissions: list[Submission], scores: dict[int, dict[str, Score]]) -> Figure:
@@ -165,7 +168,7 @@ def _ranked(rows: list[Row], measure: str, *, higher: bool) -> list[Row]:
     def ranked(row: Row) -> Row:
         value = mean(row)
         rank = None if value is None else 1 + sum(other > value for other in known)
-        return Row(row.system, row.team, row.n, row.figures, row.submissions, rank)
+        return replace(row, rank=rank)
 
     told = [ranked(row) for row in rows]
     return sorted(told, key=lambda r: (r.rank is None, r.rank or 0, r.system.name, r.system.pk))

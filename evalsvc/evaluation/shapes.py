@@ -174,14 +174,11 @@ class RowSerializer(serializers.Serializer[leaderboard.Row]):
     files = serializers.SerializerMethodField(
         help_text="Files among the runs: fewer where some are the same bytes."
     )
-    saw_gold = serializers.SerializerMethodField()
+    saw_gold = serializers.BooleanField(help_text="Someone of the team labelled or decided this gold.")
     figures = serializers.DictField(child=FigureSerializer())
 
     def get_files(self, row: leaderboard.Row) -> int:
         return len(row.files)
-
-    def get_saw_gold(self, row: leaderboard.Row) -> bool:
-        return any(submission.saw_gold for submission in row.submissions)
 
 
 class BoardSerializer(serializers.Serializer[leaderboard.Board]):

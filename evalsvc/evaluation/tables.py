@@ -65,7 +65,7 @@ class Line:
 
     @property
     def saw_gold(self) -> bool:
-        return any(submission.saw_gold for submission in self.row.submissions)
+        return self.row.saw_gold
 
     @property
     def newest(self) -> int:

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
-from evalsvc.teams.models import Team, TeamMember, User
+from evalsvc.teams.models import Departure, Team, TeamMember, User
 from evalsvc.teams.places import Place
 
 OWNER, MEMBER = TeamMember.Role.OWNER, TeamMember.Role.MEMBER
@@ -56,7 +56,8 @@ def remove_member(team: Team, *, user: User, by: User) -> None:
         if user != by:
             require_owner(team, by)
         _keep_an_owner(team, without=user)
-        TeamMember.objects.filter(team=team, user=user).delete()
+        if TeamMember.objects.filter(team=team, user=user).delete()[0]:
+            Departure.objects.create(team=team, user=user)
         team.tokens.filter(user=user).delete()
 
 

@@ -47,6 +47,17 @@ class TeamMember(models.Model):
         return f"{self.user} in {self.team}"
 
 
+class Departure(models.Model):
+    """Somebody left a team. What they had seen until then, the team may know."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="departures")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{self.user} left {self.team}"
+
+
 class ApiToken(models.Model):
     """A key for the API; only its SHA-256 is kept. It acts as its user, and for its team when it has one."""
 

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.downloads import csv_file, svg_file
-from evalsvc.evaluation import charts, identity, leaderboard, lifecycle, roles, runs, sheets
+from evalsvc.evaluation import charts, identity, leaderboard, lifecycle, marking, roles, runs, sheets
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 from evalsvc.evaluation.timeline import timeline
 from evalsvc.figures import counted
@@ -175,7 +175,7 @@ def _standing(submission: Submission) -> str:
     standing = submission.system.runs.filter(state=State.SCORED, withdrawn_at=None).count()
     seen = (
         " Someone of the team labelled or decided this gold; the board says so."
-        if submission.saw_gold
+        if submission.saw_gold or marking.saw_gold(submission.benchmark, submission.system.team)
         else ""
     )
     return (

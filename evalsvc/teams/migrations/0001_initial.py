@@ -127,4 +127,13 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('team', 'user'), name='one_membership_per_person')],
             },
         ),
+        migrations.CreateModel(
+            name='Departure',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='departures', to='teams.team')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
     ]

@@ -15,6 +15,7 @@ from evalsvc.evaluation.models import Benchmark, Evaluation, PredictionFile, Sub
 from evalsvc.formats.problems import Refused
 from evalsvc.jobs.models import Job
 from evalsvc.refusals import Conflict, Refusal, TooLarge
+from evalsvc.teams.membership import create_team
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, Line, freeze, jsonl, sentence
 from workers.runner import run_next
 
@@ -216,3 +217,11 @@ def test_nobody_submits_for_a_team_they_are_not_in(cast: Cast) -> None:
 def test_names_and_choices_are_checked_before_the_file_is_read(cast: Cast, told: dict[str, str]) -> None:
     with pytest.raises(Refusal):
         cast.submit(cast.relations(), b"not read", **told)
+
+
+def test_a_key_of_one_team_answers_for_no_other(cast: Cast) -> None:
+    benchmark, second = cast.relations(), create_team(name="Second", by=cast.kim)
+    cast.submit(benchmark, LINES, idempotency_key="k")
+    with pytest.raises(Conflict) as caught:
+        cast.submit(benchmark, LINES, idempotency_key="k", team=second)
+    assert caught.value.code == "key_reused"

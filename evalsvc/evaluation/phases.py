@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -93,7 +92,3 @@ def state_of(setting: Setting, now: datetime) -> str:
     if setting.opens_at and now < setting.opens_at:
         return "coming"
     return "closed" if setting.closes_at and setting.closes_at <= now else "open"
-
-
-def unsealed(settings: Iterable[Setting], person: Person | None) -> list[Setting]:
-    return [setting for setting in settings if not hidden_from(setting, person)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from evalsvc.refusals import Refusal
 
 MOST_BYTES = 1_000_000
 EXPECTED = "Expected a line per label with its name and its count, such as born_in 1204; or a JSON object."
-LINE = re.compile(r"(?P<name>\S.*?)\s*[\t,; ]\s*(?P<count>[0-9][0-9,_]*)")
+COUNTING, PARTING = "0123456789,_", (" ", "\t", ";")
 
 
 def read_counts(content: bytes) -> dict[str, int]:
@@ -31,6 +30,8 @@ def _of_json(text: str) -> dict[str, int]:
         found = json.loads(text)
     except ValueError as error:
         raise _bad(f"The file is no whole JSON: {error}.") from error
+    except RecursionError as error:
+        raise _bad("The file nests too deep.") from error
     if not isinstance(found, dict):
         raise _bad("The file is JSON, and no object of names and counts.")
     for name, count in found.items():
@@ -46,19 +47,27 @@ def _is_count(value: Any) -> bool:
 def _of_lines(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        fits = LINE.fullmatch(line.strip())
-        if line.strip() and fits is None:
-            if number == 1:
-                continue  # the heading of a table
-            raise _bad(f"Line {number} is {line.strip()[:60]!r}.")
-        if fits:
-            name = fits["name"].strip("\"'")
+        name, count = _split(line.strip())
+        if name and count:
             if name in found:
                 raise _bad(f"Line {number} says {name} a second time.")
-            found[name] = int(re.sub(r"[,_]", "", fits["count"]))
+            found[name] = int(count)
+        elif line.strip() and number > 1:  # the first may be the heading of a table
+            raise _bad(f"Line {number} is {line.strip()[:60]!r}.")
     if not found:
         raise _bad("No line has a name and a count.")
     return found
+
+
+def _split(line: str) -> tuple[str, str]:
+    """Name and digits; a comma is a mark of thousands behind a blank, a tab or a semicolon, else it parts."""
+    name = line.rstrip(COUNTING)
+    count = line[len(name) :]
+    if not name.endswith(PARTING):
+        before, _, count = count.partition(",")
+        name += before
+    digits = count.replace(",", "").replace("_", "")
+    return name.rstrip(" \t,;").strip("\"'"), digits if len(digits) < 16 else ""
 
 
 def _bad(detail: str) -> Refusal:

@@ -32,6 +32,7 @@ from typing import IO, Any, NotRequired, TypedDict
 
 ENDED = frozenset({"scored", "invalid", "failed", "cancelled"})
 WELL, UNFIT, REFUSED, UNREACHED = 0, 1, 3, 4
+STOPPED, CLOSED_PIPE = 130, 141  # as a shell tells of them
 TRIES = 6
 LONGEST_PAUSE = 120  # seconds; whoever is told to wait longer is told so instead
 PASSING = frozenset({429, 502, 503, 504})
@@ -228,7 +229,7 @@ class Client:
                     raise
             except (OSError, http.client.HTTPException) as error:
                 if attempt == TRIES - 1:
-                    raise Unreached(f"{self.url} can't be reached: {error}.") from error
+                    raise Unreached(f"{self.url} can't be reached: {_why(error)}.") from error
             time.sleep(pause)
         raise AssertionError("every last try returns or raises")
 
@@ -251,6 +252,12 @@ class Client:
         except urllib.error.HTTPError as error:
             with error:
                 raise _refusal(error) from None
+
+
+def _why(error: Exception) -> str:
+    """What the system says of it, without what programs call it."""
+    reason = getattr(error, "reason", error)
+    return str(getattr(reason, "strerror", None) or reason or type(error).__name__).strip(".").lower()
 
 
 def _part(name: str) -> str:
@@ -303,10 +310,13 @@ def bar_ends() -> None:
 
 
 def show_problems(errors: Sequence[Line], count: int) -> None:
+    shown = ""
     for each in errors:
         say(f"{each['code']}: {each['message']}")
-        if each.get("example"):
-            say(f"    like this: {each['example']}")
+        example = each.get("example", "")
+        if example and example != shown:
+            say(f"    like this: {example}")
+        shown = example
     if count > len(errors):
         say(f"… and {count - len(errors):,} more.")
 
@@ -426,12 +436,24 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the program; the token comes from EVALSVC_TOKEN, never from the command line."""
     asked = parser().parse_args(words)
     try:
-        return int(asked.do(Client(asked.url), asked))
+        code = int(asked.do(Client(asked.url), asked))
+        sys.stdout.flush()
+        return code
     except Refusal as refusal:
         bar_ends()
         sys.stderr.write(f"{refusal.code}: {refusal}\n")
         show_problems(refusal.errors, refusal.error_count)
         return UNFIT if refusal.status == 422 else REFUSED
+    except KeyboardInterrupt:
+        bar_ends()
+        sys.stderr.write("Stopped here. What was submitted goes on: status ID --watch follows it.\n")
+        return STOPPED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush at the end
+        return CLOSED_PIPE
+    except FileNotFoundError as error:
+        sys.stderr.write(f"There is no file {error.filename}.\n")
+        return 2
     except (Unreached, OSError, ValueError) as error:
         bar_ends()
         sys.stderr.write(f"{error}\n")

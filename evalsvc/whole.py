@@ -22,7 +22,7 @@ class WholeBodies:
         length = request.META.get("CONTENT_LENGTH") or ""
         stream = getattr(request, "_stream", None)
         if stream is not None and length.isdecimal():
-            request._stream = Whole(stream, int(length))
+            request._stream = Whole(stream, int(length))  # type: ignore[assignment]
         return self.get_response(request)
 
 

@@ -209,3 +209,56 @@ def test_a_service_that_is_not_there_ends_with_4(pauses: list[float], capsys: An
             Client(url).status(1)
         assert program.main(["--url", url, "status", "1"]) == 4
     assert "can't be reached" in capsys.readouterr().err
+
+
+# ---- how it ends otherwise -----------------------------------------------------------------------
+def test_a_file_that_is_not_there_is_named(live: str, token: str, tmp_path: Path) -> None:
+    ended = run(live, token, tmp_path, "validate", "rel", "nowhere.jsonl")
+    assert (ended.returncode, ended.stderr) == (2, "There is no file nowhere.jsonl.\n")
+
+
+def test_what_cannot_be_reached_is_said_without_a_programs_words(pauses: list[float], capsys: Any) -> None:
+    assert program.main(["--url", "http://127.0.0.1:1", "status", "1"]) == 4
+    assert capsys.readouterr().err == "http://127.0.0.1:1 can't be reached: connection refused.\n"
+
+
+def test_whoever_stops_it_is_told_that_the_submission_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def stopped(*args: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program.Client, "status", stopped)
+    assert program.main(["status", "5", "--watch"]) == 130
+    assert "status ID --watch" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_gets_no_traceback(live: str, token: str, run_file: Path) -> None:
+    env = {"PATH": os.environ["PATH"], "EVALSVC_URL": live, "EVALSVC_TOKEN": token}
+    words = [sys.executable, "-I", "-S", program.__file__, "validate", "rel", str(run_file)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(words, env=env, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_another_encoding_is_named_with_how_to_mend_it(
+    live: str, token: str, tmp_path: Path, encoding: str
+) -> None:
+    file = tmp_path / "net.jsonl"
+    file.write_bytes('{"id": "s1", "label": "né"}\n'.encode(encoding))
+    ended = run(live, token, tmp_path, "validate", "rel", file)
+    assert ended.returncode == 1
+    assert "not_utf8: Line 1" in ended.stdout
+    assert "like this: iconv -f" in ended.stdout
+
+
+@pytest.mark.parametrize("mended", [b"\r\n", b"\n\n"])
+def test_ends_of_lines_and_empty_lines_are_no_problem(
+    live: str, token: str, tmp_path: Path, mended: bytes
+) -> None:
+    file = tmp_path / "net.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + jsonl(LABEL_LINES).replace(b"\n", mended))
+    assert run(live, token, tmp_path, "validate", "rel", file).returncode == 0

@@ -273,7 +273,7 @@ class PredictionCheck:
             return False
         if name not in self.ids:
             few = self.ids if len(self.ids) <= FEW else ()
-            expected = f"one of the {len(self.ids):,} ids expected"
+            expected = f"one of the {len(self.ids):,} ids of the inputs, such as {self.right.usual[0]}"
             self.problems.add(
                 "unknown_id", line=line, field="id", found=name, expected=expected,
                 hint=lambda: did_you_mean(name, few),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
@@ -90,11 +90,17 @@ def standing(setting: Setting, version: SettingVersion) -> Iterable[Submission]:
 
 
 def board(
-    setting: Setting, order_by: str = "", *, person: Person | None = None, version: int | None = None
+    setting: Setting,
+    order_by: str = "",
+    *,
+    person: Person | None = None,
+    version: int | None = None,
+    of: Collection[str] = (),
 ) -> Board:
     """Rows from best to worst by a measure, the setting's main one unless told; of its newest version too.
 
-    Without a person it is what everybody sees: a sealed setting has no rows yet.
+    Without a person it is what everybody sees: a sealed setting has no rows yet. `of` names the measures that
+    are wanted, which spares reading the scores of all others.
     """
     order_by = order_by or setting.main
     if order_by not in (setting.measures or MENU):
@@ -106,7 +112,7 @@ def board(
     if phases.hidden_from(setting, person):
         return Board(setting, order_by, [], [], held.number, sealed=True)
     submissions = list(standing(setting, held))
-    scores = _scores(setting, held, submissions)
+    scores = _scores(setting, held, submissions, of={*of, order_by} if of else ())
     runs: dict[int, list[Submission]] = defaultdict(list)
     for submission in submissions:
         runs[submission.system_id].append(submission)
@@ -119,15 +125,16 @@ def board(
 
 
 def _scores(
-    setting: Setting, version: SettingVersion, submissions: list[Submission]
+    setting: Setting, version: SettingVersion, submissions: list[Submission], *, of: Collection[str]
 ) -> dict[int, dict[str, Score]]:
-    """Scores by submission and measure; of several evaluations the newest counts."""
+    """Scores by submission and measure, all unless told; of several evaluations the newest counts."""
     links = Submission.evaluations.through.objects.filter(
         under(setting, version, prefix="evaluation__"), submission__in=submissions
     ).order_by("evaluation_id")
     evaluation_of = dict(links.values_list("submission_id", "evaluation_id"))
     by_evaluation: dict[int, dict[str, Score]] = defaultdict(dict)
-    for score in Score.objects.filter(evaluation__in=set(evaluation_of.values())):
+    wanted = Score.objects.filter(evaluation__in=set(evaluation_of.values()))
+    for score in wanted.filter(measure__in=of) if of else wanted:
         by_evaluation[score.evaluation_id][score.measure] = score
     return {submission: by_evaluation[evaluation] for submission, evaluation in evaluation_of.items()}
 

@@ -124,7 +124,8 @@ def _seen(request: HttpRequest, found: Board) -> set[int]:
 
 
 def _findings(settings: list[Setting], setting: Setting, found: Board) -> dict[str, Any]:
-    elsewhere = [board(other) for other in settings if other.pk != setting.pk]
+    wanted = [(other, (found.order_by, other.main)) for other in settings if other.pk != setting.pk]
+    elsewhere = [board(other, of=measures) for other, measures in wanted]
     names = tables.names([found, *elsewhere])
     here = tables.as_column(found, found.order_by)
     groups = _same_setting(found), [_elsewhere(other, found.order_by) for other in elsewhere]

@@ -132,3 +132,13 @@ def test_a_setting_added_later_is_scored_for_the_runs_that_stand(cast: Cast) -> 
     submission.refresh_from_db()
     assert submission.state == "scored"
     assert [e.setting.key for e in leaderboard.newest(submission)] == ["main", "late"]
+
+
+def test_a_board_of_some_measures_ranks_alike_and_reads_no_other_scores(cast: Cast) -> None:
+    benchmark = cast.relations(main="accuracy")
+    for system, right in (("Low", 2), ("Top", 6), ("Mid", 4)):
+        scored(cast, benchmark, system, right)
+    whole, part = (board(benchmark.settings.get(), of=of) for of in ((), ("micro_f1",)))
+    assert [row.system for row in part.rows] == [row.system for row in whole.rows]
+    assert part.measures == ["micro_f1", "accuracy"]
+    assert part.rows[0].figures["micro_f1"] == whole.rows[0].figures["micro_f1"]

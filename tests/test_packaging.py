@@ -86,12 +86,18 @@ def test_production_does_not_start_without_a_secret_key(tmp_path: Path) -> None:
     assert "SECRET_KEY" in checked.stderr
 
 
-def test_the_worker_reads_every_queue_there_is() -> None:
-    for command in (COMPOSE["services"]["worker"]["command"], commands(host="h", port=1)["worker"]):
-        assert set(command[command.index("-Q") + 1].split(",")) == set(settings.JOB_QUEUES)
+def queues_of(command: list[str]) -> list[str]:
+    return command[command.index("-Q") + 1].split(",")
 
 
-@pytest.mark.parametrize("service", ["migrate", "worker", "beat"])
+def test_every_queue_has_a_worker_and_long_work_keeps_no_submission_waiting() -> None:
+    here, containers = commands(host="h", port=1), COMPOSE["services"]
+    for name, queues in {"worker": ["score", "ingest"], "heavy": ["heavy"]}.items():
+        assert queues_of(here[name]) == queues_of(containers[name]["command"]) == queues
+    assert {*queues_of(here["worker"]), *queues_of(here["heavy"])} == set(settings.JOB_QUEUES)
+
+
+@pytest.mark.parametrize("service", ["migrate", "worker", "heavy", "beat"])
 def test_the_container_runs_modules_and_commands_that_exist(service: str) -> None:
     python, *rest = COMPOSE["services"][service]["command"]
     assert python == "python"

@@ -200,7 +200,8 @@ def _by_key(entry: Entry, file: PredictionFile) -> Received | None:
     if before != (file.pk, entry.run, entry.system, entry.team.pk):
         raise Conflict(
             "key_reused",
-            f"The Idempotency-Key {entry.key} stands for submission {earlier.pk}, another file or run, or one of another team.",
+            f"The Idempotency-Key {entry.key} stands for submission {earlier.pk}, another file or run, "
+            "or that of another team.",
             hint="Use a new key for a new submission.",
         )
     return Received(earlier, created=False)

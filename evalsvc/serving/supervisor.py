@@ -24,7 +24,7 @@ Say = Callable[[str], None]
 
 
 class Supervisor:
-    """Broker (unless one is given), worker, beat and web, on one machine."""
+    """Broker (unless one is given), workers, beat and web, on one machine."""
 
     def __init__(self, *, host: str, port: int, say: Say) -> None:
         self.host, self.port, self.say = host, port, say
@@ -107,7 +107,9 @@ def commands(*, host: str, port: int) -> dict[str, list[str]]:
     celery = [python, "-m", "celery", "-A", "workers"]
     log = ["--loglevel", "INFO"]
     return {
-        "worker": [*celery, "worker", "-Q", ",".join(settings.JOB_QUEUES), "--concurrency", "2", *log],
+        "worker": [*celery, "worker", *working("worker", "score,ingest", at_once=2), *log],
+        # long work has a process of its own, and never those that submissions wait for
+        "heavy": [*celery, "worker", *working("heavy", "heavy", at_once=1), *log],
         "beat": [*celery, "beat", "--schedule", str(data / "beat"), "--pidfile", "", *log],
         "web": [
             *(python, "-m", "gunicorn", "evalsvc.wsgi", "--bind", f"{host}:{port}"),
@@ -115,6 +117,11 @@ def commands(*, host: str, port: int) -> dict[str, list[str]]:
             *("--no-control-socket", "--access-logfile", "-"),
         ],
     }
+
+
+def working(name: str, queues: str, *, at_once: int) -> list[str]:
+    """The options of a worker: its name among those of this machine, its queues, its processes."""
+    return ["--hostname", f"{name}@%h", "-Q", queues, "--concurrency", str(at_once)]
 
 
 def answers(url: str) -> bool:

@@ -31,9 +31,13 @@ FORBIDDEN = [
 
 
 @pytest.fixture(scope="module")
-def report() -> dict[str, bool]:
+def ready() -> None:
     if not readiness.readiness().ready:
         pytest.skip(readiness.readiness().why_not)
+
+
+@pytest.fixture(scope="module")
+def report(ready: None) -> dict[str, bool]:
     why_not, found = readiness.self_test()
     assert why_not == ""
     return found
@@ -169,7 +173,7 @@ def endless(*, seconds: int, parent: int = os.getpid()) -> list[str]:
 
 
 @pytest.fixture
-def confined() -> Iterator[int]:
+def confined(ready: None) -> Iterator[int]:
     """A process that gave everything up and goes on."""
     process = subprocess.Popen(endless(seconds=60))
     until(lambda: process.poll() is not None or told(process.pid)["Seccomp"] == ["2"])
@@ -213,7 +217,7 @@ def test_a_process_whose_parent_is_gone_runs_nothing() -> None:
     assert "NotConfined" in ended.stderr
 
 
-def test_the_end_of_its_processor_time_is_told_by_a_signal_of_its_own() -> None:
+def test_the_end_of_its_processor_time_is_told_by_a_signal_of_its_own(ready: None) -> None:
     ended = subprocess.run(endless(seconds=1), timeout=60, check=False)
     assert ended.returncode == -signal.SIGXCPU
 

@@ -17,7 +17,7 @@ from tests.evalsvc.evaluation.cast import Cast, freeze, sentence
 from tests.places.web import Web
 
 SENTENCES, LABELS = 7_000, [f"relation_{n}" for n in range(120)]
-MEGABYTES, GROWTH = 30, 15
+MEGABYTES, GROWTH = 30, 20
 
 
 @pytest.fixture

@@ -15,11 +15,13 @@ from evalsvc.formats.checking import Claim, Form, PredictionCheck
 from evalsvc.formats.opening import open_predictions
 from evalsvc.formats.problems import Problems
 from evalsvc.formats.reading import Limits
+from evalsvc.formats.records import LabelPrediction, PredictionLine, ScoresPrediction
 from evalsvc.jobs.moves import Store
 from evalsvc.jobs.running import Progress
 
 CHUNK = 1_000
 SURE = 0.5
+NA = "N/A"
 FORMS: dict[str, tuple[Form, ...]] = {Kind.RELATIONS: ("label", "labels", "scores")}
 
 
@@ -27,12 +29,15 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     """Read and check; the store puts them in place of what stood there."""
     assert batch.project is not None
     items = dict(batch.project.items.live().values_list("external_id", "pk"))
-    negative = min(negatives(batch) - {"Other"})
-    check = _check(batch, items, negative, problems)
-    lines = open_predictions(file, format=batch.format, problems=problems, limits=limits)
+    check = _check(batch, items, problems)
+    spelled = negatives(batch) - check.labels
+    lines = (
+        (line, _spelled(said, spelled))
+        for line, said in open_predictions(file, format=batch.format, problems=problems, limits=limits)
+    )
     rows: list[Suggestion] = []
     for claim in check.claims(lines):
-        said = _payload(check.form, claim, negative)
+        said = _payload(check.form, claim)
         rows.append(Suggestion(item_id=items[claim[0]], batch=batch, payload=said))
         if len(rows) % CHUNK == 0:
             progress(len(rows), len(items), "reading predictions")
@@ -42,7 +47,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     return lambda: _store(rows)
 
 
-def _check(batch: Batch, items: dict[str, int], negative: str, problems: Problems) -> PredictionCheck:
+def _check(batch: Batch, items: dict[str, int], problems: Problems) -> PredictionCheck:
     project = batch.project
     assert project is not None
     names = {part: set[str]() for part in OntologyLabel.Part.values}
@@ -52,13 +57,26 @@ def _check(batch: Batch, items: dict[str, int], negative: str, problems: Problem
     return PredictionCheck(
         ids=items,
         labels=names["relation" if paired else "entity"],
-        negative=negative if paired else None,
+        negative=NA if paired else None,
         relations=names["relation"],
         lengths=None if paired else _lengths(project.items.live()),
         forms=FORMS.get(project.kind, ("spans",)),
         missing="wrong",
         problems=problems,
     )
+
+
+def _spelled(said: PredictionLine, spelled: frozenset[str]) -> PredictionLine:
+    """The line with N/A in the one spelling that is known here, however the file spells it."""
+    match said:
+        case LabelPrediction(label=name) if name in spelled:
+            return LabelPrediction(said.id, NA)
+        case ScoresPrediction(scores=scores) if not spelled.isdisjoint(scores):
+            return ScoresPrediction(
+                said.id, {NA if name in spelled else name: scores[name] for name in scores}
+            )
+        case _:
+            return said
 
 
 def _lengths(items: ItemQuerySet) -> dict[str, int]:
@@ -68,13 +86,13 @@ def _lengths(items: ItemQuerySet) -> dict[str, int]:
     }
 
 
-def _payload(form: Form | None, claim: Claim, negative: str) -> Payload:
+def _payload(form: Form | None, claim: Claim) -> Payload:
     """The claim as an answer; of scores, what is more likely than not."""
     if form == "spans":
         return {"spans": [list(span) for span in claim[1]], "relations": [list(link) for link in claim[2]]}
     said = claim[1]
     if form == "label":
-        return {"spans": [], "relations": [] if said == negative else [said]}
+        return {"spans": [], "relations": [] if said == NA else [said]}
     if form == "scores":
         return {"spans": [], "relations": [name for name, score in said.items() if score >= SURE]}
     return {"spans": [], "relations": list(said)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 from django.conf import settings
@@ -40,6 +41,29 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "known": ("qualify", "check"),
     "scheme": ("IOB1", "IOB2", "BIOES", "BILOU"),
     "repair": ("conlleval", "strict-iob2"),
+}
+
+
+def _is_count(value: Any, *, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= 1_000
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value)
+
+
+# What an option may be, and how that is said.
+WORDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "k": (partial(_is_count, least=1), "a whole number from 1 to 1,000"),
+    "column": (
+        lambda value: _is_count(value, least=0) or str(value).isdecimal(),
+        "the number of a column, the first being 0",
+    ),
+    "negative": (
+        lambda value: (isinstance(value, str) and bool(value)) or (_are_names(value) and bool(value)),
+        "one name, or a list of names, that mean N/A",
+    ),
+    "labels": (lambda value: value == "add" or _are_names(value), "“add”, or a list of names"),
 }
 SWEPT = (Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 CHUNK = 1_000
@@ -105,8 +129,9 @@ def _check_options(what: str, format: str, options: dict[str, Any]) -> None:
         )
     if format and format not in FORMATS:
         raise Refusal("unknown_format", f"{format!r} is none of {', '.join(FORMATS)}.", field="format")
-    if "k" in options and not (isinstance(options["k"], int) and 1 <= options["k"] <= 1_000):
-        raise Refusal("bad_option", f"k is a whole number from 1, not {options['k']!r}.", field="k")
+    for name, (fits, expected) in WORDS.items():
+        if name in options and not fits(options[name]):
+            raise Refusal("bad_option", f"{name} is {expected}, not {options[name]!r}.", field=name)
     for name, allowed in CHOICES.items():
         if name in options and options[name] not in allowed:
             raise Refusal(

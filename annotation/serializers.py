@@ -91,13 +91,23 @@ class BatchSerializer(serializers.ModelSerializer[Batch]):
         return test_set.slug if test_set else None
 
 
+class OptionsField(serializers.JSONField):
+    """An object, also where a form sends it as text."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        value = super().to_internal_value(data)
+        if not isinstance(value, dict):
+            raise serializers.ValidationError('An object is expected, such as {"on_error": "refuse-file"}.')
+        return value
+
+
 class NewImportSerializer(serializers.Serializer[Any]):
     file = serializers.FileField()
     what = serializers.ChoiceField(
         choices=[Batch.What.ITEMS, Batch.What.VOTES, Batch.What.SUGGESTIONS], default=Batch.What.ITEMS
     )
     format = serializers.CharField(required=False, allow_blank=True, help_text="Told by content when absent.")
-    options = serializers.JSONField(required=False)
+    options = OptionsField(required=False)
 
 
 class NewGoldSerializer(serializers.Serializer[Any]):
@@ -106,7 +116,7 @@ class NewGoldSerializer(serializers.Serializer[Any]):
     version = serializers.CharField(max_length=20)
     kind = serializers.ChoiceField(choices=Kind.choices, default=Kind.RELATIONS)
     format = serializers.CharField(required=False, allow_blank=True, help_text="Told by content when absent.")
-    options = serializers.JSONField(required=False, help_text="labels, negative, scheme, repair, column")
+    options = OptionsField(required=False, help_text="labels, negative, scheme, repair, column")
 
 
 class MentionSerializer(serializers.Serializer[Any]):

@@ -173,7 +173,20 @@ def test_only_curators_import() -> None:
         importing.receive(what="items", upload=file([]), filename="f", by=annotators(of, 1)[0], project=of)
 
 
-@pytest.mark.parametrize("options", [{"empty": "no-vote"}, {"on_error": "guess"}, {"scheme": "IOB9"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"empty": "no-vote"},
+        {"on_error": "guess"},
+        {"scheme": "IOB9"},
+        {"column": "x"},
+        {"column": True},
+        {"negative": 5},
+        {"negative": []},
+        {"labels": 5},
+        {"labels": [1]},
+    ],
+)
 def test_options_an_import_does_not_have_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(Refusal):
         brought(project(), [line("s0")], **options)

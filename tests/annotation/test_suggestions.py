@@ -66,3 +66,14 @@ def test_a_prediction_for_no_sentence_or_no_label_of_the_project_is_refused() ->
     of = filled(1)
     batch = brought(of, [{"id": "s0", "label": "Z"}, {"id": "zz", "label": "A"}], what="suggestions")
     assert (batch.state, batch.refused) == ("refused", 2)
+
+
+@pytest.mark.parametrize("spelled", ["NA", "N/A", "no_relation", "Other"])
+def test_predictions_may_spell_no_relation_in_any_usual_or_stated_way(spelled: str) -> None:
+    of = filled(3, k=1)
+    lines = [{"id": "s0", "label": spelled}, {"id": "s1", "label": "B"}]
+    options = {"negative": spelled} if spelled == "Other" else {}
+    batch = brought(of, lines, what="suggestions", **options)
+    assert (batch.state, batch.refused, batch.counts["suggestions"]) == ("done", 0, 2)
+    said = dict(Suggestion.objects.values_list("item__external_id", "payload"))
+    assert said["s0"]["relations"] == []

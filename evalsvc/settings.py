@@ -267,6 +267,8 @@ REST_FRAMEWORK = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
+    # a link within a button cannot be reached by everybody
+    "SWAGGER_UI_SETTINGS": {"deepLinking": False},
     "TITLE": "evalsvc",
     "DESCRIPTION": "Label, freeze, submit, score, compare.",
     "VERSION": __version__,

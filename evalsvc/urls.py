@@ -15,7 +15,9 @@ from evalsvc.teams.page_urls import page_patterns as team_pages
 
 # Swagger writes styles into the page; its script is served from here, and no other page is relaxed.
 swagger = csp_update({"style-src": [SELF, UNSAFE_INLINE]})(
-    SpectacularSwaggerSplitView.as_view(url_name="schema", permission_classes=[], authentication_classes=[])
+    SpectacularSwaggerSplitView.as_view(
+        url_name="schema", template_name="docs/api.html", permission_classes=[], authentication_classes=[]
+    )
 )
 
 

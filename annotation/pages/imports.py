@@ -12,6 +12,7 @@ from annotation import brought, importing, ontology, roles
 from annotation.forms import GoldForm, ImportForm
 from annotation.models import Batch, Project
 from annotation.pages.asking import around, attempt, page, person, project_for
+from evalsvc.formats.problems import CODES
 from evalsvc.jobs import queueing
 from evalsvc.jobs.models import Job
 
@@ -147,6 +148,8 @@ def _shown(found: Batch, job: Job | None) -> dict[str, Any]:
             "width": _width(job),
             "test_set": getattr(found, "test_set", None),
             "warnings": found.counts.get("first_warnings", []),
+            "odd": sum((found.counts.get("warnings") or {}).values()),
+            "alike": _alike(found.counts.get("by_code") or {}),
             "counts": [
                 (COUNTED.get(name, name.replace("_", " ")), n)
                 for name, n in found.counts.items()
@@ -168,6 +171,13 @@ def _labels(found: Batch) -> dict[str, Any]:
         "lacking": [one for one in labels if one.lacking],
         "in_file": found.counts.get("labels_in_file", 0),
     }
+
+
+def _alike(by_code: dict[str, int]) -> str:
+    """How many lines have the same thing wrong with them, the most common first."""
+    order = sorted(by_code.items(), key=lambda entry: -entry[1])
+    said = [(n, CODES.get(code, code).rstrip(".")) for code, n in order]
+    return "; ".join(f"{n:,} × {words[:1].lower()}{words[1:]}" for n, words in said)
 
 
 def _width(job: Job | None) -> float:

@@ -16,7 +16,7 @@ from annotation.pages import marking
 from annotation.pages.marking import Marked
 from annotation.testset import Kind
 
-MOST_SHOWN = 40
+MOST_SHOWN, MOST_BOXES = 40, 5
 WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
@@ -27,7 +27,7 @@ class Row:
     title: str
     votes: list[bool]
     n: int
-    boxes: list[tuple[int, bool]]
+    boxes: list[tuple[float, bool]]
     detail: str = ""
     accepted: bool = False
 
@@ -57,8 +57,9 @@ class Case:
     all: list[Choice] = field(default_factory=list)
     said: list[tuple[str, str]] = field(default_factory=list)
     next_person: str = ""
-    bar: int = 0
+    bar: float = 0
     half: float = 0
+    box: float = 12
 
     def value_of(self, text: str) -> str:
         """The value of the option that is this answer, in whatever order it is written."""
@@ -84,8 +85,9 @@ def case_of(dossier: Dossier) -> Case:
         all=list(choices.values()) if relations else [],
         next_person=_ordinal(dossier.k + 1),
         said=[(column.letter, column.comment) for column in dossier.columns if column.comment],
-        bar=15 * dossier.n,
-        half=(15 * dossier.n - 3) / 2,
+        bar=step_of(dossier.n) * dossier.n,
+        half=(step_of(dossier.n) * dossier.n - gap_of(dossier.n)) / 2,
+        box=step_of(dossier.n) - gap_of(dossier.n),
     )
 
 
@@ -128,7 +130,18 @@ def _relation_rows(dossier: Dossier, choices: dict[str, Choice]) -> list[Row]:
 
 def _row(title: str, votes: list[bool], detail: str = "", *, accepted: bool = False) -> Row:
     n = sum(votes)
-    return Row(title, votes, n, [(15 * at, at < n) for at in range(len(votes))], detail, accepted)
+    step = step_of(len(votes))
+    return Row(title, votes, n, [(round(step * at, 2), at < n) for at in range(len(votes))], detail, accepted)
+
+
+def step_of(n: int) -> float:
+    """From one box to the next: up to five have their usual size, more of them share its room."""
+    return 15 if n <= MOST_BOXES else 15 * MOST_BOXES / n
+
+
+def gap_of(n: int) -> float:
+    """Between two boxes; many stand close."""
+    return 3 if n <= MOST_BOXES else 1
 
 
 def _span_rows(dossier: Dossier, choices: dict[str, Choice]) -> list[Row]:

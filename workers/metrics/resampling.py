@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Ints
-from workers.metrics.ratios import Floats
+from workers.metrics.counts import Ints, integers
+from workers.metrics.ratios import Floats, divide
 from workers.metrics.spans import Spans, matches
+from workers.metrics.wrf import Words, WrfCounts, wrf, wrf_counts
 
 REPLICATES = 1_000
 Figure = Callable[[Floats], float]
@@ -161,6 +162,64 @@ def span_tallies(gold: Spans, predicted: Spans, *, n_labels: int) -> Tallies:
     labels = (gold.label[found], predicted.label + n_labels, gold.label + 2 * n_labels)
     column = np.concatenate(labels)
     return Tallies(item, column, np.ones(len(item)), gold.n_documents, 3 * n_labels)
+
+
+def word_tallies(target: Words, predicted: Words, weights: Sequence[Floats], *, n_labels: int) -> Tallies:
+    """Tallies of documents for WRF, pooled and as a mean of documents.
+
+    Parameters
+    ----------
+    target, predicted : Words
+        Over the same documents.
+    weights : sequence of float64 ndarray of shape (K,)
+        The γ of each mode.
+    n_labels : int
+
+    Returns
+    -------
+    Tallies
+        Columns: |P∩T|, |P| and |T| per class (3·K); then per mode the document's WRF, and 1 where it has one.
+
+    Examples
+    --------
+    >>> words = Words(np.array([1]), np.array([0]), np.array([5]), 2)
+    >>> word_tallies(words, words, [np.ones(1)], n_labels=1).sums([0, 3]).tolist()
+    [3.0, 3.0, 3.0, 3.0, 3.0]
+    """
+    counts = wrf_counts(target, predicted, n_labels=n_labels, per_document=True)
+    columns: list[NDArray[Any]] = [counts.matched, counts.predicted, counts.target]
+    for gamma in weights:
+        scores = wrf(counts.f1, gamma)
+        columns += [np.nan_to_num(scores)[:, None], ~np.isnan(scores)[:, None]]
+    table = np.concatenate(columns, axis=1).astype(np.float64)
+    row, column = np.nonzero(table)
+    document = np.union1d(target.document, predicted.document)
+    return Tallies(document[row], column, table[row, column], target.n_documents, table.shape[1])
+
+
+def wrf_of_sums(sums: Floats, weights: Sequence[Floats]) -> list[tuple[float, float]]:
+    """WRF of every mode, pooled and as a mean of documents, from summed `word_tallies`.
+
+    Parameters
+    ----------
+    sums : float64 ndarray
+    weights : sequence of float64 ndarray of shape (K,)
+
+    Returns
+    -------
+    list of (float, float)
+        nan where no class has a word.
+
+    Examples
+    --------
+    >>> wrf_of_sums(np.array([3.0, 3.0, 3.0, 1.5, 3.0]), [np.ones(1)])
+    [(1.0, 0.5)]
+    """
+    size = len(weights[0])
+    pooled = WrfCounts(*integers(sums[: 3 * size]).reshape(3, size)).f1
+    ends = sums[3 * size :].reshape(-1, 2)
+    means = divide(ends[:, 0], ends[:, 1])
+    return [(float(wrf(pooled, gamma)), float(mean)) for gamma, mean in zip(weights, means, strict=True)]
 
 
 def bootstrap(

@@ -24,16 +24,28 @@ from workers.metrics.resampling import (
     randomise,
     span_tallies,
     table_tallies,
+    word_tallies,
+    wrf_of_sums,
 )
 from workers.metrics.spans import Spans, spans_of_columns
+from workers.metrics.wrf import MODES, gammas, words_of_spans
 from workers.scorecard.answers import Answers
 from workers.scorecard.arguments import Options
 from workers.scorecard.gold import Gold
-from workers.scorecard.scoring import claims_of, gold_spans, inventory, label_codes, set_columns
+from workers.scorecard.scoring import (
+    WORDLESS,
+    claims_of,
+    gold_spans,
+    inventory,
+    label_codes,
+    set_columns,
+    words,
+)
 
 Both = tuple[Tallies, Tallies]
 Figures = Callable[[Floats], dict[str, float]]
 RANKED = ("ap", "auc", "max_f1")
+ENDS = ("", "_mean")
 
 
 class Tested(NamedTuple):
@@ -84,13 +96,30 @@ def _families(gold: Gold, sides: tuple[Answers, Answers], options: Options) -> l
         size = len(gold.inventory)
         exact = _both(said, lambda one: span_tallies(truth, one, n_labels=size))
         pairs = _both(said, lambda one: table_tallies(document_pairings(truth, one)))
-        return [(exact, lambda sums: _conll(sums, options)), (pairs, _muc)]
+        found: list[tuple[Both, Figures]] = [(exact, lambda sums: _conll(sums, options)), (pairs, _muc)]
+        return found + _words(gold, truth, said, options)
     if options.task == "classification" and sides[0].form == sides[1].form == "label":
         names = inventory(gold, options)
         rows = _both(sides, lambda one: label_tallies(*label_codes(gold, one, options), n_labels=len(names)))
         return [(rows, lambda sums: _single(sums, names, options))]
     sets = _both(sides, lambda one: _set_tallies(gold, one, options))
     return [(sets, lambda sums: _conll(sums, options, ""))]
+
+
+def _words(gold: Gold, truth: Spans, said: list[Spans], options: Options) -> list[tuple[Both, Figures]]:
+    """WRF, where the gold has words."""
+    tokens, note = words(gold, options)
+    if note == WORDLESS or "wrf" not in options.family:
+        return []
+    target, size = words_of_spans(truth, tokens), len(gold.inventory)
+    weights = [gammas(size, mode=mode) for mode in MODES]
+    sides = _both(said, lambda one: word_tallies(target, words_of_spans(one, tokens), weights, n_labels=size))
+    return [(sides, lambda sums: _wrf(sums, weights))]
+
+
+def _wrf(sums: Floats, weights: list[Floats]) -> dict[str, float]:
+    found = zip(MODES, wrf_of_sums(sums, weights), strict=True)
+    return {f"wrf_{mode}{end}": value for mode, two in found for end, value in zip(ENDS, two, strict=True)}
 
 
 def _both(sides: Sequence[Any], made: Callable[[Any], Tallies]) -> Both:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from workers.metrics.bags import Claims, Facts, claims_of_columns, facts_of_columns, hits
 from workers.metrics.classification import confusion, confusion_counts
+from workers.metrics.figures import wrf_figures
 from workers.metrics.ranking import STATISTICS, points, rank, statistic
 from workers.metrics.reranking import bootstrap_ranking, randomise_ranking, sort_claims
 from workers.metrics.resampling import (
@@ -20,9 +21,12 @@ from workers.metrics.resampling import (
     randomise,
     span_tallies,
     table_tallies,
+    word_tallies,
+    wrf_of_sums,
 )
 from workers.metrics.spans import exact_counts, spans_of_columns
 from workers.metrics.weights import micro_averages, scheme_averages
+from workers.metrics.wrf import MODES, gammas, tokens_of_lists, words_of_spans
 
 DEALT = np.random.default_rng(11)
 GOLD = DEALT.integers(0, 3, 60)
@@ -134,3 +138,44 @@ def test_an_unknown_statistic_is_refused() -> None:
 def test_undefined_replicates_are_left_out_of_an_interval() -> None:
     assert percentile_interval([0.5, float("nan"), 0.5]) == (0.5, 0.5)
     assert np.isnan(percentile_interval([float("nan")]).low)
+
+
+def a_few_documents(seed, n=12):
+    """Words, and gold and predicted spans over them."""
+    rng = np.random.default_rng(seed)
+    texts = [[f"w{word}" for word in rng.integers(0, 9, 8)] for _ in range(n)]
+    sides = []
+    for _ in range(2):
+        document = np.sort(rng.integers(0, n, 20))
+        start = rng.integers(0, 6, 20)
+        sides.append((document, start, start + rng.integers(1, 3, 20), rng.integers(0, 2, 20)))
+    return texts, sides
+
+
+def repeated(texts, sides, weights):
+    """The same documents, each as often as it was drawn."""
+    rows = [at for at, weight in enumerate(weights) for _ in range(weight)]
+    spans = []
+    for document, *rest in sides:
+        taken = [
+            (new, *(part[at] for part in rest))
+            for new, row in enumerate(rows)
+            for at in np.flatnonzero(document == row)
+        ]
+        spans.append(spans_of_columns(*np.array(taken).reshape(-1, 4).T, n_documents=len(rows)))
+    return tokens_of_lists([texts[row] for row in rows]), spans
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_wrf_of_drawn_documents_is_wrf_of_the_documents_repeated(seed):
+    texts, sides = a_few_documents(seed)
+    tokens, (gold, said) = repeated(texts, sides, [1] * len(texts))
+    weights = [gammas(2, mode=mode) for mode in MODES]
+    target, words = words_of_spans(gold, tokens), words_of_spans(said, tokens)
+    tallies = word_tallies(target, words, weights, n_labels=2)
+    drawn = draw(len(texts), seed=seed, replicate=1)
+    tokens, (gold, said) = repeated(texts, sides, drawn)
+    whole = wrf_figures(gold, said, tokens, gold_counts=np.bincount(gold.label, minlength=2))
+    names = ("wrf_strict", "wrf_strict_mean", "wrf_lenient", "wrf_lenient_mean")
+    found = [value for two in wrf_of_sums(tallies.sums(drawn), weights) for value in two]
+    assert found == pytest.approx([whole[name].value for name in names])

@@ -117,28 +117,32 @@ def test_ranked_claims_are_resampled_over_bags(write, capsys):
     assert row["p"] == pytest.approx(1 / 101)
 
 
-def test_entities_are_resampled_but_for_words(write, capsys):
+WRF = ("wrf_strict", "wrf_lenient", "wrf_strict_mean", "wrf_lenient_mean")
+
+
+def entities_report(capsys, a, b, gold, *more):
+    words = ["--gold", gold, "--task", "entities", "--scheme", "IOB2", "--replicates", 200, *more]
+    return rows_of(report(capsys, a, "--against", b, *words))
+
+
+def test_entities_are_resampled_and_their_words_too(write, capsys):
     both = "".join(f"w{at} B-X {'B-X' if at % 3 else 'O'}\n\n" for at in range(30))
     path = write("both.txt", both)
-    found = report(
-        capsys,
-        path,
-        "--against",
-        path,
-        "--gold",
-        path,
-        "--task",
-        "entities",
-        "--scheme",
-        "IOB2",
-        "--replicates",
-        20,
-    )
-    rows = rows_of(found)
-    assert rows["conll_micro_f1"]["p"] == rows["muc_partial_f1"]["p"] == 1
-    assert rows["wrf_lenient"]["p"] is None
+    rows = entities_report(capsys, path, path, path)
+    assert rows["conll_micro_f1"]["p"] == rows["muc_partial_f1"]["p"] == rows["wrf_lenient"]["p"] == 1
     assert rows["wrf_lenient"]["a"] == pytest.approx(rows["conll_micro_f1"]["a"])
-    assert "not resampled" in rows["wrf_lenient"]["reason"]
+
+
+def test_a_better_system_by_words_is_told_with_an_interval(write, capsys):
+    gold = write("gold.txt", "".join(f"Ada{at} B-P\nLee I-P\nin O\nRome{at} B-Q\n\n" for at in range(40)))
+    near = write("near.txt", "".join(f"Ada{at} B-P\nLee O\nin O\nRome{at} B-Q\n\n" for at in range(40)))
+    far = write("far.txt", "".join(f"Ada{at} O\nLee B-P\nin B-P\nRome{at} O\n\n" for at in range(40)))
+    rows = entities_report(capsys, near, far, gold, "--measures", *WRF)
+    for name in WRF:
+        row = rows[name]
+        assert row["p"] == pytest.approx(1 / 201)
+        assert 0 < row["low"] <= row["difference"] + 1e-9
+        assert row["difference"] - 1e-9 <= row["high"]
 
 
 def test_an_unknown_measure_is_refused_with_those_there_are(write, options, capsys):

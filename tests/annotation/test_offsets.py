@@ -76,7 +76,7 @@ p => ({
 def shown_when(page: Page, wanted: str) -> dict[str, Any]:
     """What stands on the page once this sentence is there."""
     shown: dict[str, Any] = {}
-    for _ in range(200):
+    for _ in range(1_200):
         shown = page.locator("#sentence").evaluate(SHOWN)
         if shown["text"] == wanted:
             break

@@ -34,7 +34,8 @@ export const nameIn = (item, role) => {
   const mark = item[role];
   return mark ? [...item.text].slice(mark.start, mark.end).join("") || mark.name : role;
 };
-export const pairOf = (item) => `${nameIn(item, "head")} → ${nameIn(item, "tail")}`;
+// Each name by itself: in a script that runs right to left the arrow would point the wrong way.
+export const pairOf = (item) => ["head", "tail"].map((role) => `\u2068${nameIn(item, role)}\u2069`).join(" → ");
 
 export function readback({ item, chosen, na }) {
   const [head, tail] = ["head", "tail"].map((role) => nameIn(item, role));

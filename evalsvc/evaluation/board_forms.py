@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import KINDS
@@ -14,6 +16,7 @@ from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.options import OPTIONS, Option
 from evalsvc.evaluation.rules import LIMITS
 from evalsvc.evaluation.training import read_counts
+from evalsvc.figures import byte_size, count
 from evalsvc.refusals import Refusal
 
 TASK_WORDS = {"relations": "relations between two entities", "entities": "entities in text"}
@@ -27,7 +30,7 @@ QUOTA_WORDS = {
 
 
 def _zones() -> list[tuple[str, str]]:
-    named = sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith("Etc/"))
+    named = sorted(available_timezones() - {"UTC"})
     return [(zone, zone.replace("_", " ")) for zone in ("UTC", *named)]
 
 
@@ -61,7 +64,15 @@ class RulesForm(Sheet):
     in_total = _whole(QUOTA_WORDS["in_total"])
     at_once = _whole(QUOTA_WORDS["at_once"])
     time_zone = forms.ChoiceField(label="Days begin at midnight in", choices=_zones, required=False)
-    upload_megabytes = _whole("Largest file, MB")
+    upload_megabytes = forms.DecimalField(
+        label="Largest file, MB",
+        min_value=Decimal("0.000001"),
+        max_digits=12,
+        decimal_places=6,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+        error_messages={"min_value": "Expected more than 0."},
+    )
     lines = _whole("Most lines of a file")
     training_counts = forms.FileField(
         required=False, label="Training counts", allow_empty_file=True,
@@ -90,7 +101,22 @@ class RulesForm(Sheet):
         super().__init__(*args, **{"initial": initial, **kwargs})
         if benchmark is None or not benchmark.training_counts:
             del self.fields["no_training_counts"]
+        self.fields["upload_megabytes"].help_text = f"This service takes {byte_size(_most('upload_bytes'))}."
+        self.fields["lines"].help_text = f"This service takes {count(_most('lines'))}."
         dress(self)
+
+    def clean_upload_megabytes(self) -> int | None:
+        """In bytes."""
+        given = self.cleaned_data["upload_megabytes"]
+        if given is not None and given * MEGABYTE > _most("upload_bytes"):
+            raise forms.ValidationError(f"This service takes {byte_size(_most('upload_bytes'))} at most.")
+        return None if given is None else int(given * MEGABYTE)
+
+    def clean_lines(self) -> int | None:
+        given: int | None = self.cleaned_data["lines"]
+        if given is not None and given > _most("lines"):
+            raise forms.ValidationError(f"This service takes {count(_most('lines'))} at most.")
+        return given
 
     def clean_time_zone(self) -> str:
         return self.cleaned_data["time_zone"] or "UTC"
@@ -115,8 +141,7 @@ class RulesForm(Sheet):
 
     def _limits(self) -> dict[str, int]:
         given = self.cleaned_data
-        size = given["upload_megabytes"]
-        found = {"upload_bytes": size and size * MEGABYTE, "lines": given["lines"]}
+        found = {"upload_bytes": given["upload_megabytes"], "lines": given["lines"]}
         return {name: found[name] for name in LIMITS if found[name]}
 
 
@@ -125,9 +150,13 @@ def rules_of(benchmark: Benchmark) -> dict[str, Any]:
     names = ("title", "summary", "description", "public", *QUOTA_WORDS, "time_zone")
     size = benchmark.limits.get("upload_bytes")
     told = {name: getattr(benchmark, name) for name in names}
-    return told | {
-        "upload_megabytes": size and max(size // MEGABYTE, 1), "lines": benchmark.limits.get("lines")
-    }  # fmt: skip
+    megabytes = size and f"{Decimal(size) / MEGABYTE:f}"
+    return told | {"upload_megabytes": megabytes, "lines": benchmark.limits.get("lines")}
+
+
+def _most(limit: str) -> int:
+    """What the service itself takes."""
+    return int(getattr(settings, LIMITS[limit]))
 
 
 # ---- a new board ---------------------------------------------------------------------------------

@@ -79,6 +79,9 @@ def test_a_board_is_opened_with_everything_that_the_api_takes(olga: Client, cast
         ({"task": "entities"}, "test_sets", "holds relations; choose sets of entities."),
         ({"option_beta": "0"}, "option_beta", "Expected a number above 0."),
         ({"per_day": "0"}, "per_day", "Submissions a day: a whole number above 0, or nothing."),
+        ({"upload_megabytes": "0"}, "upload_megabytes", "Expected more than 0."),
+        ({"upload_megabytes": "9000"}, "upload_megabytes", "This service takes 200 MB at most."),
+        ({"lines": "999999999"}, "lines", "at most."),
         ({"at_once": "two"}, "at_once", "Expected a whole number."),
         ({"time_zone": "Middle/Earth"}, "time_zone", "Middle/Earth"),
         ({"training_counts": counts(b"born_in few")}, "training_counts", "No line has a name"),
@@ -116,6 +119,17 @@ def test_the_rules_are_shown_as_they_are_and_changed(olga: Client, cast: Cast) -
         "Asia/Tokyo",
     )
     assert (board.limits, board.training_counts, board.public) == ({}, {}, False)
+
+
+def test_what_was_not_touched_stays_as_the_api_set_it(olga: Client, cast: Cast) -> None:
+    rules = {"limits": {"upload_bytes": 123_456, "lines": 7}, "time_zone": "CET", "at_once": 2}
+    board = cast.relations(**rules)
+    page = olga.get(reverse("board-change", args=["rel"])).content.decode()
+    form = dict(re.findall(r'<input[^>]* name="(\w+)" value="([^"]*)"', page))
+    form |= {"time_zone": re.findall(r'<option value="([^"]*)" selected', page)[0]}
+    olga.post(reverse("board-change", args=["rel"]), form | {"public": "on"})
+    board.refresh_from_db()
+    assert {name: getattr(board, name) for name in rules} == rules
 
 
 def test_training_counts_stay_when_no_file_is_sent(olga: Client, cast: Cast) -> None:

@@ -34,7 +34,7 @@ def conflict(page: Page, start: Start) -> None:
     desk = start()
     voting.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
     press(page, "1", "Enter")
-    page.get_by_text("You answered this sentence elsewhere too.").wait_for()
+    page.get_by_text("here you said “place lived”, elsewhere “place of death”.").wait_for()
     assert said(1) == [ELSEWHERE]
 
 

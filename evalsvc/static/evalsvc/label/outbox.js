@@ -1,12 +1,13 @@
 // Answers go into an outbox kept on this device and leave it in order, once the server has them.
 // The line at the top always says where they are.
 
-import { $, api, button, element } from "./page.js";
+import { $, api, button, choiceOf, element, phraseOf } from "./page.js";
 import { call, isLoggedOut, Unreachable } from "./server.js";
 import { drop, newId, put, shelf } from "./shelf.js";
 
 export const outbox = shelf("outbox", []); // not yet taken by the server, oldest first
 const clashes = shelf("clashes", []); // what the server would not take, until the person has decided
+const ELSEWHERE = "answered_elsewhere";
 
 // ---- the line that says where the work is --------------------------------------------------------
 
@@ -97,7 +98,7 @@ async function sendOne(entry) {
   const { ok, status, data } = answer;
   line.loggedOut = isLoggedOut(answer);
   if (line.loggedOut) throw new Unreachable("logged out");
-  if (!ok) put(clashes, { ...entry, problem: data?.detail ?? `The server answered ${status}.`, code: data?.code, last: data?.number });
+  if (!ok) put(clashes, { ...entry, problem: data?.detail ?? `The server answered ${status}.`, code: data?.code, last: data?.number, other: await said(entry, data) });
   drop(outbox, entry.id);
   line.lastSaved = Date.now();
   line.offSince = null;
@@ -122,12 +123,21 @@ export function showClashes() {
   $("clashes").replaceChildren(...clashes.read().map(clashNote));
 }
 
+// What the person said elsewhere, so that both answers are on show.
+async function said(entry, refused) {
+  if (refused?.code !== ELSEWHERE) return "";
+  const { data } = await call("GET", `${api.history}?n=50`).catch(() => ({}));
+  const act = data?.results?.find(({ item }) => item.id === entry.item);
+  if (!act) return "";
+  return act.act === "skip" ? "skip" : phraseOf(choiceOf(act.payload));
+}
+
 function clashNote(entry) {
-  const elsewhere = entry.code === "answered_elsewhere";
+  const elsewhere = entry.code === ELSEWHERE;
   const note = element("div", "", "note note--bad clash");
   const kept = element("p");
   kept.append(element("b", elsewhere ? "You answered this sentence elsewhere too. " : "This answer was not taken. "));
-  kept.append(`${entry.name}: here you said “${entry.answer}”. ${entry.problem}`);
+  kept.append(`${entry.name}: here you said “${entry.answer}”${entry.other ? `, elsewhere “${entry.other}”` : ""}. ${entry.problem}`);
   const row = element("p", "", "row");
   row.append(button(elsewhere ? "This one counts" : "Send it again", () => resend(entry)));
   row.append(button(elsewhere ? "The other one counts" : "Let it go", () => settleClash(entry)));
@@ -143,7 +153,7 @@ function settleClash(entry) {
 
 function resend(entry) {
   if (!clashes.read().some(({ id }) => id === entry.id)) return showClashes(); // settled in another tab
-  const { problem, code, last, ...answer } = entry;
+  const { problem, code, last, other, ...answer } = entry;
   queue({ ...answer, body: { ...entry.body, base: last ?? entry.body.base } });
   settleClash(entry);
 }

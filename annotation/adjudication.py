@@ -187,6 +187,24 @@ def ask_one_more(item: Item, *, by: User) -> Item:
 
 
 @transaction.atomic
+def ask_no_more(item: Item, *, by: User) -> Item:
+    """Take back the last request for one more person; whoever has answered meanwhile is surplus."""
+    project = Project.objects.get(pk=item.project_id)
+    require(project, by, *DECIDES)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    if not may_ask_no_more(item):
+        raise Conflict("not_asked", "Nobody is being asked about this sentence beyond the usual number.")
+    item.asked -= 1
+    item.save(update_fields=["asked"])
+    return outcomes.settle(item)
+
+
+def may_ask_no_more(item: Item) -> bool:
+    """Whether a decider asked for somebody who has not answered yet."""
+    return item.state == Item.State.OPEN and item.asked > 0
+
+
+@transaction.atomic
 def take_back(item: Item, *, by: User) -> Adjudication:
     """Undo a decision: the item is disputed again, and the decision stays on record as taken back."""
     project = Project.objects.get(pk=item.project_id)

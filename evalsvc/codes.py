@@ -39,6 +39,7 @@ ANNOTATION: dict[str, str] = {
     "already_answered": "Somebody answered the sentence already, or holds it now.",
     "already_aside": "The answers of this person are set aside already.",
     "label_in_use": "An answer or a step names the label. Delete or merge it by a step of the ontology.",
+    "not_asked": "Nobody is being asked about this sentence beyond the usual number.",
     "not_aside": "None of this person's answers are set aside.",
     "not_decided": "No decision stands on this sentence: there is nothing to take back.",
     "no_known_answer": "The sentence has no known answer: it is work like any other.",
@@ -124,7 +125,9 @@ PEOPLE: dict[str, str] = {
     "own_account": "Nobody shuts themselves out.",
     "sign_up_closed": "Accounts are not made here this way. Ask for an invitation.",
     "slug_taken": "The address is taken already. Choose another.",
+    "strange_text": "A text holds a NUL or half a character, which can't be stored. Leave it out.",
     "team_needed": "The person is in several teams. Name one.",
+    "too_deep": "The JSON nests deeper than anything that is taken here.",
     "too_many_mails": "Too many mails were asked for. Wait, or use the link in the last one.",
     "too_many_tries": "Too many passwords were tried. Wait, or ask for a link to set a new one.",
 }

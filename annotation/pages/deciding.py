@@ -20,6 +20,7 @@ from evalsvc.refusals import Conflict, Refusal
 
 BAR = 176
 MOST_LISTED = 200
+UNDOING = {"undo": adjudication.take_back, "unask": adjudication.ask_no_more}
 
 
 @page()
@@ -70,8 +71,9 @@ def dispute(request: HttpRequest, slug: str, item_pk: int) -> HttpResponse:
     project, role = project_for(request, slug, *roles.DECIDES)
     item = get_object_or_404(Item.objects.live().select_related("project"), pk=item_pk, project=project)
     pattern = request.GET.get("pattern", "")
-    if request.method == "POST" and request.POST.get("action") == "undo":
-        adjudication.take_back(item, by=person(request))
+    undone = UNDOING.get(request.POST.get("action", ""))
+    if undone is not None:
+        undone(item, by=person(request))
         return redirect(_address(project, item.pk, pattern))
     problem = None
     if request.method == "POST":
@@ -108,7 +110,7 @@ def _over(request: HttpRequest, item: Item) -> dict[str, Any]:
     """What was decided of a sentence, and whether this person may take it back."""
     made = item.adjudications.filter(reopened_at=None).select_related("by").first()
     if made is None:
-        return {}
+        return {"asked": adjudication.may_ask_no_more(item)}
     finding = adjudication.FINDINGS.get(made.finding)
     said = finding or weighing.shown(item.gold, weighing.choices_of(item.project))
     curates = roles.role_in(item.project, person(request)) == roles.CURATOR

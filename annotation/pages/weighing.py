@@ -95,7 +95,7 @@ def _canonical(text: str) -> Any:
     try:
         said = json.loads(text)
         return sorted(map(str, said["spans"])), sorted(map(str, said["relations"]))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return text
 
 

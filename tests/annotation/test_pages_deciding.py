@@ -108,6 +108,17 @@ def test_asking_one_more_person_puts_the_sentence_back_into_the_queue(client: Cl
     assert "waits for more answers" in client.get(address(item)).content.decode()
 
 
+def test_a_request_for_one_more_person_is_taken_back(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), {"action": "ask"})
+    assert "Decide it without one more person" in client.get(address(item)).content.decode()
+    assert client.post(address(item), {"action": "unask"}).headers["Location"] == address(item)
+    item.refresh_from_db()
+    assert (item.state, item.extra, item.free) == (Item.State.DISPUTED, 0, 0)
+    assert client.post(address(item), {"action": "unask"}).status_code == 409
+
+
 def test_the_list_can_be_cut_to_one_vote_pattern(client: Client, desk: Desk) -> None:
     desk.dispute(1)
     desk.say("ann", 2, "lived_in")

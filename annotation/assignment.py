@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Count, DurationField, Exists, F, OuterRef
+from django.db.models import Count, DurationField, Exists, F, OuterRef, Subquery
 from django.db.models.functions import Now, TruncDate
 from django.http import Http404
 
@@ -51,6 +51,14 @@ def _anywhere(n: int, *, skip: bool) -> Prepared[Item]:
     return Prepared(lambda: _held_for_us(_open_to_one(), skip=skip)[:n])
 
 
+def _put_off() -> ItemQuerySet:
+    """What a person said "later" to and has not come back to: the first one again when all else is done."""
+    return put_off(key("project"), key("annotator"))
+
+
+_LATER = Prepared(lambda: _held_for_us(_put_off(), skip=False)[:1])
+
+
 def _open_to_one() -> ItemQuerySet:
     return wanting(key("project"), key("annotator"))
 
@@ -62,15 +70,31 @@ def _held_for_us(items: ItemQuerySet, *, skip: bool) -> ItemQuerySet:
 
 def wanting(project: Project | Given, annotator: Annotator | Given) -> ItemQuerySet:
     """Items that still want an answer and that this person neither answered, skipped nor holds."""
+    return _untouched(_with_room(project), annotator).order_by("rank")
+
+
+def put_off(project: Project | Given, annotator: Annotator | Given) -> ItemQuerySet:
+    """Items that still want an answer and to which this person's last word was "later"."""
+    own = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
+    said = Vote.objects.filter(annotator=annotator, reason="later").order_by()
+    items = _with_room(project).filter(pk__in=said.values("item"))
+    items = items.annotate(last=Subquery(own.values("reason")[:1]), said_at=Subquery(own.values("pk")[:1]))
+    return _not_held(items.filter(last="later").order_by("said_at"), annotator)
+
+
+def _with_room(project: Project | Given) -> ItemQuerySet:
     batches = Batch.objects.filter(project=project, state=Batch.State.DONE)
-    items = Item.objects.filter(project=project, free__gt=0, batch__in=batches.values("pk"))
-    return _untouched(items, annotator).order_by("rank")
+    return Item.objects.filter(project=project, free__gt=0, batch__in=batches.values("pk"))
 
 
 def _untouched(items: ItemQuerySet, annotator: Annotator | Given) -> ItemQuerySet:
     done = Vote.objects.filter(item=OuterRef("pk"), annotator=annotator)
+    return _not_held(items.exclude(Exists(done)), annotator)
+
+
+def _not_held(items: ItemQuerySet, annotator: Annotator | Given) -> ItemQuerySet:
     held = Lease.objects.filter(item=OuterRef("pk"), annotator=annotator, ending="")
-    return items.exclude(Exists(done)).exclude(Exists(held))
+    return items.exclude(Exists(held))
 
 
 # ---- handing out ---------------------------------------------------------------------------------
@@ -154,13 +178,15 @@ def _until_check(sat: Seat, n: int) -> int:
 
 
 def _candidates(sat: Seat, n: int, *, waits: bool) -> list[Item]:
-    """The next items behind the person's last one, else the first ones anywhere that they may still do.
+    """The next items behind the person's last one, else the first ones anywhere that they may still do,
+    else the one they put off longest ago.
 
     Who has none in hand yet waits for one that somebody else holds just now rather than hear of nothing.
     """
     who = {"project": sat.project.pk, "annotator": sat.annotator.pk}
     found = _ahead(n).all(**who, cursor=sat.annotator.cursor)
-    return found or _anywhere(1 if waits else n, skip=not waits).all(**who)
+    found = found or _anywhere(1 if waits else n, skip=not waits).all(**who)
+    return found or (_LATER.all(**who) if waits else [])
 
 
 def _count(sat: Seat, n: int) -> None:
@@ -275,7 +301,8 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
         "answered": annotator.answers.count() if annotator else 0,
         "skipped": _skipped(own),
         "today": own.filter(at__date=TruncDate(Now())).values("item").distinct().count(),
-        "waiting": waiting.order_by().values("pk").count(),
+        "waiting": waiting.order_by().values("pk").count()
+        + (put_off(project, annotator).values("pk").count() if annotator else 0),
         "median_seconds": round(times[len(times) // 2] / 1000, 1) if times else None,
     }
 

@@ -61,7 +61,7 @@ class Client:
 
     def turn(self) -> None:
         """Take an item; answer, skip, keep alive, return, or forget it."""
-        from annotation import assignment
+        from annotation import assignment, voting
 
         lease = assignment.lease_next(self.project, self.user, holding=self.holding)
         self.note("lease")
@@ -76,16 +76,16 @@ class Client:
         elif move < 0.08:
             self.holding = [*self.holding, lease.pk][-MOST_RESERVE:]
         else:
-            self.send(lease.item_id, 0, skip=move < 0.11)
+            self.send(lease.item_id, voting.last_number(lease), skip=move < 0.11)
 
     def reserve(self) -> None:
-        from annotation import assignment
+        from annotation import assignment, voting
 
         held = assignment.lease_some(self.project, self.user, n=3, holding=self.holding)
         self.note("reserve")
         self.holding = []
         for lease in held:
-            self.send(lease.item_id, 0)
+            self.send(lease.item_id, voting.last_number(lease))
 
     def send(self, item: int, base: int, *, skip: bool = False, name: UUID | None = None) -> None:
         from annotation import voting
@@ -255,7 +255,8 @@ def _finish(project: int, people: list) -> None:
         assignment.give_back(lease.pk, lease.annotator.user)
     for user in people:
         while (lease := assignment.lease_next(of, user)) is not None:
-            voting.answer(lease.item_id, user, client_id=uuid4(), payload={"relations": ["A"]})
+            base, said = voting.last_number(lease), {"relations": ["A"]}
+            voting.answer(lease.item_id, user, client_id=uuid4(), base=base, payload=said)
 
 
 def main() -> None:

@@ -269,3 +269,28 @@ def test_an_annotators_role_is_needed() -> None:
     projects.set_member(of, user=person("looker"), role="viewer", by=curator())
     with pytest.raises(NotAllowed):
         assignment.lease_next(of, person("looker"))
+
+
+@pytest.mark.django_db
+def test_what_was_put_off_comes_again_when_all_else_is_done_the_oldest_first() -> None:
+    of = filled(3, k=1)
+    user = annotators(of, 1)[0]
+    for name in ("s1", "s0"):
+        item = of.items.get(external_id=name)
+        voting.skip(item, user, client_id=uuid4(), reason="later")
+    assert assignment.progress_of(of, user)["waiting"] == 3
+    seen = []
+    while (lease := assignment.lease_next(of, user)) is not None:
+        seen.append(lease.item.external_id)
+        base = voting.last_number(lease)
+        voting.answer(lease.item, user, client_id=uuid4(), base=base, payload={"relations": []})
+    assert seen == ["s2", "s1", "s0"]
+
+
+@pytest.mark.django_db
+def test_a_sentence_that_cannot_be_decided_is_not_offered_to_the_same_person_again() -> None:
+    of = filled(1, k=1)
+    user = annotators(of, 1)[0]
+    voting.skip(of.items.get(), user, client_id=uuid4(), reason="later")
+    voting.skip(of.items.get(), user, client_id=uuid4(), reason="undecided", base=1)
+    assert assignment.lease_next(of, user) is None

@@ -9,7 +9,9 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.test import TestCase
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -20,75 +22,127 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from annotation import assignment, projects, voting
-from annotation.consensus import decide
+from annotation import adjudication, assignment, known, projects, voting
+from annotation.consensus import Verdict, decide
 from annotation.models import Answer, Lease, Vote
-from evalsvc.refusals import Conflict
-from tests.annotation.making import annotators, curator, filled
+from evalsvc.refusals import Conflict, NotAllowed
+from tests.annotation import making
+from tests.annotation.making import annotators, curator, filled, says
 
-PEOPLE, ITEMS = 4, 3
+PEOPLE, ITEMS, MOST_EXTRA = 4, 4, 1
 who = st.integers(0, PEOPLE - 1)
 what = st.integers(0, ITEMS - 1)
 said = st.lists(st.sampled_from("ABC"), max_size=2, unique=True)
+Relations = list[str]
 
 
 class Queue(RuleBasedStateMachine):
-    """`log` is all the model keeps: per item the acts in order, each (person, payload or None, name)."""
+    """What the model keeps: per item the acts in order, each (item, person, payload or None, name), whose
+    answers are set aside, who is paused, and the rules of the project. Everything else follows."""
 
     def __init__(self) -> None:
         super().__init__()
         self.held = transaction.atomic()
         self.held.__enter__()
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(assignment, "CURRENT", 1)  # a reserve begins with the second
         self.of = filled(ITEMS, k=2)
+        known.set_quality(self.of, by=curator(), most_extra=MOST_EXTRA)
         self.people = annotators(self.of, PEOPLE)
         self.items = list(self.of.items.order_by("rank"))
-        self.k = 2
-        self.log: list[tuple[int, int, list[str] | None, UUID]] = []
+        self.k, self.calls_extra = 2, False
+        self.asked = dict.fromkeys(range(ITEMS), 0)
+        self.log: list[tuple[int, int, Relations | None, UUID]] = []
+        self.aside: set[tuple[int, int]] = set()
+        self.paused: set[int] = set()
 
     def teardown(self) -> None:
-        transaction.set_rollback(True)
-        self.held.__exit__(None, None, None)
+        try:
+            self.whoever_comes_afresh_can_finish_it()
+        finally:
+            self.patch.undo()
+            transaction.set_rollback(True)
+            self.held.__exit__(None, None, None)
 
-    def acts(self, item: int, person: int) -> list[tuple[int, int, list[str] | None, UUID]]:
+    # ---- what the model makes of its log ---------------------------------------------------------
+    def acts(self, item: int, person: int) -> list[tuple[int, int, Relations | None, UUID]]:
         return [act for act in self.log if act[:2] == (item, person)]
 
-    def standing(self, item: int) -> list[list[str]]:
+    def standing(self, item: int) -> dict[int, Relations]:
         """Answers in the server's order: a changed one keeps its place, a skipped one loses it."""
-        places: dict[int, tuple[int, list[str]]] = {}
+        places: dict[int, Relations] = {}
         for _, person, payload, _ in (act for act in self.log if act[0] == item):
             if payload is None:
                 places.pop(person, None)
-            elif person in places:
-                places[person] = (places[person][0], payload)
             else:
-                places[person] = (max((at for at, _ in places.values()), default=0) + 1, payload)
-        return [payload for _, payload in sorted(places.values())]
+                places[person] = payload
+        return places
 
-    @rule(person=who, keep=st.booleans())
-    def ask(self, person: int, keep: bool) -> None:
-        own = Lease.objects.filter(annotator__user=self.people[person], ending="")
-        holding = list(own.values_list("pk", flat=True)) if keep else []
-        fresh = assignment.lease_next(self.of, self.people[person], holding=holding)
-        if fresh is not None and fresh.pk not in holding and not own.filter(pk__lt=fresh.pk).exists():
-            assert fresh.annotator.user == self.people[person]
-            at = self.items.index(fresh.item)
-            assert not self.acts(at, person), "Nobody gets twice what they answered or skipped."
+    def decided(self, item: int) -> tuple[int, list[int], Verdict]:
+        """How many are wanted, whose answers count, and what they come to."""
+        counting = [person for person in self.standing(item) if (item, person) not in self.aside]
+        for extra in range(self.asked[item], MOST_EXTRA + 1):
+            wanted = self.k + extra
+            first = counting[:wanted]
+            payloads = [{"spans": [], "relations": self.standing(item)[person]} for person in first]
+            verdict = decide(payloads, kind="relations", policy="majority", k=wanted)
+            if verdict.state != "disputed" or not self.calls_extra:
+                break
+        return wanted, first, verdict
+
+    # ---- what people do --------------------------------------------------------------------------
+    def running(self, person: int) -> QuerySet[Lease]:
+        return Lease.objects.filter(annotator__user=self.people[person], ending="").order_by("pk")
+
+    def out_and_free(self) -> int:
+        free = sum(self.of.items.values_list("free", flat=True))
+        return free + Lease.objects.filter(item__project=self.of, ending="").count()
+
+    @rule(person=who, keep=st.booleans(), n=st.integers(1, ITEMS))
+    def ask(self, person: int, keep: bool, n: int) -> None:
+        own = list(self.running(person).values_list("pk", flat=True))
+        if person in self.paused:
+            with pytest.raises(NotAllowed):
+                assignment.lease_next(self.of, self.people[person])
+            return
+        before = self.out_and_free()
+        handed = assignment.lease_some(self.of, self.people[person], n=n, holding=own if keep else [])
+        for lease in handed:
+            assert lease.annotator.user == self.people[person]
+            if lease.pk not in own:
+                acts = self.acts(self.items.index(lease.item), person)
+                assert not acts or acts[-1][2] is None, "Nobody gets twice what they answered."
+        assert len(handed) <= n
+        assert self.out_and_free() == before, "Each item handed out is one less that is free, or taken back."
+        assert keep or not own or own[0] == handed[0].pk, "A reloaded page gets its item back."
+
+    @precondition(lambda self: Lease.objects.filter(ending="").exists())
+    @rule(data=st.data())
+    def give_one_back(self, data: Any) -> None:
+        running = list(Lease.objects.filter(ending="").select_related("annotator__user").order_by("pk"))
+        lease = data.draw(st.sampled_from(running))
+        assignment.give_back(lease.pk, lease.annotator.user)
 
     @rule(item=what, person=who, payload=said)
-    def answer(self, item: int, person: int, payload: list[str]) -> None:
+    def answer(self, item: int, person: int, payload: Relations) -> None:
         name = uuid4()
         base = len(self.acts(item, person))
+        is_new = person not in self.standing(item)
         cast = voting.answer(
             self.items[item], self.people[person], client_id=name, payload={"relations": payload}, base=base
         )
         assert (cast.vote.number, cast.repeated) == (base + 1, False)
         self.log.append((item, person, payload, name))
+        if is_new and person in self.paused:
+            self.aside.add((item, person))
+        assert cast.surplus == (person not in self.decided(item)[1])
 
     @rule(item=what, person=who)
     def skip(self, item: int, person: int) -> None:
         name, base = uuid4(), len(self.acts(item, person))
         voting.skip(self.items[item], self.people[person], client_id=name, reason="later", base=base)
         self.log.append((item, person, None, name))
+        self.aside.discard((item, person))
 
     @precondition(lambda self: self.log)
     @rule(data=st.data())
@@ -101,7 +155,7 @@ class Queue(RuleBasedStateMachine):
 
     @precondition(lambda self: self.log)
     @rule(data=st.data(), payload=said)
-    def send_from_a_stale_tab(self, data: Any, payload: list[str]) -> None:
+    def send_from_a_stale_tab(self, data: Any, payload: Relations) -> None:
         item, person, _, _ = data.draw(st.sampled_from(self.log))
         with pytest.raises(Conflict):
             voting.answer(
@@ -114,38 +168,83 @@ class Queue(RuleBasedStateMachine):
         assignment.expire()
         assert not Lease.objects.filter(ending="").exists()
 
+    # ---- what curators do ------------------------------------------------------------------------
     @rule(k=st.integers(1, 3))
     def change_k(self, k: int) -> None:
         projects.set_k(self.of, k=k, by=curator())
         self.k = k
 
+    @rule(calls=st.booleans())
+    def call_people_in_on_disputes_or_not(self, calls: bool) -> None:
+        known.set_quality(self.of, by=curator(), calls_extra=calls)
+        self.calls_extra = calls
+
+    @rule(item=what)
+    def ask_one_more(self, item: int) -> None:
+        wanted, _, verdict = self.decided(item)
+        if verdict.state == "disputed" and wanted < self.k + MOST_EXTRA:
+            adjudication.ask_one_more(self.items[item], by=curator())
+            self.asked[item] = wanted - self.k + 1
+        else:
+            with pytest.raises(Conflict):
+                adjudication.ask_one_more(self.items[item], by=curator())
+
+    @rule(person=who)
+    def pause_or_resume(self, person: int) -> None:
+        who = assignment.annotator_of(self.of, self.people[person])
+        if person in self.paused:
+            known.resume(who, by=curator())
+        else:
+            with TestCase.captureOnCommitCallbacks(execute=True):
+                known.pause(who, by=curator())
+            assert not self.running(person).exists(), "What a paused person holds goes back."
+        self.paused ^= {person}
+
+    @precondition(lambda self: Answer.objects.filter(item__project=self.of).exists())
+    @rule(data=st.data(), aside=st.booleans())
+    def set_an_answer_aside_or_put_it_back(self, data: Any, aside: bool) -> None:
+        item, person = data.draw(
+            st.sampled_from([(at, person) for at in range(ITEMS) for person in self.standing(at)])
+        )
+        answer = Answer.objects.get(item=self.items[item], annotator__user=self.people[person])
+        voting.set_aside(answer, by=curator(), aside=aside)
+        (self.aside.add if aside else self.aside.discard)((item, person))
+
+    def whoever_comes_afresh_can_finish_it(self) -> None:
+        """As many new people as an item may want at the most, and nothing is open."""
+        self.lose_every_device()
+        for number in range(self.k + MOST_EXTRA):
+            new = making.person(f"new{number}")
+            projects.set_member(self.of, user=new, role="annotator", by=curator())
+            for lease in assignment.lease_some(self.of, new, n=ITEMS):
+                says(lease.item, new, "A")
+        assert not self.of.items.filter(state="open").exists()
+
+    # ---- what must hold after each of it ---------------------------------------------------------
     @invariant()
     def the_log_is_what_was_written(self) -> None:
         rows = Vote.objects.filter(item__project=self.of).order_by("pk")
         assert list(rows.values_list("client_id", flat=True)) == [name for *_, name in self.log]
 
     @invariant()
-    def every_item_is_what_its_answers_come_to(self) -> None:
+    def every_item_is_what_the_replayed_log_comes_to(self) -> None:
         for at, item in enumerate(self.items):
             item.refresh_from_db()
-            answers = self.standing(at)
-            kept = Answer.objects.filter(item=item).order_by("position").values_list("payload", flat=True)
-            assert [payload["relations"] for payload in kept] == answers
-            payloads = [{"spans": [], "relations": payload} for payload in answers]
-            verdict = decide(payloads, kind="relations", policy="majority", k=self.k)
-            assert (item.state, item.gold) == (verdict.state, verdict.gold)
+            kept = Answer.objects.filter(item=item).order_by("position")
+            replayed = self.standing(at)
+            assert [answer.payload["relations"] for answer in kept] == list(replayed.values())
+            assert [answer.set_aside for answer in kept] == [(at, one) in self.aside for one in replayed]
+            wanted, _, verdict = self.decided(at)
+            assert (item.state, item.gold, self.k + item.extra) == (verdict.state, verdict.gold, wanted)
 
     @invariant()
     def what_is_free_and_what_is_out_are_what_is_wanted(self) -> None:
         for at, item in enumerate(self.items):
-            counted = set(
-                Answer.objects.filter(item=item)
-                .order_by("position")
-                .values_list("annotator", flat=True)[: self.k]
-            )
-            out = set(item.leases.filter(ending="").values_list("annotator", flat=True)) - counted
-            wanted = max(0, self.k - len(self.standing(at)))
-            assert item.free == max(0, wanted - len(out))
+            wanted, first, verdict = self.decided(at)
+            out = set(item.leases.filter(ending="").values_list("annotator__user", flat=True))
+            out -= {self.people[one].pk for one in first}
+            left = max(0, wanted - len(first) - len(out)) if verdict.state == "open" else 0
+            assert item.free == left
 
 
 @pytest.mark.django_db
@@ -159,5 +258,6 @@ def test_the_queue_agrees_with_its_model_whatever_people_do() -> None:
             deadline=None,
             suppress_health_check=list(HealthCheck),
             database=None,
+            derandomize=not os.environ.get("EXPLORE"),
         ),
     )

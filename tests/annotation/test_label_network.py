@@ -204,3 +204,21 @@ def test_what_was_taken_back_from_the_reserve_while_away_is_kept_as_surplus(page
     taken.item.refresh_from_db()
     assert (taken.item.gold, taken.item.answers.count()) == ({"spans": [], "relations": ["died_in"]}, 2)
     page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+
+
+def test_what_was_taken_back_leaves_the_device_at_the_next_beat_and_the_rest_is_prolonged(
+    page: Page, start: Start
+) -> None:
+    page.clock.install()
+    desk = start(*(line(at) for at in range(1, 6)), k=1)
+    wait_for_reserve(page, 4)
+    before = list(Lease.objects.order_by("pk").values_list("expires_at", flat=True)[:4])
+    taken = assignment.lease_next(desk.project, desk.people["bob"])
+    assert taken is not None
+    page.clock.fast_forward(5 * 60_000 + 1_000)
+    wait_for_reserve(page, 3)
+    after = list(Lease.objects.order_by("pk").values_list("expires_at", flat=True)[:4])
+    assert all(late > early for early, late in zip(before, after, strict=True))
+    press(page, *["1", "Enter"] * 4)
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    wait_until_sent(page, 4)

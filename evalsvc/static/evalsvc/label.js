@@ -36,7 +36,7 @@ async function waitForOne() {
     } catch (error) {
       away(error);
       if (!answer.now) onShow("waiting");
-      await new Promise((done) => setTimeout(done, pause));
+      await Promise.race([new Promise((done) => setTimeout(done, pause)), reserve.arrival()]);
     }
   }
   if (line.offSince && !outbox.read().length) line.offSince = null;
@@ -48,9 +48,11 @@ function onShow(id) {
   $("keys-line").hidden = id !== form.id;
 }
 
+const usual = $("finished-text").textContent;
+
 function finish() {
   onShow("finished");
-  if (reserve.refusal) $("finished-text").textContent = reserve.refusal;
+  $("finished-text").textContent = reserve.refusal || usual;
   $("finished").focus();
 }
 

@@ -135,6 +135,8 @@ def decide(
 
 
 def _said(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
+    if not finding and payload is None:
+        raise Refusal("nothing_chosen", "Neither an answer nor a finding is given.", field="payload")
     if not finding:
         return checked(payload or {}, item=item, project=project)
     if finding not in FINDINGS:

@@ -19,7 +19,7 @@ from evalsvc.formats.sniffing import (
 )
 from evalsvc.refusals import Refusal
 
-LOOKED_AT = 5_000
+LOOKED_AT, MOST_LETTERS = 5_000, 4_000_000
 SAMPLE = 50
 FITTING = {
     Batch.What.ITEMS: ITEM_FORMATS,
@@ -66,15 +66,20 @@ def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", k
 
 def _first_lines(upload: Any) -> list[str]:
     """The lines that tell the format; whatever is wrong with them, or soon after, is said of the file."""
-    problems = Problems()
+    lines: list[str] = []
+    size = 0
     try:
-        lines = [text for _, text in islice(read_lines(upload, problems=problems), LOOKED_AT)]
+        for _, text in islice(read_lines(upload, problems=Problems()), LOOKED_AT):
+            lines += [text] if len(lines) < SAMPLE else []
+            size += len(text)
+            if size > MOST_LETTERS:
+                break
     except Refused as refused:
         first = refused.problems.first[0]
         raise Refusal(first.code, first.sentence(), field="upload") from refused
     finally:
         upload.seek(0)
-    return lines[:SAMPLE]
+    return lines
 
 
 def _elsewhere(what: str, meant: str, first: str) -> None:

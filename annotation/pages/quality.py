@@ -124,6 +124,7 @@ def _shown(project: Project) -> dict[str, Any]:
         "n_sentences": project.items.live().count(),
         "shown_votes": Vote.objects.filter(item__project=project, shown__isnull=False).count(),
         "people": annotators(project)[:MOST],
+        "n_people": Annotator.objects.filter(project=project).count(),
         "paused": Annotator.objects.filter(project=project, paused_at__isnull=False).count(),
     }
 

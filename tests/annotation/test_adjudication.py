@@ -238,6 +238,12 @@ def test_an_unusable_sentence_that_gets_another_answer_is_disputed_again() -> No
     assert item.state == "disputed"
 
 
+def test_neither_an_answer_nor_a_finding_decides_nothing() -> None:
+    item = disputed()
+    with pytest.raises(Refusal, match="Neither"):
+        adjudication.decide(item, by=adjudicator(item.project), client_id=uuid4(), votes_key=item.votes_key)
+
+
 def test_a_finding_is_one_of_those_known_and_stands_alone() -> None:
     item = disputed()
     told = {"by": adjudicator(item.project), "client_id": uuid4(), "votes_key": item.votes_key}

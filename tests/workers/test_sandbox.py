@@ -55,7 +55,7 @@ def test_inside_it_is_refused(report: dict[str, bool], name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["an internet socket", "a local socket", "a socket pair", "a socket by its number", "a file in memory",
-     "a handle on a process", "a signal to the parent", "listing outside", "reading outside", "descriptors",
+     "a handle on a process", "a signal to itself", "listing outside", "reading outside", "descriptors",
      "writing outside", "writing beside", "a new file in its folder", "cutting short", "linking",
      "the environment", "io_uring", "another program by its number", "deleting"],
 )  # fmt: skip

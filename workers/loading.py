@@ -195,10 +195,9 @@ class Rows:
 def load_predictions(
     terms: Terms, file: BinaryIO, *, format: str, tick: Tick = lambda done: None
 ) -> Predictions:
-    """Read a stored file anew by the benchmark's rules; labels are coded, the negative class last.
+    """Read a stored file anew, against what it was checked against; labels are coded, the negative class last.
 
-    What it may speak of can have changed since it was taken in, so it is held against that once more:
-    column by column as long as all is as it should be, else line by line, to say what is not.
+    Column by column as long as all is as the check found it, else line by line, to say what is not.
     """
     found = _quickly(terms, file, tick) if format in BY_COLUMN else None
     if found is None:

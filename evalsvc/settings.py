@@ -116,6 +116,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "evalsvc.strange.StrangeText",
 ]
 ROOT_URLCONF = "evalsvc.urls"
 WSGI_APPLICATION = "evalsvc.wsgi.application"
@@ -261,7 +262,7 @@ REST_FRAMEWORK = {
         "evalsvc.teams.scopes.WithinScope",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["evalsvc.storable.StorableJson"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "evalsvc.errors.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -322,15 +323,10 @@ if CELERY_BROKER_URL.startswith(("redis", "rediss")):
         "visibility_timeout": CELERY_TASK_TIME_LIMIT + 240,
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
-        "socket_connect_timeout": 2,
-        "socket_timeout": 30,
-        "health_check_interval": 25,
-        # A request that publishes while the broker is gone gives up at once instead of after 6 s.
-        "max_retries": 1,
-        "interval_start": 0,
-        "interval_step": 0.1,
-        "interval_max": 0.1,
-    }
+    } | {"socket_connect_timeout": 2, "socket_timeout": 30, "health_check_interval": 25}
+    # A request that publishes while the broker is gone gives up at once instead of after 6 s.
+    CELERY_BROKER_TRANSPORT_OPTIONS |= {"max_retries": 1, "interval_start": 0, "interval_max": 0.1}
+    CELERY_BROKER_TRANSPORT_OPTIONS["interval_step"] = 0.1
     if not CELERY_BROKER_URL.startswith("redis+socket"):
         CELERY_BROKER_TRANSPORT_OPTIONS["socket_keepalive"] = True
 

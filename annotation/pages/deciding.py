@@ -17,10 +17,11 @@ from annotation.models import Item, Project
 from annotation.pages import marking, weighing
 from annotation.pages.asking import around, page, person, project_for
 from evalsvc.refusals import Conflict, Refusal
+from evalsvc.storable import check
 
 BAR = 176
-MOST_LISTED = 200
 UNDOING = {"undo": adjudication.take_back, "unask": adjudication.ask_no_more}
+MOST_LISTED = 200
 
 
 @page()
@@ -190,8 +191,9 @@ def _payload(request: HttpRequest) -> dict[str, Any]:
         raise Refusal("nothing_chosen", "Nothing is chosen.", hint="Choose an answer, or N/A if none holds.")
     try:
         said = json.loads(choice)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refusal("bad_payload", "The choice can’t be read.", hint="Load the page again.") from error
+    check(said, field="choice")
     return said if isinstance(said, dict) else {}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.parsers import FormParser, JSONParser, MultiPartParser
+from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -18,6 +18,7 @@ from evalsvc.evaluation.api import benchmark_of
 from evalsvc.evaluation.api_submissions import SAID
 from evalsvc.evaluation.uploads import tags_of, upload_of
 from evalsvc.problem_details import problems
+from evalsvc.storable import StorableJson
 from evalsvc.teams.models import ApiToken
 
 TAR: dict[str, Any] = {
@@ -28,7 +29,7 @@ PARAMETERS = [said for said in SAID if said.name != "aggregate"]
 
 
 class Models(APIView):
-    parser_classes = [MultiPartParser, JSONParser, FormParser]
+    parser_classes = [MultiPartParser, StorableJson, FormParser]
     needs_scope = "submit"
 
     @extend_schema(

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
-from rest_framework.parsers import FormParser, JSONParser, MultiPartParser
+from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -21,6 +21,7 @@ from evalsvc.evaluation.rules import limit
 from evalsvc.evaluation.uploads import tags_of, upload_of
 from evalsvc.paging import Pages, choices
 from evalsvc.problem_details import problems
+from evalsvc.storable import StorableJson
 from evalsvc.teams.models import ApiToken
 
 BYTES: dict[str, Any] = {
@@ -55,7 +56,7 @@ class NewestFirst(Pages):
 class Submissions(generics.ListAPIView[Submission]):
     serializer_class = shapes.SubmissionSerializer
     pagination_class = NewestFirst
-    parser_classes = [MultiPartParser, JSONParser, FormParser]
+    parser_classes = [MultiPartParser, StorableJson, FormParser]
     needs_scope = "submit"
     queryset = Submission.objects.none()
 
@@ -109,7 +110,7 @@ class Submissions(generics.ListAPIView[Submission]):
 
 
 class DryRun(APIView):
-    parser_classes = [MultiPartParser, JSONParser, FormParser]
+    parser_classes = [MultiPartParser, StorableJson, FormParser]
     needs_scope = "submit"
 
     @extend_schema(

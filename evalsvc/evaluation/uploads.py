@@ -12,6 +12,7 @@ from rest_framework.request import Request
 
 from evalsvc.evaluation.reading import too_large
 from evalsvc.refusals import Refusal
+from evalsvc.storable import check
 
 STEP = 1 << 18
 FORM_ROOM = 1 << 20  # what a form may need around its file
@@ -50,6 +51,7 @@ def upload_of(request: Request, *, most: int) -> Upload:
             "no_file", "The form has no part named file.", hint='Use -F "file=@NAME".', field="file"
         )
     fields = request.query_params.dict() | request.POST.dict()
+    check([fields, file.name])
     return Upload(iter(file.chunks(STEP)), fields, fields.get("filename") or file.name or "")
 
 
@@ -78,9 +80,10 @@ def tags_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The declared tags, a JSON object."""
     text = fields.get("tags") or "{}"
     try:
-        tags = json.loads(text)
-    except ValueError:
+        tags = json.loads(text) if len(text) <= 4_000 else None
+    except (ValueError, RecursionError):
         tags = None
-    if not isinstance(tags, dict) or len(text) > 4_000:
+    if not isinstance(tags, dict):
         raise Refusal("bad_tags", "tags is no JSON object of up to 4,000 characters.", field="tags")
+    check(tags, field="tags")
     return tags

@@ -137,7 +137,7 @@ def _value(text: str) -> Any:
     """JSON where it is; a reference to another section stays the text it is."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

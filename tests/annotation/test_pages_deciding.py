@@ -239,3 +239,12 @@ def test_a_dispute_is_decided_taken_back_and_left_out_by_keys(live: str, page: P
     second.refresh_from_db()
     assert (first.state, first.adjudications.count()) == (Item.State.UNUSABLE, 2)
     assert second.gold == {"spans": [], "relations": []}
+
+
+@pytest.mark.parametrize("choice", ["[" * 100_000, "[" * 500 + "]" * 500, '{"relations": ["\\u0000"]}'])
+def test_a_choice_that_nobody_can_read_is_refused(client: Client, desk: Desk, choice: str) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    page = client.post(address(item), decision(item) | {"choice": choice})
+    assert page.status_code in (200, 400)
+    assert not Adjudication.objects.exists()

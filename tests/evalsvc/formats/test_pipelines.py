@@ -147,3 +147,8 @@ def test_how_it_was_trained_is_left_unread() -> None:
     check_config(parsed(CONFIG))
     with pytest.raises(BadPipeline):
         check_config(parsed(CONFIG.replace("[training]", "[nlp.training]")))
+
+
+def test_a_value_that_nests_without_end_is_the_text_it_is() -> None:
+    deep = "[" * 100_000
+    assert parsed(f"[nlp]\nlang = {deep}\n")["nlp"]["lang"] == deep

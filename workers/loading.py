@@ -195,7 +195,7 @@ class Rows:
 def load_predictions(
     terms: Terms, file: BinaryIO, *, format: str, tick: Tick = lambda done: None
 ) -> Predictions:
-    """Read a stored file anew, against what it was checked against; labels are coded, the negative class last.
+    """Read a stored file against what it was checked against; labels are coded, the negative class last.
 
     Column by column as long as all is as the check found it, else line by line, to say what is not.
     """

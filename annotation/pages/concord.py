@@ -87,11 +87,17 @@ def _lead(told: Mapping[str, Any], named: Mapping[str, str], heat: Heat | None) 
         if not values:
             return "No two people marked spans in the same texts: there is nothing to compare."
         low, middle, high = (coefficient(of(values)) for of in (min, median, max))
-        return f"Two people’s spans agree with an F1 of {low} to {high}, half of the pairs above {middle}."
+        return f"Two people’s spans agree with an F1 of {low} to {high}, in the middle {middle}."
     alpha = Figure.of(told["overall"]["alpha_masi"])
     if alpha.value is None:
         return "Agreement cannot be told yet: no sentence has two answers, or all answers are the same."
-    word = "Well" if alpha.value >= RELIABLE else "In part" if alpha.value >= TENTATIVE else "Not well enough"
+    word = (
+        "Well"
+        if alpha.value >= RELIABLE
+        else "Fairly well"
+        if alpha.value >= TENTATIVE
+        else "Not well enough"
+    )
     first = f"{word}: α over whole answers is {spelled(alpha)}."
     return f"{first} {_weak(told['relations'], named)}".strip()
 
@@ -117,6 +123,8 @@ def _made(told: Mapping[str, Any]) -> str:
     said = f"{counted(told['answers'], 'answer')} by {who} on {counted(told['items'], 'item')}"
     several = f"{told['several_answers']:,} of them with two answers or more"
     drawn = f"95 % intervals from {told['replicates']:,} resamples of items"
+    if not told.get("overall"):
+        return f"{said}, {several}."
     return f"{said}, {several}; N/A counts as an answer; {drawn}."
 
 

@@ -97,7 +97,7 @@ def _finding(values: Sequence[float], apart: str, people: int) -> str:
         return f"The one pair stands at {coefficient(values[0])}"
     low, middle, high = min(values), median(values), max(values)
     ends = f"between {coefficient(low)} and {coefficient(high)}"
-    return f"Pairs lie {ends}, half of them above {coefficient(middle)}"
+    return f"Pairs lie {ends}, in the middle {coefficient(middle)}"
 
 
 def _rows(

@@ -57,7 +57,9 @@ def spelled(figure: Figure, write: Any = coefficient) -> str:
 def scale_of(figures: Iterable[Figure], *, width: int, whole: bool = False) -> Scale:
     """One scale for a column; `whole` when the axis has to hold 0 and 1."""
     ends = [end for figure in figures for end in figure.ends()]
-    return Scale([0.0, 1.0, *ends] if whole else ends or [0.0, 1.0], start=4, stop=width - 4)
+    if whole:  # an end that only just passes 0 is no reason for half an axis of nothing
+        ends = [0.0, 1.0, *(end for end in ends if end < -0.05)]
+    return Scale(ends or [0.0, 1.0], start=4, stop=width - 4)
 
 
 def axis(scale: Scale, write: Any = tick_word) -> SafeString:

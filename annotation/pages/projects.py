@@ -130,6 +130,7 @@ def _overview(project: Project, role: str) -> dict[str, Any]:
         bars=_bars(n),
         answers=Answer.objects.filter(item__project=project, item__batch__state=Batch.State.DONE).count(),
         each=settled.each_in_words(project),
+        wanting=n["open"] or not n["all"],
         several=len(set(settled.answers_each(project))) > 1,
         split=", ".join(f"{what}: {found:,}" for what, found in settled.settled_as(project).items()),
         changes=outcomes.other_policy_changes(project),

@@ -157,7 +157,7 @@ def test_spans_are_compared_pair_by_pair() -> None:
     for user, spans in zip(annotators(of, 2), ([[0, 3, "P"]], [[0, 3, "P"], [8, 13, "P"]]), strict=True):
         voting.answer(of.items.get(), user, client_id=uuid4(), payload={"spans": spans})
     page = seen(reported(of))
-    assert "agree with an F1 of .67 to .67" in page
+    assert "agree with an F1 of .67 to .67, in the middle .67" in page
     assert "Relation by relation" not in page
 
 
@@ -175,7 +175,7 @@ def test_the_one_person_who_is_apart_is_named() -> None:
 
 def test_nobody_is_apart_where_all_differ_alike() -> None:
     found = heat.heat_of([pair(0, 1, 0.7), pair(0, 2, 0.68), pair(1, 2, 0.71)], ["a", "b", "c"])
-    assert found.finding == "Pairs lie between .68 and .71, half of them above .70"
+    assert found.finding == "Pairs lie between .68 and .71, in the middle .70"
 
 
 def test_a_pair_without_common_items_is_a_dash() -> None:

@@ -80,3 +80,12 @@ def test_the_command_says_what_settled_items_came_to(capsys: pytest.CaptureFixtu
     told = capsys.readouterr().out
     assert "1  settled" in told
     assert "1  settled with 1 label" in told
+
+
+@pytest.mark.django_db
+def test_nobody_is_called_for_where_every_sentence_has_its_answers() -> None:
+    browser = Client()
+    browser.force_login(curator())
+    asked = "can label.</b> No sentence would get enough"
+    assert asked not in browser.get(reverse("project", args=[imported().slug])).content.decode()
+    assert asked in browser.get(reverse("project", args=[filled(1, k=3).slug])).content.decode()

@@ -23,7 +23,7 @@ class Annotator(models.Model):
     pause_reason = models.CharField(max_length=200, blank=True)
     resumed_at = models.DateTimeField(null=True, help_text="Known items before it count no more.")
 
-    aside_at = models.DateTimeField(null=True, help_text="Since then no answer of theirs counts.")
+    aside_at = models.DateTimeField(null=True, help_text="What they had answered by then counts no more.")
 
     class Meta:
         constraints = [

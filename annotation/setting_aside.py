@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 
 from annotation import known, outcomes
-from annotation.models import Annotator, Answer, Item, Oversight, Project
+from annotation.models import Annotator, Answer, Item, Lease, Oversight, Project
 from annotation.roles import CURATOR, require
 from evalsvc.refusals import Conflict
 from evalsvc.teams.models import User
@@ -22,7 +23,7 @@ def set_aside(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
     """No answer of this person counts from now on; whoever can still answer is paused."""
     require(annotator.project, by, CURATOR)
     mine = Answer.objects.filter(annotator=annotator, set_aside=False)
-    items = _locked(mine)
+    items = _locked(mine, Lease.objects.filter(annotator=annotator, ending=""))
     made = _noted(annotator, Oversight.Act.SET_ASIDE, by, reason, n=mine.count())
     mine.update(set_aside=True, aside=made)
     _redone(annotator.project, items)
@@ -52,9 +53,11 @@ def _noted(annotator: Annotator, act: str, by: User, reason: str, *, n: int) -> 
     return Oversight.objects.create(annotator=annotator, act=act, reason=reason[:200], n=n, by=by)
 
 
-def _locked(answers: QuerySet[Answer]) -> list[int]:
-    """The items of work under these answers, held in one order."""
-    items = sorted(answers.filter(item__use="").values_list("item", flat=True))
+def _locked(*rows: QuerySet[Any]) -> list[int]:
+    """The items of work under these answers and leases, held in one order: what is just coming in is in."""
+    items = sorted(
+        {item for some in rows for item in some.filter(item__use="").values_list("item", flat=True)}
+    )
     for start in range(0, len(items), CHUNK):
         some = Item.objects.filter(pk__in=items[start : start + CHUNK]).order_by("pk")
         list(some.select_for_update(no_key=True).values_list("pk", flat=True))

@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
                 ('paused_at', models.DateTimeField(null=True)),
                 ('pause_reason', models.CharField(blank=True, max_length=200)),
                 ('resumed_at', models.DateTimeField(help_text='Known items before it count no more.', null=True)),
-                ('aside_at', models.DateTimeField(help_text='Since then no answer of theirs counts.', null=True)),
+                ('aside_at', models.DateTimeField(help_text='What they had answered by then counts no more.', null=True)),
                 ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),

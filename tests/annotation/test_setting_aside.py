@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from threading import Event
+from uuid import uuid4
+
 import pytest
 
-from annotation import assignment, known, setting_aside
+from annotation import assignment, known, setting_aside, voting
 from annotation.models import Annotator, Item, Oversight, Project, Vote
 from evalsvc.refusals import Conflict, NotAllowed
 from tests.annotation.making import annotators, brought, curator, filled, line, person, project, says, voted
+from tests.places.postgres import in_threads
 
 pytestmark = pytest.mark.django_db
 
@@ -61,8 +66,6 @@ def test_put_back_everything_is_as_it_was_before() -> None:
 
 
 def test_an_answer_set_aside_alone_stays_so_when_the_others_are_put_back() -> None:
-    from annotation import voting
-
     of = filled(2, k=1)
     for name in ("s0", "s1"):
         voted(of, ["A"], item=name)
@@ -120,3 +123,51 @@ def test_twice_is_refused_and_only_curators_may() -> None:
     with pytest.raises(Conflict, match="already"):
         setting_aside.set_aside(who(of, "ann0"), by=curator())
     assert Oversight.objects.filter(act="set aside").count() == 1
+
+
+def test_a_skip_in_between_does_not_make_a_set_aside_answer_count_again() -> None:
+    of = filled(1, k=1)
+    item = voted(of, ["A"])
+    user = annotators(of, 1)[0]
+    voting.set_aside(item.answers.get(), by=curator())
+    voting.skip(item, user, client_id=uuid4(), reason="undecided", base=1)
+    says(item, user, "A", base=2)
+    assert state(of) == ("open", 1)
+
+
+def test_what_a_paused_person_changes_counts_no_more() -> None:
+    of = filled(1, k=1)
+    item = voted(of, ["A"])
+    known.pause(who(of, "ann0"), by=curator())
+    says(item, annotators(of, 1)[0], "B", base=1)
+    assert state(of) == ("open", 1)
+
+
+@pytest.mark.postgres
+def test_setting_aside_and_an_answer_that_is_just_coming_in_take_turns(
+    postgres: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = filled(2, k=1)
+    (user,) = annotators(of, 1)
+    item = voted(of, ["A"])
+    lease = assignment.lease_next(of, user)
+    assert lease is not None
+    answering, derive = Event(), voting._derive
+
+    def slowly(*told: object) -> None:
+        answering.set()
+        time.sleep(0.3)
+        derive(*told)
+
+    def act(at: int) -> None:
+        if at == 0:
+            says(item, user, "B", base=1)
+        elif at == 1:
+            says(lease.item, user, "B")
+        else:
+            assert answering.wait(30)
+            setting_aside.set_aside(who(of, "ann0"), by=curator())
+
+    monkeypatch.setattr(voting, "_derive", slowly)
+    in_threads(3, act)
+    assert set(of.items.values_list("answers__set_aside", flat=True)) == {True}

@@ -86,6 +86,21 @@ def test_relations_keep_their_place_whatever_the_length_of_the_sentence(page: Pa
     assert first.bounding_box() == before
 
 
+def test_on_a_phone_skipping_is_left_and_done_without_keys(page: Page, start: Start) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    start()
+    for _ in range(2):
+        page.get_by_role("button", name="Skip").click()
+        dialog = page.locator("#skip-dialog")
+        assert dialog.locator("kbd:visible").count() == 0
+        dialog.get_by_role("button", name="Go back").click()
+        assert dialog.is_hidden()
+    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("button", name="I can’t decide").click()
+    see(page, 2)
+    wait_until_sent(page, 1)
+
+
 def test_a_long_text_scrolls_by_itself_and_opens_at_its_head(page: Page, start: Start) -> None:
     filler = "She was seen nowhere. " * 120
     start(line(1, f"{filler}Ada saw Turin. {filler}"), line(2))

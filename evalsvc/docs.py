@@ -51,7 +51,7 @@ KEYS = {
     "Everywhere in labelling": (
         ("↵", "submit and next"),
         ("Z", "undo, ⇧Z redo, 50 steps"),
-        ("H", "the last 10 answers, to re-open"),
+        ("H", "the last 10 answers, each re-opened by its digit"),
         ("S", "skip, with a reason"),
         ("C", "comment"),
         ("F", "flag"),

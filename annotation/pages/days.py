@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
-from math import floor, log10
+from math import ceil, floor, log10
 
 from django.utils.safestring import SafeString
 
@@ -84,7 +84,7 @@ def _bar(day: Day, x: float, slot: float, scale: float) -> SafeString:
 
 def _dates(days: Sequence[Day], slot: float) -> list[SafeString]:
     """As many dates under the axis as stand apart."""
-    every = max(1, round(70 / slot))
+    every = max(1, ceil(60 / slot))
     return [
         element("text", words(day.day), class_="ax", x=LEFT + slot * (at + 0.5), y=206, text_anchor="middle")
         for at, day in enumerate(days)

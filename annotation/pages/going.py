@@ -61,11 +61,11 @@ def _is(n: int) -> str:
 
 
 def stats(ahead: Outlook, pace: Pace, held: HandedOut, idle: Sequence[Idle]) -> list[Stat]:
-    people = counted(ahead.people, "person", "people")
+    people = f"by {counted(ahead.people, 'person', 'people')}" if ahead.week else "nobody answered"
     bound = f"under {number(pace.bound)} s, a third of it" if pace.bound else "no answer has a time"
     hands = f"to {counted(held.people, 'person', 'people')}" if held.items else "nobody holds one"
     return [
-        Stat("Answers, last 7 days", f"{ahead.week:,}", f"by {people}; {ahead.before:,} in the 7 before"),
+        Stat("Answers, last 7 days", f"{ahead.week:,}", f"{people}; {ahead.before:,} in the 7 before"),
         Stat("Still wanted", f"{ahead.wanted:,}", "answers"),
         Stat(
             "Median per answer", seconds(pace.median_seconds), f"of {counted(pace.answers, 'timed answer')}"

@@ -168,8 +168,12 @@ def _let_loose(plan: Plan, found: Found, project: int, users: list[int], folder:
     }
     next_kill, next_lapse, changes = time.time() + 2, time.time(), [(0.6, 3), (0.75, 2), (0.85, 3)]
     found.k = [2]
-    while time.time() < deadline and (done := _done(folder)) < plan.operations:
+    while True:
         time.sleep(0.1)
+        done = _done(folder)
+        enough = time.time() >= deadline or done >= plan.operations
+        if enough and found.kills and len(found.k) > 1:  # on a slow machine these two still come
+            break
         if time.time() >= next_kill:
             at = dice.randrange(len(users))
             os.kill(running[at], signal.SIGKILL)

@@ -75,6 +75,7 @@ BOARDS: dict[str, str] = {
     "model_too_slow": "The pipeline took longer than it may.",
     "models_off": "Models are not run here; detail and GET /api/v1/limits say why.",
     "moved_on": "The submission changed state meanwhile. Load it again.",
+    "needs_full": "To act as an organiser by the API takes a token of scope full.",
     "no_file": "The form has no part named file.",
     "no_pairs": "The gold has rows without head and tail, so there are no bags.",
     "no_setting": "The board has no setting yet: there is nothing to score against.",

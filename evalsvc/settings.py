@@ -319,7 +319,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 if CELERY_BROKER_URL.startswith(("redis", "rediss")):
     # Visibility lies above the hard time limit: a hint is handed out twice only when its worker is gone.
-    CELERY_BROKER_TRANSPORT_OPTIONS = {
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
         "visibility_timeout": CELERY_TASK_TIME_LIMIT + 240,
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,

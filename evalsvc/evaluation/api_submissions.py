@@ -62,12 +62,11 @@ class Submissions(generics.ListAPIView[Submission]):
 
     def get_queryset(self) -> QuerySet[Submission]:
         benchmark = benchmark_of(self.request, self.kwargs["slug"])
-        seen = roles.seen_submissions(self.request.user).filter(benchmark=benchmark)
+        seen = roles.asked_for(self.request).filter(benchmark=benchmark)
         asked = self.request.query_params
         seen = seen.filter(**choices(self.request, state=Submission.State.values, phase=Setting.Phase.values))
         fields = {"system": "system__name", "team": "system__team__slug", "run": "run"}
-        seen = seen.filter(**{field: asked[name] for name, field in fields.items() if asked.get(name)})
-        return seen.select_related("benchmark", "system__team", "file", "job")
+        return seen.filter(**{field: asked[name] for name, field in fields.items() if asked.get(name)})
 
     @extend_schema(
         operation_id="submissions_list",
@@ -154,13 +153,13 @@ class OneSubmission(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         """A submission's state, progress, place in the queue and timeline."""
-        submission = roles.submission_for(request.user, pk)
+        submission = roles.submission_asked_for(request, pk)
         headers = {}
         if "wait" in request.query_params and submission.state not in lifecycle.ENDED:
             seconds = following.seconds_of(request.query_params["wait"])
             if not following.wait_for_change(submission, seconds):
                 headers["Retry-After"] = str(following.ASK_AGAIN_SECONDS)
-            submission = roles.submission_for(request.user, pk)
+            submission = roles.submission_asked_for(request, pk)
         data = shapes.SubmissionDetailSerializer(submission, context={"request": request}).data
         return Response(data, headers=headers)
 
@@ -169,7 +168,7 @@ class Scores(APIView):
     @extend_schema(operation_id="scores", responses={200: shapes.ScoresSerializer} | problems(401, 404))
     def get(self, request: Request, pk: int) -> Response:
         """A submission's scores under each setting, with all that they were computed from."""
-        submission = roles.submission_for(request.user, pk)
+        submission = roles.submission_asked_for(request, pk)
         told: dict[str, Any] = {"submission": submission.pk, "state": submission.state}
         told["evaluations"] = leaderboard.newest(submission, person=request.user)
         settings = identity.concerned(submission)
@@ -182,7 +181,7 @@ ENDED = {200: shapes.SubmissionSerializer} | problems(401, 403, 404, 409)
 
 
 def _shown(request: Request, pk: int) -> Response:
-    submission = roles.submission_for(request.user, pk)
+    submission = roles.submission_asked_for(request, pk)
     return Response(shapes.SubmissionSerializer(submission, context={"request": request}).data)
 
 
@@ -192,7 +191,7 @@ class Cancel(APIView):
     @extend_schema(operation_id="submission_cancel", request=None, responses=ENDED)
     def post(self, request: Request, pk: int) -> Response:
         """Stop a submission that waits or runs."""
-        lifecycle.cancel(roles.submission_for(request.user, pk), by=roles.person(request))
+        lifecycle.cancel(roles.submission_asked_for(request, pk, to_change=True), by=roles.person(request))
         return _shown(request, pk)
 
 
@@ -202,5 +201,5 @@ class Withdraw(APIView):
     @extend_schema(operation_id="submission_withdraw", request=None, responses=ENDED)
     def post(self, request: Request, pk: int) -> Response:
         """Hide a submission from boards for good."""
-        lifecycle.withdraw(roles.submission_for(request.user, pk), by=roles.person(request))
+        lifecycle.withdraw(roles.submission_asked_for(request, pk, to_change=True), by=roles.person(request))
         return _shown(request, pk)

@@ -12,8 +12,14 @@ from evalsvc.refusals import Refusal
 
 ASK_AGAIN_SECONDS = 2
 LOOK_EVERY_SECONDS = 0.2
-# Whoever waits holds a thread that others may need: a quarter of a process's threads, and no more.
-_seats = BoundedSemaphore(max(1, settings.WEB_THREADS // 4))
+
+
+def seats(threads: int) -> int:
+    """Whoever waits holds a thread that others may need: a quarter of a process's threads, and no more."""
+    return threads // 4
+
+
+_seats = BoundedSemaphore(seats(settings.WEB_THREADS))
 
 
 def seconds_of(text: str) -> int:
@@ -25,12 +31,13 @@ def seconds_of(text: str) -> int:
 
 
 def wait_for_change(submission: Submission, seconds: int) -> bool:
-    """Wait until the submission's state or attempt is another; False at once when every seat is taken."""
+    """Wait until its state or attempt is another than given; False at once when every seat is taken."""
     if not _seats.acquire(blocking=False):
         return False
     try:
         until = time.monotonic() + seconds
-        before = _look(submission.pk)
+        attempt = submission.job.attempt if submission.job else None
+        before = (submission.state, submission.job_id, attempt)
         while time.monotonic() < until and _look(submission.pk) == before:
             time.sleep(LOOK_EVERY_SECONDS)
     finally:

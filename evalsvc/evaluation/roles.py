@@ -112,6 +112,26 @@ def submission_for(user: Person, pk: int) -> Submission:
     return submission
 
 
+def asked_for(request: Request) -> QuerySet[Submission]:
+    """What a request by the API may see: by the token of a team, the submissions of that team."""
+    seen, token = seen_submissions(request.user), request.auth
+    if isinstance(token, ApiToken) and token.team_id:
+        seen = seen.filter(system__team=token.team_id)
+    return seen.select_related("benchmark", "system__team", "file", "job", "by")
+
+
+def submission_asked_for(request: Request, pk: int, *, to_change: bool = False) -> Submission:
+    """The submission, or 404; to change another team's, as an organiser may, takes a token that may all."""
+    submission = asked_for(request).filter(pk=pk).first()
+    if submission is None:
+        raise Http404
+    token = request.auth
+    limited = isinstance(token, ApiToken) and token.scope != ApiToken.Scope.FULL
+    if to_change and limited and not teams_of(request.user).filter(pk=submission.system.team_id).exists():
+        raise NotAllowed("needs_full", "Organising takes a token of scope full.")
+    return submission
+
+
 def require_own(user: Person, submission: Submission) -> None:
     """Only the team itself or an organiser may withdraw or cancel."""
     if not sees(user, submission):

@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 from evalsvc.evaluation.measures import MENU
 from evalsvc.evaluation.models import Submission
 from evalsvc.teams import tokens
+from evalsvc.teams.membership import create_team
 from evalsvc.teams.models import Team, User
 from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, jsonl
 from workers.runner import run_next
@@ -48,6 +49,31 @@ def test_a_raw_body_is_accepted_and_has_a_status_address(cast: Cast) -> None:
     assert (told["state"], told["team"], told["system"], told["run"]) == ("queued", "kelpie", "Net", "1")
     assert answer.headers["Location"] == told["status_url"]
     assert as_user(cast.kim).get(told["status_url"]).json()["id"] == told["id"]
+
+
+@pytest.mark.parametrize("act", ["cancel", "withdraw"])
+def test_a_token_that_may_submit_organises_nothing(cast: Cast, act: str) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    address = f"/api/v1/submissions/{submission.pk}/{act}"
+    answer = by_token(cast.olga).post(address)
+    assert (answer.status_code, answer.json()["code"]) == (403, "needs_full")
+    assert Submission.objects.get().withdrawn_at is None
+    assert by_token(cast.olga, scope="full").post(address).status_code == 200
+
+
+@pytest.mark.parametrize("scope", ["submit", "full"])
+def test_a_token_of_a_team_reaches_that_teams_submissions_alone(cast: Cast, scope: str) -> None:
+    second = create_team(name="Second", by=cast.kim)
+    benchmark = cast.relations()
+    submission = cast.submit(benchmark, LINES)
+    others, own = (by_token(cast.kim, team=team, scope=scope) for team in (second, cast.kelpie))
+    for act in ("cancel", "withdraw"):
+        assert others.post(f"/api/v1/submissions/{submission.pk}/{act}").status_code == 404
+    for address in (f"/api/v1/submissions/{submission.pk}", f"/api/v1/submissions/{submission.pk}/scores"):
+        assert others.get(address).status_code == 404
+        assert own.get(address).status_code == 200
+    assert others.get("/api/v1/benchmarks/rel/submissions").json()["results"] == []
+    assert own.post(f"/api/v1/submissions/{submission.pk}/withdraw").status_code == 200
 
 
 def test_a_gzipped_body_is_accepted(cast: Cast) -> None:

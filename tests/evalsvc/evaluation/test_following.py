@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from threading import Thread
+import time
+from threading import BoundedSemaphore, Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,7 +57,7 @@ def test_a_wait_for_what_has_ended_is_answered_at_once(
 def test_no_more_than_a_quarter_of_the_threads_wait(cast: Cast, client: Client) -> None:
     submission = cast.submit(cast.relations(), LINES)
     client.force_login(cast.kim)
-    seats = max(1, told_settings.WEB_THREADS // 4)
+    seats = following.seats(told_settings.WEB_THREADS)
     taken = [following._seats.acquire(blocking=False) for _ in range(seats)]
     try:
         answer = status(client, submission, wait="20")
@@ -66,6 +68,30 @@ def test_no_more_than_a_quarter_of_the_threads_wait(cast: Cast, client: Client) 
     assert (answer.status_code, answer.json()["state"]) == (200, "queued")
     assert int(answer["Retry-After"]) > 0
     assert "Retry-After" not in status(client, submission, wait="0")
+
+
+@pytest.mark.parametrize("threads", range(1, 10))
+def test_of_however_many_threads_no_more_than_a_quarter_wait(threads: int) -> None:
+    assert 4 * following.seats(threads) <= threads < 4 * following.seats(threads) + 4
+
+
+def test_where_no_thread_can_be_spared_the_answer_comes_at_once(
+    cast: Cast, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "_seats", BoundedSemaphore(following.seats(3)))
+    submission = cast.submit(cast.relations(), LINES)
+    client.force_login(cast.kim)
+    assert int(status(client, submission, wait="20")["Retry-After"]) > 0
+
+
+def test_what_changed_since_the_caller_looked_is_not_waited_for(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    seen = Submission.objects.select_related("job").get(pk=submission.pk)
+    run_next("score")
+    monkeypatch.setattr(following, "time", SimpleNamespace(monotonic=time.monotonic))  # sleeping would break
+    assert following.wait_for_change(seen, 20)
 
 
 def test_the_server_has_the_threads_that_are_reckoned_with() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workers.sandbox import landlock, seccomp
-from workers.sandbox.refused import NotConfined, prctl
+from workers.sandbox.refused import NotConfined, drop_capabilities, prctl
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 SIGKILL = 9
@@ -84,11 +84,11 @@ def _bound(bounds: Bounds) -> None:
 
 
 def _become_nobody() -> None:
-    """Root becomes another user, which takes every capability too; anybody else stays who they are."""
-    if os.geteuid() != 0:
-        return
-    os.setgroups([])
-    os.setresgid(OTHER_USER, OTHER_USER, OTHER_USER)
-    os.setresuid(OTHER_USER, OTHER_USER, OTHER_USER)
-    if 0 in (os.getuid(), os.geteuid(), os.getgid(), os.getegid()):
-        raise NotConfined("The process is still root.")
+    """Root becomes another user, anybody else stays who they are; neither keeps a capability."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(OTHER_USER, OTHER_USER, OTHER_USER)
+        os.setresuid(OTHER_USER, OTHER_USER, OTHER_USER)
+        if 0 in (os.getuid(), os.geteuid(), os.getgid(), os.getegid()):
+            raise NotConfined("The process is still root.")
+    drop_capabilities()

@@ -79,6 +79,7 @@ class House:
     def _context(self, who: str) -> BrowserContext:
         """Nothing moves: a colour on its way from one theme to the other would be neither."""
         context = self.browser.new_context(base_url=self.server.url, reduced_motion="reduce")
+        context.set_default_timeout(60_000)
         if PEOPLE[who]:
             client = Client()
             client.force_login(self.door.cast[PEOPLE[who]])
@@ -93,7 +94,10 @@ def house(browser: Browser, django_db_setup: None, django_db_blocker: object) ->
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
         server = LiveServer("localhost")
         try:
-            yield House(browser, server)
+            made = House(browser, server)
+            yield made
+            for window in made.windows.values():
+                window.context.close()
         finally:
             server.stop()
             pg.empty()

@@ -130,6 +130,7 @@ PEOPLE: dict[str, str] = {
     "team_needed": "The person is in several teams. Name one.",
     "too_deep": "The JSON nests deeper than anything that is taken here.",
     "too_many_mails": "Too many mails were asked for. Wait, or use the link in the last one.",
+    "too_many_teams": "You own as many teams as one person may here.",
     "too_many_tries": "Too many passwords were tried. Wait, or ask for a link to set a new one.",
 }
 ROOMS = {"Labelling and freezing": ANNOTATION, "Boards and submissions": BOARDS, "People and teams": PEOPLE}

@@ -193,6 +193,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 SIGN_UP = env_choice("SIGN_UP", "invitation", "open", "closed")
+TEAMS_PER_PERSON = env_int("TEAMS_PER_PERSON", default=3, least=1)
 # Wrong passwords in 15 minutes: this many per person and network, 5 times per person, 10 times per network.
 PASSWORD_TRIES = env_int("PASSWORD_TRIES", default=10, least=1)
 # How many proxies in front of this add to X-Forwarded-For; 0: the header is not believed.
@@ -311,7 +312,8 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
+# A process is replaced after an hour or two of looks for work, or once a job made it large (kB).
+CELERY_WORKER_MAX_TASKS_PER_CHILD, CELERY_WORKER_MAX_MEMORY_PER_CHILD = 2_000, 1_000_000
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # A broker that restarts must not kill work: the fence already keeps a doubled attempt from storing.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import transaction
 from django.http import Http404
 from django.urls import reverse
 from django.utils.text import slugify
 
+from evalsvc.figures import counted
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
 from evalsvc.teams.models import Departure, Team, TeamMember, User
 from evalsvc.teams.places import Place
@@ -21,11 +23,23 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
     if not name or not slug:
         raise Refusal("bad_name", "A team needs a name with at least one letter or digit.", field="name")
     with transaction.atomic():
+        _require_room(by)
         if Team.objects.filter(name=name).exists() or Team.objects.filter(slug=slug).exists():
             raise Conflict("name_taken", f"There is a team named {name} already.", hint="Choose another.")
         team = Team.objects.create(name=name, slug=slug)
         TeamMember.objects.create(team=team, user=by, role=OWNER)
     return team
+
+
+def _require_room(user: User) -> None:
+    """Refuse one team more than a person may own: what a board allows, it allows each team."""
+    if user.is_superuser:
+        return
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    most = settings.TEAMS_PER_PERSON
+    if user.memberships.filter(role=OWNER).count() >= most:
+        hint = "Make someone else the owner of one of them, or ask whoever runs this place."
+        raise Conflict("too_many_teams", f"You own {counted(most, 'team')}, as many as one may.", hint=hint)
 
 
 def role_in(team: Team, user: User) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,25 @@ def owner(team: Team) -> User:
 
 def test_whoever_makes_a_team_owns_it(team: Team) -> None:
     assert (team.slug, role_in(team, owner(team))) == ("kelpie", "owner")
+
+
+def test_a_person_makes_as_many_teams_as_they_may_own(settings: Any) -> None:
+    settings.TEAMS_PER_PERSON = 2
+    kim = person("kim")
+    first = create_team(name="One", by=kim)
+    create_team(name="Two", by=kim)
+    with pytest.raises(Conflict, match="2 teams") as caught:
+        create_team(name="Three", by=kim)
+    assert caught.value.code == "too_many_teams"
+    add_member(first, user=person("lars"), by=kim, role="owner")
+    remove_member(first, user=kim, by=kim)
+    assert create_team(name="Three", by=kim).name == "Three"
+
+
+def test_whoever_runs_the_place_makes_any_number_of_teams(settings: Any) -> None:
+    settings.TEAMS_PER_PERSON = 1
+    ruth = User.objects.create_superuser("ruth")
+    assert [create_team(name=name, by=ruth).name for name in ("One", "Two")] == ["One", "Two"]
 
 
 def test_two_teams_cannot_share_a_name(team: Team) -> None:

@@ -20,6 +20,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from psycopg.types.numeric import Int8
 
 M = TypeVar("M", bound=Model)
+MOST = 1 << 63
 
 
 class Given(Value):
@@ -134,6 +135,8 @@ class Prepared(Generic[M]):
         return known
 
     def all(self, **values: Any) -> list[M]:
+        if any(type(value) is int and not -MOST <= value < MOST for value in values.values()):
+            return []  # no column holds such a number, and no database takes it
         text, shape = self._composed()
         with _cursor() as cursor:
             text.execute(cursor, values)

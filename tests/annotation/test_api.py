@@ -71,6 +71,22 @@ def test_nothing_waiting_is_204_and_a_returned_lease_waits_again() -> None:
     assert me.post(f"{API}projects/{of.slug}/lease").status_code == 200
 
 
+@pytest.mark.parametrize("act", ["answer", "skip", "dispute", "decision", "one-more", "take-back"])
+def test_a_number_that_no_row_can_have_is_not_there(act: str) -> None:
+    me = client(annotators(filled(1), 1)[0])
+    said = {
+        "client_id": str(uuid4()),
+        "base": 0,
+        "reason": "broken",
+        "payload": {"relations": []},
+        "votes_key": "x",
+    }
+    for number in (2**63, 2**200):
+        address = f"{API}items/{number}/{act}"
+        told = me.get(address) if act == "dispute" else me.post(address, said)
+        assert told.status_code == 404, told.json()
+
+
 def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
     of = filled(1)
     user = annotators(of, 1)[0]

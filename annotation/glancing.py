@@ -22,7 +22,9 @@ from evalsvc.refusals import Refusal
 LOOKED_AT, MOST_LETTERS = 5_000, 4_000_000
 SAMPLE = 50
 FITTING = {
-    Batch.What.ITEMS: ITEM_FORMATS,
+    Batch.What.ITEMS: tuple(
+        name for name in ITEM_FORMATS if name != "semeval-answers"
+    ),  # it has no sentences
     Batch.What.GOLD: (*ITEM_FORMATS, "labels"),
     Batch.What.VOTES: VOTE_FORMATS,
     Batch.What.SUGGESTIONS: PREDICTION_FORMATS,
@@ -34,7 +36,7 @@ CALLED = {
     Batch.What.SUGGESTIONS: "predictions",
 }
 LIKE = ({"jsonl-items", "opennre-gold"}, {"jsonl-predictions", "opennre-results"})
-SPANS, PAIRS = {"conll"}, {"nyt10", "semeval-test", "semeval-answers", "crowdtruth-units", "opennre-gold"}
+SPANS, PAIRS = {"conll"}, {"nyt10", "semeval-test", "crowdtruth-units", "opennre-gold"}
 
 
 def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", kind: str = "") -> None:
@@ -54,6 +56,7 @@ def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", k
     meant = stated or found
     if meant not in FITTING[Batch.What(what)]:
         _elsewhere(what, meant, next(line for line in lines if line.strip()))
+    _of_kind(meant, kind)
     if meant == "conll" and not scheme and what != Batch.What.SUGGESTIONS:
         raise Refusal(
             "no_scheme",
@@ -61,7 +64,6 @@ def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", k
             hint="IOB2: every entity begins with B-. IOB1: only one right behind another of its kind does.",
             field="scheme",
         )
-    _of_kind(meant, kind)
 
 
 def _first_lines(upload: Any) -> list[str]:
@@ -109,9 +111,11 @@ def _where(what: str, other: str) -> str:
 
 def _of_kind(meant: str, kind: str) -> None:
     if kind == Kind.RELATIONS and meant in SPANS:
-        detail = f"{_title(meant)} hold spans, and this project asks for relations of two given entities."
+        detail = (
+            f"In {_title(meant)} spans are marked; this project asks for relations of two given entities."
+        )
     elif kind and kind != Kind.RELATIONS and meant in PAIRS:
-        detail = f"{_title(meant)} has a head and a tail in each sentence, and this project asks for spans."
+        detail = f"In {_title(meant)} each sentence has a head and a tail; this project asks for spans."
     else:
         return
     raise Refusal(

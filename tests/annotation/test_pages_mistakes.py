@@ -60,6 +60,7 @@ def sent(client: Client, content: bytes, name: str = "lines.jsonl", **more: str)
             lines({"id": "s1", "label": "born_in"}),
             "Predictions (JSONL): predictions, not sentences to label.",
         ),
+        (b"8001\tOther\n", "SemEval-2010 Task 8 answers: predictions, not sentences to label."),
         (lines({"item": "s1", "annotator": "a", "na": True}), "Choose “answers that people gave already”"),
     ],
 )
@@ -76,8 +77,8 @@ def test_no_file_at_all_is_asked_for(client: Client, desk: Desk) -> None:
 
 
 def test_columns_of_spans_are_no_file_for_a_project_of_relations(client: Client, desk: Desk) -> None:
-    page = sent(client, COLUMNS, scheme="IOB2")
-    assert "CoNLL columns hold spans, and this project asks for relations" in beside(page, "upload")
+    page = sent(client, COLUMNS)
+    assert "In CoNLL columns spans are marked; this project asks for relations" in beside(page, "upload")
 
 
 def test_columns_without_their_scheme_ask_for_it_beside_the_scheme(client: Client, db: None) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 
 from annotation.forms import FileForm, PageForm, formats, upload_field
+from annotation.glancing import FIRST_ANSWERS
 from annotation.models import Batch, Item, Project
-from evalsvc.formats.sniffing import PREDICTION_FORMATS
 
 
 class KnownForm(FileForm):
@@ -30,7 +30,7 @@ class PredictionsForm(FileForm):
     upload = upload_field(
         "Predictions by id, for sentences of this project. A later file replaces an earlier one."
     )
-    format = forms.ChoiceField(required=False, choices=formats(PREDICTION_FORMATS))
+    format = forms.ChoiceField(required=False, choices=formats(FIRST_ANSWERS))
 
 
 class QualityForm(forms.ModelForm):

@@ -12,13 +12,13 @@ from evalsvc.formats.reading import read_lines
 from evalsvc.formats.sniffing import (
     FORMATS,
     ITEM_FORMATS,
-    PREDICTION_FORMATS,
     VOTE_FORMATS,
     recognise,
     stranger,
 )
 from evalsvc.refusals import Refusal
 
+FIRST_ANSWERS = ("jsonl-predictions", "semeval-answers")  # by sentence, and nothing to be stated
 LOOKED_AT, MOST_LETTERS = 5_000, 4_000_000
 SAMPLE = 50
 FITTING = {
@@ -27,7 +27,7 @@ FITTING = {
     ),  # it has no sentences
     Batch.What.GOLD: (*ITEM_FORMATS, "labels"),
     Batch.What.VOTES: VOTE_FORMATS,
-    Batch.What.SUGGESTIONS: PREDICTION_FORMATS,
+    Batch.What.SUGGESTIONS: FIRST_ANSWERS,
 }
 CALLED = {
     Batch.What.ITEMS: "sentences to label",

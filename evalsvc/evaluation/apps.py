@@ -8,8 +8,9 @@ class EvaluationConfig(AppConfig):
     label = "evaluation"
 
     def ready(self) -> None:
-        from evalsvc.evaluation import organisers
+        from evalsvc.evaluation import keeping, organisers
         from evalsvc.evaluation.lifecycle import follow
+        from evalsvc.jobs import ticks
         from evalsvc.jobs.kinds import Kind, register
         from evalsvc.teams import places
 
@@ -17,3 +18,4 @@ class EvaluationConfig(AppConfig):
         register(Kind("check", queue="ingest", follow=follow))
         register(Kind("predict", queue="heavy", follow=follow))
         places.register(organisers.PLACE)
+        ticks.register("unused files", keeping.tick)

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
 
 from evalsvc.evaluation import identity, lifecycle, marking, phases, quotas, terms, versions
 from evalsvc.evaluation.keeping import keep
@@ -92,6 +94,7 @@ def receive(
     for setting in benchmark.settings.all():
         versions.keep_up(setting)
     held = terms.now(benchmark, phase=phase)
+    require_room(entry)
     with tempfile.TemporaryFile() as spool:
         checked = _read(held, chunks, copy=spool)
         checked.problems.raise_if_any()
@@ -125,6 +128,19 @@ def check_entry(entry: Entry) -> None:
         raise Refusal(
             "bad_key", "The Idempotency-Key is longer than 120 characters.", field="Idempotency-Key"
         )
+
+
+def require_room(entry: Entry) -> None:
+    """Refuse before anything is read where a quota is spent; looked at again, locked, when it is entered.
+
+    What may turn out to be a submission that is there already is read.
+    """
+    run = Q(system__team=entry.team, system__name=entry.system, run=entry.run)
+    here = run & Q(withdrawn_at=None, state__in=STANDING)
+    if entry.key:
+        here |= Q(by=entry.by, idempotency_key=entry.key)
+    if not entry.benchmark.submissions.filter(here).exists():
+        quotas.require_room(entry.benchmark, entry.team, now=timezone.now())
 
 
 def _read(held: Terms, chunks: Iterable[bytes], **copy: Any) -> Checked:

@@ -67,6 +67,7 @@ def receive(
     intake.check_entry(entry)
     _require_models(benchmark)
     held = terms.now(benchmark, phase=phase)
+    intake.require_room(entry)
     with tempfile.TemporaryFile() as spool:
         tee = Tee(bounded(chunks, most=settings.MODEL_MAX_BYTES), spool)
         for _ in tee:

@@ -151,7 +151,7 @@ class PredictionFile(models.Model):
     sha256 = models.CharField(max_length=64, primary_key=True)
     size = models.BigIntegerField()
     name = models.CharField(max_length=200, help_text="Where it lies in the storage.")
-    created_at = models.DateTimeField(db_default=Now())
+    kept_at = models.DateTimeField(db_default=Now(), help_text="When these bytes came, the last time.")
 
     def __str__(self) -> str:
         return self.sha256

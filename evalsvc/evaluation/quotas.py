@@ -22,7 +22,7 @@ WAITING = (S.RECEIVED, S.QUEUED, S.RUNNING)
 # Only these cost: what was invalid, failed or was cancelled is given back by its state alone.
 COUNTED = Q(state__in=(*WAITING, S.SCORED)) | Q(state=S.INVALID, model__isnull=False)
 LOOK_AGAIN_SECONDS, A_DAY_SECONDS = 5, 86_400
-AS_IT_IS = "The file is right: send it again then."
+AS_IT_IS = "Send it again then."
 
 
 @dataclass(frozen=True, slots=True)

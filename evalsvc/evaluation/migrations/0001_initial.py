@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 ('sha256', models.CharField(max_length=64, primary_key=True, serialize=False)),
                 ('size', models.BigIntegerField()),
                 ('name', models.CharField(help_text='Where it lies in the storage.', max_length=200)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('kept_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='When these bytes came, the last time.')),
             ],
         ),
         migrations.CreateModel(

@@ -10,7 +10,7 @@ from django.db.models import F
 from django.test import Client
 
 from evalsvc.evaluation import intake, lifecycle, quotas, rules
-from evalsvc.evaluation.models import Benchmark, Submission, System
+from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
 from evalsvc.jobs import ending
 from evalsvc.jobs.claiming import claim
 from evalsvc.refusals import QuotaSpent, Refusal
@@ -191,3 +191,23 @@ def test_a_hundred_identical_requests_make_one_submission(
     found = in_threads(100, lambda _: intake.receive(benchmark, chunks=[jsonl(LINES)], **told))
     assert len({received.submission.pk for received in found}) == 1
     assert sum(received.created for received in found) == 1
+
+
+def unread(*_: Any) -> Any:
+    raise AssertionError("the file was read")
+    yield b""
+
+
+def test_where_a_quota_is_spent_nothing_is_read(cast: Cast) -> None:
+    benchmark = cast.relations(per_day=1)
+    cast.submit(benchmark, LINES, run="1")
+    with pytest.raises(QuotaSpent):
+        intake.receive(benchmark, team=cast.kelpie, by=cast.kim, system="Net", run="2", chunks=unread())
+    assert PredictionFile.objects.count() == 1
+
+
+def test_where_a_quota_is_spent_a_repeated_request_is_answered_as_before(cast: Cast) -> None:
+    benchmark = cast.relations(per_day=1)
+    first = cast.submit(benchmark, LINES, run="1", idempotency_key="k")
+    assert cast.submit(benchmark, LINES, run="1", idempotency_key="k") == first
+    assert cast.submit(benchmark, LINES, run="1") == first

@@ -25,7 +25,9 @@ REGISTERED = {
     "@scorers": re.compile(r"spacy\.[a-z_]+\.v\d+"),
     "@tokenizers": re.compile(r"spacy\.[A-Za-z]+(\.[A-Za-z]+)?\.v\d+"),
     "@vectors": re.compile(r"spacy\.Vectors\.v1"),
-    "@misc": re.compile(r"spacy\.(prioritize_existing_ents_filter|first_longest_spans_filter)\.v1"),
+    "@misc": re.compile(
+        r"spacy\.(levenshtein_compare|prioritize_existing_ents_filter|first_longest_spans_filter)\.v1"
+    ),
 }
 CALLBACKS = ("before_creation", "after_creation", "after_pipeline_creation")
 LANGUAGE = re.compile(r"[a-z]{2,3}")

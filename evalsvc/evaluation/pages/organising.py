@@ -71,12 +71,19 @@ def _create(form: BoardForm, person: User) -> Benchmark:
         slug=given["slug"],
         task=given["task"],
         labels=benchmarks.labels_of(test_sets),
-        negative=given["negative"] or test_sets[0].negative,
+        negative=_negative(given, test_sets[0]),
         missing=given["missing"],
         options=form.options,
         by=person,
         **form.rules,
     )
+
+
+def _negative(given: dict[str, Any], test_set: TestSet) -> str:
+    """How files spell it: entities are simply not there."""
+    if given["task"] == Benchmark.Task.ENTITIES:
+        return ""
+    return str(given["negative"] or test_set.negative)
 
 
 @login_required

@@ -38,6 +38,11 @@ EXAMPLES = {
     Setting.Unit.DOCUMENT: ('{"id": "d1", "spans": [[0, 2, "%s"]]}', '{"id": "d1", "tags": ["B-%s", "O"]}'),
 }
 
+TAKEN: dict[str, str] = {
+    Benchmark.Task.RELATIONS: "JSON Lines, SemEval answers, OpenNRE results or an .npy of scores",
+    Benchmark.Task.ENTITIES: "JSON Lines or CoNLL columns",
+}
+
 
 @dataclass(frozen=True)
 class Excerpt:
@@ -140,6 +145,7 @@ def _page(
         "quotas": left.of_team(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
         "bags": Setting.Unit.BAG in units,
+        "taken": TAKEN[benchmark.task],
         "limit": rules.limit(benchmark, "upload_bytes"),
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
         "curl": curl(request, benchmark),

@@ -210,6 +210,12 @@ def test_entities_are_offered_only_to_boards_of_entities(olga: Client, cast: Cas
     assert "spans 1" not in olga.get(reverse("setting-new", args=["rel"])).content.decode()
 
 
+def test_a_board_of_entities_has_no_negative_class(olga: Client, cast: Cast) -> None:
+    spans = freeze("spans", ENTITY_GOLD, by=cast.olga, labels=["PER", "LOC"], kind="entities")
+    olga.post(reverse("board-new"), BOARD | {"task": "entities", "test_sets": [spans.pk]})
+    assert Benchmark.objects.get(slug="port").negative == ""
+
+
 def test_a_setting_is_changed_and_no_score_with_it(olga: Client, cast: Cast) -> None:
     board = cast.relations(main="accuracy")
     scored(cast, board, "Net", 4)

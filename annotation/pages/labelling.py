@@ -22,6 +22,14 @@ COLUMNS = 3
 HEADING = 1.2
 MUCH = 1.4  # a list this much longer is worse than a group in two columns
 BAR = 176
+# All parts of the form's module, so that a browser fetches them side by side and not one after another.
+PARTS = tuple(
+    f"evalsvc/label/{part}.js"
+    for part in (
+        *("answer", "drafts", "finding", "guide", "hand", "keys", "outbox", "pace", "page", "past"),
+        *("reserve", "rounds", "sentence", "server", "shelf"),
+    )
+)
 COMMANDS = (
     ("na", "N/A: clears the rest"),
     ("find", "Find a relation by name"),
@@ -92,6 +100,7 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
             "progress": _progress(project, person(request)),
             "api": _api(project),
             "commands": COMMANDS,
+            "parts": PARTS,
             "qualifying": known.is_ahead(project, person(request), role=role),
         },
     )

@@ -135,6 +135,22 @@ def test_a_former_answer_is_opened_again_and_changed(page: Page, start: Start) -
     assert [payload["relations"] for payload in said(1)] == [["lived_in"], []]
 
 
+def test_a_skipped_sentence_is_opened_again_and_answered(page: Page, start: Start) -> None:
+    start()
+    press(page, "s", "1")
+    see(page, 2)
+    wait_until_sent(page, 1)
+    press(page, "h")
+    page.get_by_text("skipped – Ada 1 was seen in Turin.").wait_for()
+    press(page, "1")
+    see(page, 1)
+    assert chosen(page) == []
+    press(page, "2", "Enter")
+    see(page, 2)
+    wait_until_sent(page, 2)
+    assert said(1) == [None, {"spans": [], "relations": ["born_in"]}]
+
+
 def test_each_of_the_last_ten_is_opened_again_by_its_digit(page: Page, start: Start) -> None:
     start(*(line(at) for at in range(1, 14)))
     wait_for_reserve(page, 12)

@@ -83,6 +83,18 @@ def use(page: Page, *hands: str) -> None:
             page.locator(hand).click()
 
 
+def test_undo_and_redo_are_where_the_fingers_know_them(page: Page, start: Start) -> None:
+    start()
+    press(page, "1", "2", "Control+z", "Control+z")
+    assert chosen(page) == []
+    press(page, "Control+Shift+Z", "Control+y")
+    assert chosen(page) == ["lived_in", "born_in"]
+    press(page, "c")
+    page.keyboard.type("ab")
+    press(page, "Control+z")
+    assert chosen(page) == ["lived_in", "born_in"]
+
+
 def test_arrows_move_space_chooses_and_the_guideline_follows(page: Page, start: Start) -> None:
     start()
     press(page, "ArrowDown", "Space")

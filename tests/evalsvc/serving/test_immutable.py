@@ -10,6 +10,7 @@ import pytest
 from django.contrib.staticfiles.finders import find
 from django.core.files.storage import FileSystemStorage
 
+from annotation.pages.labelling import PARTS
 from evalsvc.serving.immutable import ImmutableStaticFiles
 
 SOURCE = Path(str(find("evalsvc/label.js")))
@@ -51,6 +52,11 @@ def test_every_part_of_the_form_is_served_once_under_a_name_of_its_contents(fold
     found = parts(collected(folder))
     assert [path.name for path in found if not HASHED.search(path.name)] == []
     assert sorted(HASHED.sub(".js", path.name) for path in found) == sorted(x.name for x in parts(SOURCE))
+
+
+def test_the_page_names_every_part_so_that_all_are_fetched_at_once() -> None:
+    found = {str(path.relative_to(SOURCE.parents[1])) for path in parts(SOURCE)}
+    assert found == {"evalsvc/label.js", *PARTS}
 
 
 def test_a_change_in_a_part_of_a_part_gives_the_form_another_name(folder: Path) -> None:

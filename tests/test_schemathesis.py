@@ -56,6 +56,7 @@ JUDGED_BY_CONTENT = {
     ("get", "api-benchmark-limits"): "team names one of your teams",
     ("post", "api-answer"): "the labels of an answer are those of the project",
     ("post", "api-decision"): "the labels of a decision are those of the project",
+    ("post", "api-projects"): "a title without an address of its own has to hold a letter or a digit",
     ("post", "api-benchmarks"): "options belong to the task, and the negative class to the labels",
     ("patch", "api-benchmark"): "limits and training counts go by names that the board has",
     ("post", "api-settings"): "a test set has to be there, of the task and the unit",

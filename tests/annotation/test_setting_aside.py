@@ -8,9 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from annotation import assignment, known, setting_aside, voting
-from annotation.models import Annotator, Item, Oversight, Project, Vote
+from annotation import assignment, known, outcomes, setting_aside, voting
+from annotation.models import Annotator, Item, Lease, Oversight, Project, Vote
 from evalsvc.refusals import Conflict, NotAllowed
+from evalsvc.teams.models import User
 from tests.annotation.making import annotators, brought, curator, filled, line, person, project, says, voted
 from tests.places.postgres import in_threads
 
@@ -171,3 +172,37 @@ def test_setting_aside_and_an_answer_that_is_just_coming_in_take_turns(
     monkeypatch.setattr(voting, "_derive", slowly)
     in_threads(3, act)
     assert set(of.items.values_list("answers__set_aside", flat=True)) == {True}
+
+
+@pytest.mark.postgres
+def test_answers_are_set_aside_and_counted_again_while_people_work(postgres: object) -> None:
+    """Whoever hands out, answers and sets aside takes turns; afterwards all is as the answers say."""
+    of = filled(30, k=2)
+    people = annotators(of, 4)
+    says(of.items.get(external_id="s0"), people[0], "A")
+    first, boss = who(of, "ann0"), curator()
+
+    def act(at: int) -> None:
+        if at < len(people):
+            while lease := next_of(of, people[at]):
+                says(lease.item, people[at], "A")
+            return
+        for _ in range(6):
+            setting_aside.set_aside(first, by=boss)
+            setting_aside.put_back(first, by=boss)
+            known.resume(first, by=boss)
+
+    in_threads(len(people) + 1, act)
+    fields = ("state", "gold", "votes_key", "free")
+    before = list(of.items.order_by("pk").values_list(*fields))
+    outcomes.changed(of)
+    assert list(of.items.order_by("pk").values_list(*fields)) == before
+    assert not first.answers.filter(aside__isnull=False).exists()
+
+
+def next_of(of: Project, user: User) -> Lease | None:
+    """None also while their work is paused."""
+    try:
+        return assignment.lease_next(of, user)
+    except NotAllowed:
+        return None

@@ -242,6 +242,10 @@ def test_the_qualification_round_tells_each_relation_before_the_next_sentence(pa
     page.get_by_text("The round is passed.").wait_for()
     press(page, "Enter")
     see(page, 1)
+    told_before = page.locator(".progress").inner_text()
+    page.reload()
+    see(page, 1)
+    assert page.locator(".progress").inner_text() == told_before == "1 of 2"
     press(page, "1", "Enter")
     page.get_by_role("heading", name="Nothing waits for you here").wait_for()
     assert page.locator("#round-dialog[open]").count() == 0

@@ -205,3 +205,13 @@ def test_agreement_without_a_value_is_told_in_words() -> None:
     assert found.lead.startswith("Agreement cannot be told yet")
     assert found.whole is not None
     assert {line.reason for line in found.whole.lines} == {"no item has two answers"}
+
+
+def test_many_people_are_numbers_over_the_columns() -> None:
+    names = [f"worker {at}" for at in range(14)]
+    found = heat.heat_of([pair(0, at, 0.7) for at in range(1, 14)], names)
+    assert found.dense
+    assert [row.head for row in found.rows] == [str(at) for at in range(1, 15)]
+    assert found.rows[0].cells[1].text == ""
+    drawn = ElementTree.fromstring(str(heat.heat_svg(found)))
+    assert "2  worker 1" in [text.text for text in drawn.iter("text")]

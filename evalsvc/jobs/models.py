@@ -47,6 +47,7 @@ class Job(models.Model):
             models.Index(fields=["lease_until"], condition=models.Q(state="running"), name="job_leased"),
             models.Index(fields=["kind", "subject"], name="job_subject"),
             models.Index(fields=["queue", "started_at"], name="job_served"),
+            models.Index(fields=["queue", "state", "-ended_at"], name="job_ended"),
         ]
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from statistics import fmean, quantiles
 
 from django.conf import settings
-from django.db.models import Max, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from evalsvc.jobs.claiming import due
@@ -74,9 +74,16 @@ def _ahead(job: Job) -> int:
 
 def durations(queue: str) -> list[float]:
     """Seconds that the last jobs took that were done at the first attempt."""
-    ended = Job.objects.filter(queue=queue, state=State.DONE, attempt=1).order_by("-ended_at", "-pk")
+    ended = Job.objects.filter(queue=queue, state=State.DONE, attempt=1).order_by("-ended_at")
     times = ended.values_list("started_at", "ended_at")[:RECENT]
     return [(end - start).total_seconds() for start, end in times if start and end]
+
+
+def last_ended(queue: str) -> datetime | None:
+    """When a job of the queue ended last; state by state, as the index has them."""
+    jobs = Job.objects.filter(queue=queue, ended_at__isnull=False).order_by("-ended_at")
+    ends = [jobs.filter(state=state).values_list("ended_at", flat=True).first() for state in Job.ENDED]
+    return max((end for end in ends if end), default=None)
 
 
 def health() -> list[Health]:
@@ -102,5 +109,5 @@ def _health(queue: str) -> Health:
         failed=ended[State.FAILED],
         mean_seconds=fmean(each) if each else None,
         p95_seconds=quantiles(each, n=20)[-1] if len(each) > 1 else None,
-        last_ended_at=jobs.aggregate(at=Max("ended_at"))["at"],
+        last_ended_at=last_ended(queue),
     )

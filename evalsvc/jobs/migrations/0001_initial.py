@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                 ('ended_at', models.DateTimeField(null=True)),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('state', 'queued')), fields=['queue', 'run_after'], name='job_due'), models.Index(condition=models.Q(('state', 'running')), fields=['lease_until'], name='job_leased'), models.Index(fields=['kind', 'subject'], name='job_subject'), models.Index(fields=['queue', 'started_at'], name='job_served')],
+                'indexes': [models.Index(condition=models.Q(('state', 'queued')), fields=['queue', 'run_after'], name='job_due'), models.Index(condition=models.Q(('state', 'running')), fields=['lease_until'], name='job_leased'), models.Index(fields=['kind', 'subject'], name='job_subject'), models.Index(fields=['queue', 'started_at'], name='job_served'), models.Index(fields=['queue', 'state', '-ended_at'], name='job_ended')],
             },
         ),
         migrations.CreateModel(

@@ -1,0 +1,59 @@
+"""What the queues' health costs: it is looked up in an index, however many jobs there ever were."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from evalsvc.jobs import outlook
+from evalsvc.jobs.models import Job
+
+pytestmark = pytest.mark.usefixtures("followed")
+ENDED = 3_000
+
+
+def ended_jobs() -> None:
+    now = timezone.now()
+    told = {"kind": "count", "queue": "score", "state": "done", "attempt": 1, "started_at": now}
+    Job.objects.bulk_create(Job(subject=n, ended_at=now, **told) for n in range(ENDED))
+
+
+def looked_at(plan: dict[str, Any]) -> int:
+    """Rows that a plan goes through in the table of jobs."""
+    here = plan["Actual Rows"] * plan["Actual Loops"] if plan.get("Relation Name") == "jobs_job" else 0
+    return here + plan.get("Rows Removed by Filter", 0) + sum(map(looked_at, plan.get("Plans", ())))
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("ask", [outlook.durations, outlook.last_ended])
+def test_what_ended_last_is_found_without_going_through_all_that_ever_ended(postgres: Any, ask: Any) -> None:
+    ended_jobs()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE jobs_job")
+    with CaptureQueriesContext(connection) as asked:
+        assert ask("score")
+    assert asked.captured_queries
+    for query in asked.captured_queries:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query['sql']}")
+            (plan,) = cursor.fetchone()
+        plan = json.loads(plan) if isinstance(plan, str) else plan
+        assert looked_at(plan[0]["Plan"]) <= outlook.RECENT
+
+
+@pytest.mark.django_db
+def test_the_last_end_is_that_of_any_job_of_the_queue() -> None:
+    assert outlook.last_ended("score") is None
+    first, last = timezone.now() - timedelta(hours=2), timezone.now()
+    for state, at, queue in [("done", first, "score"), ("failed", last, "score"), ("done", None, "score")]:
+        Job.objects.create(kind="count", queue=queue, subject=1, state=state, ended_at=at)
+    found = outlook.last_ended("score")
+    assert found is not None
+    assert abs((found - last).total_seconds()) < 0.01
+    assert outlook.last_ended("heavy") is None

@@ -56,10 +56,10 @@ def read(
     source: Source, known: Known, *, limits: Limits = LIMITS, tick: Tick = lambda done: None
 ) -> tuple[str, Columns]:
     """The form of the file and its claims; raises `Irregular` where anything of it is not as it should be."""
-    form, parts, lines = "", [], 0
+    form, parts, lines, rows = "", [], 0, _Rows(known.items)
     for part in read_parts(source, problems=Problems(), limits=limits):
         form = FORM_OF[type(part[0])]
-        parts.append(READERS[form](part, known))
+        parts.append(READERS[form](part, known, rows))
         tick(lines := lines + len(part))
     if not parts:
         raise Irregular
@@ -80,13 +80,28 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _labels(part: Sequence[Any], known: Known) -> Columns:
-    rows = _found(known.items, [line.id for line in part])
+class _Rows:
+    """Rows of ids. A file mostly comes in the order of the gold: then nothing has to be looked up."""
+
+    def __init__(self, items: Mapping[str, int]) -> None:
+        self.items, self.at = items, 0
+        self.order = list(items) if list(items.values()) == list(range(len(items))) else []
+
+    def __call__(self, ids: list[str]) -> Ints:
+        after = self.at + len(ids)
+        if self.order[self.at : after] != ids:
+            return _found(self.items, ids)
+        first, self.at = self.at, after
+        return np.arange(first, after, dtype=np.int64)
+
+
+def _labels(part: Sequence[Any], known: Known, rows_of: _Rows) -> Columns:
+    rows = rows_of([line.id for line in part])
     return Columns(rows, rows, _found(known.labels, [line.label for line in part]), NO_SCORE, NONE, NONE)
 
 
-def _scores(part: Sequence[Any], known: Known) -> Columns:
-    rows = _found(known.items, [line.id for line in part])
+def _scores(part: Sequence[Any], known: Known, rows_of: _Rows) -> Columns:
+    rows = rows_of([line.id for line in part])
     scores = [line.scores for line in part]
     lengths = np.fromiter(map(len, scores), np.int64, len(scores))
     values = np.fromiter(chain.from_iterable(map(dict.values, scores)), np.float64, int(lengths.sum()))
@@ -94,15 +109,15 @@ def _scores(part: Sequence[Any], known: Known) -> Columns:
     return Columns(rows, np.repeat(rows, lengths), names, _finite(values), NONE, NONE)
 
 
-def _triples(part: Sequence[Any], known: Known) -> Columns:
+def _triples(part: Sequence[Any], known: Known, rows_of: _Rows) -> Columns:
     rows = _found(known.bags, [(one.head, one.tail) for one in part])
     values = np.array([one.score for one in part], dtype=np.float64)
     names = _found(known.labels, [one.relation for one in part])
     return Columns(rows, rows, names, _finite(values), NONE, NONE)
 
 
-def _spans(part: Sequence[Any], known: Known) -> Columns:
-    items = _found(known.items, [line.id for line in part])
+def _spans(part: Sequence[Any], known: Known, rows_of: _Rows) -> Columns:
+    items = rows_of([line.id for line in part])
     lengths = np.fromiter((len(line.spans) for line in part), np.int64, len(part))
     spans = list(chain.from_iterable(line.spans for line in part))
     start, end = (np.array([span[at] for span in spans], dtype=np.int64) for at in (0, 1))
@@ -112,7 +127,7 @@ def _spans(part: Sequence[Any], known: Known) -> Columns:
     return Columns(items, rows, _found(known.labels, [span[2] for span in spans]), NO_SCORE, start, end)
 
 
-READERS: dict[str, Callable[[Sequence[Any], Known], Columns]] = {
+READERS: dict[str, Callable[[Sequence[Any], Known, _Rows], Columns]] = {
     "label": _labels,
     "scores": _scores,
     "bag": _triples,

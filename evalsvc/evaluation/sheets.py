@@ -248,9 +248,12 @@ def lost(evaluation: Evaluation, benchmark: Benchmark) -> Lost | None:
 # ---- made from -----------------------------------------------------------------------------------
 def made_from(submission: Submission, evaluations: Sequence[Evaluation]) -> list[tuple[str, str, bool]]:
     """Name, value, and whether the value is to be copied."""
-    facts = [("File", f"sha256 {submission.file_id}", True)]
-    if submission.filename:
-        facts.append(("Named", submission.filename, True))
+    named = [("Named", submission.filename, True)] if submission.filename else []
+    facts = [("Predictions" if submission.model_id else "File", f"sha256 {submission.file_id}", True)]
+    if submission.model_id:
+        facts = [("Model", f"sha256 {submission.model_id}", True), *named, *facts]
+    else:
+        facts += named
     by_gold: dict[str, list[str]] = {}
     for evaluation in evaluations:
         gold = _gold(evaluation)

@@ -46,11 +46,14 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _lead(request: HttpRequest, teams: int) -> str:
-    if not teams:
+    seen = roles.seen_submissions(request.user)
+    if not teams and not seen.exists():
         return "You are in no team yet. Runs are submitted by a team and shown under its name."
-    way = roles.seen_submissions(request.user).filter(state__in=runs.UNDER_WAY).count()
+    way = seen.filter(state__in=runs.UNDER_WAY).count()
     if way:
         return f"{counted(way, 'run')} {'is' if way == 1 else 'are'} on the way."
+    if not teams:
+        return "The runs of every team on the boards that you organise."
     return "Every run is either scored or ended with a reason. A refused file costs nothing."
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.models import PredictionFile, Submission
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze
 from tests.workers.test_scoring import LABEL_LINES, SCORE_LINES
 from workers.runner import run_next
@@ -185,6 +185,7 @@ def test_the_list_holds_the_runs_of_my_teams_and_of_boards_i_organise(client: Cl
     told = client.get(reverse("submissions")).content.decode()
     assert "Mine" in told
     assert "Theirs" in told
+    assert "You are in no team yet." not in told
 
 
 def test_a_setting_that_left_claims_out_says_how_many(client: Client, cast: Cast) -> None:
@@ -197,3 +198,14 @@ def test_a_setting_that_left_claims_out_says_how_many(client: Client, cast: Cast
     assert run_next("score")
     client.force_login(cast.kim)
     assert "4 claims outside it left out" in page(client, submission)
+
+
+def test_a_models_run_names_the_model_and_what_it_predicted(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES, filename="net.tar")
+    model = PredictionFile.objects.create(sha256="5" * 64, size=3, name="model")
+    Submission.objects.filter(pk=submission.pk).update(model=model)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    told = page(client, submission)
+    assert told.index("<dt>Model</dt>") < told.index("5" * 64) < told.index("<dt>Named</dt>")
+    assert told.index("<dt>Predictions</dt>") < told.index(submission.file_id)

@@ -49,7 +49,7 @@ def answers_each(project: Project) -> tuple[int, int]:
     return (told["least"] or project.k, told["most"] or project.k)
 
 
-def each_in_words(project: Project) -> str:
+def in_words(each: tuple[int, int]) -> str:
     """4, or 7 to 20."""
-    least, most = answers_each(project)
+    least, most = each
     return str(least) if least == most else f"{least} to {most}"

@@ -120,7 +120,7 @@ def counts(project: Project) -> dict[str, int]:
 
 def _overview(project: Project, role: str) -> dict[str, Any]:
     n = counts(project)
-    ended = n["all"] - n["open"]
+    ended, each = n["all"] - n["open"], settled.answers_each(project)
     steps = checklist(project, n) if role == roles.CURATOR else []
     return around(
         project,
@@ -129,9 +129,9 @@ def _overview(project: Project, role: str) -> dict[str, Any]:
         ended=ended,
         bars=_bars(n),
         answers=Answer.objects.filter(item__project=project, item__batch__state=Batch.State.DONE).count(),
-        each=settled.each_in_words(project),
+        each=settled.in_words(each),
         wanting=n["open"] or not n["all"],
-        several=len(set(settled.answers_each(project))) > 1,
+        several=each[0] != each[1],
         split=", ".join(f"{what}: {found:,}" for what, found in settled.settled_as(project).items()),
         changes=outcomes.other_policy_changes(project),
         other="majority-na" if project.policy == "majority" else "majority",

@@ -256,7 +256,11 @@ def test_whoever_is_paused_reads_why(page: Page, start: Start) -> None:
     ann = Annotator.objects.get(user=desk.people["ann"])
     known.pause(ann, by=desk.curator, reason="Talk to Cleo first.")
     page.reload()
-    page.get_by_text("Talk to Cleo first.").wait_for()
+    page.get_by_role("heading", name="You can’t go on just now").wait_for()
+    assert "Talk to Cleo first." in page.locator("#finished-text").inner_text()
+    known.resume(ann, by=desk.curator)
+    page.get_by_role("button", name="Look again").click()
+    page.locator("#sentence", has_text="was seen").wait_for()
 
 
 def test_a_suggestion_is_ticked_and_said_to_be_one(page: Page, live: str) -> None:

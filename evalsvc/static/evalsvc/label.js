@@ -48,11 +48,13 @@ function onShow(id) {
   $("keys-line").hidden = id !== form.id;
 }
 
-const usual = $("finished-text").textContent;
+const usual = ["title", "text"].map((part) => $(`finished-${part}`).textContent);
 
 function finish() {
   onShow("finished");
-  $("finished-text").textContent = reserve.refusal || usual;
+  const [title, text] = reserve.refusal ? ["You can’t go on just now", reserve.refusal] : usual;
+  $("finished-title").textContent = title;
+  $("finished-text").textContent = text;
   $("finished").focus();
 }
 

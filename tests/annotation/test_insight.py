@@ -8,11 +8,12 @@ from uuid import uuid4
 
 import pytest
 from django.db.models.functions import Now
+from rest_framework.test import APIClient
 
 from annotation import agreeing, assignment, insight, projects, voting
 from annotation.models import Project, Vote
 from evalsvc.refusals import Conflict, NotAllowed
-from tests.annotation.making import annotators, brought, curator, filled, says, worked
+from tests.annotation.making import annotators, brought, curator, filled, person, says, worked
 
 pytestmark = pytest.mark.django_db
 
@@ -191,3 +192,17 @@ def test_pairs_are_kept_of_the_forty_who_answered_most() -> None:
     assert len(figures["people"]) == len(figures["annotators"]) == 45
     seen = {figures["annotators"][pair[side]] for pair in figures["pairs"] for side in ("first", "second")}
     assert seen == {f"a{at:02}" for at in range(5, 45)}
+
+
+def test_whoever_is_no_curator_reads_numbers_for_names_by_api_too() -> None:
+    of = labelled()
+    reported(of)
+    projects.set_member(of, user=person("vera"), role="viewer", by=curator())
+    client = APIClient()
+    client.force_login(person("vera"))
+    for part in ("insight", "agreement"):
+        told = client.get(f"/api/v1/projects/{of.slug}/{part}").json()
+        assert "ann0" not in json.dumps(told)
+        assert "Annotator 1" in json.dumps(told)
+    client.force_login(curator())
+    assert "ann0" in json.dumps(client.get(f"/api/v1/projects/{of.slug}/agreement").json())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from math import ceil, floor, log10
 
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from annotation.insight import Day
@@ -13,7 +14,8 @@ from evalsvc.drawing import drawing, element
 from evalsvc.figures import count, counted
 
 MOST = 90
-WIDTH, HEIGHT = 1080, 220
+WIDTH, NARROW, HEIGHT = 1080, 290, 220
+LAST = 14  # days a phone has room for
 LEFT, TOP, BOTTOM = 48, 14, 188
 
 
@@ -42,19 +44,27 @@ def told(day: Day) -> str:
     )
 
 
-def days_svg(days: Sequence[Day]) -> SafeString:
+def both(days: Sequence[Day]) -> SafeString:
+    """A wide drawing, and one of the last days for a phone; the style sheet shows one of them."""
+    if not days:
+        return SafeString("")
+    wide = days_svg(days, class_="wide-only")
+    return format_html("{}{}", wide, days_svg(days[-LAST:], width=NARROW, class_="narrow-only"))
+
+
+def days_svg(days: Sequence[Day], *, width: int = WIDTH, class_: str | None = None) -> SafeString:
     """One bar a day; the axis starts at nothing."""
     top = max((day.answers + day.skips for day in days), default=0) or 1
     step = _step(top)
     ticks = range(0, top + step, step)
     scale = (BOTTOM - TOP) / max(ticks)
-    parts = [piece for tick in ticks for piece in _tick(tick, BOTTOM - tick * scale)]
-    slot = min((WIDTH - LEFT - 8) / max(len(days), 1), 48)
+    parts = [piece for tick in ticks for piece in _tick(tick, BOTTOM - tick * scale, width)]
+    slot = min((width - LEFT - 8) / max(len(days), 1), 48)
     for at, day in enumerate(days):
         parts.append(_bar(day, LEFT + slot * at, slot, scale))
     parts += _dates(days, slot)
-    parts.append(element("path", class_="zero", d=f"M{LEFT} {BOTTOM}H{WIDTH}"))
-    return drawing(WIDTH, HEIGHT, "Answers by day", *parts)
+    parts.append(element("path", class_="zero", d=f"M{LEFT} {BOTTOM}H{width}"))
+    return drawing(width, HEIGHT, "Answers by day", *parts, class_=class_)
 
 
 def _step(top: int) -> int:
@@ -64,9 +74,9 @@ def _step(top: int) -> int:
     return int(next(power * m for m in (1, 2, 5, 10) if power * m >= rough))
 
 
-def _tick(tick: int, y: float) -> list[SafeString]:
+def _tick(tick: int, y: float, width: int) -> list[SafeString]:
     return [
-        element("path", class_="grid", d=f"M{LEFT} {y:.1f}H{WIDTH}"),
+        element("path", class_="grid", d=f"M{LEFT} {y:.1f}H{width}"),
         element("text", count(tick), class_="ax", x=LEFT - 8, y=y + 4, text_anchor="end"),
     ]
 

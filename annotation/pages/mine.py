@@ -15,7 +15,7 @@ from annotation.insight import Day
 from annotation.models import Annotator, Project, Vote
 from annotation.ontology import inventory
 from annotation.pages.asking import around, page, person, project_for
-from annotation.pages.days import calendar, days_svg
+from annotation.pages.days import both, calendar, days_svg
 from annotation.pages.going import seconds
 from annotation.pages.guideline import rendered
 from annotation.testset import Kind
@@ -61,7 +61,7 @@ def shown(request: HttpRequest, project: Project, role: str) -> HttpResponse:
         "stats": _stats(done, own.pace(project, user)),
         "paused": Annotator.objects.filter(project=project, user=user, paused_at__isnull=False).first(),
         "days": days,
-        "svg": days_svg(days) if days else "",
+        "svg": both(days),
         "acts": _acts(project, list(pages)),
         "pages": pages,
         "may_label": project.state == Project.State.OPEN and project.kind == Kind.RELATIONS,

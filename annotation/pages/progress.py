@@ -15,7 +15,7 @@ from annotation.models import Answer, Project
 from annotation.ontology import inventory
 from annotation.pages import going
 from annotation.pages.asking import around, page, person, project_for
-from annotation.pages.days import calendar, days_svg
+from annotation.pages.days import both, calendar, days_svg
 from annotation.pages.intervals import share
 from annotation.pages.projects import counts
 from evalsvc.downloads import csv_file, svg_file
@@ -41,7 +41,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         "days": days,
         "bound": f"under {going.seconds(pace.bound)}" if pace.bound else "under a third of the usual time",
         "finding": going.finding(days),
-        "svg": days_svg(days) if days else "",
+        "svg": both(days),
         "people": [
             (one, share(one.rushed), *going.state_of(one))
             for one in (people if every else people[: going.SHOWN])

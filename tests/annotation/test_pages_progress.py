@@ -19,7 +19,7 @@ from annotation.insight import Day, Label
 from annotation.models import Annotator, Project, Vote
 from annotation.outlook import Outlook
 from annotation.pages import going
-from annotation.pages.days import calendar, days_svg
+from annotation.pages.days import both, calendar, days_svg
 from tests.annotation.making import annotators, brought, curator, filled, person, says
 from tests.annotation.test_insight import labelled
 
@@ -217,3 +217,11 @@ def test_too_many_answers_are_not_counted_while_somebody_waits(monkeypatch: pyte
     of = labelled()
     assert "There are too many answers to count while you wait." in seen(of)
     assert len(seen(of, "progress-labels-csv").splitlines()) == 4
+
+
+def test_a_phone_gets_a_drawing_of_the_last_days() -> None:
+    wide, narrow = ElementTree.fromstring(f"<both>{both([day(at) for at in range(40)])}</both>")
+    assert [svg.get("class") for svg in (wide, narrow)] == ["wide-only", "narrow-only"]
+    assert [len(svg.findall("g")) for svg in (wide, narrow)] == [40, 14]
+    assert max(float(bar.get("x", 0)) + float(bar.get("width", 0)) for bar in narrow.iter("rect")) <= 290
+    assert both([]) == ""

@@ -18,7 +18,7 @@ from django.core.management import CommandError
 from evalsvc.serving.broker import BrokerFailed, EmbeddedBroker
 from evalsvc.serving.children import Child
 
-START_SECONDS = 60
+START_SECONDS = 120
 STOP_SECONDS = 15
 Say = Callable[[str], None]
 

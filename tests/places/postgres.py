@@ -53,7 +53,7 @@ class Cluster:
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
         command = [binary(program) or program, *words]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, **become_postgres())
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=180, **become_postgres())
 
     def start(self) -> None:
         options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=120"

@@ -10,7 +10,7 @@ from pathlib import Path
 from evalsvc.serving.supervisor import answers, commands
 from tests.places.workers import ROOT, environment, until
 
-START_SECONDS = 60
+START_SECONDS = 120
 
 
 class Web:

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connections
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 40
+START_SECONDS = 120
 
 
 def database_url() -> str:
@@ -89,7 +89,7 @@ class Worker:
         self.process.wait()
 
 
-def until(met: Callable[[], Any], *, seconds: float = 30, told: Callable[[], str] = str) -> Any:
+def until(met: Callable[[], Any], *, seconds: float = 60, told: Callable[[], str] = str) -> Any:
     """Wait for something to come true and hand it back; the failure shows what was told meanwhile."""
     end = time.monotonic() + seconds
     while not (found := met()):

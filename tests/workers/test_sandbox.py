@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,11 +127,9 @@ def test_a_second_thread_keeps_a_process_from_running_anything() -> None:
 
 
 def test_the_clock_ends_a_process_and_leaves_nothing_behind() -> None:
-    begun = time.monotonic()
     with place() as folder:
         bounds = Bounds(seconds=0, memory_bytes=2_000_000_000, result_bytes=1_000)
         assert launch("probe", folder, bounds=bounds, given={"memory_bytes": 1}).overdue
-    assert time.monotonic() - begun < 30
     assert not folder.exists()
 
 

@@ -40,7 +40,7 @@ def test_a_wait_ends_when_the_state_changes(either_database: str, tmp_path: Any,
     waiting = Thread(target=wait)
     waiting.start()
     run_next("score")
-    waiting.join(15)
+    waiting.join(60)
     assert found == [True]
 
 

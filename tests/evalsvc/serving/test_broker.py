@@ -57,7 +57,7 @@ def test_messages_survive_its_end_and_its_address_stays(own: EmbeddedBroker, end
 def test_it_ends_with_the_one_who_started_it(tmp_path: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path; from evalsvc.serving.broker import EmbeddedBroker\n"
-        "b = EmbeddedBroker(Path(sys.argv[1])); b.start(); print(b.process.pid, flush=True); time.sleep(60)"
+        "b = EmbeddedBroker(Path(sys.argv[1])); b.start(); print(b.process.pid, flush=True); time.sleep(600)"
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path / "broker")], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -67,7 +67,7 @@ def test_it_ends_with_the_one_who_started_it(tmp_path: Path) -> None:
         server = int(told.readline())
     parent.kill()
     parent.wait()
-    until(lambda: not alive(server), seconds=10)
+    until(lambda: not alive(server), seconds=30)
 
 
 def alive(pid: int) -> bool:

@@ -70,13 +70,13 @@ def pids(data: Path) -> list[int]:
 def test_the_whole_service_starts_heals_and_stops_without_a_trace(up: Up, tmp_path: Path) -> None:
     port, data, said = free_port(), tmp_path / "data", tmp_path / "up0.out"
     service = up(port)
-    until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), seconds=60, told=said.read_text)
+    until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), seconds=120, told=said.read_text)
     until(lambda: "Ctrl-C stops everything" in said.read_text(), told=said.read_text)
     assert f"http://127.0.0.1:{port}" in said.read_text()
     assert (data / "broker.url").read_text().startswith("redis+socket://")
 
     second = up(free_port())
-    assert second.wait(60) != 0
+    assert second.wait(120) != 0
     assert (
         f"already runs on this data folder ({data}): http://127.0.0.1:{port}"
         in (tmp_path / "up1.out").read_text()
@@ -88,7 +88,7 @@ def test_the_whole_service_starts_heals_and_stops_without_a_trace(up: Up, tmp_pa
     until(lambda: answers(f"http://127.0.0.1:{port}/healthz"), told=said.read_text)
 
     service.send_signal(signal.SIGINT)
-    assert service.wait(40) == 0
+    assert service.wait(120) == 0
     assert "the data is kept" in said.read_text()
     assert pids(data) == []
     assert not (data / "broker.url").exists()
@@ -99,7 +99,7 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(up: Up, tmp_path: P
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         port = holder.getsockname()[1]
-        assert up(port).wait(60) != 0
+        assert up(port).wait(120) != 0
     said = (tmp_path / "up0.out").read_text()
     assert f"Port {port} on 127.0.0.1 can't be had" in said
     assert f"make up PORT={port + 1}" in said

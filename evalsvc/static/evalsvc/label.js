@@ -169,7 +169,8 @@ function wireRelations() {
 function wireDialogs() {
   for (const dialog of document.querySelectorAll("dialog")) {
     dialog.querySelector("[data-close]")?.addEventListener("click", () => dialog.close());
-    dialog.addEventListener("close", toSentence);
+    // told a moment later: whoever is in a field by then stays there
+    dialog.addEventListener("close", () => document.activeElement.matches(".field") || toSentence());
   }
   const reasons = [...document.querySelectorAll("[data-reason]")];
   for (const reason of reasons) reason.addEventListener("click", () => skip(reason.dataset.reason));

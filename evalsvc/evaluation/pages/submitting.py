@@ -171,8 +171,9 @@ def _models(benchmark: Benchmark, form: RunForm | None) -> dict[str, Any]:
 # ---- what does not fit ---------------------------------------------------------------------------
 def _told(problems: Problems, file: UploadedFile) -> dict[str, Any]:
     """Each thing to mend once, with its first line and how many problems have its code; and these lines."""
-    once = {(problem.code, _says(problem)): problem for problem in reversed(problems.first)}
-    first = sorted(once.values(), key=lambda problem: problem.line or 0)[:SHOWN]
+    # what has no line (ids left out) comes last and once: it must not crowd out the lines that are wrong
+    once = {(p.code, _says(p) if p.line else ""): p for p in reversed(problems.first)}
+    first = sorted(once.values(), key=lambda problem: (not problem.line, problem.line))[:SHOWN]
     shown = [Mending(p.line, p.code, _says(p), problems.by_code[p.code], p.example or "") for p in first]
     told = {"total": problems.total, "shown": shown, "excerpt": _excerpt(first, file)}
     return told | {"all": problems.total == len(first)}

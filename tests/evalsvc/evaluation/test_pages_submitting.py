@@ -60,12 +60,21 @@ def test_bad_lines_are_shown_with_their_numbers_and_what_to_mend(
     assert "<i>2</i>" in page
     assert "<i>3</i>" in page
     assert "Did you mean works_for?" in page
-    assert (
-        "Like this: <code>{&quot;id&quot;: &quot;s1&quot;, &quot;label&quot;: &quot;works_for&quot;}" in page
-    )
+    assert "Right would be" in page
+    assert "{&quot;id&quot;: &quot;s1&quot;, &quot;label&quot;: &quot;works_for&quot;}" in page
     assert "Nothing was stored and nothing was scored." in page
     assert not Submission.objects.exists()
     assert not PredictionFile.objects.exists()
+
+
+def test_ids_left_out_do_not_crowd_out_the_lines_that_are_wrong(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    page = send(client, b'{"id": "s1", "label": "works_fro"}\n{"id": "s2", "label": 3}\n').content.decode()
+    assert "Did you mean works_for?" in page
+    assert "Found 3. Expected text in quotes." in page
+    assert page.count("An expected id has no line.") == 1
+    assert page.index("Did you mean works_for?") < page.index("An expected id has no line.")
 
 
 def test_what_a_line_says_is_text_and_never_markup(client: Client, cast: Cast) -> None:

@@ -138,28 +138,37 @@ def _below(pair: Mapping[str, Any] | None, both: str, bounds: Sequence[float], m
     return Cell(coefficient(pair["value"]), f"h{step}", told)
 
 
-SIDE, LEFT, TOP = 44, 150, 30
+LEFT, TOP, HIGH = 150, 30, 36
 
 
 def heat_svg(heat: Heat) -> SafeString:
     """The same table as a drawing."""
+    wide = HIGH if heat.dense else 66
     parts: list[SafeString] = []
     for r, row in enumerate(heat.rows):
-        y = TOP + SIDE * r
+        y = TOP + HIGH * r
         name = f"{row.head}  {row.name}" if heat.dense else row.name
-        parts.append(element("text", name, class_="lab", x=LEFT - 8, y=y + 26, text_anchor="end"))
-        head = {"x": LEFT + SIDE * r + SIDE / 2, "y": TOP - 8, "text_anchor": "middle"}
-        parts.append(element("text", row.head[:6], class_="ax", **head))
-        parts += [part for c, cell in enumerate(row.cells) for part in _drawn(cell, LEFT + SIDE * c, y)]
-    width, height = LEFT + SIDE * len(heat.rows) + 8, TOP + SIDE * len(heat.rows) + 8
+        parts.append(
+            element("text", _clipped(name, 20), class_="lab", x=LEFT - 8, y=y + 22, text_anchor="end")
+        )
+        head = {"x": LEFT + wide * (r + 0.5), "y": TOP - 8, "text_anchor": "middle"}
+        parts.append(element("text", _clipped(row.head, 9), class_="ax", **head))
+        parts += [part for c, cell in enumerate(row.cells) for part in _drawn(cell, LEFT + wide * c, y, wide)]
+    width, height = LEFT + wide * len(heat.rows) + 8, TOP + HIGH * len(heat.rows) + 8
     return drawing(width, height, f"{heat.measure} of every two people", *parts)
 
 
-def _drawn(cell: Cell, x: int, y: int) -> list[SafeString]:
+def _clipped(name: str, letters: int) -> str:
+    return name if len(name) <= letters else f"{name[: letters - 1].rstrip()}…"
+
+
+def _drawn(cell: Cell, x: int, y: int, wide: int) -> list[SafeString]:
     parts = []
     if cell.style.startswith("h") or cell.style == "self":
         style = "track" if cell.style == "self" else cell.style
-        parts.append(element("rect", class_=style, x=x + 1, y=y + 1, width=SIDE - 2, height=SIDE - 2, rx=3))
+        box = {"x": x + 1, "y": y + 1, "width": wide - 2, "height": HIGH - 2, "rx": 3}
+        title = (element("title", cell.title),) if cell.title else ()
+        parts.append(element("rect", *title, class_=style, **box))
     style = "on-dark" if cell.style == "h6" else "lab" if cell.style.startswith("h") else "ax"
-    place = {"x": x + SIDE / 2, "y": y + 26, "text_anchor": "middle"}
+    place = {"x": x + wide / 2, "y": y + 22, "text_anchor": "middle"}
     return [*parts, element("text", cell.text, class_=style, **place)]

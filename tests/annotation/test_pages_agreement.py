@@ -215,3 +215,9 @@ def test_many_people_are_numbers_over_the_columns() -> None:
     assert found.rows[0].cells[1].text == ""
     drawn = ElementTree.fromstring(str(heat.heat_svg(found)))
     assert "2  worker 1" in [text.text for text in drawn.iter("text")]
+
+
+def test_a_long_name_is_cut_with_a_sign_in_the_drawing() -> None:
+    found = heat.heat_of([pair(0, 1, 0.7)], ["Maximiliane von der Wasserkante", "Bo"])
+    texts = [text.text for text in ElementTree.fromstring(str(heat.heat_svg(found))).iter("text")]
+    assert {"Maximiliane von der…", "Maximili…", "Bo"} <= set(texts)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 
-from evalsvc.evaluation import intake
+from evalsvc.evaluation import benchmarks, intake
+from evalsvc.evaluation.leaderboard import board
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
+from evalsvc.jobs import claiming, ending
 from evalsvc.jobs.models import Job
+from evalsvc.jobs.running import Lease, Progress
 from evalsvc.refusals import Conflict
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, jsonl
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl, sentence
+from tests.places.workers import until
 from workers.runner import run_next
+from workers.scoring import score
 
 pytestmark = pytest.mark.postgres
 AT_ONCE = 12
@@ -81,3 +86,40 @@ def test_workers_that_score_the_same_file_at_once_store_one_evaluation(people: C
     assert evaluation.submissions.count() == 4
     assert PredictionFile.objects.count() == 1
     assert evaluation.scores.values("measure").distinct().count() == evaluation.scores.count()
+
+
+def waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
+
+
+def test_a_gold_revised_in_the_moment_a_run_is_stored_is_not_missed(people: Cast) -> None:
+    benchmark = people.relations()
+    submission, setting = people.submit(benchmark, LINES), benchmark.settings.get()
+    gold = [sentence(line["id"], "Q1", "Q2", "born_in") for line in RELATION_GOLD]
+    mended = freeze("mended", gold, by=people.olga)
+    job = claiming.claim("score")
+    assert job is not None
+    with Lease(job) as lease:
+        store = score(submission.pk, Progress(lease))
+
+    def revise() -> None:
+        try:
+            benchmarks.revise_setting(setting, test_set=mended, by=people.olga)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def stored() -> None:
+            store()  # nothing is committed yet
+            revising.append(pool.submit(revise))
+            until(lambda: revising[0].done() or waits_for_a_lock())
+
+        revising: list[Future[None]] = []
+        ending.complete(job, stored)
+        revising[0].result(60)
+    while run_next("score"):
+        pass
+    assert [row.figures["accuracy"].mean for row in board(setting).rows] == [1.0]

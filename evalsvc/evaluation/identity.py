@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from evalsvc.evaluation import phases, terms
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
@@ -41,7 +41,14 @@ def not_covered(submission: Submission) -> list[Setting]:
     """The settings whose present gold a scored submission was not sent to."""
     if submission.state != Submission.State.SCORED:
         return []
-    return [setting for setting in concerned(submission) if existing(setting, submission) is None]
+    made = submission.evaluations.values_list("setting_id", "gold_sha256", "options__only", "scorer")
+    under = {(setting, gold, only or "", scorer) for setting, gold, only, scorer in made}
+    newest = SettingVersion.objects.filter(
+        setting__benchmark=submission.benchmark, number=F("setting__version")
+    )
+    asked = newest.values_list("setting_id", "gold_sha256", "only_sha256", "scorer")
+    lacking = {version[0] for version in asked if version not in under}
+    return [setting for setting in concerned(submission) if setting.pk in lacking]
 
 
 def options_of(setting: Setting, submission: Submission) -> dict[str, Any]:

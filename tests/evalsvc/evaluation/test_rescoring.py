@@ -83,6 +83,12 @@ def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(cast: Cast) -
     assert [each.key for each in identity.not_covered(fresh(submission))] == ["main"]
 
 
+def test_a_newer_scorer_takes_nothing_off_a_run(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    submission, _ = scored(cast)
+    monkeypatch.setattr(identity, "SCORER", "2.0")
+    assert identity.not_covered(submission) == []
+
+
 def test_documents_of_another_length_are_others(cast: Cast) -> None:
     benchmark = cast.entities()
     setting = benchmark.settings.get()

@@ -104,6 +104,7 @@ class Scores(TypedDict):
     state: str
     evaluations: list[Evaluation]
     sealed: list[str]
+    not_covered: list[str]
 
 
 class Refusal(Exception):
@@ -378,6 +379,8 @@ def show_scores(told: Scores) -> None:
             )
     for setting in told["sealed"]:
         say(f"{setting}: shown once its phase has closed")
+    for setting in told["not_covered"]:
+        say(f"{setting}: not scored, its gold changed after this file was sent")
 
 
 def follow(client: Client, submission: int) -> int:

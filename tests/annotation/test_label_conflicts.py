@@ -116,3 +116,35 @@ def test_an_answer_to_a_project_closed_meanwhile_is_kept(page: Page, start: Star
     projects.open_for_work(desk.project, by=desk.curator)
     page.get_by_role("button", name="Send it again").click()
     wait_until_sent(page, 1)
+
+
+WORK = """() => { window.trial = (async () => {
+  const { newId, rows } = await import("/static/evalsvc/label/shelf.js");
+  const box = rows("trial"), put = [], gone = [];
+  for (let at = 0; at < 300; at++) {
+    put.push(newId());
+    box.put({ id: put.at(-1) });
+    if (at % 2) gone.push(box.read()[0].id);
+    if (at % 2) box.drop(gone.at(-1));
+    await new Promise((done) => setTimeout(done, 0));
+  }
+  return [put, gone];
+})(); }"""
+LEFT = """async () => {
+  const { rows } = await import("/static/evalsvc/label/shelf.js");
+  return rows("trial").read().map(({ id }) => id);
+}"""
+
+
+def test_two_tabs_put_and_drop_side_by_side_and_neither_loses_what_the_other_put(
+    page: Page, start: Start
+) -> None:
+    start()
+    tabs = [page, other_tab(page)]
+    for tab in tabs:
+        tab.evaluate(WORK)
+    done = [tab.evaluate("() => window.trial") for tab in tabs]
+    put, gone = ({name for tab in done for name in tab[at]} for at in (0, 1))
+    left = page.evaluate(LEFT)
+    assert len(put) == 600
+    assert sorted(left) == sorted(put - gone)

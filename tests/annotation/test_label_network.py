@@ -222,3 +222,26 @@ def test_what_was_taken_back_leaves_the_device_at_the_next_beat_and_the_rest_is_
     press(page, *["1", "Enter"] * 4)
     page.get_by_role("heading", name="Nothing waits for you here").wait_for()
     wait_until_sent(page, 4)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body"),
+    [
+        (200, "text/html", "<h1>Log in to the hotel</h1>"),
+        (200, "application/json", "{}"),
+        (204, "text/plain", ""),
+    ],
+)
+def test_an_answer_is_taken_only_when_the_service_itself_says_so(
+    page: Page, start: Start, status: int, kind: str, body: str
+) -> None:
+    def hotel(route: Route) -> None:
+        route.fulfill(status=status, content_type=kind, body=body)
+
+    start()
+    wait_for_reserve(page, 7)
+    page.route("**/api/v1/**", hotel)
+    press(page, "1", "Enter")
+    page.locator("#saved", has_text="1 answer is kept on this device").wait_for()
+    page.unroute_all(behavior="ignoreErrors")
+    wait_until_sent(page, 1)

@@ -3,10 +3,10 @@
 
 import { $, api, button, choiceOf, element, phraseOf } from "./page.js";
 import { call, isLoggedOut, Unreachable } from "./server.js";
-import { drop, newId, put, shelf } from "./shelf.js";
+import { newId, rows } from "./shelf.js";
 
-export const outbox = shelf("outbox", []); // not yet taken by the server, oldest first
-const clashes = shelf("clashes", []); // what the server would not take, until the person has decided
+export const outbox = rows("outbox"); // not yet taken by the server, oldest first
+const clashes = rows("clashes"); // what the server would not take, until the person has decided
 const ELSEWHERE = "answered_elsewhere";
 
 // ---- the line that says where the work is --------------------------------------------------------
@@ -98,8 +98,9 @@ async function sendOne(entry) {
   const { ok, status, data } = answer;
   line.loggedOut = isLoggedOut(answer);
   if (line.loggedOut) throw new Unreachable("logged out");
-  if (!ok) put(clashes, { ...entry, problem: data?.detail ?? `The server answered ${status}.`, code: data?.code, last: data?.number, other: await said(entry, data) });
-  drop(outbox, entry.id);
+  if (ok && !Number.isInteger(data?.number)) throw new Unreachable("somebody else answered");
+  if (!ok) clashes.put({ ...entry, problem: data?.detail ?? `The server answered ${status}.`, code: data?.code, last: data?.number, other: await said(entry, data) });
+  outbox.drop(entry.id);
   line.lastSaved = Date.now();
   line.offSince = null;
   if (ok) onTaken(entry, data);
@@ -108,7 +109,7 @@ async function sendOne(entry) {
 
 export function queue(entry) {
   const id = newId();
-  put(outbox, { ...entry, id, body: { ...entry.body, client_id: id } });
+  outbox.put({ ...entry, id, body: { ...entry.body, client_id: id } });
   // an entry put in while the last one was leaving is seen by the loop, or by the next round
   return send().then(() => (outbox.read().length && !line.offSince && !line.loggedOut ? send() : null));
 }
@@ -146,7 +147,7 @@ function clashNote(entry) {
 }
 
 function settleClash(entry) {
-  drop(clashes, entry.id);
+  clashes.drop(entry.id);
   showClashes();
   showSaved();
 }

@@ -78,7 +78,7 @@ async function ask(n) {
     refusal = `${data?.detail ?? ""} ${data?.hint ?? ""}`;
     return 0;
   }
-  if (!ok) throw new Unreachable(data?.detail ?? `status ${status}`);
+  if (!ok || !Array.isArray(data?.leases)) throw new Unreachable(data?.detail ?? `status ${status}`);
   ahead.push(...fresh(data.leases));
   if (ahead.length) for (const done of waiting.splice(0)) done();
   told();
@@ -98,7 +98,7 @@ async function beat() {
     const before = ahead.filter((work) => work.lease);
     if (!before.length) return;
     const { ok, data } = await call("POST", api.reserve, { holding: onTheWay(), n: before.length });
-    if (!ok) return;
+    if (!ok || !Array.isArray(data?.leases)) return;
     const still = new Set(data.leases.map(({ lease }) => lease));
     ahead = ahead.filter((work) => !work.lease || still.has(work.lease) || !before.includes(work));
     ahead.push(...fresh(data.leases));
@@ -110,9 +110,9 @@ async function beat() {
 
 // Another tab of the same person has the same sentences: what is answered there is not asked for here again.
 function fromOtherTab(event) {
-  if (event.key !== outbox.key || !event.newValue) return;
-  const answered = new Set(JSON.parse(event.newValue).map((entry) => entry.item));
-  ahead = ahead.filter(({ item }) => !answered.has(item.id));
+  if (!event.key?.startsWith(outbox.prefix) || !event.newValue) return;
+  const answered = JSON.parse(event.newValue).item;
+  ahead = ahead.filter(({ item }) => item.id !== answered);
   told();
 }
 

@@ -53,7 +53,7 @@ def sent(client: Client, content: bytes, name: str = "lines.jsonl", **more: str)
         ('{"id": "s1", "text": "Malmö"}\n'.encode("latin-1"), "The encoding may be Latin-1"),
         ('{"id": "s1"}\n'.encode("utf-16"), "Save the file as UTF-8."),
         (b"PK\x03\x04rest of it", "a zip archive"),
-        (gzip.compress(b'{"id": "s1"}\n')[:-9], "gzip data is damaged or ends early"),
+        (gzip.compress(b'{"id": "s1"}\n', mtime=0)[:-9], "gzip data is damaged or ends early"),
         (b"id,sentence,head,tail\n1,Ada left,Ada,Turin\n", "table with commas: make a JSON object"),
         (b'[{"id": "s1"},\n {"id": "s2"}]\n', "one JSON array: write each of its objects on a line"),
         (

@@ -65,10 +65,10 @@ BROKEN = (
     second("a NUL in writing", b'{"id":"s2\\u0000","label":"N/A"}', "nul_character"),
     rel("nothing", b"", "empty_file"),
     rel("blank lines", b"\n\n", "empty_file"),
-    rel("nothing, packed", gzip.compress(b""), "empty_file"),
+    rel("nothing, packed", gzip.compress(b"", mtime=0), "empty_file"),
     rel("too many lines", WHOLE * 9, "duplicate_id", 7, n=44, too_many_lines=1),
     rel("a line too long", instead(b'{"id":"s2","label":"' + b"x" * 1_000 + b'"}'), "line_too_long", 2),
-    rel("gzip cut short", gzip.compress(WHOLE)[:-12], "bad_gzip"),
+    rel("gzip cut short", gzip.compress(WHOLE, mtime=0)[:-12], "bad_gzip"),
     rel("gzip damaged", b"\x1f\x8b" + bytes(40), "bad_gzip"),
     rel("no known format", b"a\tb\tc\td\n" * 3, "unknown_format", 1),
     # a line of JSON
@@ -126,7 +126,7 @@ BROKEN = (
 )  # fmt: skip
 TOO_LARGE = (
     ("more than may be sent", b" " * (ROOM["sent"] + 1)),
-    ("more than may be unpacked", gzip.compress(WHOLE + b"\n" * ROOM["unpacked"])),
+    ("more than may be unpacked", gzip.compress(WHOLE + b"\n" * ROOM["unpacked"], mtime=0)),
 )
 # Only a file of sentences, gold or votes can have these; too_large is answered with 413.
 ELSEWHERE = {"bad_block", "no_scheme", "entity_not_in_text", "duplicate_vote", "too_large"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from annotation.testset import TestSet
@@ -72,7 +74,7 @@ def test_under_a_gold_with_a_sentence_less_a_run_is_scored_without_it(cast: Cast
     assert newest.detail["counts"]["left_out"] == 1
 
 
-def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(cast: Cast) -> None:
+def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(cast: Cast, client: Client) -> None:
     submission, setting = scored(cast, SCORES)
     more = freeze("more", [*RELATION_GOLD, OTHERS[0]], by=cast.olga)
     benchmarks.revise_setting(setting, test_set=more, by=cast.olga)
@@ -81,6 +83,10 @@ def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(cast: Cast) -
     assert board(setting).rows == []
     assert len(board(setting, version=1).rows) == 1
     assert [each.key for each in identity.not_covered(fresh(submission))] == ["main"]
+    client.force_login(cast.kim)
+    assert client.get(f"/api/v1/submissions/{submission.pk}/scores").json()["not_covered"] == ["main"]
+    page = client.get(f"/submissions/{submission.pk}/").content.decode()
+    assert "Not scored under “main”. Its gold has changed" in " ".join(re.sub("<[^>]+>", " ", page).split())
 
 
 def test_a_newer_scorer_takes_nothing_off_a_run(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import assignment, freezing, importing, ontology, projects, roles
+from annotation import freezing, importing, ontology, projects, roles
 from annotation import serializers as shapes
 from annotation.api_work import person, project_of, sent
 from annotation.models import Batch, Project
+from annotation.progress import progress_of
 from annotation.testset import Kind, Origin, TestSet, export
 from evalsvc.paging import Pages, choices
 from evalsvc.problem_details import problems
@@ -70,7 +71,7 @@ class OneProject(APIView):
         told: dict[str, Any] = dict(shapes.ProjectSerializer(project).data)
         choices = [c for part in ontology.parts_of(project) for c in ontology.inventory(project, part)]
         told |= {"role": role, "labels": shapes.ChoiceSerializer(choices, many=True).data}
-        told |= {"progress": assignment.progress_of(project, user)}
+        told |= {"progress": progress_of(project, user)}
         if role in roles.OVERSEES:
             told["states"] = freezing.blockers(project)
         return Response(told)

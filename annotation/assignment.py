@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 from functools import cache
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count, DurationField, Exists, F, OuterRef, Subquery
-from django.db.models.functions import Now, TruncDate
+from django.db.models.functions import Now
 from django.http import Http404
 
 from annotation import known, outcomes
 from annotation.models import Annotator, Batch, Item, ItemQuerySet, Lease, Project, Suggestion, Vote
-from annotation.roles import require
 from annotation.seats import Seat, annotator_of, key, require_open, seat
 from evalsvc.prepared import Given, Prepared, PreparedInsert, PreparedUpdate, columns
 from evalsvc.refusals import Conflict
 from evalsvc.teams.models import User
 
-__all__ = ["annotator_of", "expire", "give_back", "heartbeat", "lease_next", "lease_some", "progress_of"]
+__all__ = ["annotator_of", "expire", "give_back", "heartbeat", "lease_next", "lease_some"]
 CURRENT = 3
 MOST_HELD = 60
 TRIES = 5
@@ -284,30 +282,3 @@ def _end(lease: Lease, ending: str) -> bool:
     if ended:
         outcomes.settle(item)
     return bool(ended)
-
-
-def progress_of(project: Project, user: User) -> dict[str, Any]:
-    """How far this person is, and whether something waits for them."""
-    require(project, user)
-    live = Item.objects.filter(project=project).live()
-    annotator = Annotator.objects.filter(project=project, user=user).first()
-    own = Vote.objects.filter(annotator=annotator) if annotator else Vote.objects.none()
-    latest = own.order_by("-pk").values_list("milliseconds", flat=True)[:20]
-    times = sorted(spent for spent in latest if spent is not None)
-    waiting = wanting(project, annotator) if annotator else live.filter(free__gt=0)
-    return {
-        "total": live.count(),
-        "open": live.filter(state=Item.State.OPEN).count(),
-        "answered": annotator.answers.count() if annotator else 0,
-        "skipped": _skipped(own),
-        "today": own.filter(at__date=TruncDate(Now())).values("item").distinct().count(),
-        "waiting": waiting.order_by().values("pk").count()
-        + (put_off(project, annotator).values("pk").count() if annotator else 0),
-        "median_seconds": round(times[len(times) // 2] / 1000, 1) if times else None,
-    }
-
-
-def _skipped(own: Any) -> int:
-    """Items whose last act is a skip."""
-    last: dict[int, str] = dict(own.order_by("number").values_list("item_id", "act"))
-    return sum(act == Vote.Act.SKIP for act in last.values())

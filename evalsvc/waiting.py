@@ -8,7 +8,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 
-from annotation.models import Batch, Item, Member, Project
+from annotation.models import Annotator, Batch, Item, Member, Project
+from annotation.progress import waiting_for
 from annotation.testset import TestSet
 from evalsvc.evaluation import runs
 from evalsvc.evaluation.models import Submission
@@ -56,9 +57,7 @@ def _projects(person: User, *held: str) -> QuerySet[Project]:
 
 
 def _wanting(project: Project, person: User) -> int:
-    """Items that still want an answer and have none of this person's."""
-    items = Item.objects.live().filter(project=project, free__gt=0)
-    return items.exclude(votes__annotator__user=person).count()
+    return waiting_for(project, Annotator.objects.filter(project=project, user=person).first())
 
 
 def _to_label(person: User) -> list[Waiting]:

@@ -10,11 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from annotation import assignment, known, roles
+from annotation import known, roles
 from annotation.models import Item, Lease, Project
 from annotation.ontology import Choice, inventory
 from annotation.pages.asking import around, page, person, project_for
 from annotation.pages.guideline import rendered
+from annotation.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.teams.models import User
 
@@ -80,7 +81,7 @@ def _waiting(project: Project, user: User) -> Waiting:
     decides = role in roles.DECIDES
     disputed = project.items.live().filter(state=Item.State.DISPUTED).count() if decides else 0
     labels = role in roles.LABELS and project.state == Project.State.OPEN and project.kind == Kind.RELATIONS
-    return Waiting(project, role, assignment.progress_of(project, user), disputed, labels, decides)
+    return Waiting(project, role, progress_of(project, user), disputed, labels, decides)
 
 
 @page()
@@ -114,7 +115,7 @@ def _api(project: Project) -> dict[str, str]:
 
 def _progress(project: Project, user: User) -> dict[str, Any]:
     """What the person did of what they could do: others take sentences too, so the whole may shrink."""
-    progress = assignment.progress_of(project, user)
+    progress = progress_of(project, user)
     held = Lease.objects.filter(item__project=project, annotator__user=user, ending="").count()
     done = progress["answered"] + progress["skipped"]
     total = done + progress["waiting"] + held

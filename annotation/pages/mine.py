@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from annotation import assignment, own, roles, voting
+from annotation import own, roles, voting
 from annotation.insight import Day
 from annotation.models import Annotator, Project, Vote
 from annotation.ontology import inventory
@@ -18,6 +18,7 @@ from annotation.pages.asking import around, page, person, project_for
 from annotation.pages.days import both, calendar, days_svg
 from annotation.pages.going import seconds
 from annotation.pages.guideline import rendered
+from annotation.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.downloads import csv_file, svg_file
 from evalsvc.figures import counted
@@ -53,7 +54,7 @@ def _days(project: Project, user: User) -> list[Day]:
 
 def shown(request: HttpRequest, project: Project, role: str) -> HttpResponse:
     user = person(request)
-    done = assignment.progress_of(project, user)
+    done = progress_of(project, user)
     days = _days(project, user)
     pages = Paginator(own.history(project, user), PER_PAGE).get_page(request.GET.get("page"))
     told = {

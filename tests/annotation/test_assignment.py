@@ -18,6 +18,7 @@ from django.http import Http404
 
 from annotation import assignment, projects, voting
 from annotation.models import Item, Lease, Project
+from annotation.progress import progress_of
 from evalsvc.refusals import Conflict, NotAllowed
 from evalsvc.teams.models import User
 from tests.annotation.making import annotators, curator, filled, person, says
@@ -151,7 +152,7 @@ def test_progress_counts_own_answers_skips_and_what_waits() -> None:
     user = annotators(of, 1)[0]
     says(take(of, user).item, user, "A")
     voting.skip(take(of, user).item, user, client_id=uuid4(), reason="undecided", milliseconds=3000)
-    told = assignment.progress_of(of, user)
+    told = progress_of(of, user)
     wanted = {"answered": 1, "skipped": 1, "waiting": 1, "total": 3, "today": 2, "median_seconds": 3.0}
     assert {name: told[name] for name in wanted} == wanted
 
@@ -278,7 +279,7 @@ def test_what_was_put_off_comes_again_when_all_else_is_done_the_oldest_first() -
     for name in ("s1", "s0"):
         item = of.items.get(external_id=name)
         voting.skip(item, user, client_id=uuid4(), reason="later")
-    assert assignment.progress_of(of, user)["waiting"] == 3
+    assert progress_of(of, user)["waiting"] == 3
     seen = []
     while (lease := assignment.lease_next(of, user)) is not None:
         seen.append(lease.item.external_id)

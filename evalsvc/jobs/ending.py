@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import F, Q
+from django.db.models.functions import Greatest, Now
 
 from evalsvc.jobs.faults import LeaseLost
 from evalsvc.jobs.models import Job
@@ -21,7 +21,9 @@ def complete(job: Job, store: Store) -> Job:
 
     Whoever asked for an end before this one is heard: then nothing is stored.
     """
+    every_step = Greatest(F("total"), 1)  # short work may never have told how many there are
     told: dict[str, Any] = {"lease_until": None, "ended_at": Now(), "step": ""}
+    told |= {"done": every_step, "total": every_step}
     try:
         return move(job, Job.State.DONE, what="done", only=Q(cancel_asked=False), store=store, **told)
     except LeaseLost:

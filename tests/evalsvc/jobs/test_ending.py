@@ -55,3 +55,12 @@ def test_a_failure_says_code_and_reason_on_the_job_and_the_timeline() -> None:
     assert (job.state, job.error_code, job.error) == ("failed", "bad_gold", "The gold has no lines.")
     assert job.ended_at is not None
     assert JobEvent.objects.last().detail == "bad_gold: The gold has no lines."
+
+
+@pytest.mark.parametrize(("done", "total", "told"), [(0, 12, (12, 12)), (5, 12, (12, 12)), (0, 0, (1, 1))])
+def test_a_job_that_is_done_has_done_every_step(done: int, total: int, told: tuple[int, int]) -> None:
+    enqueue("count", 1)
+    job = claimed()
+    Job.objects.update(done=done, total=total)
+    ended = ending.complete(job, lambda: None)
+    assert (ended.done, ended.total) == told

@@ -168,16 +168,18 @@ def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> N
     told |= {"SET": cast.release.slug}
     answers: list[str] = []
     for code in shell_blocks():
-        if "/scores" in code:
+        if "?wait=" in code:  # what has ended is waited for no longer
             work("score", int(told["ID"]))
         answers.append(run(code, told, tmp_path))
         told |= named(answers[-1], told)
-    assert len(answers) == 15
+    assert len(answers) == 16
     assert json.loads(answers[1])["fits"] is True
-    assert json.loads(answers[7])["evaluations"][0]["scores"]["accuracy"]["value"] == 0.75
-    assert cast.release.sha256 in answers[12]
-    assert {row["state"] for row in json.loads(answers[13])["results"]} == {"scored"}
-    assert answers[14] == "HTTP 304\n"
+    assert (waited := json.loads(answers[7]))["state"] == "scored"
+    assert waited["progress"]["done"] == waited["progress"]["total"] > 0
+    assert json.loads(answers[8])["evaluations"][0]["scores"]["accuracy"]["value"] == 0.75
+    assert cast.release.sha256 in answers[13]
+    assert {row["state"] for row in json.loads(answers[14])["results"]} == {"scored"}
+    assert answers[15] == "HTTP 304\n"
 
 
 def run(code: str, told: dict[str, str], folder: Path) -> str:

@@ -130,6 +130,8 @@ def _drf(error: drf.APIException) -> tuple[int, dict[str, Any], dict[str, str]]:
         {"Retry-After": str(int(wait) + 1)} if wait else {}
     )
     code = "bad_token" if isinstance(error, drf.AuthenticationFailed) else ""
+    if isinstance(error, drf.PermissionDenied) and str(error.detail).startswith("CSRF"):
+        code = "csrf"
     return error.status_code, problem(error.status_code, code=code, detail=_in_words(error)), headers
 
 

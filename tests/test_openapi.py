@@ -176,7 +176,9 @@ def test_a_session_without_the_csrf_token_is_a_problem(door: Door, schema: dict[
     careful = Client(enforce_csrf_checks=True)
     careful.force_login(door.cast["cleo"])
     response = careful.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json")
-    assert "CSRF" in is_problem(response, 403, schema)["detail"]
+    told = is_problem(response, 403, schema)
+    assert told["code"] == "csrf"
+    assert "CSRF" in told["detail"]
 
 
 def test_a_token_needs_no_csrf_token(door: Door) -> None:

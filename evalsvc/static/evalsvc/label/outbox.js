@@ -2,7 +2,7 @@
 // The line at the top always says where they are.
 
 import { $, api, button, choiceOf, element, phraseOf } from "./page.js";
-import { call, isLoggedOut, Unreachable } from "./server.js";
+import { call, isLoggedOut, session, Unreachable } from "./server.js";
 import { newId, rows } from "./shelf.js";
 
 export const outbox = rows("outbox"); // not yet taken by the server, oldest first
@@ -30,6 +30,7 @@ function offText(waiting) {
 
 function savedText() {
   const waiting = outbox.read().length;
+  if (line.loggedOut && session.other) return ["saved--off", `Somebody else is logged in here now. ${many(waiting, "answer")} of yours ${waiting === 1 ? "is" : "are"} kept on this device.`];
   if (line.loggedOut) return ["saved--off", `You are logged out. ${many(waiting, "answer")} kept on this device.`];
   if (line.offSince) return ["saved--off", offText(waiting)];
   if (clashes.read().length) return ["saved--clash", "An answer waits for your decision: see above the sentence."];
@@ -115,6 +116,7 @@ export function queue(entry) {
 }
 
 addEventListener("online", () => send());
+addEventListener("focus", () => outbox.read().length && send()); // back from where one logged in again
 addEventListener("storage", () => (showClashes(), showSaved())); // another tab of the same person
 addEventListener("beforeunload", (event) => outbox.read().length && line.offSince && event.preventDefault());
 

@@ -27,6 +27,13 @@ class HealthSerializer(serializers.Serializer[outlook.Health]):
     waiting = serializers.IntegerField()
     running = serializers.IntegerField()
     workers = serializers.IntegerField(help_text="Workers that run something now.")
+    heard_of = serializers.IntegerField(
+        help_text="Workers that looked for work in the last minute, or are in the middle of some. "
+        "0: nothing will be done until one comes. Of several idle ones some may go unheard."
+    )
+    heard_at = serializers.DateTimeField(
+        allow_null=True, help_text="When a worker last looked for work; null: not in the last day."
+    )
     oldest_seconds = serializers.FloatField(help_text="How long the oldest has waited.")
     done = serializers.IntegerField(help_text="In the last hour.")
     failed = serializers.IntegerField(help_text="In the last hour.")
@@ -52,6 +59,11 @@ class Status(APIView):
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     queues = [(WORDS.get(health.queue, health.queue), health) for health in outlook.health()]
+    unheard = [title for title, health in queues if not health.heard_of]
+    told = {"queues": queues, "lead": _lead(queues), "unheard": unheard}
+    return render(request, "evaluation/status.html", told)
+
+
+def _lead(queues: list[tuple[str, outlook.Health]]) -> str:
     waiting, running = sum(h.waiting for _, h in queues), sum(h.running for _, h in queues)
-    lead = f"{waiting:,} waiting, {running:,} running." if waiting or running else "Nothing waits."
-    return render(request, "evaluation/status.html", {"queues": queues, "lead": lead})
+    return f"{waiting:,} waiting, {running:,} running." if waiting or running else "Nothing waits."

@@ -1,4 +1,4 @@
-"""The job's row, and what happened to it."""
+"""The job's row, what happened to it, and who looks for work."""
 
 from __future__ import annotations
 
@@ -52,6 +52,20 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.subject}: {self.state}"
+
+
+class Worker(models.Model):
+    """A worker process, by the queue that it last looked for work in."""
+
+    queue = models.CharField(max_length=20)
+    name = models.CharField(max_length=120)
+    heard_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["queue", "name"], name="worker_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.queue})"
 
 
 class JobEvent(models.Model):

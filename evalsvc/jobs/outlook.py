@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
+from evalsvc.jobs import hearing
 from evalsvc.jobs.claiming import due
 from evalsvc.jobs.models import Job
 
@@ -35,6 +36,8 @@ class Health:
     waiting: int
     running: int
     workers: int
+    heard_of: int
+    heard_at: datetime | None
     oldest_seconds: float
     done: int
     failed: int
@@ -104,6 +107,8 @@ def _health(queue: str) -> Health:
         waiting=waiting.count(),
         running=len(running),
         workers=len(set(running)),
+        heard_of=hearing.heard_of(queue),
+        heard_at=hearing.last_heard(queue),
         oldest_seconds=max((now - oldest).total_seconds(), 0.0) if oldest else 0.0,
         done=ended[State.DONE],
         failed=ended[State.FAILED],

@@ -54,4 +54,16 @@ class Migration(migrations.Migration):
                 'ordering': ['id'],
             },
         ),
+        migrations.CreateModel(
+            name='Worker',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('queue', models.CharField(max_length=20)),
+                ('name', models.CharField(max_length=120)),
+                ('heard_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('queue', 'name'), name='worker_once')],
+            },
+        ),
     ]

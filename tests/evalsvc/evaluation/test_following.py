@@ -14,6 +14,7 @@ from django.test import Client
 
 from evalsvc.evaluation import following, lifecycle
 from evalsvc.evaluation.models import Submission
+from evalsvc.jobs import hearing
 from evalsvc.jobs.faults import IllegalMove
 from evalsvc.refusals import Conflict
 from evalsvc.serving.supervisor import commands
@@ -169,3 +170,16 @@ def test_everybody_sees_the_queues_and_nobodys_name(cast: Cast, client: Client) 
     assert "1 waiting" in page.content.decode()
     for name in ("canary-net", "Kelpie", "kelpie", "kim"):
         assert name not in page.content.decode() + str(told)
+
+
+def test_queues_without_a_worker_say_so_until_one_is_heard_of(cast: Cast, client: Client) -> None:
+    cast.submit(cast.relations(), LINES)
+    page = client.get("/status/").content.decode()
+    assert "No worker was heard of in the last minute:</b> Scoring runs; Models" in page
+    for queue in told_settings.JOB_QUEUES:
+        hearing.looks_for_work(queue, worker="canary-host:17")
+    page = client.get("/status/")
+    assert "No worker was heard of" not in page.content.decode()
+    told = client.get("/api/v1/status").json()
+    assert [each["heard_of"] for each in told["queues"]] == [1, 1, 1]
+    assert "canary-host" not in page.content.decode() + str(told)

@@ -50,7 +50,7 @@ MERGE, DELETE, RENAME = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One label as people choose it; `key` is its key cap, empty beyond the thirtieth."""
+    """One label as people choose it; `key` is its cap, empty beyond the thirtieth, `row` has its words."""
 
     name: str
     title: str
@@ -62,6 +62,7 @@ class Choice:
     head_type: str = ""
     tail_type: str = ""
     key: str = ""
+    row: int = 0
 
 
 def mapping_of(project: Project) -> Mapping:
@@ -83,7 +84,7 @@ def inventory(project: Project, part: str = "relation") -> list[Choice]:
 
 def _choice(name: str, row: OntologyLabel, at: int) -> Choice:
     words = {word: getattr(row, word) for word in WORDS}
-    return Choice(name, **words, key=CAPS[at] if at < len(CAPS) else "")
+    return Choice(name, **words, key=CAPS[at] if at < len(CAPS) else "", row=row.pk)
 
 
 def parts_of(project: Project) -> tuple[str, ...]:

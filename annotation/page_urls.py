@@ -13,6 +13,7 @@ from annotation.pages import (
     projects,
     quality,
     releases,
+    words,
 )
 
 page_patterns = [
@@ -24,6 +25,7 @@ page_patterns = [
     path("projects/<slug:slug>/import/", imports.project_import, name="project-import"),
     path("imports/<int:pk>/", imports.batch, name="import"),
     path("projects/<slug:slug>/ontology/", inventory.inventory, name="ontology"),
+    path("projects/<slug:slug>/ontology/<int:pk>/", words.words, name="ontology-label"),
     path("projects/<slug:slug>/members/", projects.members, name="project-members"),
     path("projects/<slug:slug>/guideline/", projects.guideline, name="project-guideline"),
     path("projects/<slug:slug>/quality/", quality.quality, name="project-quality"),

@@ -14,7 +14,7 @@ from annotation import known, roles
 from annotation.models import Item, Lease, Project
 from annotation.ontology import Choice, inventory
 from annotation.pages.asking import around, page, person, project_for
-from annotation.pages.guideline import rendered
+from annotation.pages.guideline import rendered, section
 from annotation.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.teams.models import User
@@ -96,7 +96,7 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         "annotation/label.html",
         shown
         | {
-            "choices": choices,
+            "guides": [_guide(project, choice) for choice in choices],
             "columns": columns(choices),
             "progress": _progress(project, person(request)),
             "api": _api(project),
@@ -105,6 +105,12 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
             "qualifying": known.is_ahead(project, person(request), role=role),
         },
     )
+
+
+def _guide(project: Project, choice: Choice) -> dict[str, Any]:
+    """A relation's own words, and what the project's guideline says under a heading with its name."""
+    own, said = rendered(choice.definition), section(project.guideline, choice.name, choice.title)
+    return {"choice": choice, "own": own, "section": said}
 
 
 def _api(project: Project) -> dict[str, str]:

@@ -45,6 +45,7 @@ def addresses(live: str) -> list[str]:
             "",
             "import/",
             "ontology/",
+            f"ontology/{desk.project.labels.get(name='born_in').pk}/",
             "members/",
             "guideline/",
             "quality/",

@@ -108,6 +108,7 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     ),
     **dict.fromkeys(("progress-labels-csv", "mine", "mine-svg", "mine-csv"), harbour),
     "annotator": lambda cast: harbour(cast) | {"pk": cast.lease.annotator_id},
+    "ontology-label": lambda cast: harbour(cast) | {"pk": cast.harbour.labels.earliest("rank").pk},
     "dispute": lambda cast: harbour(cast) | {"item_pk": cast.item(3).pk},
     "import": lambda cast: {"pk": cast.batch.pk},
     "import:gold": lambda cast: {"pk": cast.gold_batch.pk},
@@ -227,6 +228,7 @@ FORMS: dict[str, Callable[[Cast], Told]] = {
     "project": lambda cast: {"action": "close"},
     "project-import": lambda cast: {"what": "items", "upload": file(sentences())},
     "ontology": lambda cast: {"action": "labels", "labels": "worked_in"},
+    "ontology-label": lambda cast: {"title": "place of death", "definition": "Died there."},
     "project-guideline": lambda cast: {"guideline": "Read it.", "na_means": "none of these"},
     "project-quality": lambda cast: (
         {"action": "settings", "pass_percent": 70, "check_every": 5} | {"least_checks": 5, "most_extra": 3}

@@ -4,10 +4,13 @@ import { $, element, form, relations, titleOf } from "./page.js";
 
 const guides = new Map([...form.querySelectorAll("[data-guide]")].map((part) => [part.dataset.guide, part]));
 
-// Beside the sentence the whole guideline; where there is no room beside it, its first words over the buttons.
+// Beside the sentence the relation's words, or the whole guideline where it has none; where there is no room
+// beside it, their first words over the buttons.
 export function showGuide(name) {
-  for (const [other, part] of guides) part.hidden = other !== name;
-  const definition = guides.get(name)?.querySelector("[data-definition]")?.textContent;
+  const own = guides.get(name);
+  for (const part of guides.values()) part.hidden = part !== own;
+  if (own?.hasAttribute("data-general")) guides.get("").hidden = false;
+  const definition = own?.querySelector("[data-definition]")?.textContent.trim();
   $("hint").hidden = !definition;
   $("hint").replaceChildren(element("b", titleOf(name)), ` – ${definition}`);
   form.querySelector(".guide__in").scrollTop = 0;

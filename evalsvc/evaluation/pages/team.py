@@ -95,7 +95,7 @@ def _standing(team: Team, user: User) -> QuerySet[System]:
         benchmark__in=roles.visible(user),
         evaluations__setting__in=Setting.objects.filter(shown),
     )
-    return _systems(team).filter(runs__in=standing).distinct()
+    return _systems(team).filter(pk__in=standing.values("system"))
 
 
 def _curl(request: HttpRequest, team: Team, boards: list[Benchmark]) -> Command | None:

@@ -55,6 +55,16 @@ def test_others_see_of_a_team_what_stands_on_boards(client: Client, cast: Cast) 
     assert client.get(reverse("team", args=["kelpie"])).status_code == 404
 
 
+def test_others_are_told_the_same_number_of_runs_as_the_team(client: Client, cast: Cast) -> None:
+    scored(cast, cast.relations(), "Scored net", 4, 5, 3)
+    for person in (cast.kim, cast.lars):
+        client.force_login(person)
+        page = client.get(reverse("team", args=["kelpie"])).content.decode()
+        listed = re.search(r">Scored net</a>.*?</li>", page, re.DOTALL)
+        assert listed
+        assert "<span>3 runs</span>" in listed[0]
+
+
 def test_an_organiser_sees_the_teams_runs_on_own_boards_and_no_tokens(client: Client, cast: Cast) -> None:
     team_of(cast, per_day=5)
     elsewhere = benchmarks.create(

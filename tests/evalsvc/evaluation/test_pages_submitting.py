@@ -26,6 +26,20 @@ def send(client: Client, content: bytes, *, name: str = "net.jsonl", **told: str
     return client.post(reverse("submit", args=["rel"]), fields | {"file": file})
 
 
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [("refuse", "Every document needs its line"), ("wrong", "A document without a line has no entities")],
+)
+def test_what_a_document_without_a_line_means_is_said_as_the_board_has_it(
+    client: Client, cast: Cast, missing: str, said: str
+) -> None:
+    cast.entities(missing=missing)
+    client.force_login(cast.kim)
+    page = client.get(reverse("submit", args=["ner"])).content.decode()
+    assert said in page
+    assert page.count("Every document needs") + page.count("document without a line") == 1
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_file_becomes_a_submission(client: Client, cast: Cast, packed: bool) -> None:
     cast.relations()

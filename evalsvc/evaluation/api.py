@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,7 +16,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.testset import TestSet
-from evalsvc.evaluation import benchmarks, inputs, leaderboard, limits, phases, roles, rules, shapes
+from evalsvc.evaluation import (
+    benchmarks,
+    inputs,
+    leaderboard,
+    limits,
+    phases,
+    roles,
+    rules,
+    shapes,
+    terms,
+    versions,
+)
 from evalsvc.evaluation.measures import MENU
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.paging import Pages, choices
@@ -205,7 +217,8 @@ class OneBoard(APIView):
         board = leaderboard.board(
             setting, asked.get("order", ""), person=request.user, version=int(version or 0) or None
         )
-        return Response(shapes.BoardSerializer(board).data)
+        held = terms.as_of(versions.of_setting(setting, board.version))
+        return Response(shapes.BoardSerializer(replace(board, setting=held)).data)
 
 
 class Measures(APIView):

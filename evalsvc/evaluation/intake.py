@@ -108,7 +108,7 @@ def take(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) -> R
         return _enter(entry, held, checked, file)
     except IntegrityError:
         # an identical request with the same key was entered in the same moment
-        again = _by_key(entry, file)
+        again = _by_key(entry, file, held.phase)
         if again is None:
             raise
         return again
@@ -161,7 +161,7 @@ def _enter(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) ->
     with transaction.atomic():
         now = quotas.lock(entry.team)
         system = _system(entry)
-        earlier = _by_key(entry, file) or _same_run(system, entry, file)
+        earlier = _by_key(entry, file, held.phase) or _same_run(system, entry, file, held.phase)
         if earlier:
             return earlier
         quotas.require_room(entry.benchmark, entry.team, now=now)
@@ -203,7 +203,7 @@ def _system(entry: Entry) -> System:
     return locked
 
 
-def _by_key(entry: Entry, file: PredictionFile) -> Received | None:
+def _by_key(entry: Entry, file: PredictionFile, phase: str) -> Received | None:
     if not entry.key:
         return None
     earlier = Submission.objects.filter(
@@ -212,27 +212,38 @@ def _by_key(entry: Entry, file: PredictionFile) -> Received | None:
     if earlier is None:
         return None
     sent = earlier.model_id or earlier.file_id
-    before = (sent, earlier.run, earlier.system.name, earlier.system.team_id)
-    if before != (file.pk, entry.run, entry.system, entry.team.pk):
+    before = (sent, earlier.run, earlier.system.name, earlier.system.team_id, earlier.phase)
+    if before != (file.pk, entry.run, entry.system, entry.team.pk, phase):
         raise Conflict(
             "key_reused",
             f"The Idempotency-Key {entry.key} stands for submission {earlier.pk}, another file or run, "
-            "or that of another team.",
+            f"that of another team, or in another phase: it was sent {_in_phase(earlier)}.",
             hint="Use a new key for a new submission.",
         )
     return Received(earlier, created=False)
 
 
-def _same_run(system: System, entry: Entry, file: PredictionFile) -> Received | None:
-    """The standing submission of this run: the same file is that one, another file is refused."""
+def _in_phase(submission: Submission) -> str:
+    return f"in the {submission.phase} phase" if submission.phase else "while there were no phases"
+
+
+def _same_run(system: System, entry: Entry, file: PredictionFile, phase: str) -> Received | None:
+    """The standing submission of this run: the same file in the same phase is that one, else refused."""
     standing = system.runs.filter(run=entry.run, withdrawn_at=None, state__in=STANDING).first()
     if standing is None:
         return None
+    taken = f"{entry.system} has run {entry.run} already: submission {standing.pk}"
+    if standing.phase != phase:
+        raise Conflict(
+            "run_taken",
+            f"{taken}, sent {_in_phase(standing)}.",
+            hint="A run is of one phase. Name another run, or withdraw that submission first.",
+        )
     if (standing.model_id or standing.file_id) == file.pk and standing.aggregate == entry.aggregate:
         return Received(standing, created=False)
     raise Conflict(
         "run_taken",
-        f"{entry.system} has run {entry.run} already: submission {standing.pk}, another file or aggregate.",
+        f"{taken}, another file or aggregate.",
         hint="Name another run, or withdraw that submission first.",
     )
 

@@ -60,11 +60,12 @@ def of_submission(submission: Submission) -> Terms:
         return present(submission)
     related = ("setting__benchmark", "test_set", "only")
     found = SettingVersion.objects.select_related(*related).in_bulk(submission.held_to)
-    settings = [_as_of(found[pk]) for pk in submission.held_to if pk in found]
+    settings = [as_of(found[pk]) for pk in submission.held_to if pk in found]
     return Terms(submission.benchmark, settings, submission.phase)
 
 
-def _as_of(version: SettingVersion) -> Setting:
+def as_of(version: SettingVersion) -> Setting:
+    """A setting as it was under one of its versions."""
     setting = version.setting
     setting.test_set, setting.only, setting.version = version.test_set, version.only, version.number
     return setting

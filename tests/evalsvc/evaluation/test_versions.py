@@ -51,6 +51,18 @@ def test_another_gold_makes_a_new_version_and_leaves_the_old_scores(cast: Cast) 
     assert Evaluation.objects.filter(setting=setting).count() == 2
 
 
+def test_the_board_of_an_old_version_names_the_gold_of_that_version(cast: Cast, client: Client) -> None:
+    benchmark, setting = scored(cast)
+    golds = [setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)]
+    benchmarks.revise_setting(setting, test_set=golds[1], by=cast.olga)
+    client.force_login(cast.kim)
+    for number, gold in enumerate(golds, 1):
+        told = client.get(f"/api/v1/benchmarks/{benchmark.slug}/board", {"version": str(number)}).json()
+        named = told["setting"]
+        assert (named["test_set"], named["gold_sha256"]) == (gold.slug, gold.sha256)
+        assert (named["version"], told["version"]) == (number, number)
+
+
 def test_a_board_never_mixes_versions(cast: Cast) -> None:
     _, setting = scored(cast)
     benchmarks.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
@@ -151,6 +163,21 @@ def test_where_two_phases_are_open_one_is_named(cast: Cast) -> None:
         cast.submit(benchmark, LINES[:3])
     assert caught.value.code == "phase_needed"
     assert cast.submit(benchmark, LINES[3:], phase="test").phase == "test"
+
+
+@pytest.mark.parametrize("key", ["", "k"])
+def test_a_run_of_one_phase_is_never_taken_for_the_same_in_another(cast: Cast, key: str) -> None:
+    benchmark = cast.benchmark()
+    for phase in ("dev", "test"):
+        gold = freeze(phase, RELATION_GOLD, by=cast.olga, sha256=phase * 8)
+        told = {"title": phase, "test_set": gold, "unit": "sentence", "main": "micro_f1"}
+        benchmarks.add_setting(benchmark, key=phase, phase=phase, by=cast.olga, **told)
+    first = cast.submit(benchmark, LINES, phase="test", idempotency_key=key)
+    with pytest.raises(Conflict, match=rf"submission {first.pk}.*in the test phase") as caught:
+        cast.submit(benchmark, LINES, phase="dev", idempotency_key=key)
+    assert caught.value.code == ("key_reused" if key else "run_taken")
+    assert cast.submit(benchmark, LINES, phase="test", idempotency_key=key) == first
+    assert cast.submit(benchmark, LINES, phase="dev", run="dev 1").phase == "dev"
 
 
 def test_a_phase_that_is_not_open_takes_nothing(cast: Cast) -> None:

@@ -258,9 +258,8 @@ def _derive(item: Item, annotator: Annotator, vote: Vote, said: Payload | None, 
     """Keep the current answer, end the lease that led to it, and both in `around` too."""
     own = [answer for answer in around.answers if answer.annotator_id == annotator.pk]
     if said is None:
-        # one that a curator set aside stays as their mark: a skip in between does not make the next one count
-        Answer.objects.filter(item=item, annotator=annotator, set_aside=False).delete()
-        around.answers = [answer for answer in around.answers if answer not in own or answer.set_aside]
+        Answer.objects.filter(item=item, annotator=annotator).delete()
+        around.answers = [answer for answer in around.answers if answer not in own]
     elif own:
         own[0].vote, own[0].payload = vote, said
         own[0].set_aside = own[0].set_aside or annotator.paused_at is not None

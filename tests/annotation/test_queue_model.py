@@ -127,13 +127,12 @@ class Queue(RuleBasedStateMachine):
     def answer(self, item: int, person: int, payload: Relations) -> None:
         name = uuid4()
         base = len(self.acts(item, person))
-        is_new = person not in self.standing(item)
         cast = voting.answer(
             self.items[item], self.people[person], client_id=name, payload={"relations": payload}, base=base
         )
         assert (cast.vote.number, cast.repeated) == (base + 1, False)
         self.log.append((item, person, payload, name))
-        if is_new and person in self.paused:
+        if person in self.paused:
             self.aside.add((item, person))
         assert cast.surplus == (person not in self.decided(item)[1])
 

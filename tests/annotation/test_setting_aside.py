@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from threading import Event
-from uuid import uuid4
 
 import pytest
 
@@ -124,16 +123,6 @@ def test_twice_is_refused_and_only_curators_may() -> None:
     with pytest.raises(Conflict, match="already"):
         setting_aside.set_aside(who(of, "ann0"), by=curator())
     assert Oversight.objects.filter(act="set aside").count() == 1
-
-
-def test_a_skip_in_between_does_not_make_a_set_aside_answer_count_again() -> None:
-    of = filled(1, k=1)
-    item = voted(of, ["A"])
-    user = annotators(of, 1)[0]
-    voting.set_aside(item.answers.get(), by=curator())
-    voting.skip(item, user, client_id=uuid4(), reason="undecided", base=1)
-    says(item, user, "A", base=2)
-    assert state(of) == ("open", 1)
 
 
 def test_what_a_paused_person_changes_counts_no_more() -> None:

@@ -193,7 +193,7 @@ def _format(file: BinaryIO, options: Mapping[str, Any], problems: Problems) -> s
 def _note(batch: Batch, problems: Problems) -> None:
     """Keep what was wrong, whatever becomes of the import."""
     told = problems.as_json()
-    batch.problems, batch.refused = told["problems"], problems.total
+    batch.problems, batch.refused = told["problems"], problems.places
     batch.counts = batch.counts | {"by_code": told["by_code"], "warnings": told["warnings"]}
     if told["first_warnings"]:
         batch.counts["first_warnings"] = told["first_warnings"]

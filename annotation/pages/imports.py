@@ -7,12 +7,13 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from msgspec import convert
 
 from annotation import brought, importing, ontology, roles
 from annotation.forms import GoldForm, ImportForm
 from annotation.models import Batch, Project
 from annotation.pages.asking import around, attempt, page, person, project_for
-from evalsvc.formats.problems import CODES
+from evalsvc.formats.problems import CODES, Problem
 from evalsvc.jobs import queueing
 from evalsvc.jobs.models import Job
 
@@ -147,7 +148,9 @@ def _shown(found: Batch, job: Job | None) -> dict[str, Any]:
             "ended": found.state in ENDED,
             "width": _width(job),
             "test_set": getattr(found, "test_set", None),
-            "warnings": found.counts.get("first_warnings", []),
+            "problems": _told(found.problems),
+            "found": sum((found.counts.get("by_code") or {}).values()),
+            "warnings": _told(found.counts.get("first_warnings", [])),
             "odd": sum((found.counts.get("warnings") or {}).values()),
             "alike": _alike(found.counts.get("by_code") or {}),
             "counts": [
@@ -171,6 +174,23 @@ def _labels(found: Batch) -> dict[str, Any]:
         "lacking": [one for one in labels if one.lacking],
         "in_file": found.counts.get("labels_in_file", 0),
     }
+
+
+def _told(problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each problem for its row, which says the line itself; a tab is made visible, as columns hang on it."""
+    return [
+        {
+            "line": one.get("line"),
+            "code": one["code"],
+            "said": _seen(convert({**one, "line": None}, Problem).sentence()),
+            "example": _seen(one.get("example") or ""),
+        }
+        for one in problems
+    ]
+
+
+def _seen(text: str) -> str:
+    return text.replace("\t", " ⇥ ")
 
 
 def _alike(by_code: dict[str, int]) -> str:

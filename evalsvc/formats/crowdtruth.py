@@ -73,15 +73,21 @@ def _rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Rows in the order of `columns`, whatever order the header has."""
     order: list[int] = []
+    any_row = False
     for line, text in read_lines(source, problems=problems, limits=limits):
         fields = text.split("\t")
         if not order:
             order = _order(fields, columns, line, problems)
-        elif len(fields) == len(columns):
+            continue
+        any_row = any_row or bool(text.strip())
+        if len(fields) == len(columns):
             yield line, [fields[at] for at in order]
         elif text.strip():
             expected = f"{len(columns)} columns separated by tabs: {', '.join(columns)}"
             problems.add("wrong_columns", line=line, found=text, expected=expected)
+    if not any_row:
+        found, expected = "a header line and nothing after it", "at least one line under the header"
+        problems.stop("empty_file", found=found, expected=expected)
 
 
 def _order(header: list[str], columns: tuple[str, ...], line: int, problems: Problems) -> list[int]:

@@ -109,13 +109,18 @@ def place(problem: Problem) -> float:
 
 
 class Problems:
-    """Keeps the first few problems by line and counts all of them; warnings are apart and refuse nothing."""
+    """Keeps the first few problems by line and counts all of them; warnings are apart and refuse nothing.
+
+    `places` counts lines: several things wrong with one line are one; what has no line counts by itself.
+    """
 
     def __init__(self, *, keep: int = 20) -> None:
         self.keep = keep
         self.first: list[Problem] = []
         self.first_warnings: list[Problem] = []
         self.lines_read = 0
+        self.places = 0
+        self._seen = bytearray()
         self.by_code: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
         self._right_line: RightLine | None = None
@@ -154,6 +159,7 @@ class Problems:
             raise KeyError(code)
         warning = code in WARNINGS
         (self.warnings if warning else self.by_code)[code] += 1
+        self.places += not warning and self._is_new(line)
         shown = self.first_warnings if warning else self.first
         if len(shown) >= self.keep and (line or inf) >= place(shown[-1]):
             return
@@ -162,6 +168,16 @@ class Problems:
         mended = (example() if callable(example) else example) or self.example_of(code)
         insort(shown, Problem(code, line, field, given, expected, said, mended), key=place)
         del shown[self.keep :]
+
+    def _is_new(self, line: int | None) -> bool:
+        """Whether nothing was wrong with this line so far; a bit is kept for every line."""
+        if line is None:
+            return True
+        at, bit = line >> 3, 1 << (line & 7)
+        self._seen.extend(bytes(max(0, at + 1 - len(self._seen))))
+        new = not self._seen[at] & bit
+        self._seen[at] |= bit
+        return new
 
     def stop(self, code: str, **details: Any) -> NoReturn:
         """Add a problem after which reading on makes no sense."""

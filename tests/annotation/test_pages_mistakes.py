@@ -232,3 +232,45 @@ def test_a_guideline_is_shown_as_it_will_read_and_holds_no_markup(client: Client
     assert not Project.objects.get().guideline
     client.post(f"{HOME}guideline/", text | {"action": "keep"})
     assert Project.objects.get().guideline.startswith("# Read")
+
+
+UNITS = b"unit\tterm1\tterm2\tsentence\n"
+
+
+def brought(client: Client, content: bytes, name: str) -> str:
+    """The page of an import of this file, read to its end."""
+    assert sent(client, content, name) == ""
+    batch = Batch.objects.latest("pk")
+    done("import", batch.pk)
+    return client.get(f"/imports/{batch.pk}/").content.decode()
+
+
+def test_a_line_with_two_mistakes_is_one_line_and_no_row_says_its_line_twice(
+    client: Client, desk: Desk
+) -> None:
+    good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
+    page = brought(client, UNITS + good + b"u2\tBob\tRome\tNobody was there.\nu3\tAda\n", "units.tsv")
+    assert "2 lines did not fit" in page
+    rows = re.findall(r"<tr><td[^>]*>([0-9,]+)</td><td[^>]*>(.*?)</td>", page)
+    assert [line for line, _ in rows] == ["3", "3", "4"]
+    assert not any(words.startswith("Line ") for _, words in rows)
+
+
+def test_the_tabs_of_a_line_can_be_seen_and_no_code_stands_before_a_curator(
+    client: Client, desk: Desk
+) -> None:
+    good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
+    page = brought(client, UNITS + good + b"u2 Ada Turin Ada left Turin.\nu3\tAda\n", "units.tsv")
+    assert "Found u3 ⇥ Ada" in page
+    right = re.findall(r"<code>(.*?)</code>", page)
+    assert any(example.count(" ⇥ ") == 3 for example in right)
+    assert "where ⇥ is a tab" in page
+    assert ">wrong_columns<" not in page
+
+
+def test_a_file_with_a_header_and_nothing_after_it_is_said_to_have_no_lines(
+    client: Client, desk: Desk
+) -> None:
+    page = brought(client, UNITS + b"\n", "units.tsv")
+    assert "Refused" in page
+    assert "a header line and nothing after it" in page

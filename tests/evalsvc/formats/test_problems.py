@@ -16,6 +16,16 @@ def test_only_the_first_are_kept_and_all_are_counted_by_code():
     assert (problems.total, problems.by_code) == (10, {"unknown_id": 5, "bad_span": 5})
 
 
+def test_a_line_with_several_things_wrong_is_one_line():
+    problems = Problems(keep=2)
+    for line in (3, 3, 9, 1_000_000, 3, 9):
+        problems.add("bad_span", line=line)
+    problems.add("ambiguous_entity", line=4)
+    assert (problems.places, problems.total) == (3, 6)
+    problems.add("missing_id")
+    assert (problems.places, problems.total) == (4, 7)
+
+
 def test_warnings_are_counted_apart_and_refuse_nothing():
     problems = Problems()
     problems.add("ambiguous_entity", line=1)

@@ -96,6 +96,7 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         "annotation/label.html",
         shown
         | {
+            "choices": choices,
             "guides": [_guide(project, choice) for choice in choices],
             "columns": columns(choices),
             "progress": _progress(project, person(request)),

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from annotation import projects, voting
+from annotation import voting
 from annotation.models import Vote
 from tests.annotation.desk import line
 from tests.annotation.hand import (
@@ -106,16 +106,6 @@ def test_what_one_tab_has_answered_the_other_does_not_ask_again(page: Page, star
     press(other, "2", "Enter")
     see(other, 4)
     assert chosen(other) == []
-
-
-def test_an_answer_to_a_project_closed_meanwhile_is_kept(page: Page, start: Start) -> None:
-    desk = start()
-    projects.close(desk.project, by=desk.curator)
-    press(page, "1", "Enter")
-    page.get_by_text("This answer was not taken.").wait_for()
-    projects.open_for_work(desk.project, by=desk.curator)
-    page.get_by_role("button", name="Send it again").click()
-    wait_until_sent(page, 1)
 
 
 WORK = """() => { window.trial = (async () => {

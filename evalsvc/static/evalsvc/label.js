@@ -6,7 +6,7 @@ import { whenFound } from "./label/finding.js";
 import { markOff, showGuide } from "./label/guide.js";
 import { wireHand } from "./label/hand.js";
 import { keyOf, wireKeys } from "./label/keys.js";
-import { away, line, outbox, queue, send, showClashes, showSaved, whenTaken } from "./label/outbox.js";
+import { away, line, outbox, queue, send, showClashes, showSaved, whenStopped, whenTaken } from "./label/outbox.js";
 import { count, showPace } from "./label/pace.js";
 import { openHistory, remember, wireHistory } from "./label/past.js";
 import * as reserve from "./label/reserve.js";
@@ -17,8 +17,9 @@ import { dropDraft } from "./label/drafts.js";
 // ---- from sentence to sentence ---------------------------------------------------------------------
 
 async function next() {
-  if (!reserve.any()) await waitForOne();
+  if (!reserve.any() || line.stopped) await waitForOne();
   if (answer.now) return; // a former one was opened meanwhile
+  if (line.stopped) return finish();
   const work = reserve.takeNext();
   if (work) show(work);
   else finish();
@@ -52,10 +53,26 @@ const usual = ["title", "text"].map((part) => $(`finished-${part}`).textContent)
 
 function finish() {
   onShow("finished");
-  const [title, text] = reserve.refusal ? ["You can’t go on just now", reserve.refusal] : usual;
+  const refused = line.stopped || reserve.refusal;
+  const [title, text] = refused ? ["You can’t go on just now", refused] : usual;
   $("finished-title").textContent = title;
   $("finished-text").textContent = text;
   $("finished").focus();
+}
+
+// Closed, paused, no longer a member: nothing more is handed out, and what is on show waits with the rest.
+function stopHere() {
+  layBack();
+  reserve.putOnShow(null);
+  finish();
+}
+
+function layBack() {
+  const { now } = answer;
+  if (!now) return;
+  answer.keepComment();
+  reserve.putBack({ item: now.item, lease: now.lease, base: now.base, suggestion: now.suggestion, ...answer.snapshot() });
+  answer.end();
 }
 
 function show(work) {
@@ -128,9 +145,8 @@ async function afterFeedback(sent) {
 
 function reopen(act) {
   $("history-dialog").close();
-  const { now } = answer;
-  if (now?.item.id === act.item.id) return;
-  if (now) reserve.putBack({ item: now.item, lease: now.lease, base: now.base, suggestion: now.suggestion, ...answer.snapshot() });
+  if (answer.now?.item.id === act.item.id) return;
+  layBack();
   const work = { item: act.item, base: act.number, payload: act.payload, comment: act.comment ?? "", flagged: act.flagged ?? false };
   reserve.putOnShow(work);
   show(work);
@@ -194,6 +210,7 @@ function wire() {
   wireKeys();
 }
 
+whenStopped(stopHere, next);
 wire();
 showPace();
 showClashes();

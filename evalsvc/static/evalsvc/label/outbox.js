@@ -2,16 +2,16 @@
 // The line at the top always says where they are.
 
 import { $, api, button, choiceOf, element, phraseOf } from "./page.js";
-import { call, isLoggedOut, session, Unreachable } from "./server.js";
+import { call, isLoggedOut, session, Unreachable, whyStopped } from "./server.js";
 import { newId, rows } from "./shelf.js";
 
 export const outbox = rows("outbox"); // not yet taken by the server, oldest first
-const clashes = rows("clashes"); // what the server would not take, until the person has decided
+export const clashes = rows("clashes"); // what the server would not take, until the person has decided
 const ELSEWHERE = "answered_elsewhere";
 
 // ---- the line that says where the work is --------------------------------------------------------
 
-export const line = { offSince: null, lastSaved: null, loggedOut: false, sending: false, here: 0 };
+export const line = { offSince: null, lastSaved: null, loggedOut: false, stopped: "", sending: false, here: 0 };
 const clock = (time) => time.toTimeString().slice(0, 5);
 const many = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 
@@ -28,11 +28,17 @@ function offText(waiting) {
   return `No network since ${clock(line.offSince)}.${kept}${left}`;
 }
 
+function stoppedText(waiting) {
+  const go = waiting === 1 ? "is kept on this device and goes out by itself" : "are kept on this device and go out in order";
+  return `${many(waiting, "answer")} ${go} when you can go on.`;
+}
+
 function savedText() {
   const waiting = outbox.read().length;
   if (line.loggedOut && session.other) return ["saved--off", `Somebody else is logged in here now. ${many(waiting, "answer")} of yours ${waiting === 1 ? "is" : "are"} kept on this device.`];
   if (line.loggedOut) return ["saved--off", `You are logged out. ${many(waiting, "answer")} kept on this device.`];
   if (line.offSince) return ["saved--off", offText(waiting)];
+  if (line.stopped && waiting) return ["saved--off", stoppedText(waiting)];
   if (clashes.read().length) return ["saved--clash", "An answer waits for your decision: see above the sentence."];
   if (waiting) return ["saved--busy", `Sending ${many(waiting, "answer")} …`];
   return ["", line.lastSaved ? `Saved ${ago(line.lastSaved)}` : "Nothing sent yet"];
@@ -63,9 +69,24 @@ let retryIn = 1000;
 let retryTimer = 0;
 let going = null;
 let onTaken = () => {};
+let onStop = () => {};
+let onResume = () => {};
 
 // Called with each entry that the server took and what it said of it.
 export const whenTaken = (act) => (onTaken = act);
+
+// Called when the project takes and gives nothing for now, and when it does again.
+export const whenStopped = (stop, resume) => ([onStop, onResume] = [stop, resume]);
+
+export function stop(why) {
+  line.stopped = why;
+  onStop();
+}
+
+function resume() {
+  line.stopped = "";
+  onResume();
+}
 
 // Two tabs of one person share the outbox: only one may send at a time.
 const alone = (work) => (navigator.locks ? navigator.locks.request(`send-${api.outbox}`, work) : work());
@@ -77,15 +98,17 @@ export function send() {
 
 async function sendAll() {
   clearTimeout(retryTimer);
+  let sent = 0;
   try {
     await alone(async () => {
-      for (let entry; (entry = outbox.read()[0]); ) await sendOne(entry);
+      for (let entry; (entry = outbox.read()[0]); sent++) await sendOne(entry);
     });
     line.offSince = null;
     retryIn = 1000;
+    if (line.stopped && sent) resume();
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    if (!line.loggedOut) line.offSince ??= new Date();
+    if (!line.loggedOut && !line.stopped) line.offSince ??= new Date();
     retryTimer = setTimeout(send, retryIn);
     retryIn = Math.min(retryIn * 2, 15_000);
   } finally {
@@ -99,6 +122,7 @@ async function sendOne(entry) {
   const { ok, status, data } = answer;
   line.loggedOut = isLoggedOut(answer);
   if (line.loggedOut) throw new Unreachable("logged out");
+  await heedStop(answer);
   if (ok && !Number.isInteger(data?.number)) throw new Unreachable("somebody else answered");
   if (!ok) clashes.put({ ...entry, problem: data?.detail ?? `The server answered ${status}.`, code: data?.code, last: data?.number, other: await said(entry, data) });
   outbox.drop(entry.id);
@@ -108,11 +132,21 @@ async function sendOne(entry) {
   else showClashes();
 }
 
+// A sentence may be gone by itself; only when the whole project is out of reach does the work stop.
+async function heedStop(answer) {
+  const asked = answer.status === 404 ? await call("GET", api.history) : answer;
+  const why = whyStopped(asked);
+  line.offSince = null;
+  if (!why) return;
+  stop(why);
+  throw new Unreachable("stopped");
+}
+
 export function queue(entry) {
   const id = newId();
   outbox.put({ ...entry, id, body: { ...entry.body, client_id: id } });
   // an entry put in while the last one was leaving is seen by the loop, or by the next round
-  return send().then(() => (outbox.read().length && !line.offSince && !line.loggedOut ? send() : null));
+  return send().then(() => (outbox.read().length && !line.offSince && !line.loggedOut && !line.stopped ? send() : null));
 }
 
 addEventListener("online", () => send());

@@ -2,8 +2,8 @@
 // while without network costs nothing. Beyond three they are a reserve, which the server may give to others.
 
 import { $, api } from "./page.js";
-import { away, line, outbox, showSaved } from "./outbox.js";
-import { call, isLoggedOut, Unreachable } from "./server.js";
+import { away, clashes, line, outbox, showSaved, stop } from "./outbox.js";
+import { call, isLoggedOut, Unreachable, whyStopped } from "./server.js";
 
 const MOST = 55; // held ahead of the one on show
 const AT_ONCE = 15;
@@ -18,8 +18,11 @@ const begun = new Set(); // leases that were on show in this page
 let fetching = null;
 const waiting = []; // called when a sentence has come
 
-// Leases of answers that are still on their way count as held: their sentences are not handed out again.
-const onTheWay = () => [shown, ...outbox.read()].map((work) => work?.lease).filter(Boolean);
+const again = new Map(); // leases under which a sentence came again whose answer is still on this device
+
+// Answers that are still on their way or wait for a decision: their sentences count as held.
+const unsettled = () => [...outbox.read(), ...clashes.read()];
+const onTheWay = () => [shown, ...unsettled()].flatMap((work) => [work?.lease, again.get(work?.item)]).filter(Boolean);
 const holding = () => [...onTheWay(), ...ahead.map((work) => work.lease).filter(Boolean)];
 
 function told() {
@@ -57,8 +60,7 @@ export const arrival = () => (ahead.length ? Promise.resolve() : new Promise((do
 // The first one alone, so that it is on show before the rest is there.
 export async function fetchOne() {
   if (fetching) await Promise.race([fetching, arrival()]);
-  refusal = "";
-  if (!ahead.length) await ask(1);
+  if (!ahead.length || line.stopped) await ask(1);
 }
 
 async function fill() {
@@ -74,7 +76,11 @@ async function ask(n) {
   const { status, ok, data } = answer;
   line.loggedOut = isLoggedOut(answer);
   if (line.loggedOut) throw new Unreachable("logged out");
-  if (status === 409 || status === 403) {
+  const why = whyStopped(answer);
+  if (why) stop(why);
+  if (why) return 0;
+  line.stopped = refusal = "";
+  if (status === 409) {
     refusal = `${data?.detail ?? ""} ${data?.hint ?? ""}`;
     return 0;
   }
@@ -88,7 +94,9 @@ async function ask(n) {
 // What was handed out and not on show yet; a lease may come twice when a request was repeated.
 function fresh(leases) {
   const known = new Set([...begun, ...holding()]);
-  return leases.filter(({ lease }) => !known.has(lease)).map(({ lease, item, base, suggestion }) => ({ lease, item, base, suggestion }));
+  const answered = new Set(unsettled().map(({ item }) => item));
+  for (const { lease, item } of leases) if (answered.has(item.id)) again.set(item.id, lease);
+  return leases.filter(({ lease, item }) => !known.has(lease) && !answered.has(item.id)).map(({ lease, item, base, suggestion }) => ({ lease, item, base, suggestion }));
 }
 
 // Held sentences are asked for once more: that prolongs them, and tells which have gone to somebody else.
@@ -97,7 +105,9 @@ async function beat() {
     if (shown?.lease) await call("POST", `leases/${shown.lease}/heartbeat`);
     const before = ahead.filter((work) => work.lease);
     if (!before.length) return;
-    const { ok, data } = await call("POST", api.reserve, { holding: onTheWay(), n: before.length });
+    const answer = await call("POST", api.reserve, { holding: onTheWay(), n: before.length });
+    const { ok, data } = answer;
+    if (whyStopped(answer)) stop(whyStopped(answer));
     if (!ok || !Array.isArray(data?.leases)) return;
     const still = new Set(data.leases.map(({ lease }) => lease));
     ahead = ahead.filter((work) => !work.lease || still.has(work.lease) || !before.includes(work));

@@ -4,6 +4,7 @@ import { api } from "./page.js";
 
 const SLOW = 20_000;
 const REFUSALS = ["not_allowed", "paused"]; // any other 403 is a session that has ended
+const CLOSED = "project_not_open";
 const tokenIn = (page) => page.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "";
 
 let token = tokenIn(document);
@@ -12,6 +13,13 @@ export const session = { other: false }; // somebody else is logged in on this b
 export class Unreachable extends Error {}
 
 export const isLoggedOut = ({ status, data }) => status === 401 || (status === 403 && !REFUSALS.includes(data?.code));
+
+// Why nothing of this project is to be had or sent for now; empty when there is no such reason.
+export function whyStopped({ status, data }) {
+  if (status === 404) return "You are no longer in this project. A curator can bring you in again.";
+  const stops = data?.code === CLOSED || (status === 403 && REFUSALS.includes(data?.code));
+  return stops ? `${data.detail} ${data.hint ?? ""}`.trim() : "";
+}
 
 export async function call(method, path, body) {
   const answer = await ask(method, path, body);

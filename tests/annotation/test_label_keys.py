@@ -101,7 +101,7 @@ def test_arrows_move_space_chooses_and_the_guideline_follows(page: Page, start: 
     assert chosen(page) == ["lived_in"]
     assert page.locator("aside section:not([hidden]) h2").inner_text() == "place lived"
     press(page, "ArrowDown")
-    assert page.locator("aside section:not([hidden]) h2").inner_text() == "place of birth"
+    assert page.locator("aside section:not([hidden]) h2").first.inner_text() == "place of birth"
 
 
 @pytest.mark.parametrize("opener", ["c", "/"])

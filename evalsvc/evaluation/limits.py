@@ -7,9 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from evalsvc.evaluation import modelruns, phases, quotas, rules
+from evalsvc.evaluation import modelruns, phases, quotas, reading, rules
 from evalsvc.evaluation.models import Benchmark
-from evalsvc.formats.sniffing import PREDICTION_FORMATS
 from evalsvc.teams.models import Team
 
 
@@ -33,7 +32,7 @@ def of_benchmark(benchmark: Benchmark, team: Team) -> dict[str, Any]:
         "time_zone": benchmark.time_zone,
         "team": team.slug,
         "quotas": quotas.allowances(benchmark, team, now=now),
-        "formats": [*PREDICTION_FORMATS, "npy"] if benchmark.task == "relations" else [*PREDICTION_FORMATS],
+        "formats": reading.formats_of(benchmark),
         "open_settings": [setting.key for setting in open_now],
         "open_phases": sorted({setting.phase for setting in open_now} - {""}),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO, cast
@@ -23,7 +23,7 @@ from evalsvc.formats.opening import open_predictions
 from evalsvc.formats.problems import Problems
 from evalsvc.formats.reading import Limits, unpacked
 from evalsvc.formats.records import PredictionLine, TagsPrediction
-from evalsvc.formats.sniffing import recognise, recognise_source
+from evalsvc.formats.sniffing import PREDICTION_FORMATS, recognise, recognise_source
 from evalsvc.refusals import TooLarge
 
 HEAD_BYTES = 1 << 16
@@ -94,7 +94,7 @@ def check_stream(terms: Terms, chunks: Iterable[bytes], *, copy: BinaryIO | None
     if head.startswith(npy.MAGIC):
         return _dense(terms, head, pieces, tee, problems)
     check = check_of(terms, problems)
-    format = check.right.format = _format(head, problems)
+    format = check.right.format = _format(head, problems, takes=formats_of(terms.benchmark))
     checked = Checked(format, problems=problems)
     claims = lines = 0
     for claim in claims_of(terms, chain([head], pieces), format=format, check=check):
@@ -188,14 +188,19 @@ def _head(pieces: Iterator[bytes]) -> bytes:
     return head
 
 
-def _format(head: bytes, problems: Problems) -> str:
+def formats_of(benchmark: Benchmark) -> list[str]:
+    """What a file of predictions may be written in."""
+    return [*PREDICTION_FORMATS, "npy"] if benchmark.task == "relations" else [*PREDICTION_FORMATS]
+
+
+def _format(head: bytes, problems: Problems, *, takes: Collection[str]) -> str:
     """The format by content; what begins as one of ours is read as that, so that errors name their line."""
     lines = head[: head.rfind(b"\n") + 1] or head
     first = lines.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
     if first.startswith(b"{"):
         return "opennre-results" if b'"entpair"' in first else "jsonl-predictions"
     begun = recognise([first.decode(errors="replace")])
-    return begun if begun in COLUMNS else recognise_source(lines, problems=problems)
+    return begun if begun in COLUMNS else recognise_source(lines, problems=problems, takes=takes)
 
 
 def _missing(check: PredictionCheck) -> int:

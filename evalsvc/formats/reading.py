@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -17,6 +18,17 @@ Source = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 STEP = 1 << 18
 WHOLE = "gzip data from its beginning to its end"
 GZIP = b"\x1f\x8b"
+MOST_STRANGE = 6  # bytes that tell any of the strangers below
+OTHERS = {
+    b"%PDF": "a PDF", b"\x89PNG": "a picture", b"\xff\xd8\xff": "a picture", b"\x89HDF": "an HDF5 file",
+    b"PAR1": "a Parquet file", b"ARROW1": "an Arrow file", b"SQLite": "an SQLite database",
+    b"\xd0\xcf\x11\xe0": "an old Office file", b"\x7fELF": "a program",
+    **{b"\x80" + bytes([version]): "a Python pickle" for version in (2, 3, 4, 5)},
+}  # fmt: skip
+BINARY = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
+AS_TEXT = (
+    "It is binary, no text in another encoding: write the predictions out as text, one JSON object a line."
+)
 ARCHIVES = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 LIKELY_LATIN = frozenset(range(0xA0, 0x100))
@@ -81,11 +93,25 @@ def unpacked(source: Source, problems: Problems) -> Iterator[bytes]:
     """Read any source piece by piece, gzip taken off when its magic bytes are there."""
     pieces = (piece for piece in chunks(source) if piece)
     head = b""
-    while len(head) < 6 and (piece := next(pieces, None)):
+    while len(head) < MOST_STRANGE and (piece := next(pieces, None)):
         head += piece
     _refuse_strangers(head, problems)
     whole = chain([head], pieces)
-    yield from _gunzip(whole, problems) if head.startswith(GZIP) else whole
+    yield from _packed_once(_gunzip(whole, problems), problems) if head.startswith(GZIP) else whole
+
+
+def _packed_once(pieces: Iterator[bytes], problems: Problems) -> Iterator[bytes]:
+    """What was unpacked, unless it is no text still."""
+    head = b""
+    while len(head) < MOST_STRANGE and (piece := next(pieces, None)) is not None:
+        head += piece
+    if head.startswith(GZIP):
+        problems.stop(
+            "bad_gzip", found="gzip data within gzip data", expected="a file that is packed once",
+            hint="It was packed twice: unpack it once, and send that.", example="gunzip -c FILE.gz > FILE",
+        )  # fmt: skip
+    _refuse_strangers(head, problems)
+    yield from chain([head], pieces)
 
 
 def _refuse_strangers(head: bytes, problems: Problems) -> None:
@@ -94,6 +120,12 @@ def _refuse_strangers(head: bytes, problems: Problems) -> None:
             problems.stop(
                 "not_utf8", found=f"a {name} archive", expected="text, plain or as gzip",
                 hint="Send the file itself, plain or as gzip.", example="gzip -c FILE > FILE.gz",
+            )  # fmt: skip
+    for magic, name in OTHERS.items():
+        if head.startswith(magic):
+            problems.stop(
+                "not_utf8", found=name, expected="text, plain or as gzip", hint=AS_TEXT,
+                example=problems.example_of("not_json"),
             )  # fmt: skip
     for mark, name in BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
@@ -160,6 +192,11 @@ def _decode(raw: bytes, number: int, problems: Problems) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         found = f"byte 0x{raw[error.start]:02x} at byte {error.start + 1:,} of the line"
+        if BINARY.search(raw):
+            problems.stop(
+                "not_utf8", line=number, found=f"{found}, among control characters", expected="text in UTF-8",
+                hint=AS_TEXT, example=problems.example_of("not_json"),
+            )  # fmt: skip
         hint, like = _likely(raw[error.start])
         problems.stop(
             "not_utf8", line=number, found=found, expected="UTF-8", hint=hint,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -101,6 +101,9 @@ VOTE_FORMATS = ("jsonl-votes", "crowdtruth-judgments")
 TAG = re.compile(r"O|[BIESLU]-\S+")
 TEST_LINE = re.compile(r"\d+\t.*<e[12]>.*")
 ANSWER = re.compile(r"\d+[ \t]+\S+[ \t]*")
+PAGE = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)\b", re.IGNORECASE)
+TABLE = re.compile(r"[^\s,]+,[^\s,]*")
+DENSE_TITLE = "a NumPy array of scores (.npy)"
 ANSWERS = {"label", "labels", "scores", "score", "tags"}
 TEXTS = {"text", "tokens", "token"}
 
@@ -116,8 +119,10 @@ def recognise(first_lines: Sequence[str]) -> str | None:
     return _column_format(lines)
 
 
-def recognise_source(source: Source, *, problems: Problems | None = None) -> str:
-    """Tell the format of a file, or refuse it with the list of what would be known.
+def recognise_source(
+    source: Source, *, problems: Problems | None = None, takes: Collection[str] = tuple(FORMATS)
+) -> str:
+    """Tell the format of a file, or refuse it with the list of what is taken.
 
     A file object is read from its present place and set back to it.
     """
@@ -128,23 +133,32 @@ def recognise_source(source: Source, *, problems: Problems | None = None) -> str
     if file is not None:
         file.seek(place)
     found = recognise(lines)
-    if found is None:
-        known = ", ".join(form.title for form in FORMATS.values())
+    if found is None or found not in takes:
         first = next((line for line in lines if line.strip()), "")
-        problems.stop(
-            "unknown_format", line=1, found=first, expected=f"one of: {known}", hint=stranger(first)
-        )
+        # whatever has short lines could be a list of labels: that tells nobody anything
+        other = FORMATS[found].title if found and found != "labels" else None
+        hint = f"It looks like {other}, which is not taken here." if other else stranger(first)
+        known = ", ".join(title_of(name) for name in takes)
+        problems.stop("unknown_format", line=1, found=first, expected=f"one of: {known}", hint=hint)
     return found
+
+
+def title_of(format: str) -> str:
+    return FORMATS[format].title if format in FORMATS else DENSE_TITLE
 
 
 def stranger(line: str) -> str | None:
     """What the file may be instead, and how to make one of ours of it."""
     start = line.lstrip()[:1]
+    if PAGE.match(line):
+        return (
+            "It looks like a web page (HTML): an answer of some other server, perhaps. Send the file itself."
+        )
     if start == "[":
         return "It looks like one JSON array: write each of its objects on a line of its own (JSONL)."
     if start == "{":
         return "It looks like JSON over several lines: write each object on one line (JSONL)."
-    if line.count(",") > 1:
+    if line.count(",") > 1 or TABLE.fullmatch(line.strip()):
         return "It looks like a table with commas: make a JSON object of each row (JSONL)."
     return None
 

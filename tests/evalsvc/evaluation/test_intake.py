@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -225,3 +226,69 @@ def test_a_key_of_one_team_answers_for_no_other(cast: Cast) -> None:
     with pytest.raises(Conflict) as caught:
         cast.submit(benchmark, LINES, idempotency_key="k", team=second)
     assert caught.value.code == "key_reused"
+
+
+# ---- what is no file of predictions --------------------------------------------------------------
+PAGE = b"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n"
+
+
+def refusal(cast: Cast, content: bytes) -> dict[str, Any]:
+    (problem,) = intake.check(cast.relations(), [content]).problems.as_json()["problems"]
+    return dict(problem)
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        (PAGE, "web page"),
+        (gzip.compress(PAGE), "web page"),
+        (b"id,label\ns1,born_in\n", "table with commas"),
+        (b'[{"id": "s1", "label": "born_in"}]\n', "one JSON array"),
+        (b"unit\tworker\trelations\ns1\tw7\tborn_in\n", "CrowdTruth judgments, which is not taken here"),
+    ],
+    ids=["page", "packed page", "table", "array", "judgments"],
+)
+def test_a_stranger_is_told_as_what_it_is_and_what_the_board_takes(
+    cast: Cast, content: bytes, hint: str
+) -> None:
+    found = refusal(cast, content)
+    assert found["code"] == "unknown_format"
+    assert hint in found["hint"]
+    assert "labels" not in found["found"]
+    assert "field" not in found
+    assert found["expected"] == (
+        "one of: Predictions (JSONL), OpenNRE results, CoNLL columns, SemEval-2010 Task 8 answers, "
+        "a NumPy array of scores (.npy)"
+    )
+    assert '"id": "s1"' in found["example"]
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF"),
+        (pickle.dumps({"s1": [0.1, 0.9]}), "a Python pickle"),
+        (gzip.compress(pickle.dumps([1])), "a Python pickle"),
+        (b"\x07\x01head\xf3\x02\x1f\xfe rest\n", "control characters"),
+    ],
+    ids=["pdf", "pickle", "packed pickle", "other"],
+)
+def test_what_is_binary_is_told_as_binary_and_not_as_another_encoding(
+    cast: Cast, content: bytes, name: str
+) -> None:
+    found = refusal(cast, content)
+    assert (found["code"], name in found["found"]) == ("not_utf8", True)
+    assert "binary" in found["hint"]
+    assert "iconv" not in found["example"]
+
+
+def test_text_in_another_encoding_is_still_told_as_that(cast: Cast) -> None:
+    found = refusal(cast, '{"id": "s1", "label": "né"}\n'.encode("latin-1"))
+    assert "iconv -f LATIN1" in found["example"]
+
+
+def test_a_file_packed_twice_is_not_told_to_be_cut_short(cast: Cast) -> None:
+    found = refusal(cast, gzip.compress(gzip.compress(jsonl(LINES))))
+    assert (found["code"], found["found"]) == ("bad_gzip", "gzip data within gzip data")
+    assert "packed twice" in found["hint"]
+    assert found["example"].startswith("gunzip")

@@ -150,7 +150,7 @@ def _write(
     item = _locked(given.pk if isinstance(given, Item) else given)
     sat = _seat(item, user, act)
     if sat.annotator.before:  # type: ignore[attr-defined]
-        return _again(item, sat, act)
+        return _again(item, sat, act, payload)
     require_open(sat.project)
     _require_live(item)
     said = checked(payload, item=item, project=sat.project) if payload is not None else None
@@ -195,16 +195,41 @@ def _require_live(item: Item) -> None:
         raise Conflict("import_not_done", "The import that brings this sentence is not done.")
 
 
-def _again(item: Item, sat: Seat, act: Act) -> Cast:
+def _again(item: Item, sat: Seat, act: Act, payload: dict[str, Any] | None) -> Cast:
     vote = Vote.objects.get(annotator=sat.annotator, client_id=act.client_id)
     if vote.item_id != item.pk:
         raise Conflict("client_id_reused", "This client_id was used for another sentence.", field="client_id")
+    if _differs(payload, vote.payload):
+        raise Conflict(
+            "client_id_reused",
+            "This client_id was used for another answer to this sentence, and that one stands.",
+            hint="Send a changed answer under a client_id of its own, upon the number of the last act.",
+            field="client_id",
+        )
     if item.use:
         shown = known.mark(item, sat, said=vote.payload) if vote.number == 1 else None
         return Cast(vote, repeated=True, feedback=shown)
     answers = list(Answer.objects.filter(item=item).standing())
     surplus = _is_surplus(item, sat, outcomes.Rules(sat.project), answers)
     return Cast(vote, surplus=surplus, repeated=True)
+
+
+def _differs(payload: Any, kept: Payload | None) -> bool:
+    """Whether two answers name different labels or spans; what was sent is not checked yet."""
+    if kept is None or not isinstance(payload, dict):
+        return False
+    spans, relations = (_named(payload.get(part)) for part in ("spans", "relations"))
+    return spans != _named(kept["spans"]) or relations != _named(kept["relations"])
+
+
+def _named(part: Any) -> set[str]:
+    """Links go by the number of their spans, which may be sent in another order: they are left out."""
+    entries = part if isinstance(part, list) else []
+    return {repr(entry) for entry in entries if not _is_link(entry)}
+
+
+def _is_link(entry: Any) -> bool:
+    return isinstance(entry, list) and len(entry) == 3 and isinstance(entry[1], str)
 
 
 _LAST = Prepared(

@@ -116,7 +116,25 @@ def _over(request: HttpRequest, item: Item) -> dict[str, Any]:
     said = finding or weighing.shown(item.gold, weighing.choices_of(item.project))
     curates = roles.role_in(item.project, person(request)) == roles.CURATOR
     mine = made.by_id == person(request).pk
-    return {"made": made, "said": said, "mine": mine, "may_undo": mine or curates} | _sentence(item)
+    told = {
+        "made": made,
+        "said": said,
+        "mine": mine,
+        "may_undo": mine or curates,
+        "lost": _lost(request, item),
+    }
+    return told | _sentence(item)
+
+
+def _lost(request: HttpRequest, item: Item) -> str:
+    """What this person has just chosen, which came too late to be taken."""
+    try:
+        wanted = _decision(request) if request.method == "POST" else {}
+        if "payload" in wanted:
+            return str(weighing.shown(wanted["payload"], weighing.choices_of(item.project)))
+        return adjudication.FINDINGS.get(wanted.get("finding", ""), "")
+    except (Refusal, KeyError, TypeError):
+        return ""
 
 
 def _sentence(item: Item) -> dict[str, Any]:

@@ -163,3 +163,15 @@ def test_history_shows_each_item_once_latest_first_with_the_number_to_answer_upo
     says(first, user, "C", base=1)
     past = voting.history(of, user)
     assert [(entry.item.external_id, entry.base) for entry in past] == [("s0", 2), ("s1", 1)]
+
+
+def test_another_answer_under_a_used_id_is_refused_and_not_dropped_in_silence() -> None:
+    of = filled()
+    user, name = annotators(of, 1)[0], uuid4()
+    first = voting.answer(of.items.first(), user, client_id=name, payload={"relations": ["A", "B"]})
+    again = voting.answer(of.items.first(), user, client_id=name, payload={"relations": ["B", "A"]})
+    assert (again.repeated, again.vote.pk) == (True, first.vote.pk)
+    with pytest.raises(Conflict, match="that one stands") as refused:
+        voting.answer(of.items.first(), user, client_id=name, payload={"relations": ["C"]})
+    assert refused.value.code == "client_id_reused"
+    assert Vote.objects.get().payload["relations"] == ["A", "B"]

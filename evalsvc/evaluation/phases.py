@@ -71,6 +71,11 @@ def hidden_from(setting: Setting, person: Person | None) -> bool:
     return is_sealed(setting) and (person is None or role_in(setting.benchmark, person) != ORGANISER)
 
 
+def sealed_until(setting: Setting) -> str:
+    closes = f"{setting.closes_at:%Y-%m-%d %H:%M} UTC" if setting.closes_at else "it closes"
+    return f"The scores on “{setting.title}” are sealed until {closes}."
+
+
 def require_begun(setting: Setting, person: Person) -> None:
     """Raise while a setting has not opened: until then its inputs are for organisers only."""
     if state_of(setting, timezone.now()) != "coming" or role_in(setting.benchmark, person) == ORGANISER:

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from evalsvc.downloads import csv_file, svg_file
-from evalsvc.evaluation import curves, findings, headlines, roles, tables, versions
+from evalsvc.evaluation import curves, findings, headlines, phases, roles, tables, versions
 from evalsvc.evaluation.findings import Column, Turn
 from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.measures import MENU
@@ -93,6 +93,7 @@ def _figures(
     kind, kinds = KINDS[benchmark.task]
     told: dict[str, Any] = {
         "table": table,
+        "sealed": found.sealed,
         "orders": [(key, MENU[key].title) for key in found.measures if MENU[key].ranks],
         "facts": _facts(setting, found.version),
         "shown_version": found.version,
@@ -101,7 +102,7 @@ def _figures(
         "kind": kind,
         "kinds": kinds,
         "unit": setting.unit,
-        "sentence": sealed_until(setting) if found.sealed else _nothing_yet(setting, found.version),
+        "sentence": phases.sealed_until(setting) if found.sealed else _nothing_yet(setting, found.version),
     }
     return told | (_findings(settings, setting, found) if found.rows else {})
 
@@ -110,11 +111,6 @@ def _nothing_yet(setting: Setting, version: int) -> str:
     if version < setting.version:
         return f"No standing run is scored under version {version} of “{setting.title}”."
     return f"No run is scored on “{setting.title}” yet."
-
-
-def sealed_until(setting: Setting) -> str:
-    closes = f"{setting.closes_at:%Y-%m-%d %H:%M} UTC" if setting.closes_at else "it closes"
-    return f"The scores on “{setting.title}” are sealed until {closes}."
 
 
 def _seen(request: HttpRequest, found: Board) -> set[int]:

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.downloads import csv_file, svg_file
-from evalsvc.evaluation import charts, identity, leaderboard, lifecycle, marking, roles, runs, sheets
+from evalsvc.evaluation import charts, identity, leaderboard, lifecycle, marking, phases, roles, runs, sheets
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 from evalsvc.evaluation.timeline import timeline
 from evalsvc.figures import counted
@@ -144,7 +144,7 @@ def _told(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     drawn = [chart for evaluation in ranked if (chart := sheets.curve_chart(evaluation))]
     key, order = request.GET.get("of", ""), request.GET.get("order", "")
     return told | {
-        "lead": _first_sentence(submission, evaluations),
+        "lead": _first_sentence(submission, evaluations) + _sealed(submission, request),
         "evaluations": [sheets.sheet(evaluation) for evaluation in evaluations],
         "curves": drawn,
         "lost": sheets.lost(evaluations[0], submission.benchmark) if evaluations else None,
@@ -170,6 +170,15 @@ def _first_sentence(submission: Submission, evaluations: list[Evaluation]) -> st
         f"{sheets.main_score(evaluations[0])} on “{evaluations[0].setting.title}”" if evaluations else ""
     )
     return f"{scored}: {figures}. {_standing(submission)}" if figures else f"{scored}."
+
+
+def _sealed(submission: Submission, request: HttpRequest) -> str:
+    """Until when the scores that are there are not shown to this person."""
+    scored = (
+        Setting.objects.filter(evaluations__submissions=submission).select_related("benchmark").distinct()
+    )
+    hidden = [setting for setting in scored if phases.hidden_from(setting, request.user)]
+    return "".join(f" {phases.sealed_until(setting)}" for setting in hidden)
 
 
 def _standing(submission: Submission) -> str:

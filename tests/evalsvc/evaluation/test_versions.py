@@ -231,6 +231,21 @@ def test_a_sealed_figure_stands_on_no_page(cast: Cast, client: Client) -> None:
     assert client.get(f"/api/v1/submissions/{submission.pk}/scores").json()["sealed"] == ["test"]
 
 
+def test_a_sealed_run_and_its_board_say_until_when_the_scores_are_sealed(cast: Cast, client: Client) -> None:
+    closes = timezone.now() + timedelta(days=1)
+    benchmark = phased(cast, opens_at=None, closes_at=closes, sealed=True)
+    submission = cast.submit(benchmark, LINES[3:], phase="test")
+    work()
+    told = f"The scores on “test” are sealed until {closes:%Y-%m-%d %H:%M} UTC."
+    client.force_login(cast.kim)
+    assert f"Scored. {told}" in client.get(f"/submissions/{submission.pk}/").content.decode()
+    page = client.get(f"/boards/{benchmark.slug}/?setting=test").content.decode()
+    assert told in page
+    assert "No run is scored" not in page
+    client.force_login(cast.olga)
+    assert told not in client.get(f"/submissions/{submission.pk}/").content.decode()
+
+
 # ---- what is shown -------------------------------------------------------------------------------
 def test_a_setting_shows_the_measures_it_chose(cast: Cast) -> None:
     _, setting = scored(cast)

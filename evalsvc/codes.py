@@ -95,6 +95,7 @@ BOARDS: dict[str, str] = {
     "quota_at_once": "The team has as many submissions waiting or running as it may.",
     "quota_in_total": "The team has made all the submissions that this board allows.",
     "quota_per_day": "The team has made its submissions of today; next_allowed_at says when one is allowed.",
+    "said_twice": "A file or a field came more than once in one request. Send one.",
     "sealed": "These scores are shown only once the phase has closed.",
     "unknown_phase": "There is no such phase here, or it isn't open.",
     "unknown_version": "The setting has no such version.",

@@ -43,6 +43,7 @@ def upload_of(request: Request, *, most: int) -> Upload:
     sent = int(request.META.get("CONTENT_LENGTH") or 0)
     if sent > most + (FORM_ROOM if is_form(request) else 0):
         raise too_large(most)
+    _require_each_once(request)
     if not is_form(request):
         return Upload(_raw(request), request.query_params, request.query_params.get("filename", ""))
     file = request.FILES.get("file")
@@ -53,6 +54,23 @@ def upload_of(request: Request, *, most: int) -> Upload:
     fields = request.query_params.dict() | request.POST.dict()
     check([fields, file.name])
     return Upload(iter(file.chunks(STEP)), fields, fields.get("filename") or file.name or "")
+
+
+def _require_each_once(request: Request) -> None:
+    """Refuse a file or a field that comes twice and is not the same: nobody could tell which is meant."""
+    form = is_form(request)
+    if form and len(request.FILES.getlist("file")) > 1:
+        raise _twice("file")
+    said = [request.query_params, *([request.POST] if form else [])]
+    for name in {name for each in said for name in each}:
+        if len({value for each in said for value in each.getlist(name)}) > 1:
+            raise _twice(name)
+
+
+def _twice(name: str) -> Refusal:
+    return Refusal(
+        "said_twice", f"{name} came more than once.", hint="Send one, and one request per run.", field=name
+    )
 
 
 def _raw(request: Request) -> Iterator[bytes]:

@@ -111,6 +111,28 @@ def test_a_form_without_a_file_says_so(cast: Cast) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "no_file")
 
 
+@pytest.mark.parametrize("name", ["file", "system"])
+@pytest.mark.parametrize("door", ["submissions", "check"])
+def test_a_file_or_a_field_that_comes_twice_is_refused_by_its_name(cast: Cast, name: str, door: str) -> None:
+    cast.relations()
+    files = [SimpleUploadedFile(f"{n}.jsonl", jsonl(LINES[n:])) for n in range(2)]
+    fields = {"run": "1", "system": "Net", "file": files[0]} | {name: files if name == "file" else ["A", "B"]}
+    answer = by_token(cast.kim).post(f"/api/v1/benchmarks/rel/{door}", fields, format="multipart")
+    assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (400, "said_twice", name)
+    assert not Submission.objects.exists()
+
+
+def test_a_field_that_comes_twice_in_the_address_of_a_raw_body_is_refused(cast: Cast) -> None:
+    cast.relations()
+    address = "/api/v1/benchmarks/rel/submissions?run=1&system=A&system=B"
+    answer = by_token(cast.kim).post(address, data=jsonl(LINES), content_type="application/octet-stream")
+    assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (
+        400,
+        "said_twice",
+        "system",
+    )
+
+
 def test_the_same_again_answers_200_with_the_same_submission(cast: Cast) -> None:
     cast.relations()
     client = by_token(cast.kim)

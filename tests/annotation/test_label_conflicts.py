@@ -101,11 +101,25 @@ def test_what_one_tab_has_answered_the_other_does_not_ask_again(page: Page, star
     wait_for_reserve(other, 7)
     press(page, "1", "Enter", "1", "Enter", "1", "Enter")
     wait_until_sent(page, 3)
-    wait_for_reserve(other, 5)
-    assert " 1 was seen" in other.locator("#sentence").inner_text()
-    press(other, "2", "Enter")
     see(other, 4)
-    assert chosen(other) == []
+    other.locator("#told", has_text="in another tab. This is the next sentence.").wait_for()
+    press(other, "2", "Enter")
+    see(page, 5)
+    wait_until(page, lambda: len(said(4)) == 1)
+    assert page.locator("#clashes").inner_text() == other.locator("#clashes").inner_text() == ""
+
+
+def test_what_was_begun_here_stays_when_another_tab_answers_it(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    other = other_tab(page)
+    wait_for_reserve(other, 7)
+    press(other, "2")
+    press(page, "1", "Enter")
+    wait_until_sent(page, 1)
+    wait_until(page, lambda: chosen(other) == ["born_in"])
+    press(other, "Enter")
+    other.get_by_text("here you said “place of birth”, elsewhere “place lived”.").wait_for()
 
 
 WORK = """() => { window.trial = (async () => {

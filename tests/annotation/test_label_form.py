@@ -272,3 +272,20 @@ def test_a_suggestion_is_ticked_and_said_to_be_one(page: Page, live: str) -> Non
     log_in(page)
     page.get_by_text("A prediction file suggests the answer").wait_for()
     assert chosen(page) == ["died_in"]
+
+
+def test_a_former_answer_says_that_it_is_one_and_may_be_left_as_it_is(page: Page, start: Start) -> None:
+    start()
+    press(page, "1", "Enter")
+    see(page, 2)
+    assert page.locator("#told").is_hidden()
+    wait_until_sent(page, 1)
+    press(page, "h")
+    page.get_by_role("button", name="Open again").click()
+    see(page, 1)
+    page.get_by_text("You are changing an answer of yours: it is “place lived” until you submit.").wait_for()
+    press(page, "2")
+    page.get_by_role("button", name="Leave it as it is").click()
+    see(page, 2)
+    assert page.locator("#told").is_hidden()
+    assert said(1) == [{"spans": [], "relations": ["lived_in"]}]

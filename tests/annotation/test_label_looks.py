@@ -75,6 +75,31 @@ def test_on_a_phone_the_first_words_of_the_guideline_stand_over_the_buttons(page
     wait_until_sent(page, 1)
 
 
+WIDTHS = (
+    "org:place of headq",
+    "org:place of headquarters",
+    "per:country of birth",
+    "m" * 17,
+    "m" * 18,
+    "i" * 40,
+)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_choosing_moves_no_relation(page: Page, start: Start, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    start(labels=[{"name": f"r{at}", "title": title} for at, title in enumerate(WIDTHS * 3)])
+    places = """all => all.map(one => {
+      const { x, y, width, height } = one.getBoundingClientRect();
+      return [x, y + scrollY, width, height].map(Math.round);
+    })"""
+    relations = page.locator(".rels .rel")
+    before = relations.evaluate_all(places)
+    page.locator("input[name=relation]").evaluate_all("all => all.forEach(one => (one.checked = true))")
+    assert page.locator("input[name=relation]:checked").count() == 18
+    assert relations.evaluate_all(places) == before
+
+
 def test_relations_keep_their_place_whatever_the_length_of_the_sentence(page: Page, start: Start) -> None:
     start(line(1), line(2, "Ada 2 was seen in Turin, " + "and was seen there " * 8))
     first = page.locator(".rel", has_text="place lived")

@@ -1,6 +1,6 @@
 // The relation form: shows a leased sentence, takes the answer by keys, puts it into the outbox, shows the next.
 
-import { $, byName, form, open, phraseOf, relations, say } from "./label/page.js";
+import { $, button, byName, choiceOf, form, open, phraseOf, relations, say, tell } from "./label/page.js";
 import * as answer from "./label/answer.js";
 import { whenFound } from "./label/finding.js";
 import { markOff, showGuide } from "./label/guide.js";
@@ -71,7 +71,8 @@ function layBack() {
   const { now } = answer;
   if (!now) return;
   answer.keepComment();
-  reserve.putBack({ item: now.item, lease: now.lease, base: now.base, suggestion: now.suggestion, ...answer.snapshot() });
+  const { item, lease, base, suggestion, former } = now;
+  reserve.putBack({ item, lease, base, suggestion, former, ...answer.snapshot() });
   answer.end();
 }
 
@@ -82,6 +83,8 @@ function show(work) {
   $("suggested").hidden = !work.suggestion;
   markOff(work.item);
   showGuide("");
+  if (work.former) tell(`You are changing an answer of yours: it is “${work.former}” until you submit.`, button("Leave it as it is", leaveAsItIs));
+  else tell("");
   answer.begin(work);
   if (!document.querySelector("dialog[open]")) toSentence();
   scrollTo({ top: 0 });
@@ -97,6 +100,21 @@ function toMarks() {
 }
 
 const toSentence = () => answer.now && $("sentence").focus({ preventScroll: true });
+
+// What was answered in another tab needs no second answer here, unless something was begun here too.
+async function leaveToOther() {
+  if (!answer.isUntouched()) return;
+  const name = pairOf(answer.now.item);
+  answer.end();
+  await next();
+  if (answer.now) tell(`You answered ${name} in another tab. This is the next sentence.`);
+}
+
+function leaveAsItIs() {
+  dropDraft(answer.now.item.id);
+  answer.end();
+  next();
+}
 
 // ---- answering ---------------------------------------------------------------------------------------
 
@@ -147,7 +165,8 @@ function reopen(act) {
   $("history-dialog").close();
   if (answer.now?.item.id === act.item.id) return;
   layBack();
-  const work = { item: act.item, base: act.number, payload: act.payload, comment: act.comment ?? "", flagged: act.flagged ?? false };
+  const former = act.act === "skip" ? "skipped" : phraseOf(choiceOf(act.payload));
+  const work = { item: act.item, base: act.number, payload: act.payload, comment: act.comment ?? "", flagged: act.flagged ?? false, former };
   reserve.putOnShow(work);
   show(work);
 }
@@ -211,6 +230,7 @@ function wire() {
 }
 
 whenStopped(stopHere, next);
+reserve.whenAnsweredElsewhere(leaveToOther);
 wire();
 showPace();
 showClashes();

@@ -12,7 +12,8 @@ export function begin(work) {
   now = { chosen: [], na: false, comment: "", flagged: false, ...work, undone: [], done: [], since: performance.now() };
   const first = work.payload ?? work.suggestion;
   if (first) Object.assign(now, choiceOf(first));
-  Object.assign(now, draftOf(work.item.id));
+  const draft = draftOf(work.item.id);
+  Object.assign(now, draft, { drafted: Boolean(draft) });
   say("");
   showComment();
   showAnswer();
@@ -21,6 +22,9 @@ export function begin(work) {
 export function end() {
   now = null;
 }
+
+// Nothing chosen, written or undone here: whoever answered it elsewhere leaves nothing behind.
+export const isUntouched = () => now && !now.former && !now.drafted && !now.done.length && !now.undone.length && !$("comment").value.trim();
 
 export const snapshot = () => ({ chosen: [...now.chosen], na: now.na, flagged: now.flagged, comment: now.comment });
 

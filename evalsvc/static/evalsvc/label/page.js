@@ -27,6 +27,12 @@ export function say(text) {
   $("said").textContent = text;
 }
 
+// A word about the sentence on show: that it was answered before, or why it came.
+export function tell(text, ...more) {
+  $("told").hidden = !text;
+  $("told").replaceChildren(text, ...more);
+}
+
 // What a payload means in the form, and how an answer is told in a few words.
 export function choiceOf(payload) {
   const names = (payload?.relations ?? []).map((relation) => (Array.isArray(relation) ? relation[1] : relation));

@@ -118,12 +118,16 @@ async function beat() {
   }
 }
 
+let onElsewhere = () => {};
+export const whenAnsweredElsewhere = (act) => (onElsewhere = act); // the sentence on show, in another tab
+
 // Another tab of the same person has the same sentences: what is answered there is not asked for here again.
 function fromOtherTab(event) {
   if (!event.key?.startsWith(outbox.prefix) || !event.newValue) return;
   const answered = JSON.parse(event.newValue).item;
   ahead = ahead.filter(({ item }) => item.id !== answered);
   told();
+  if (shown?.item.id === answered) onElsewhere();
 }
 
 setInterval(beat, BEAT);

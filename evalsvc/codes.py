@@ -19,6 +19,7 @@ ANNOTATION: dict[str, str] = {
     "lease_ended": "The sentence went back into the pool. Ask for the next one.",
     "no_items": "The project has no sentences yet. Import some first.",
     "not_disputed": "The sentence is not in dispute: there is nothing to decide.",
+    "not_handed_out": "The sentence was not handed out to you: the server picks what you label. Ask for the next one.",
     "not_settled": "Sentences are still open or in dispute. Settle them, or leave them out of the freeze.",
     "not_the_last_step": "Only the last standing change of the inventory can be undone.",
     "nothing_chosen": "Nothing is chosen. Choose an answer first.",
@@ -102,6 +103,7 @@ BOARDS: dict[str, str] = {
     "run_taken": "The run has a standing file already. Name another run, or withdraw that one.",
     "unknown_measure": "There is no such measure.",
     "unknown_option": "There is no such option for this task.",
+    "unseen_character": "A name holds a control, direction or zero-width character. Type it anew.",
     "withdrawn": "The submission is withdrawn already.",
     "worker_lost": "Three workers were lost on it. Not your fault, and it cost nothing: send it again.",
 }

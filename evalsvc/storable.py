@@ -1,7 +1,8 @@
-"""Values that can be stored: no text with a NUL or half a character, no nesting without end."""
+"""Values that can be stored: no NUL, no half a character, no endless nesting; and names that one can see."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,6 +43,23 @@ def check(value: Any, *, field: str = "") -> None:
         level = inner
     if level:
         raise Refusal("too_deep", TOO_DEEP, field=field)
+
+
+UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}  # controls, formats (direction, zero width), separators
+BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"  # letters and marks without ink
+
+
+def require_seen(name: str, *, field: str) -> None:
+    """Refuse a name with a character that nobody sees: it would pass for another, or turn a page's text."""
+    found = (each for each in name if each in BLANK or (each != " " and unicodedata.category(each) in UNSEEN))
+    for each in found:
+        told = f"U+{ord(each):04X} {unicodedata.name(each, '')}".strip()
+        raise Refusal(
+            "unseen_character",
+            f"The {field} holds a character that nobody sees: {told}.",
+            hint="Type it anew, with plain spaces only.",
+            field=field,
+        )
 
 
 class StorableJson(JSONParser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from evalsvc.evaluation.roles import VIEWER, require
 from evalsvc.evaluation.terms import Terms
 from evalsvc.formats.problems import Problems, Refused
 from evalsvc.refusals import Conflict, Refusal, TooLarge
+from evalsvc.storable import require_seen
 from evalsvc.teams.membership import role_in
 from evalsvc.teams.models import ApiToken, Team, User
 
@@ -122,6 +124,8 @@ def check_entry(entry: Entry) -> None:
     for name, value, most in (("system", entry.system, 120), ("run", entry.run, 40)):
         if not 0 < len(value) <= most:
             raise Refusal("bad_name", f"The {name} needs a name of 1 to {most} characters.", field=name)
+        require_seen(value, field=name)
+    require_seen(json.dumps(entry.tags or {}, ensure_ascii=False), field="tags")
     if entry.aggregate not in AGGREGATES:
         raise Refusal("bad_aggregate", f"{entry.aggregate} is not ONE or AVG.", field="aggregate")
     if len(entry.key) > 120:

@@ -10,6 +10,7 @@ from django.utils.text import slugify
 
 from evalsvc.figures import counted
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
+from evalsvc.storable import require_seen
 from evalsvc.teams.models import Departure, Team, TeamMember, User
 from evalsvc.teams.places import Place
 
@@ -22,6 +23,7 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
     slug = slug or slugify(name)[:60]
     if not name or not slug:
         raise Refusal("bad_name", "A team needs a name with at least one letter or digit.", field="name")
+    require_seen(name, field="name")
     with transaction.atomic():
         _require_room(by)
         if Team.objects.filter(name=name).exists() or Team.objects.filter(slug=slug).exists():

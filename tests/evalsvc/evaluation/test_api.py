@@ -133,6 +133,33 @@ def test_a_field_that_comes_twice_in_the_address_of_a_raw_body_is_refused(cast: 
     )
 
 
+@pytest.mark.parametrize(
+    ("field", "unseen"),
+    [
+        *(("system", each) for each in "\u202e\u200b\u2066\x07\u00a0\u3164"),
+        ("run", "\u200b"),
+        ("tags", "\u202e"),
+    ],
+)
+def test_a_name_with_a_character_that_nobody_sees_is_refused(cast: Cast, field: str, unseen: str) -> None:
+    cast.relations()
+    name = f"Ti{unseen}de"
+    told = {"system": "Net", "run": "1"} | {field: json.dumps({"seed": name}) if field == "tags" else name}
+    fields = told | {"file": SimpleUploadedFile("a.jsonl", jsonl(LINES))}
+    answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
+    refused = answer.json()
+    assert (answer.status_code, refused["code"], refused["field"]) == (400, "unseen_character", field)
+    assert f"U+{ord(unseen):04X}" in refused["detail"]
+
+
+def test_names_in_any_script_are_taken(cast: Cast) -> None:
+    cast.relations()
+    for system in ("Grüße 2.1 (β)", "模型-大", "Модель", "شبكة"):
+        fields = {"system": system, "run": "1", "file": SimpleUploadedFile("a.jsonl", jsonl(LINES))}
+        answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
+        assert (answer.status_code, answer.json()["system"]) == (202, system)
+
+
 def test_the_same_again_answers_200_with_the_same_submission(cast: Cast) -> None:
     cast.relations()
     client = by_token(cast.kim)

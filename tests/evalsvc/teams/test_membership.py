@@ -56,6 +56,12 @@ def test_two_teams_cannot_share_a_name(team: Team) -> None:
         create_team(name="Kelpie", by=owner(team))
 
 
+def test_a_team_cannot_dress_up_as_another_by_a_character_that_nobody_sees(team: Team) -> None:
+    with pytest.raises(Refusal, match="U\\+200B ZERO WIDTH SPACE") as caught:
+        create_team(name="Kel\u200bpie", by=owner(team))
+    assert (caught.value.code, caught.value.field) == ("unseen_character", "name")
+
+
 def test_a_name_without_letters_is_refused() -> None:
     with pytest.raises(Refusal, match="at least one letter"):
         create_team(name="…", by=person("kim"))

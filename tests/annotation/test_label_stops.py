@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from annotation import known, projects
 from annotation.models import Annotator, Vote
-from tests.annotation.desk import Desk, line
+from tests.annotation.desk import PASSWORD, Desk, line
 from tests.annotation.hand import Start, chosen, press, see, wait_for_reserve, wait_until_sent
 
 if TYPE_CHECKING:
@@ -45,6 +46,41 @@ def closed_while_away(page: Page, start: Start) -> Desk:
     page.context.set_offline(False)
     is_stopped(page, "Harbour news is not open for labelling.")
     return desk
+
+
+def kept_in(page: Page) -> list[tuple[str, Any]]:
+    """What the page offers to take away, in its order."""
+    page.get_by_text("3 answers for harbour").wait_for()
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="Download them").click()
+    assert taken.value.suggested_filename == "harbour-kept-answers.jsonl"
+    rows = [json.loads(row) for row in taken.value.path().read_text().splitlines()]
+    return [(row["answer"], row["payload"]["relations"]) for row in rows]
+
+
+def test_what_is_kept_is_told_and_can_be_taken_away_when_the_form_is_closed(page: Page, start: Start) -> None:
+    desk = closed_while_away(page, start)
+    kept = [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
+    page.reload()
+    page.get_by_role("heading", name="Closed").wait_for()
+    assert kept_in(page) == kept
+    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
+    page.goto("/label/")
+    assert kept_in(page) == kept
+
+
+def test_nobody_is_told_of_the_answers_that_somebody_else_keeps_here(page: Page, start: Start) -> None:
+    closed_while_away(page, start)
+    page.goto("/docs/keyboard/")
+    page.get_by_role("button", name="Log out").click()
+    page.locator(".who").get_by_role("link", name="Log in").wait_for()
+    page.goto("/login/?next=/label/harbour/")
+    page.fill("#id_username", "bob")
+    page.fill("#id_password", PASSWORD)
+    press(page, "Enter")
+    page.get_by_role("heading", name="Closed").wait_for()
+    page.wait_for_load_state("load")
+    assert page.locator("#kept").is_hidden()
 
 
 def test_a_project_closed_meanwhile_stops_the_form_and_its_opening_sends_what_was_kept(

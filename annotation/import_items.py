@@ -19,7 +19,7 @@ from annotation.ontology import add_entries, mapping_of, parts_of
 from annotation.testset import Kind
 from evalsvc.formats.merging import MergedItem, merge_repeats, pairs_and_facts
 from evalsvc.formats.opening import open_items
-from evalsvc.formats.problems import Problems
+from evalsvc.formats.problems import Problems, did_you_mean
 from evalsvc.formats.reading import Limits
 from evalsvc.formats.records import Entity, ItemLine, payload
 from evalsvc.jobs.moves import Store
@@ -116,9 +116,32 @@ class _Staging:
         self.negative = negatives(batch)
         self.rank = self.project.items.aggregate(last=Max("rank"))["last"] or 0
         self.use = str(batch.options.get("known", ""))
+        self.there = {part: self._there(part) for part in parts_of(self.project)}
         self.stored = 0
         self.repeated: dict[int, list[MergedItem]] = {}
         self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
+
+    def _there(self, part: str) -> set[str] | None:
+        """What can be chosen, None where the file may add to it."""
+        names = set(self.project.labels.filter(part=part).values_list("name", flat=True))
+        return None if not names or self.batch.options.get("labels") == "add" else names
+
+    def _can_be_given(self, entry: MergedItem) -> bool:
+        """Whether a known answer is one that people can choose; a line with another would fail them all."""
+        for part, named in names_by_part(self.source(entry.item)).items():
+            there = self.there.get(part)
+            lacking = sorted(named - there) if there is not None else []
+            if lacking and there is not None:
+                self.problems.add(
+                    "unknown_label",
+                    line=entry.line,
+                    field="relations" if part == OntologyLabel.Part.RELATION else "spans",
+                    found=lacking[0],
+                    expected="a known answer that people can choose",
+                    hint=did_you_mean(lacking[0], there) or "Add it to the ontology, or mend the line.",
+                )
+                return False
+        return True
 
     def positive(self, item: ItemLine) -> ItemLine:
         """The item without the names that mean N/A."""
@@ -140,7 +163,7 @@ class _Staging:
             elif names.get(entry.item.id, key) != key:
                 hint = "Another sentence of the project has this id."
                 self.problems.add("duplicate_id", line=entry.line, field="id", found=entry.item.id, hint=hint)
-            else:
+            elif not self.use or self._can_be_given(entry):
                 fresh.append((key, entry))
         self._insert(fresh)
         for entry in chunk:

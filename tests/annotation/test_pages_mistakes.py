@@ -274,3 +274,14 @@ def test_a_file_with_a_header_and_nothing_after_it_is_said_to_have_no_lines(
     page = brought(client, UNITS + b"\n", "units.tsv")
     assert "Refused" in page
     assert "a header line and nothing after it" in page
+
+
+def test_a_known_sentence_whose_answer_nobody_can_choose_is_left_out_until_it_is_mended(desk: Desk) -> None:
+    good, bad = line(1, relations=["born_in"]), line(2, relations=["born_on"])
+    batch = desk.bring(good, bad, known="qualify")
+    assert desk.project.items.get(batch=batch).external_id == "s1"
+    (problem,) = batch.problems
+    assert (problem["code"], problem["line"], problem["found"]) == ("unknown_label", 2, "born_on")
+    assert "Did you mean born_in?" in problem["message"]
+    desk.bring(good, bad | {"relations": ["born_in"]}, known="qualify")
+    assert desk.item(2).known.payload["relations"] == ["born_in"]

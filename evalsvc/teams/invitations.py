@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -78,23 +78,36 @@ def of_place(place: Place, subject: Any) -> QuerySet[Invitation]:
 
 
 def opened(secret: str) -> Open:
-    """What a link leads to; a link that is used, ended or made up leads nowhere, all three alike."""
-    row = standing().select_related("by").filter(digest=digest(secret)).first()
-    return _located(row)
+    """What a link leads to; one that is used or over says so, one that is made up leads nowhere."""
+    return _located(standing().select_related("by").filter(digest=digest(secret)).first() or _over(secret))
 
 
-def _located(row: Invitation | None) -> Open:
-    if row is None:
-        raise Http404
+def _located(row: Invitation) -> Open:
     place = places.get(row.place)
     return Open(row, place, place.find(row.subject))
+
+
+def _over(secret: str) -> NoReturn:
+    """Say to whoever holds the link why it leads nowhere now, and whom to ask."""
+    row = Invitation.objects.select_related("by").filter(digest=digest(secret)).first()
+    if row is None:
+        raise Http404
+    why = "was taken back" if row.revoked_at else "was used already" if row.used_at else "is over"
+    asked = row.by.shown_name if row.by.is_active else "whoever runs this place"
+    raise Conflict(
+        "invitation_over",
+        f"This invitation {why}; a link lets one person in, once.",
+        hint=f"If it was you, you are in. Else ask {asked} for a new one."
+        if row.used_at
+        else f"Ask {asked} for a new one.",
+    )
 
 
 @transaction.atomic
 def accept(secret: str, *, user: User) -> Open:
     """Let the person in by the room's own verb; the inviter must still be allowed to."""
     row = standing().select_for_update(of=("self",)).filter(digest=digest(secret)).first()
-    found = _located(row)
+    found = _located(row or _over(secret))
     if found.place.role_of(found.subject, user) is not None:
         raise Conflict(
             "already_in",

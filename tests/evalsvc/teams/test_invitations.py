@@ -42,8 +42,9 @@ def test_a_link_lets_one_person_in_once(team: Team, kim: User) -> None:
     lars = person("lars")
     invitations.accept(secret, user=lars)
     assert role_in(team, lars) == "member"
-    with pytest.raises(Http404):
+    with pytest.raises(Conflict, match="was used already") as late:
         invitations.accept(secret, user=person("mia"))
+    assert "ask kim for a new one" in late.value.hint
     assert Invitation.objects.get().used_by == lars
 
 
@@ -56,14 +57,16 @@ def test_only_the_digest_of_a_link_is_kept(team: Team, kim: User) -> None:
 def test_a_link_ends_with_its_days(team: Team, kim: User) -> None:
     secret = link(team, kim)
     Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    with pytest.raises(Http404):
+    with pytest.raises(Conflict, match="is over"):
         invitations.opened(secret)
+    with pytest.raises(Http404):
+        invitations.opened("made-up")
 
 
 def test_a_link_that_was_taken_back_leads_nowhere(team: Team, kim: User) -> None:
     secret = link(team, kim)
     invitations.revoke(Invitation.objects.get(), by=kim)
-    with pytest.raises(Http404):
+    with pytest.raises(Conflict, match="was taken back"):
         invitations.accept(secret, user=person("lars"))
 
 
@@ -137,7 +140,7 @@ def test_of_many_who_open_a_link_at_once_one_gets_in(either_database: str) -> No
         try:
             invitations.accept(secret, user=user)
             outcomes.append("in")
-        except Http404:
+        except Conflict:
             outcomes.append("late")
         finally:
             connection.close()

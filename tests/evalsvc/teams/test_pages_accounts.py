@@ -63,7 +63,11 @@ def test_a_visitor_signs_up_by_a_link_and_is_in_the_team(client: Client, team: T
     response = client.post(link, NORA)
     assert response["Location"] == reverse("team", args=["kelpie"])
     assert client.get(response["Location"]).status_code == 200
-    assert client.get(link).status_code == 404
+    for late in (client, Client()):
+        again = late.get(link)
+        assert again.status_code == 409
+        assert "This invitation was used already" in again.content.decode()
+        assert "you are in. Else ask kim for a new one." in again.content.decode()
 
 
 def test_a_name_that_is_taken_leaves_the_link_unused(client: Client, link: str) -> None:
@@ -103,7 +107,9 @@ def test_an_owner_makes_a_link_that_works_and_takes_it_back(client: Client, team
     assert "Lars" in page
     assert address not in page
     client.post(reverse("invitation-revoke", args=[invitations.standing().get().pk]))
-    assert Client().get(address).status_code == 404
+    taken_back = Client().get(address)
+    assert taken_back.status_code == 409
+    assert "was taken back" in taken_back.content.decode()
 
 
 def invite_by_mail(client: Client, team: Team, to: str) -> str:

@@ -95,6 +95,7 @@ def check_stream(terms: Terms, chunks: Iterable[bytes], *, copy: BinaryIO | None
         return _dense(terms, head, pieces, tee, problems)
     check = check_of(terms, problems)
     format = check.right.format = _format(head, problems, takes=formats_of(terms.benchmark))
+    check.right.begin(head)
     checked = Checked(format, problems=problems)
     claims = lines = 0
     for claim in claims_of(terms, chain([head], pieces), format=format, check=check):

@@ -108,17 +108,18 @@ class PredictionCheck:
         handlers = self._handlers()
         for line, prediction in lines:
             form = FORM_OF[type(prediction)]
-            if form != self.form and not self._takes(form, line):
+            if form != self.form and not self._takes(form, line, prediction):
                 continue
             claim = handlers[form](prediction, line)
             if claim is not None:
                 yield claim
         # Where no line told its form, every id would be missing: that says nothing.
         if self.form is not None and self.form not in self.silent and self.missing == "refuse":
-            for name in self.missing_ids:
+            missing, hint = self.problems.unread.besides(self.missing_ids)
+            for name in missing:
                 self.problems.add(
                     "missing_id", field="id", found=f"no line for {name}", expected="one line for each id",
-                    example=partial(self.right, "missing_id", id=name),
+                    hint=hint, example=partial(self.right, "missing_id", id=name),
                 )  # fmt: skip
 
     def check(self, lines: Iterable[tuple[int, PredictionLine]]) -> Problems:
@@ -133,12 +134,13 @@ class PredictionCheck:
             "bag": self._bag, "spans": self._spans, "tags": self._tags,
         }  # fmt: skip
 
-    def _takes(self, form: Form, line: int) -> bool:
+    def _takes(self, form: Form, line: int, prediction: PredictionLine) -> bool:
         if self.form is None and form in self.forms:
             self.form = self.right.form = form
             return True
         expected = f"the form {self.form} throughout" if self.form else f"one of: {', '.join(self.forms)}"
         self.problems.add("mixed_forms", line=line, found=form, expected=expected)
+        self.problems.unread.named(getattr(prediction, "id", None))
         return False
 
     def _label(self, given: LabelPrediction, line: int) -> Claim | None:
@@ -292,9 +294,7 @@ class PredictionCheck:
             self._hints[label] = near(label, known)
         meant = self._hints.get(label)
         code, hint = ("near_label", f"Did you mean {meant}?") if meant else ("unknown_label", None)
-        few = sorted(known)[:SHOWN_LABELS]
+        few, example = sorted(known)[:SHOWN_LABELS], partial(self.right, code, label=meant or "")
         expected = f"one of: {', '.join(few)}{', …' if len(known) > len(few) else ''}"
-        example = partial(self.right, code, label=meant or "")
-        self.problems.add(
-            code, line=line, field=field, found=label, expected=expected, hint=hint, example=example
-        )
+        said: dict[str, Any] = {"found": label, "expected": expected, "hint": hint, "example": example}
+        self.problems.add(code, line=line, field=field, **said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
@@ -162,7 +163,7 @@ def _report_shape(
     elif "missing required" in said:
         problems.add("missing_key", line=line, field=field, found=text, expected=f"the key {name}")
     elif "out of range" in said:
-        problems.add("bad_score", line=line, field=field, found=text, expected="a finite number")
+        _report_score(text, line=line, problems=problems)
     else:
         _report_type(said, text, path, line=line, problems=problems)
 
@@ -208,7 +209,7 @@ def _in_words(expected: str) -> str:
 def _report_json(text: str, message: str, *, line: int, problems: Problems) -> None:
     code = _refused_by_us_alone(text)
     if code == "bad_score":
-        problems.add(code, line=line, found=text, expected="a finite number")
+        _report_score(text, line=line, problems=problems)
     elif code == "lone_surrogate":
         hint = "Write the character itself, in UTF-8."
         problems.add(code, line=line, found=ascii(text), expected="whole characters", hint=hint)
@@ -219,6 +220,33 @@ def _report_json(text: str, message: str, *, line: int, problems: Problems) -> N
         problems.add(
             "not_json", line=line, found=text, expected=f"one JSON object ({said})", hint=_hint(text)
         )
+
+
+class _Written(str):
+    """A number that is not finite, as the line has it."""
+
+
+def _number(written: str) -> float | _Written:
+    return found if math.isfinite(found := float(written)) else _Written(written)
+
+
+def _report_score(text: str, *, line: int, problems: Problems) -> None:
+    """Say which number it is: by its own key too where an object holds several."""
+    try:
+        value = json.loads(text, parse_constant=_Written, parse_float=_number, parse_int=_number)
+    except (ValueError, RecursionError):  # more is wrong with what follows
+        value = None
+    field, found, waiting = None, text, [("", "", value)]
+    while waiting:
+        outer, key, value = waiting.pop()
+        if isinstance(value, _Written):
+            field, found = outer or None, f"{key}: {value}" if key else str(value)
+            break
+        named = value.items() if isinstance(value, dict) else ()
+        inside = [(outer or name, name if outer else "", each) for name, each in named]
+        inside += [(outer, key, each) for each in value] if isinstance(value, list) else []
+        waiting += reversed(inside)
+    problems.add("bad_score", line=line, field=field, found=found, expected="a finite number")
 
 
 def _refused_by_us_alone(text: str) -> str | None:

@@ -54,7 +54,10 @@ OF_A_LINE = EXAMPLES.keys() - {
     *("not_utf8", "nul_character", "too_large", "too_many_lines", "line_too_long", "bad_gzip"),
     *("no_scheme", "bad_block", "bad_npy", "wrong_shape", "ambiguous_entity", "loose_entity", "empty_cell"),
 }
-MOST_TAGS = 12
+MOST_TAGS, FEW_LINES = 12, 50
+KEY_OF = {form: f'"{form}"'.encode() for form in ("label", "labels", "scores", "spans", "tags")} | {
+    "bag": b'"relation"'
+}
 FIRST = {"BIOES": "S", "BILOU": "U"}
 
 
@@ -74,7 +77,15 @@ class RightLines:
     ) -> None:
         self.ids, self.labels, self.pairs, self.relations = ids, labels, pairs, relations
         self.lengths, self.first_tag = lengths or {}, FIRST.get(scheme or "", "B")
-        self.form, self.format = (*forms, "label")[0], ""
+        self.forms, self.form, self.format = forms, (*forms, "label")[0], ""
+
+    def begin(self, head: bytes) -> None:
+        """The form that the first lines of a file seem to have, until one of them is taken."""
+        for line in head.split(b"\n", FEW_LINES)[:FEW_LINES]:
+            seen = [form for form in self.forms if KEY_OF.get(form, b"\0") in line]
+            if seen:
+                self.form = seen[0]
+                return
 
     @cached_property
     def usual(self) -> tuple[str, str, tuple[str, str]]:

@@ -70,7 +70,9 @@ def read_predictions(
         for line, text in block.texts(problems=problems, limits=limits):
             wire = decode(decoder, text, line=line, problems=problems)
             prediction = None if wire is None else _built(wire, line, problems)
-            if prediction is not None:
+            if prediction is None:
+                problems.unread.line(text)
+            else:
                 yield line, prediction
         whole = WHOLE.get(type(prediction), _nothing)
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from evalsvc.formats.examples import EXAMPLES, OF_A_LINE
+from evalsvc.formats.unread import Unread
 
 CODES: dict[str, str] = {
     # the file as a whole: reading stops
@@ -123,6 +124,7 @@ class Problems:
         self._seen = bytearray()
         self.by_code: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
+        self.unread = Unread()
         self._right_line: RightLine | None = None
 
     def __getstate__(self) -> dict[str, Any]:

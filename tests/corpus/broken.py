@@ -50,7 +50,7 @@ def rel(name: str, content: bytes, code: str, line: int | None = None, **more: i
 
 def second(name: str, line: bytes, code: str) -> Broken:
     """A second line that can't be read at all: its id is missing, too."""
-    return rel(name, instead(line), code, 2, missing_id=1)
+    return rel(name, instead(line), code, 2)
 
 
 def third(name: str, line: bytes, code: str, *, before: bytes = SPANS, **more: int) -> Broken:
@@ -110,11 +110,11 @@ BROKEN = (
     third("two tags too few", b'{"id":"d1","tags":["O","O"]}', "token_mismatch", before=TAGS),
     third("no such tag", b'{"id":"d1","tags":["O","O","Z-LOC","O"]}', "bad_tag", before=TAGS),
     third("a tag of no label", b'{"id":"d1","tags":["O","O","B-ORG","O"]}', "unknown_label", before=TAGS),
-    third("an empty span", b'{"id":"d1","spans":[[1,1,"PER"]]}', "bad_span", missing_id=1),
+    third("an empty span", b'{"id":"d1","spans":[[1,1,"PER"]]}', "bad_span"),
     third("a span too wide", b'{"id":"d1","spans":[[1,9,"PER"]]}', "bad_span"),
     third("a misspelt class", b'{"id":"d1","spans":[[0,1,"PERS"]]}', "near_label"),
     third("a relation to nothing", b'{"id":"d1","spans":[[0,1,"PER"]],"relations":[[0,"born_in",3]]}',
-          "bad_reference", missing_id=1),
+          "bad_reference"),
     # arrays
     rel("half a header", npy()[:20], "bad_npy"),
     rel("whole numbers", npy(descr="<i4"), "bad_npy"),

@@ -292,3 +292,51 @@ def test_a_file_packed_twice_is_not_told_to_be_cut_short(cast: Cast) -> None:
     assert (found["code"], found["found"]) == ("bad_gzip", "gzip data within gzip data")
     assert "packed twice" in found["hint"]
     assert found["example"].startswith("gunzip")
+
+
+# ---- each line is told once, and in its own form --------------------------------------------------
+SCORES = [{"id": line["id"], "scores": {"born_in": 0.5}} for line in RELATION_GOLD]
+
+
+@pytest.mark.parametrize("written", ["NaN", "1e999", "-Infinity"])
+@pytest.mark.parametrize("at", [0, 3])
+def test_a_score_that_is_no_number_is_shown_as_it_was_written_beside_a_right_line_of_scores(
+    cast: Cast, written: str, at: int
+) -> None:
+    lines = jsonl(SCORES).splitlines(keepends=True)
+    lines[at] = lines[at].replace(b"0.5", written.encode())
+    found = refusal(cast, b"".join(lines))
+    assert (found["code"], found["line"], found["field"]) == ("bad_score", at + 1, "scores")
+    assert found["found"] == f"born_in: {written}"
+    assert '"scores"' in found["example"]
+
+
+def test_the_example_beside_a_first_line_that_is_wrong_has_the_form_of_the_file(cast: Cast) -> None:
+    found = refusal(cast, jsonl([{"id": "s1", "scores": [0.5]}, *SCORES[1:]]))
+    assert found["code"] == "wrong_type"
+    assert '"scores"' in found["example"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "code"),
+    [
+        (b'{"id": "s4", "label": "born_\n', "not_json"),
+        (b'{"id": "s4", "label": 7}\n', "wrong_type"),
+        (b'{"id": "s4", "labels": ["born_in"]}\n', "mixed_forms"),
+        (b'{"id": "s4", "label": "a\\u0000b"}\n', "nul_character"),
+        (b"s4 born_in\n", "not_json"),
+    ],
+    ids=["cut short", "number", "other form", "nul", "no id"],
+)
+def test_a_line_that_cannot_be_taken_is_not_told_again_as_one_that_is_missing(
+    cast: Cast, broken: bytes, code: str
+) -> None:
+    lines = jsonl(LINES).splitlines(keepends=True)
+    assert codes(cast.relations(), b"".join([*lines[:3], broken, *lines[4:]])) == {code: 1}
+
+
+def test_ids_left_out_beside_a_line_nobody_can_read_say_that_it_may_be_theirs(cast: Cast) -> None:
+    content = b"".join([*jsonl(LINES).splitlines(keepends=True)[:4], b"?\n"])
+    problems = intake.check(cast.relations(), [content]).problems
+    assert problems.by_code == {"not_json": 1, "missing_id": 2}
+    assert "1 line could not be read" in (problems.first[-1].hint or "")

@@ -88,10 +88,10 @@ def test_an_unexpected_pair_is_refused_and_a_turned_one_is_named():
         ([{"id": "a", "labels": ["r", "r"]}, {"id": "b", "labels": []}], ["duplicate_label"]),
         ([{"id": "a", "labels": ["r", "NA"]}, {"id": "b", "labels": []}], ["negative_with_label"]),
         ([{"id": "a", "scores": {"r": 1, "q": 1}}, {"id": "b", "scores": {}}], ["unknown_label"]),
-        ([{"id": "a", "label": "r"}, {"id": "b", "labels": ["r"]}], ["mixed_forms", "missing_id"]),
+        ([{"id": "a", "label": "r"}, {"id": "b", "labels": ["r"]}], ["mixed_forms"]),
         (
             [{"id": "a", "scores": {"r": 1}}, {"h": "x", "t": "y", "relation": "r", "score": 1}],
-            ["mixed_forms", "missing_id"],
+            ["mixed_forms"],
         ),
         ([{"h": "x", "t": "y", "relation": "zebra", "score": 1}], ["unknown_label"]),
     ],

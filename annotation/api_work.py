@@ -138,7 +138,7 @@ class Answers(APIView):
     def post(self, request: Request, pk: int) -> Response:
         """Answer an item. A stale `base` gets 409 and changes nothing: keep the answer, ask the person."""
         said = sent(request, shapes.AnswerSerializer)
-        return _cast(voting.answer(pk, person(request), **said))
+        return _cast(voting.answer(pk, person(request), **said, handed=True))
 
 
 class Skips(APIView):
@@ -151,7 +151,7 @@ class Skips(APIView):
     def post(self, request: Request, pk: int) -> Response:
         """Pass an item on. A skip is no vote."""
         said = sent(request, shapes.SkipSerializer)
-        return _cast(voting.skip(pk, person(request), **said))
+        return _cast(voting.skip(pk, person(request), **said, handed=True))
 
 
 HOW_MANY = "How many; 10 when absent, never more than 50."

@@ -58,6 +58,7 @@ class Act:
     comment: str = ""
     flagged: bool = False
     milliseconds: int | None = None
+    handed: bool = False
 
 
 def answer(
@@ -70,9 +71,13 @@ def answer(
     comment: str = "",
     flagged: bool = False,
     milliseconds: int | None = None,
+    handed: bool = False,
 ) -> Cast:
-    """Write an answer. It is the current one until the same person answers the item again."""
-    act = Act(client_id, base, comment, flagged, milliseconds)
+    """Write an answer. It is the current one until the same person answers the item again.
+
+    With `handed` only what was handed out to the person, however long ago, may be answered.
+    """
+    act = Act(client_id, base, comment, flagged, milliseconds, handed)
     return _write(item, user, act, kind=Vote.Act.ANSWER, payload=payload)
 
 
@@ -86,12 +91,13 @@ def skip(
     comment: str = "",
     flagged: bool = False,
     milliseconds: int | None = None,
+    handed: bool = False,
 ) -> Cast:
     """Pass an item on to somebody else. A skip is no vote; it takes a former answer back."""
     if reason not in REASONS:
         known = ", ".join(REASONS)
         raise Refusal("unknown_reason", f"{reason!r} is no reason: {known}.", field="reason")
-    act = Act(client_id, base, comment, flagged, milliseconds)
+    act = Act(client_id, base, comment, flagged, milliseconds, handed)
     return _write(item, user, act, kind=Vote.Act.SKIP, reason=reason)
 
 
@@ -156,6 +162,12 @@ def _write(
     said = checked(payload, item=item, project=sat.project) if payload is not None else None
     number = _next_number(sat.annotator.last or 0, act.base)  # type: ignore[attr-defined]
     around = _around(item, sat.annotator)
+    if act.handed and number == 1 and not around.handed:
+        raise Conflict(
+            "not_handed_out",
+            "This sentence was not handed out to you.",
+            hint="Ask for the next one: the server picks it.",
+        )
     vote = _LOG(
         item_id=item.pk,
         annotator_id=sat.annotator.pk,
@@ -260,6 +272,7 @@ class _Around(outcomes.Around):
 
     last: int = 0
     shown: int | None = None
+    handed: bool = False
 
 
 def _around(item: Item, annotator: Annotator) -> _Around:
@@ -271,7 +284,7 @@ def _around(item: Item, annotator: Annotator) -> _Around:
             around.answers.append(answer)
     for lease in _LEASES.all(item=item.pk, annotator=annotator.pk):
         if lease.annotator_id == annotator.pk:
-            around.shown = lease.shown_id
+            around.shown, around.handed = lease.shown_id, True
         if not lease.ending:
             around.leases.append(lease)
     if item.state in Item.BY_NAME:

@@ -111,9 +111,23 @@ def test_a_body_that_does_not_fit_is_refused_by_field(body: dict[str, Any]) -> N
 def test_a_skip_needs_one_of_the_reasons() -> None:
     of = filled(1)
     me, item = client(annotators(of, 1)[0]), of.items.get()
+    me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json")
     skip = {"client_id": str(uuid4()), "reason": "broken"}
     assert me.post(f"{API}items/{item.pk}/skip", skip | {"reason": "dull"}).status_code == 400
     assert me.post(f"{API}items/{item.pk}/skip", skip).status_code == 201
+
+
+def test_only_what_was_handed_out_is_answered_however_late() -> None:
+    of = filled(2, k=2)
+    user = annotators(of, 1)[0]
+    me, said = client(user), {"payload": {"relations": ["A"]}}
+    lease = me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json").json()
+    other = of.items.exclude(pk=lease["item"]["id"]).get()
+    picked = me.post(f"{API}items/{other.pk}/answer", said | {"client_id": str(uuid4())}, format="json")
+    assert (picked.status_code, picked.json()["code"]) == (409, "not_handed_out")
+    me.post(f"{API}leases/{lease['lease']}/return")
+    late = said | {"client_id": str(uuid4())}
+    assert me.post(f"{API}items/{lease['item']['id']}/answer", late, format="json").status_code == 201
 
 
 def test_a_dispute_is_read_and_decided() -> None:

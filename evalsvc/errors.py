@@ -179,6 +179,8 @@ class ApiProblems:
         is_plain = response.status_code >= 400 and "json" not in response.headers.get("Content-Type", "")
         if is_api(request) and is_plain:
             return problem_page(request, response.status_code)
+        if response.status_code == 405 and not response.content:
+            return _for_forms_only(request, response)
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
@@ -199,6 +201,17 @@ def problem_page(request: HttpRequest, status: int, body: dict[str, Any] | None 
     if is_api(request):
         return JsonResponse(told, status=status, content_type=PROBLEM_JSON)
     return render(request, "error.html", {"problem": told}, status=status)
+
+
+def _for_forms_only(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """For whoever loads again, or goes back to, an address that only takes what a page's button sends."""
+    told = problem(405, title="This address has no page of its own") | {
+        "detail": "It takes what a button on another page sends, and nothing was sent.",
+        "hint": "Go back to the page with the button, or start from the first page.",
+    }
+    page = problem_page(request, 405, told)
+    page["Allow"] = response["Allow"]
+    return page
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

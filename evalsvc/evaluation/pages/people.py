@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from evalsvc.evaluation import organisers, roles
 from evalsvc.evaluation.models import Benchmark, Organiser
-from evalsvc.refusals import Refusal
+from evalsvc.refusals import Conflict, Refusal
 from evalsvc.teams.forms import Styled, explain
 from evalsvc.teams.models import User
 from evalsvc.teams.pages.inviting import panel
@@ -58,6 +58,10 @@ def _given(request: HttpRequest, benchmark: Benchmark, form: PersonForm) -> bool
 
 def _removed(request: HttpRequest, benchmark: Benchmark, row: str) -> HttpResponse:
     found = get_object_or_404(Organiser, benchmark=benchmark, pk=int(row) if row.isdecimal() else 0)
-    organisers.remove_person(benchmark, user=found.user, by=roles.person(request))
+    try:
+        organisers.remove_person(benchmark, user=found.user, by=roles.person(request))
+    except Conflict as refusal:
+        messages.warning(request, f"{refusal.detail} {refusal.hint}".strip())
+        return redirect("board-people", benchmark.slug)
     messages.info(request, f"{found.user.shown_name} has no role here any more. Runs stay.")
     return redirect("board" if found.user == request.user else "board-people", benchmark.slug)

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from evalsvc.refusals import Refusal
+from evalsvc.refusals import Conflict, Refusal
 from evalsvc.teams import membership, tokens
 from evalsvc.teams.forms import SCOPES, MemberForm, TeamForm, TokenForm
 from evalsvc.teams.models import ApiToken, Team, TeamMember, User
@@ -82,7 +82,10 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
     if found is None:
         messages.warning(request, f"Nobody here has the user name {name}. Names are case-sensitive.")
     else:
-        membership.add_member(team, user=found, role=form.cleaned_data["role"], by=person(request))
+        try:
+            membership.add_member(team, user=found, role=form.cleaned_data["role"], by=person(request))
+        except Conflict as refusal:
+            messages.warning(request, f"{refusal.detail} {refusal.hint}")
     return redirect("team", team.slug)
 
 
@@ -93,7 +96,11 @@ def remove_member(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     user = person(request)
     team = own_team(user, slug)
     member = get_object_or_404(TeamMember, pk=pk, team=team)
-    membership.remove_member(team, user=member.user, by=user)
+    try:
+        membership.remove_member(team, user=member.user, by=user)
+    except Conflict as refusal:
+        messages.warning(request, f"{refusal.detail} {refusal.hint}")
+        return redirect("team", team.slug)
     if member.user == user:
         messages.info(request, f"You left {team}. Its runs stay; your tokens for it are gone.")
         return redirect("account")

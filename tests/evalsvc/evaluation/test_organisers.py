@@ -59,6 +59,17 @@ def test_a_name_that_nobody_has_is_said_beside_the_field(
     assert "Nobody here has the user name Kim." in response.content.decode()
 
 
+def test_the_last_organiser_is_told_on_the_page_why_they_stay(
+    client: Client, cast: Cast, vault: Benchmark
+) -> None:
+    client.force_login(cast.olga)
+    address = reverse("board-people", args=["vault"])
+    response = client.post(address, {"remove": vault.people.get(user=cast.olga).pk}, follow=True)
+    assert response.redirect_chain == [(address, 302)]
+    assert "olga is the only organiser of" in response.content.decode()
+    assert vault.people.filter(user=cast.olga).exists()
+
+
 def test_a_person_of_another_board_is_not_removed_through_this_one(
     client: Client, cast: Cast, vault: Benchmark
 ) -> None:

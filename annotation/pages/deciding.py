@@ -92,7 +92,11 @@ def dispute(request: HttpRequest, slug: str, item_pk: int) -> HttpResponse:
     )
     after = _next(project, item, pattern)
     if item.state != Item.State.DISPUTED:
-        return render(request, "annotation/dispute_over.html", shown | {"next": after} | _over(request, item))
+        return render(
+            request,
+            "annotation/dispute_over.html",
+            shown | {"next": after, "yours": _yours(request, item)} | _over(request, item),
+        )
     return render(request, "annotation/dispute.html", shown | _case(request, item, later=after))
 
 
@@ -133,6 +137,18 @@ def _lost(request: HttpRequest, item: Item) -> str:
         if "payload" in wanted:
             return str(weighing.shown(wanted["payload"], weighing.choices_of(item.project)))
         return adjudication.FINDINGS.get(wanted.get("finding", ""), "")
+    except (Refusal, LookupError, TypeError, ValueError, AttributeError):
+        return ""
+
+
+def _yours(request: HttpRequest, item: Item) -> str:
+    """What the person just chose and somebody was quicker with; empty when nothing was sent."""
+    if request.method != "POST":
+        return ""
+    try:
+        told = _decision(request)
+        finding = adjudication.FINDINGS.get(told.get("finding", ""))
+        return finding or weighing.shown(told["payload"], weighing.choices_of(item.project))
     except (Refusal, KeyError, TypeError):
         return ""
 

@@ -87,6 +87,21 @@ def test_nothing_chosen_decides_nothing_and_keeps_the_reason(client: Client, des
     assert not Adjudication.objects.exists()
 
 
+@pytest.mark.parametrize("odd", ["{}", "[1]", '{"spans": 1, "relations": [2]}', "nonsense", ""])
+def test_whoever_decides_second_reads_what_was_not_taken(client: Client, desk: Desk, odd: str) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.curator)
+    client.post(address(item), decision(item))
+    client.force_login(desk.people["judy"])
+    second = decision(item, "born_in", reason="A birth is told.")
+    page = client.post(address(item), second).content.decode()
+    assert "Your decision was not taken." in page
+    assert "You chose: <b>place of birth</b>, because “A birth is told.”" in page
+    assert "Cleo Doe was quicker." in page
+    assert Adjudication.objects.count() == 1
+    assert client.post(address(item), second | {"choice": odd}).status_code == 200
+
+
 def test_a_vote_that_changed_meanwhile_stops_the_decision_and_keeps_the_reason(
     client: Client, desk: Desk
 ) -> None:

@@ -74,7 +74,10 @@ class OutlookSerializer(serializers.Serializer[outlook.Outlook]):
     """How long it may still take, reckoned from the last jobs; a guess, and said to be one."""
 
     position = serializers.IntegerField(help_text="1: it is next. 0: it runs.")
-    seconds = serializers.FloatField(allow_null=True, help_text="null: too few jobs ended so far to tell.")
+    seconds = serializers.FloatField(
+        allow_null=True,
+        help_text="null: nobody can tell, as too few jobs ended so far or no worker is heard of.",
+    )
 
 
 class SubmissionDetailSerializer(SubmissionSerializer):

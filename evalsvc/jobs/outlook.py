@@ -22,7 +22,7 @@ AN_HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """`position` 1 is next, 0 runs; `seconds` until the end, None where too little is known."""
+    """`position` 1 is next, 0 runs; `seconds` until the end, None where nobody can know."""
 
     position: int
     seconds: float | None
@@ -56,9 +56,10 @@ def of_job(job: Job) -> Outlook | None:
         return Outlook(0, None if mean is None else max(mean - _age(job), 0.0))
     ahead = _ahead(job)
     running = Job.objects.filter(queue=job.queue, state=State.RUNNING).count()
+    if mean is None or not hearing.heard_of(job.queue):
+        return Outlook(ahead + 1, None)
     # Half of what runs is done, on average; as many go on side by side as run now.
-    seconds = None if mean is None else mean * (ahead + running / 2) / max(running, 1) + mean
-    return Outlook(ahead + 1, seconds)
+    return Outlook(ahead + 1, mean * (ahead + running / 2) / max(running, 1) + mean)
 
 
 def _age(job: Job) -> float:

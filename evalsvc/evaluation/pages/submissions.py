@@ -15,6 +15,7 @@ from evalsvc.evaluation import charts, identity, leaderboard, lifecycle, marking
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 from evalsvc.evaluation.timeline import timeline
 from evalsvc.figures import counted
+from evalsvc.jobs import hearing
 
 State = Submission.State
 
@@ -92,6 +93,8 @@ def _waiting(submission: Submission) -> dict[str, Any]:
 def _where(submission: Submission) -> str:
     """Where the work is, in words."""
     job = submission.job
+    if job and submission.state == State.QUEUED and not hearing.heard_of(job.queue):
+        return "no worker was heard of in the last minute; it is kept, and waits until one comes"
     if submission.state != State.RUNNING or job is None:
         return "a free worker takes it next; this page shows it by itself"
     if not job.total:

@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings as told_settings
 from django.db import connection
 from django.test import Client
+from django.urls import reverse
 
 from evalsvc.evaluation import following, lifecycle
 from evalsvc.evaluation.models import Submission
@@ -176,8 +177,12 @@ def test_queues_without_a_worker_say_so_until_one_is_heard_of(cast: Cast, client
     cast.submit(cast.relations(), LINES)
     page = client.get("/status/").content.decode()
     assert "No worker was heard of in the last minute:</b> Scoring runs; Models" in page
+    client.force_login(cast.kim)
+    own = reverse("submission", args=[Submission.objects.get().pk])
+    assert "no worker was heard of in the last minute" in client.get(own).content.decode()
     for queue in told_settings.JOB_QUEUES:
         hearing.looks_for_work(queue, worker="canary-host:17")
+    assert "a free worker takes it next" in client.get(own).content.decode()
     page = client.get("/status/")
     assert "No worker was heard of" not in page.content.decode()
     told = client.get("/api/v1/status").json()

@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from evalsvc.jobs import claiming, ending, outlook
+from evalsvc.jobs import claiming, ending, hearing, outlook
 from evalsvc.jobs.models import Job
 from evalsvc.jobs.queueing import enqueue
 
@@ -81,6 +81,9 @@ def test_an_estimate_is_given_only_when_enough_is_known() -> None:
     assert told == outlook.Outlook(4, None)
     for _ in range(3):
         ending.complete(take(), lambda: None)
+    unheard = outlook.of_job(Job.objects.get(pk=first[-1].pk))
+    assert unheard == outlook.Outlook(1, None)  # no worker is heard of: nobody knows
+    hearing.looks_for_work("score")
     told = outlook.of_job(Job.objects.get(pk=first[-1].pk))
     assert told is not None
     assert told.position == 1

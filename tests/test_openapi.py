@@ -262,3 +262,25 @@ def test_a_file_that_does_not_fit_is_a_problem_with_its_lines(door: Door, schema
     assert body["error_count"] == 3
     assert body["errors_by_code"] == {"unknown_label": 1, "missing_id": 2}
     assert body["errors"][0]["line"] == 2
+
+
+# ---- how it reads --------------------------------------------------------------------------------
+GROUPS = ["Submissions", "Boards", "Test sets", "Labelling", "Service"]
+
+
+def test_operations_are_grouped_submitting_first(schema: dict[str, Any]) -> None:
+    assert [tag["name"] for tag in schema["tags"]] == GROUPS
+    assert all(tag["description"] for tag in schema["tags"])
+    told = operations(schema)
+    assert {name for operation in told.values() for name in operation["tags"]} == set(GROUPS)
+    first, *_, last = told
+    assert first[0] == "/api/v1/benchmarks/{slug}/submissions"
+    assert last[0] == "/api/v1/status"
+    orders = [GROUPS.index(operation["tags"][0]) for operation in told.values()]
+    assert orders == sorted(orders)
+
+
+def test_every_operation_has_a_summary_of_one_short_sentence(schema: dict[str, Any]) -> None:
+    told = {place: operation.get("summary", "") for place, operation in operations(schema).items()}
+    assert {place: said for place, said in told.items() if not 10 < len(said) <= 110} == {}
+    assert [said for said in told.values() if said.endswith(".") or ". " in said] == []

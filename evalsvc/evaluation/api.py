@@ -10,7 +10,7 @@ from django.http import Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -79,8 +79,20 @@ def with_sets(given: dict[str, Any], *, by: User) -> dict[str, Any]:
 
 def validated(shape: Any, request: Request) -> dict[str, Any]:
     given = shape(data=request.data)
-    given.is_valid(raise_exception=True)
+    if not given.is_valid():
+        wrong = given.errors.items()
+        raise ValidationError({name: _wanted(given.fields.get(name), said) for name, said in wrong})
     return dict(given.validated_data)
+
+
+def _wanted(field: Any, said: Any) -> Any:
+    """What a field would take, where all that was said is that it doesn't take this."""
+    code = getattr(said[0], "code", "") if isinstance(said, list) and said else ""
+    if code == "invalid_choice" and getattr(field, "choices", None):
+        return [ErrorDetail(f"one of: {', '.join(map(str, field.choices))}", code)]
+    most = getattr(field, code, None) if code in ("min_value", "max_value") else None
+    word = "at least" if code == "min_value" else "at most"
+    return said if most is None else [ErrorDetail(f"{word} {most:,}", code)]
 
 
 class Benchmarks(generics.ListAPIView[Benchmark]):

@@ -362,3 +362,22 @@ def test_what_a_refused_file_is_told_holds_no_gold(cast: Cast) -> None:
     answer = post_raw(by_token(cast.kim), jsonl([{"id": "s1", "label": "nothing"}]))
     assert answer.status_code == 422
     assert "canary" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "expected"),
+    [
+        ("missing", "negative", "one of: refuse, wrong"),
+        ("task", 7, "one of: relations, entities"),
+        ("per_day", 0, "at least 1"),
+    ],
+)
+def test_a_field_that_makes_no_sense_is_told_what_would(
+    cast: Cast, client: Client, field: str, given: object, expected: str
+) -> None:
+    client.force_login(cast.olga)
+    told = {"slug": "new", "title": "New", "task": "relations", "labels": [{"name": "r"}], field: given}
+    response = client.post("/api/v1/benchmarks", told, "application/json")
+    assert response.status_code == 400
+    (error,) = response.json()["errors"]
+    assert (error["field"], error["expected"]) == (field, expected)

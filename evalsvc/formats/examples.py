@@ -36,6 +36,7 @@ EXAMPLES: dict[str, str] = {
     "entity_not_in_text": f'{{{MENTION}, "t": {{"name": "Turin"}}, "text": "Ada was born in Turin."}}',
     "ambiguous_entity": MENTION,
     "loose_entity": MENTION,
+    "other_words": MENTION,
     "missing_id": '{"id": "s1", "label": "N/A"}',
     "unknown_id": '{"id": "s1", "label": "born_in"}',
     "duplicate_id": '{"id": "s1", "label": "born_in"}',
@@ -53,6 +54,7 @@ EXAMPLES: dict[str, str] = {
 OF_A_LINE = EXAMPLES.keys() - {
     *("not_utf8", "nul_character", "too_large", "too_many_lines", "line_too_long", "bad_gzip"),
     *("no_scheme", "bad_block", "bad_npy", "wrong_shape", "ambiguous_entity", "loose_entity", "empty_cell"),
+    "other_words",
 }
 MOST_TAGS, FEW_LINES = 12, 50
 KEY_OF = {form: f'"{form}"'.encode() for form in ("label", "labels", "scores", "spans", "tags")} | {

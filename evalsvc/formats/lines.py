@@ -168,10 +168,25 @@ class _Item:
         if mention.name is not UNSET and mention.name:
             if text is not None and start is None:
                 return self._located(mention.name, entity_id, key, text)
+            if text is not None and start is not None:
+                self._compare(mention.name, text, start, end, key)
             return Entity(entity_id, mention.name, start, end)
         if text is None or start is None:
             raise self._fault("missing_key", field=f"{key}.name", expected="a name, or pos in a text")
         return Entity(entity_id, text[start:end], start, end)
+
+    def _compare(self, name: str, text: str, start: int, end: int | None, key: str) -> None:
+        """A name that stands elsewhere tells of offsets counted otherwise; one that is nowhere tells nothing."""
+        covered = text[start:end].casefold()
+        if covered != name.casefold() and name.casefold() in text.casefold():
+            self.problems.add(
+                "other_words",
+                line=self.line,
+                field=f"{key}.pos",
+                found=text[start:end],
+                expected=name,
+                hint="Offsets count characters from 0, not bytes or UTF-16 units; the end is not included.",
+            )
 
     def _entity_id(self, mention: Mention, key: str) -> str | None:
         if mention.id is UNSET or mention.id is None:

@@ -47,6 +47,7 @@ CODES: dict[str, str] = {
     "entity_not_in_text": "The name of the entity is not in the text.",
     "ambiguous_entity": "The name occurs more than once; the first occurrence is taken.",
     "loose_entity": "The name was found only inside a token or in other letter case.",
+    "other_words": "The offsets cover other words than the name, which stands elsewhere in the text.",
     # identities and labels
     "missing_id": "An expected id has no line.",
     "unknown_id": "The id is not one of those expected.",
@@ -61,7 +62,7 @@ CODES: dict[str, str] = {
     "token_mismatch": "The tokens or tags do not match those of the text.",
     "empty_cell": "The cell is empty; it is no vote.",
 }
-WARNINGS = frozenset({"ambiguous_entity", "loose_entity", "duplicate_span", "empty_cell"})
+WARNINGS = frozenset({"ambiguous_entity", "loose_entity", "other_words", "duplicate_span", "empty_cell"})
 CLIP = 80
 RightLine = Callable[[str], str | None]
 

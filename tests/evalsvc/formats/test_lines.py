@@ -86,6 +86,17 @@ def test_a_mention_without_position_is_its_first_occurrence_as_tokens():
     ]
 
 
+def test_offsets_that_cover_other_words_than_the_name_are_remarked_on():
+    text, tail = "Ada was born in Turin.", {"name": "Turin", "pos": [16, 21]}
+    items, problems = read({"id": 1, "text": text, "h": {"name": "Ada", "pos": [4, 7]}, "t": tail})
+    assert problems.warnings == {"other_words": 1}
+    assert "Found was. Expected Ada. Offsets count characters" in problems.first_warnings[0].sentence()
+    assert len(items) == 1
+    for name in ("ada", "Countess of Lovelace"):
+        _, problems = read({"id": 1, "text": text, "h": {"name": name, "pos": [0, 3]}, "t": tail})
+        assert not problems.warnings
+
+
 def test_spans_count_tokens_where_there_are_tokens_and_code_points_otherwise():
     tokens = one(id="d", tokens=["New", "York", "!"], spans=[[0, 2, "LOC"]])
     assert (tokens.spans, tokens.code_point_spans()) == (((0, 2, "LOC"),), ((0, 8, "LOC"),))

@@ -176,7 +176,7 @@ class _Item:
         return Entity(entity_id, text[start:end], start, end)
 
     def _compare(self, name: str, text: str, start: int, end: int | None, key: str) -> None:
-        """A name that stands elsewhere tells of offsets counted otherwise; one that is nowhere tells nothing."""
+        """A name that stands elsewhere tells of offsets counted otherwise; one that is nowhere does not."""
         covered = text[start:end].casefold()
         if covered != name.casefold() and name.casefold() in text.casefold():
             self.problems.add(

@@ -85,6 +85,28 @@ WIDTHS = (
 )
 
 
+def test_eighteen_relations_and_the_buttons_are_whole_in_a_window_of_1280_by_720(
+    page: Page, start: Start
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    start(labels=MANY[:18])
+    press(page, "1")
+    page.locator("#pace").wait_for(state="attached")
+    bar = page.locator(".work__bar").bounding_box()
+    last = [page.locator(".rel", has_text=f"relation {at}").last.bounding_box() for at in (5, 11, 17)]
+    assert bar
+    assert all(box and box["y"] + box["height"] <= bar["y"] for box in last)
+    assert in_view(page, page.get_by_role("button", name="Submit and next"))
+
+
+def test_on_a_phone_all_steps_stand_in_one_row_redo_among_them(page: Page, start: Start) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    start()
+    steps = page.locator(".work__bar .btn--bare")
+    assert steps.all_inner_texts() == ["Undo", "Redo", "Comment", "Flag", "Skip"]
+    assert len(set(steps.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)"))) == 1
+
+
 @pytest.mark.parametrize("width", [1280, 360])
 def test_choosing_moves_no_relation(page: Page, start: Start, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})

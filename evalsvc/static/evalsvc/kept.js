@@ -33,7 +33,11 @@ function rowOf([slug, entries]) {
   const row = document.getElementById("kept-row").content.cloneNode(true);
   const one = entries.length === 1;
   row.querySelector("b").textContent = `${entries.length} answer${one ? "" : "s"} for ${slug}`;
-  row.querySelector("p").textContent = `${one ? "It goes" : "They go"} out in order when you open the form here, once ${slug} is open for you.`;
+  row.querySelector("p").textContent = `${one ? "It goes out" : "They go out in order"} when you open the form here, once ${slug} is open for you.`;
+  row.querySelector("a").href = `${box.dataset.forms}${slug}/`;
+  row.querySelector("a").hidden = Boolean(project); // this is where the form was looked for
+  row.querySelector("a").setAttribute("aria-label", `Open the form of ${slug}`);
+  row.querySelector("button").textContent = `Download ${one ? "it" : "them"}`;
   row.querySelector("button").addEventListener("click", () => download(slug, entries));
   return row;
 }

@@ -252,9 +252,26 @@ def _same_run(system: System, entry: Entry, file: PredictionFile, phase: str) ->
     )
 
 
+def _predicted_before(submission: Submission) -> None:
+    """Give the run of a model what the same model predicted on the same inputs before, if it did."""
+    same = Submission.objects.filter(
+        benchmark=submission.benchmark,
+        model=submission.model,
+        phase=submission.phase,
+        held_to=submission.held_to,
+        scored_at__isnull=False,
+    ).exclude(format=PIPELINE)
+    if earlier := same.first():
+        submission.file, submission.format = earlier.file, earlier.format
+        submission.form, submission.counts = earlier.form, earlier.counts
+        submission.save(update_fields=["file", "format", "form", "counts"])
+
+
 def _score_or_reuse(submission: Submission) -> None:
     """Scored at once where the same scoring was done before under every setting, else queued."""
     versions.hold(submission.benchmark)
+    if submission.format == PIPELINE:
+        _predicted_before(submission)
     found = [identity.existing(setting, submission) for setting in identity.fitting(submission)]
     known = [evaluation for evaluation in found if evaluation]
     if len(known) == len(found):

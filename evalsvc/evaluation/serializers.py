@@ -33,6 +33,11 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     system = serializers.CharField(source="system.name")
     file_sha256 = serializers.CharField(source="file_id")
     size = serializers.IntegerField(source="file.size")
+    model_sha256 = serializers.CharField(
+        source="model_id",
+        allow_null=True,
+        help_text="Of the pipeline that was sent; the file is its predictions.",
+    )
     status_url = serializers.SerializerMethodField()
     progress = ProgressSerializer(source="job", allow_null=True)
 
@@ -50,6 +55,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
             "reason",
             "file_sha256",
             "size",
+            "model_sha256",
             "filename",
             "format",
             "form",

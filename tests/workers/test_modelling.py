@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from evalsvc.evaluation import lifecycle, modelhosts, modelruns
+from evalsvc.evaluation import benchmarks, lifecycle, modelhosts, modelruns
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.jobs.models import Job
 from evalsvc.refusals import Conflict, Refusal
-from tests.evalsvc.evaluation.cast import Cast, freeze
+from tests.evalsvc.evaluation.cast import ENTITY_GOLD, Cast, freeze
 from tests.workers import tiny
 from workers import modelling, runner
 from workers.sandbox.launching import Ended
@@ -103,6 +103,31 @@ def test_the_same_model_as_the_same_run_is_the_same_submission(cast: Cast, on: A
     first = worked(send(cast, benchmark, tar))
     assert send(cast, benchmark, tar) == first
     assert send(cast, benchmark, tar, run="2") != first
+
+
+def test_the_same_model_as_another_run_is_scored_without_being_run_again(
+    cast: Cast, on: Any, model: Path
+) -> None:
+    benchmark, tar = cast.entities(), tiny.packed(model)
+    first = worked(send(cast, benchmark, tar))
+    jobs = Job.objects.count()
+    again = send(cast, benchmark, tar, run="2")
+    assert (again.state, again.job, Job.objects.count()) == ("scored", None, jobs)
+    assert (again.model, again.file, again.format) == (first.model, first.file, "jsonl-predictions")
+    assert again.evaluations.get() == first.evaluations.get()
+    client = Client()
+    client.force_login(cast.kim)
+    assert client.get(f"/api/v1/submissions/{again.pk}").json()["model_sha256"] == first.model_id
+    assert send(cast, benchmark, tar, run="2") == again
+
+
+def test_the_same_model_is_run_anew_where_the_inputs_are_others(cast: Cast, on: Any, model: Path) -> None:
+    benchmark, tar = cast.entities(), tiny.packed(model)
+    worked(send(cast, benchmark, tar))
+    gold = freeze("more", ENTITY_GOLD[:2], by=cast.olga, labels=["PER", "LOC"], kind="entities")
+    benchmarks.revise_setting(benchmark.settings.get(), test_set=gold, by=cast.olga)
+    again = send(cast, benchmark, tar, run="2")
+    assert (again.state, again.format) == ("queued", "spacy-pipeline")
 
 
 def test_a_model_that_takes_too_long_is_ended(cast: Cast, on: Any, model: Path) -> None:

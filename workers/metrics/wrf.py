@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workers.metrics.counts import Ints, integers
-from workers.metrics.encoding import Vocabulary, encode, expand, row_keys, shared
+from workers.metrics.encoding import Vocabulary, encode, row_keys, shared
 from workers.metrics.options import one_of
 from workers.metrics.ratios import Floats, divide, f_score
 from workers.metrics.spans import Spans
@@ -30,6 +30,11 @@ class Tokens:
     start: Ints
     end: Ints
     unigram: Ints
+
+    @cached_property
+    def n_unigrams(self) -> int:
+        """One more than any unigram's number."""
+        return 1 + int(self.unigram.max(initial=0))
 
     @cached_property
     def keys(self) -> tuple[int, Ints, Ints]:
@@ -59,7 +64,9 @@ def tokens_of_lists(documents: Sequence[Sequence[str]], *, casefold: bool = Fals
     """
     words = list(chain.from_iterable(documents))
     lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
-    owner, position = expand(np.zeros_like(lengths), lengths)
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    position = np.arange(len(owner))
+    position -= np.repeat(np.cumsum(lengths) - lengths, lengths)
     known = [word.casefold() for word in words] if casefold else words
     return Tokens(owner, position, position + 1, encode(known, Vocabulary()).astype(np.int64))
 
@@ -72,6 +79,10 @@ class Words:
     label: Ints
     unigram: Ints
     n_documents: int
+    key: Ints | None = None
+    """Where given, (document · labels + label) · unigrams + unigram of each row, ascending."""
+    base: tuple[int, int] = (0, 0)
+    """The labels and unigrams by which *key* was made."""
 
 
 def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
@@ -98,25 +109,33 @@ def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
     reach, starts, ends = tokens.keys
     start, end = (spans.document * reach + np.minimum(side, reach - 1) for side in (spans.start, spans.end))
     first, after = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end, side="left")
-    owner, token = expand(first, np.maximum(after - first, 0))
-    rows = (spans.document[owner], spans.label[owner], tokens.unigram[token])
-    return _as_sets(*rows, n_documents=spans.n_documents)
+    count = np.maximum(after - first, 0)
+    labels, unigrams = 1 + int(spans.label.max(initial=0)), tokens.n_unigrams
+    _require_room(spans.n_documents, labels, unigrams)
+    # one key per word, made in place: each array of this size costs more to get than to fill
+    token = np.repeat(first - (np.cumsum(count) - count), count)
+    token += np.arange(len(token))
+    keys = np.repeat((spans.document * labels + spans.label) * unigrams, count)
+    keys += tokens.unigram[token]
+    return _as_sets(keys, labels, unigrams, n_documents=spans.n_documents)
 
 
-def _as_sets(document: Ints, label: Ints, unigram: Ints, *, n_documents: int) -> Words:
-    labels, unigrams = (int(column.max(initial=0)) + 1 for column in (label, unigram))
+def _require_room(n_documents: int, labels: int, unigrams: int) -> None:
     if n_documents * labels * unigrams >= 2**62:
-        kept = np.unique(row_keys((document, label, unigram))[0], return_index=True)[1]
-        return Words(document[kept], label[kept], unigram[kept], n_documents)
-    # Mere numbers sort faster than places in an argsort, and a key comes apart again.
-    keys = document * labels
-    keys += label
-    keys *= unigrams
-    keys += unigram
+        raise ValueError(f"{n_documents} documents × {labels} classes × {unigrams} unigrams are over 2**62")
+
+
+def _as_sets(keys: Ints, labels: int, unigrams: int, *, n_documents: int) -> Words:
+    """The words of these keys, each once; the keys are put in order where they stand."""
     keys.sort()
-    keys = keys[np.diff(keys, prepend=-1) != 0]
-    pair, word = np.divmod(keys, unigrams)
-    return Words(*(np.divmod(pair, labels) if labels > 1 else (pair, np.zeros_like(pair))), word, n_documents)
+    first = np.empty(len(keys), dtype=bool)
+    first[:1] = True
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    keys = keys[first]
+    pair = keys // unigrams
+    word = keys - pair * unigrams
+    owner, name = np.divmod(pair, labels) if labels > 1 else (pair, np.zeros_like(pair))
+    return Words(owner, name, word, n_documents, keys, (labels, unigrams))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,20 +203,27 @@ def _rows(target: Words, predicted: Words, per_document: bool) -> tuple[tuple[In
 def _sizes(
     target: Words, predicted: Words, rows: tuple[Ints, Ints], shape: tuple[int, int]
 ) -> tuple[Ints, ...]:
-    left, right = row_keys(
-        (target.document, target.label, target.unigram),
-        (predicted.document, predicted.label, predicted.unigram),
-    )
-    found, _ = shared(left, right)
+    found, _ = shared(*_keys(target, predicted))
     cells = rows[0] * shape[1] + target.label
     said = rows[1] * shape[1] + predicted.label
     size = shape[0] * shape[1]
     return tuple(np.bincount(part, minlength=size).reshape(shape) for part in (cells[found], said, cells))
 
 
+def _keys(target: Words, predicted: Words) -> Sequence[Ints]:
+    """Keys of both sides that are equal exactly where their rows are."""
+    if target.base == predicted.base and target.key is not None and predicted.key is not None:
+        return target.key, predicted.key
+    sides = ((words.document, words.label, words.unigram) for words in (target, predicted))
+    return row_keys(*sides)
+
+
 def _combined(words: Words) -> Words:
     """All classes as one."""
-    return _as_sets(words.document, np.zeros_like(words.label), words.unigram, n_documents=words.n_documents)
+    unigrams = words.base[1] or 1 + int(words.unigram.max(initial=0))
+    _require_room(words.n_documents, 1, unigrams)
+    keys = words.document * unigrams + words.unigram
+    return _as_sets(keys, 1, unigrams, n_documents=words.n_documents)
 
 
 def gammas(

@@ -275,3 +275,21 @@ def test_whoever_decides_second_is_told_that_theirs_was_not_taken(client: Client
     assert "was first: what you chose, “place lived”, was not taken" in page
     assert Adjudication.objects.get().by == desk.curator
     assert "was not taken" not in client.get(address(item)).content.decode()
+
+
+@pytest.mark.browser
+def test_a_phone_shows_no_key_of_a_decision(page: Page, live: str) -> None:
+    desk = Desk.laid()
+    desk.bring(line(1))
+    item = desk.open().dispute(1)
+    page.goto("/login/")
+    page.fill("#id_username", "judy")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Log out").wait_for()
+    page.goto(address(item))
+    keys = page.locator(".choice .key")
+    assert keys.first.is_visible()
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert keys.count() >= 4
+    assert page.locator(".choice .key:visible").count() == 0

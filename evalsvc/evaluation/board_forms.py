@@ -54,7 +54,8 @@ class RulesForm(Sheet):
     )  # fmt: skip
     description = forms.CharField(
         widget=forms.Textarea, required=False,
-        help_text="Markdown. Where the data come from, what they are not for, whom to ask.",
+        help_text="Markdown, with tables and without images. "
+        "Where the data come from, what they are not for, whom to ask.",
     )  # fmt: skip
     public = forms.BooleanField(
         required=False, label="Everybody sees this board",

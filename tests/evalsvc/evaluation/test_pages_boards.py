@@ -254,3 +254,16 @@ def test_a_team_that_saw_the_gold_is_marked(client: Client, cast: Cast) -> None:
     assert "saw the gold" not in shown(client, "board", "rel")
     Submission.objects.update(saw_gold=True)
     assert "saw the gold" in shown(client, "board", "rel")
+
+
+def test_a_description_keeps_its_headings_tables_and_the_words_of_its_images(
+    client: Client, cast: Cast
+) -> None:
+    told = "# Tides\n\n## Source\n\n| a | b |\n|---|---|\n| 1 | <b>2</b> |\n\n![Map](https://x.example/a.png)"
+    benchmark = cast.relations()
+    Benchmark.objects.filter(pk=benchmark.pk).update(description=told)
+    page = client.get(f"/boards/{benchmark.slug}/").content.decode()
+    assert "<h3>Tides</h3>\n<h4>Source</h4>" in page
+    assert "<td>1</td>\n<td>&lt;b&gt;2&lt;/b&gt;</td>" in page
+    assert "<p>Map</p>" in page
+    assert "a.png" not in page

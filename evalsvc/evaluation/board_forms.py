@@ -11,7 +11,7 @@ from django.conf import settings
 
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import KINDS
-from evalsvc.evaluation.forms import Parts, Sheet, dress
+from evalsvc.evaluation.forms import Parts, Sheet, address_of, dress
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.options import OPTIONS, Option
 from evalsvc.evaluation.rules import LIMITS
@@ -183,7 +183,8 @@ class BoardForm(RulesForm):
     """Everything a board begins with; task, labels and options stay, for scores rest on them."""
 
     slug = forms.SlugField(
-        max_length=60, label="Address", help_text="Letters, digits and hyphens; /boards/…/",
+        max_length=60, label="Address", required=False,
+        help_text="Letters, digits and hyphens; /boards/…/. Empty: made from the title.",
         error_messages={"invalid": "Letters, digits, hyphens and underscores only."},
     )  # fmt: skip
     task = forms.ChoiceField(choices=list(TASK_WORDS.items()))
@@ -217,6 +218,9 @@ class BoardForm(RulesForm):
         self.fields["test_sets"].queryset = test_sets  # type: ignore[attr-defined]
         self.fields |= {f"option_{key}": _option(key, option) for key, option in OPTIONS.items()}
         dress(self)
+
+    def clean_slug(self) -> str:
+        return address_of(self, "slug")
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from django import forms
 from django.forms import BoundField
+from django.utils.text import slugify
 
 from evalsvc.refusals import Refusal
 
@@ -31,6 +32,16 @@ def explain(form: forms.Form, refusal: Refusal, **fields: str) -> None:
     """Write a refusal beside the field it speaks of, else above the form; `fields` renames."""
     named = fields.get(refusal.code) or fields.get(refusal.field) or refusal.field
     form.add_error(named if named in form.fields else None, f"{refusal.detail} {refusal.hint}".strip())
+
+
+def address_of(form: forms.Form, name: str) -> str:
+    """The address that was given, else one made from the title."""
+    if given := form.cleaned_data[name]:
+        return str(given)
+    made = slugify(form.cleaned_data.get("title", ""))[: form.fields[name].max_length]  # type: ignore[attr-defined]
+    if not made and "title" not in form.errors:
+        raise forms.ValidationError("The title has no Latin letter to make it from: write one.")
+    return made.strip("-_")
 
 
 def dress(form: forms.Form) -> None:

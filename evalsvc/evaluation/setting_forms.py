@@ -11,7 +11,7 @@ from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import KINDS, UNITS
 from evalsvc.evaluation.board_forms import TestSets
 from evalsvc.evaluation.families import FAMILIES
-from evalsvc.evaluation.forms import Parts, Sheet, dress
+from evalsvc.evaluation.forms import Parts, Sheet, address_of, dress
 from evalsvc.evaluation.measures import MENU, offered
 from evalsvc.evaluation.models import Benchmark, Setting
 
@@ -126,7 +126,8 @@ class SettingForm(ShownForm):
     """A test set, the unit it is scored by, and all the rest."""
 
     key = forms.SlugField(
-        max_length=40, help_text="Letters, digits and hyphens, for addresses",
+        max_length=40, required=False,
+        help_text="Letters, digits and hyphens, for addresses. Empty: made from the title.",
         error_messages={"invalid": "Letters, digits, hyphens and underscores only."},
     )  # fmt: skip
     test_set = OneTestSet(TestSet.objects.none(), label="Test set", empty_label="choose one")
@@ -139,6 +140,9 @@ class SettingForm(ShownForm):
         ("", "", False, ("title", "key", "test_set", "unit", "main", "only")),
         *ShownForm.SHOWN,
     )
+
+    def clean_key(self) -> str:
+        return address_of(self, "key")
 
     def __init__(self, *args: Any, benchmark: Benchmark, test_sets: Any, **kwargs: Any) -> None:
         units = UNITS[benchmark.task]

@@ -319,3 +319,20 @@ def test_training_counts_stand_beside_the_figures_of_each_label(client: Client, 
     page = client.get(reverse("submission", args=[submission.pk])).content.decode()
     assert "In training" in page
     assert '<td class="fig quiet">1,204</td>' in page
+
+
+def test_an_address_left_empty_is_made_from_the_title(olga: Client, cast: Cast) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    told = BOARD | {"title": "Kbd Board!", "slug": "", "test_sets": [gold.pk]}
+    assert olga.post(reverse("board-new"), told)["Location"] == reverse("setting-new", args=["kbd-board"])
+    setting = SETTING | {"title": "Human gold, sentences", "key": "", "test_set": gold.pk}
+    olga.post(reverse("setting-new", args=["kbd-board"]), setting)
+    assert Benchmark.objects.get(slug="kbd-board").settings.get().key == "human-gold-sentences"
+
+
+def test_a_title_that_makes_no_address_asks_for_one(olga: Client, cast: Cast) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    told = BOARD | {"title": "港", "slug": "", "test_sets": [gold.pk]}
+    response = olga.post(reverse("board-new"), told)
+    assert response.status_code == 400
+    assert "no Latin letter" in complaints(response.content.decode())["slug"]

@@ -125,20 +125,8 @@ def _over(request: HttpRequest, item: Item) -> dict[str, Any]:
         "said": said,
         "mine": mine,
         "may_undo": mine or curates,
-        "lost": _lost(request, item),
     }
     return told | _sentence(item)
-
-
-def _lost(request: HttpRequest, item: Item) -> str:
-    """What this person has just chosen, which came too late to be taken."""
-    try:
-        wanted = _decision(request) if request.method == "POST" else {}
-        if "payload" in wanted:
-            return str(weighing.shown(wanted["payload"], weighing.choices_of(item.project)))
-        return adjudication.FINDINGS.get(wanted.get("finding", ""), "")
-    except (Refusal, LookupError, TypeError, ValueError, AttributeError):
-        return ""
 
 
 def _yours(request: HttpRequest, item: Item) -> str:

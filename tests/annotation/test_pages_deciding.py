@@ -265,18 +265,6 @@ def test_a_choice_that_nobody_can_read_is_refused(client: Client, desk: Desk, ch
     assert not Adjudication.objects.exists()
 
 
-def test_whoever_decides_second_is_told_that_theirs_was_not_taken(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    second = decision(item, "lived_in")
-    client.force_login(desk.curator)
-    client.post(address(item), decision(item))
-    client.force_login(desk.people["judy"])
-    page = client.post(address(item), second).content.decode()
-    assert "was first: what you chose, “place lived”, was not taken" in page
-    assert Adjudication.objects.get().by == desk.curator
-    assert "was not taken" not in client.get(address(item)).content.decode()
-
-
 @pytest.mark.browser
 def test_a_phone_shows_no_key_of_a_decision(page: Page, live: str) -> None:
     desk = Desk.laid()

@@ -125,6 +125,7 @@ def test_found_by_name_the_arrows_choose_among_the_matches(page: Page, start: St
     assert chosen(page) == ["died_in"]
     press(page, "/")
     page.keyboard.type("no such thing")
+    page.wait_for_timeout(150)  # longer than the list waits before it hides behind whoever left
     page.get_by_text("No relation has this in its name").wait_for()
     press(page, "Enter", "Escape", "Enter")
     see(page, 2)

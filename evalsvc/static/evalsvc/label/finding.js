@@ -16,7 +16,12 @@ export function whenFound({ taken, looked }) {
   };
   look = looked;
   $("find").addEventListener("input", find);
-  $("find").addEventListener("blur", () => setTimeout(() => ($("hits").hidden = true), 100));
+  $("find").addEventListener("blur", () => setTimeout(hideWhenLeft, 100));
+}
+
+// Whoever comes back at once is looking again, and what they find stays on show.
+function hideWhenLeft() {
+  if (document.activeElement !== $("find")) $("hits").hidden = true;
 }
 
 function find() {

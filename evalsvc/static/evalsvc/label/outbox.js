@@ -11,7 +11,7 @@ const ELSEWHERE = "answered_elsewhere";
 
 // ---- the line that says where the work is --------------------------------------------------------
 
-export const line = { offSince: null, lastSaved: null, loggedOut: false, stopped: "", sending: false, here: 0 };
+export const line = { offSince: null, lastSaved: null, loggedOut: false, stopped: "", here: 0 };
 const clock = (time) => time.toTimeString().slice(0, 5);
 const many = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 

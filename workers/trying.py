@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import logging
 import platform
-import threading
+import subprocess
+import sys
 from typing import Any
 
 from celery import bootsteps
 from django.conf import settings
-from django.db import connection
 
 from evalsvc.evaluation import modelhosts
 from evalsvc.jobs import kinds
 from evalsvc.jobs.faults import caught
-from workers.sandbox.readiness import readiness
+from workers.sandbox.readiness import Readiness, readiness
 
 log = logging.getLogger(__name__)
 
 
 class ModelSelfTest(bootsteps.StartStopStep):
-    """A step of the worker's start; it takes seconds, so the worker doesn't wait for it."""
+    """A step of the worker's start; the test takes seconds, so the worker doesn't wait for it.
+
+    It is a process of its own, not a thread: one that starts a program while the worker forks its pool
+    leaves an end of its pipe in the new process, and then waits for that process for ever.
+    """
+
+    def __init__(self, parent: Any, **options: Any) -> None:
+        super().__init__(parent, **options)
+        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, parent: Any) -> None:
         if runs_models(*parent.app.amqp.queues.consume_from):
-            threading.Thread(target=self._try, name="model self-test", daemon=True).start()
+            command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "try_models"]
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603 - our own code
 
-    def _try(self) -> None:
-        error = caught(try_and_tell)
-        connection.close()
-        if error:
-            log.error("The self-test for models was not stored", exc_info=error)
+    def stop(self, parent: Any) -> None:
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
 
 
 def runs_models(*queues: str) -> bool:
@@ -45,11 +53,8 @@ def still_here() -> None:
         log.warning("It was not written down that models can still run here: %s", error)
 
 
-def try_and_tell() -> None:
+def try_and_tell() -> Readiness:
     """Run the self-test and keep its outcome under this machine's name."""
     found = readiness()
     modelhosts.report(platform.node(), why_not=found.why_not)
-    if found.ready:
-        log.info("Models can run here. %s", found.told)
-    else:
-        log.warning("Models can't run here: %s", found.why_not)
+    return found

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
-from django.db.models import Count, Exists, Min, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, Exists, Min, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 
-from annotation.models import Annotator, Item, Lease, Project, Vote
+from annotation import progress
+from annotation.models import Annotator, Lease, Project, Vote
 from annotation.roles import ANNOTATOR, CURATOR, OVERSEES, require
 from evalsvc.teams.models import User
 
@@ -52,9 +53,6 @@ class Idle:
 def outlook(project: Project, *, for_user: User) -> Outlook:
     """How much is left, and how much was done lately."""
     require(project, for_user, *OVERSEES)
-    live = project.items.live().filter(state=Item.State.OPEN).order_by()
-    free = live.aggregate(n=Sum("free"))["n"] or 0
-    held = Lease.objects.filter(item__in=live, ending="").count()
     done = Vote.objects.filter(
         item__project=project, batch=None, act=Vote.Act.ANSWER, at__gt=Now() - 2 * WEEK
     )
@@ -62,7 +60,7 @@ def outlook(project: Project, *, for_user: User) -> Outlook:
     told = done.aggregate(
         all=Count("pk"), week=Count("pk", filter=late), people=Count("annotator", filter=late, distinct=True)
     )
-    return Outlook(free + held, told["week"], told["all"] - told["week"], told["people"])
+    return Outlook(progress.wanted(project), told["week"], told["all"] - told["week"], told["people"])
 
 
 def handed_out(project: Project, *, for_user: User) -> HandedOut:

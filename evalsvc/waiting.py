@@ -8,8 +8,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 
-from annotation.models import Annotator, Batch, Item, Member, Project
-from annotation.progress import waiting_for
+from annotation.models import Batch, Item, Member, Project
+from annotation.progress import left_for
 from annotation.testset import TestSet
 from evalsvc.evaluation import runs
 from evalsvc.evaluation.models import Submission
@@ -57,7 +57,7 @@ def _projects(person: User, *held: str) -> QuerySet[Project]:
 
 
 def _wanting(project: Project, person: User) -> int:
-    return waiting_for(project, Annotator.objects.filter(project=project, user=person).first())
+    return left_for(project, person, role=Role.ANNOTATOR)
 
 
 def _to_label(person: User) -> list[Waiting]:

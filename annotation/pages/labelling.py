@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from annotation import known, roles
-from annotation.models import Item, Lease, Project
+from annotation.models import Item, Project
 from annotation.ontology import Choice, inventory
 from annotation.pages.asking import around, page, person, project_for
 from annotation.pages.guideline import rendered, section
@@ -123,9 +123,8 @@ def _api(project: Project) -> dict[str, str]:
 def _progress(project: Project, user: User) -> dict[str, Any]:
     """What the person did of what they could do: others take sentences too, so the whole may shrink."""
     progress = progress_of(project, user)
-    held = Lease.objects.filter(item__project=project, annotator__user=user, ending="").count()
     done = progress["answered"] + progress["skipped"]
-    total = done + progress["waiting"] + held
+    total = done + progress["waiting"]
     width = BAR * done / total if total else 0
     return progress | {"done": done, "total": total, "width": f"{width:.1f}"}
 

@@ -126,7 +126,7 @@ function leaveWith(act, body) {
   const told = act === "skip" ? "skip" : phraseOf(answer.now);
   remember(item, act, whole);
   const sent = queue({ act, item: item.id, lease, name: pairOf(item), answer: told, body: whole });
-  if (!base) count(since, { beyond: reserve.round.going });
+  if (!base) count(since);
   dropDraft(item.id);
   answer.end();
   if (reserve.round.going) afterFeedback(sent);

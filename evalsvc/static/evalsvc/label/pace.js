@@ -5,12 +5,10 @@ import { $, api } from "./page.js";
 const pace = { done: Number(api.done), total: Number(api.total), today: Number(api.today), seconds: Number(api.seconds) };
 const grouped = (n) => n.toLocaleString("en-GB");
 
-// `beyond`: a sentence of the qualification round, which the whole did not hold yet.
-export function count(since, { beyond }) {
+export function count(since) {
   const seconds = Math.min((performance.now() - since) / 1000, 300);
   pace.seconds = pace.seconds ? pace.seconds * 0.9 + seconds * 0.1 : seconds;
   pace.done += 1;
-  pace.total += beyond ? 1 : 0;
   pace.today += 1;
   showPace();
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +16,7 @@ from rest_framework.views import APIView
 from annotation import agreeing, insight, known, roles, setting_aside
 from annotation import serializers_watch as shapes
 from annotation.api_work import person, project_of, sent
-from annotation.models import Annotator
+from annotation.models import Annotator, Oversight
 from annotation.roles import CURATOR
 from evalsvc.problem_details import problems
 
@@ -90,30 +91,31 @@ class Resume(APIView):
         return Response(status=204)
 
 
+_OVERSEEN: Any = {
+    "request": shapes.PauseSerializer,
+    "responses": {200: shapes.ConcernedSerializer} | problems(400, 401, 403, 404, 409),
+}
+
+
+def _concerned(request: Request, pk: int, act: Callable[..., Oversight]) -> Response:
+    """Do it to the annotator; how many answers it concerned."""
+    said = sent(request, shapes.PauseSerializer)
+    made = act(_annotator(request, pk), by=person(request), reason=said["reason"])
+    return Response(shapes.ConcernedSerializer(made).data)
+
+
 class SetAside(APIView):
-    @extend_schema(
-        operation_id="annotator_set_aside",
-        request=shapes.PauseSerializer,
-        responses={200: shapes.ConcernedSerializer} | problems(400, 401, 403, 404, 409),
-    )
+    @extend_schema(operation_id="annotator_set_aside", **_OVERSEEN)
     def post(self, request: Request, pk: int) -> Response:
         """Count none of an annotator's answers; they are kept, and what they decided is decided anew."""
-        said = sent(request, shapes.PauseSerializer)
-        made = setting_aside.set_aside(_annotator(request, pk), by=person(request), reason=said["reason"])
-        return Response(shapes.ConcernedSerializer(made).data)
+        return _concerned(request, pk, setting_aside.set_aside)
 
 
 class PutBack(APIView):
-    @extend_schema(
-        operation_id="annotator_put_back",
-        request=shapes.PauseSerializer,
-        responses={200: shapes.ConcernedSerializer} | problems(400, 401, 403, 404, 409),
-    )
+    @extend_schema(operation_id="annotator_put_back", **_OVERSEEN)
     def post(self, request: Request, pk: int) -> Response:
         """Count an annotator's answers again."""
-        said = sent(request, shapes.PauseSerializer)
-        made = setting_aside.put_back(_annotator(request, pk), by=person(request), reason=said["reason"])
-        return Response(shapes.ConcernedSerializer(made).data)
+        return _concerned(request, pk, setting_aside.put_back)
 
 
 class Agreement(APIView):

@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from annotation import outcomes
+from annotation.holding import give_back_all
 from annotation.mapping import Payload
 from annotation.models import Annotator, Item, KnownAnswer, Lease, Mark, Oversight, Project, Vote
 from annotation.payloads import checked
@@ -158,8 +159,6 @@ def _marks(annotator: Annotator, use: str) -> Any:
 
 
 def _pause(annotator: Annotator, reason: str, *, by: User | None = None) -> None:
-    from annotation.assignment import give_back_all
-
     Annotator.objects.filter(pk=annotator.pk).update(paused_at=Now(), pause_reason=reason[:200])
     Oversight.objects.create(annotator=annotator, act=Oversight.Act.PAUSE, reason=reason[:200], by=by)
     # after the commit: no transaction holds two items at once

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,13 @@ def imports_of(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
     return found
+
+
+def types_of(path: Path) -> set[str]:
+    """Modules imported for the names of types only."""
+    blocks = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.If)]
+    lines = [line for node in blocks if ast.unparse(node.test) == "TYPE_CHECKING" for line in node.body]
+    return {line.module for line in lines if isinstance(line, ast.ImportFrom) and line.module}
 
 
 def functions_of(path: Path) -> list[tuple[str, int]]:
@@ -87,6 +95,13 @@ def test_of_annotation_evaluation_imports_the_test_set_only() -> None:
 @pytest.mark.parametrize("name", ["services", "utils", "helpers", "common", "managers", "misc"])
 def test_no_module_has_a_name_that_says_nothing(name: str) -> None:
     assert [path for path in SOURCES if path.stem == name] == []
+
+
+def test_no_two_modules_import_each_other_even_in_a_circle_and_within_functions() -> None:
+    """But for what only names a type."""
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in SOURCES}
+    told = {name: (imports_of(path) & names.keys()) - types_of(path) for name, path in names.items()}
+    assert len(list(TopologicalSorter(told).static_order())) == len(names)
 
 
 def test_files_can_be_seen_whole() -> None:

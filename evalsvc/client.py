@@ -96,6 +96,7 @@ class Score(TypedDict):
 
 class Evaluation(TypedDict):
     setting: str
+    versions: list[int]
     scores: dict[str, Score]
 
 
@@ -103,6 +104,7 @@ class Scores(TypedDict):
     submission: int
     state: str
     evaluations: list[Evaluation]
+    versions: dict[str, list[int]]
     sealed: list[str]
     not_covered: list[str]
 
@@ -202,9 +204,10 @@ class Client:
             if time.monotonic() - asked_at < 1 and found["state"] not in ENDED:
                 time.sleep(1)  # the service has too many who wait, and answers at once
 
-    def scores(self, submission: int) -> Scores:
-        """Its scores under each setting."""
-        found: Scores = self._ask("GET", f"submissions/{submission:d}/scores")
+    def scores(self, submission: int, *, version: int = 0) -> Scores:
+        """Its scores under each setting: those that hold now, or those of an earlier version."""
+        asked = {"version": str(version) if version else ""}
+        found: Scores = self._ask("GET", f"submissions/{submission:d}/scores", asked)
         return found
 
     def _ask(
@@ -358,7 +361,7 @@ def do_status(client: Client, asked: argparse.Namespace) -> int:
 
 
 def do_scores(client: Client, asked: argparse.Namespace) -> int:
-    told = client.scores(asked.id)
+    told = client.scores(asked.id, version=asked.version)
     if asked.json:
         say(json.dumps(told, ensure_ascii=False, indent=2))
     else:
@@ -370,7 +373,7 @@ def show_scores(told: Scores) -> None:
     if not told["evaluations"] and not told["sealed"]:
         say(f"Submission {told['submission']} is {told['state']} and has no scores.")
     for evaluation in told["evaluations"]:
-        say(evaluation["setting"])
+        say(evaluation["setting"] + _among(evaluation, told))
         for measure, score in sorted(evaluation["scores"].items()):
             value = score["value"]
             say(
@@ -381,6 +384,14 @@ def show_scores(told: Scores) -> None:
         say(f"{setting}: shown once its phase has closed")
     for setting in told["not_covered"]:
         say(f"{setting}: not scored, its gold changed after this file was sent")
+
+
+def _among(evaluation: Evaluation, told: Scores) -> str:
+    """Which version's scores these are, where there are those of several."""
+    mine, all_of_it = evaluation["versions"], told["versions"].get(evaluation["setting"], [])
+    if len(all_of_it) < 2:
+        return ""
+    return f" (version {', '.join(map(str, mine))}; there are scores of {', '.join(map(str, all_of_it))})"
 
 
 def follow(client: Client, submission: int) -> int:
@@ -429,6 +440,9 @@ def parser() -> argparse.ArgumentParser:
         each.add_argument("id", type=int)
     for each in (submit, status):
         each.add_argument("--watch", action="store_true", help="stay until it has ended")
+    scores.add_argument(
+        "--version", type=int, default=0, help="of the setting; else the newest that is scored"
+    )
     scores.add_argument("--json", action="store_true")
     for each, do in ((submit, do_submit), (validate, do_validate), (status, do_status), (scores, do_scores)):
         each.set_defaults(do=do)

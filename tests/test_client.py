@@ -20,11 +20,14 @@ import pytest
 
 from evalsvc import client as program
 from evalsvc.client import Client, Refusal, Unreached
-from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation import benchmarks
+from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.teams.models import User
 from evalsvc.teams.tokens import issue
 from tests.conftest import StartWorker
-from tests.evalsvc.evaluation.cast import Cast, jsonl
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
 from tests.workers.test_scoring import LABEL_LINES
+from workers.runner import run_next
 
 BROKEN = jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_off"}])
 
@@ -72,6 +75,23 @@ def test_a_run_is_checked_sent_watched_and_its_scores_read(
     scores = json.loads(run(live, token, tmp_path, "scores", submission.pk, "--json").stdout)
     assert scores["evaluations"][0]["scores"]["micro_f1"]["value"] == 0.5
     assert f"{'micro_f1':<28} 0.5\n" in run(live, token, tmp_path, "scores", submission.pk).stdout
+
+
+def test_scores_of_an_earlier_version_are_shown_when_they_are_asked_for(
+    live: str, token: str, run_file: Path, tmp_path: Path, broker: object
+) -> None:
+    setting, olga = Setting.objects.get(), User.objects.get(username="olga")
+    sent = Client(live, token).submit("rel", run_file, system="Net", run="1")
+    while run_next("score"):
+        pass
+    assert "main\n" in run(live, token, tmp_path, "scores", sent["id"]).stdout
+    benchmarks.revise_setting(setting, test_set=freeze("fewer", RELATION_GOLD[:5], by=olga), by=olga)
+    while run_next("score"):
+        pass
+    for words, number in (([], 2), (["--version", 1], 1)):
+        shown = run(live, token, tmp_path, "scores", sent["id"], *words).stdout
+        assert f"main (version {number}; there are scores of 1, 2)\n" in shown
+    assert Client(live, token).scores(sent["id"], version=1)["evaluations"][0]["versions"] == [1]
 
 
 def test_a_file_that_does_not_fit_ends_with_1_and_names_the_line(

@@ -53,6 +53,7 @@ NAMES = {path: name for name, path in endpoints().items()}
 # What these refuse lies in what is stored, or between two fields, where a description of shapes ends.
 JUDGED_BY_CONTENT = {
     ("get", "api-board"): "order names a measure of this board, version one of its versions",
+    ("get", "api-scores"): "version is one of the settings' versions",
     ("get", "api-benchmark-limits"): "team names one of your teams",
     ("post", "api-answer"): "the labels of an answer are those of the project",
     ("post", "api-decision"): "the labels of a decision are those of the project",

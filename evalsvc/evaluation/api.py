@@ -56,6 +56,16 @@ def setting_of(benchmark: Benchmark, key: str) -> Setting:
     return setting
 
 
+def version_asked(request: Request) -> int | None:
+    """The number of a version in the address, None without."""
+    given = request.query_params.get("version", "")
+    if not given:
+        return None
+    if not (given.isascii() and given.isdecimal() and len(given) < 5 and int(given)):
+        raise ValidationError({"version": "Expected a whole number from 1 on."})
+    return int(given)
+
+
 def organised(request: Request, slug: str) -> tuple[Benchmark, User]:
     """The benchmark and who asks, an organiser of it."""
     benchmark, person = benchmark_of(request, slug), roles.person(request)
@@ -223,12 +233,8 @@ class OneBoard(APIView):
         """The board of a setting: mean, deviation and range over runs."""
         asked = request.query_params
         setting = setting_of(benchmark_of(request, slug), asked.get("setting", ""))
-        version = asked.get("version", "")
-        if version and not (version.isascii() and version.isdecimal() and len(version) < 5):
-            raise ValidationError({"version": "Expected a whole number."})
-        board = leaderboard.board(
-            setting, asked.get("order", ""), person=request.user, version=int(version or 0) or None
-        )
+        version = version_asked(request)
+        board = leaderboard.board(setting, asked.get("order", ""), person=request.user, version=version)
         held = terms.as_of(versions.of_setting(setting, board.version))
         return Response(shapes.BoardSerializer(replace(board, setting=held)).data)
 

@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evalsvc.evaluation import following, identity, intake, leaderboard, lifecycle, phases, roles
+from evalsvc.evaluation import following, identity, intake, leaderboard, lifecycle, phases, roles, versions
 from evalsvc.evaluation import serializers as shapes
-from evalsvc.evaluation.api import benchmark_of
+from evalsvc.evaluation.api import benchmark_of, version_asked
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.rules import limit
 from evalsvc.evaluation.uploads import tags_of, upload_of
@@ -165,13 +165,25 @@ class OneSubmission(APIView):
 
 
 class Scores(APIView):
-    @extend_schema(operation_id="scores", responses={200: shapes.ScoresSerializer} | problems(401, 404))
+    @extend_schema(
+        operation_id="scores",
+        parameters=[
+            OpenApiParameter(
+                "version", int, description="Version of the settings; the newest scored without."
+            )
+        ],
+        responses={200: shapes.ScoresSerializer} | problems(400, 401, 404),
+    )
     def get(self, request: Request, pk: int) -> Response:
         """A submission's scores under each setting, with all that they were computed from."""
         submission = roles.submission_asked_for(request, pk)
+        version, settings = version_asked(request), identity.concerned(submission)
+        if version:
+            versions.require_one(submission.benchmark, version)
+        found = leaderboard.shown(submission, person=request.user)
         told: dict[str, Any] = {"submission": submission.pk, "state": submission.state}
-        told["evaluations"] = leaderboard.newest(submission, person=request.user)
-        settings = identity.concerned(submission)
+        told["evaluations"] = leaderboard.under_version(found, version)
+        told["versions"] = leaderboard.versions_scored(found)
         told["sealed"] = [each.key for each in settings if phases.hidden_from(each, request.user)]
         told["not_covered"] = [each.key for each in identity.not_covered(submission)]
         return Response(shapes.ScoresSerializer(told).data)

@@ -181,18 +181,40 @@ def _ranked(rows: list[Row], measure: str, *, higher: bool) -> list[Row]:
     return sorted(told, key=lambda r: (r.rank is None, r.rank or 0, r.system.name, r.system.pk))
 
 
-def newest(submission: Submission, *, person: Person | None = None) -> list[Evaluation]:
-    """The evaluation of each setting that is not sealed, in the settings' order; of several what holds."""
+def shown(submission: Submission, *, person: Person | None = None) -> list[Evaluation]:
+    """Its evaluations under every version of the settings that are not sealed, in the settings' order."""
     related = ("setting", "setting__test_set", "setting__benchmark")
     found = submission.evaluations.select_related(*related).prefetch_related("scores", "setting__versions")
-    latest = {evaluation.setting_id: evaluation for evaluation in sorted(found, key=standing_of)}
-    shown = [each for each in latest.values() if not phases.hidden_from(each.setting, person)]
-    return sorted(shown, key=lambda evaluation: (evaluation.setting.rank, evaluation.setting_id))
+    open_to = [each for each in found if not phases.hidden_from(each.setting, person)]
+    return sorted(open_to, key=lambda each: (each.setting.rank, each.setting_id, standing_of(each)))
+
+
+def newest(submission: Submission, *, person: Person | None = None) -> list[Evaluation]:
+    """The evaluation of each setting that is not sealed, in the settings' order; of several what holds."""
+    return under_version(shown(submission, person=person))
+
+
+def under_version(found: Iterable[Evaluation], number: int | None = None) -> list[Evaluation]:
+    """One evaluation of each setting: that of a version, else the one that holds most."""
+    held = [each for each in found if number is None or number in versions_of(each)]
+    return list({each.setting_id: each for each in held}.values())
+
+
+def versions_scored(found: Iterable[Evaluation]) -> dict[str, list[int]]:
+    """By the settings' keys, the versions that there are scores of."""
+    numbers: dict[str, set[int]] = defaultdict(set)
+    for each in found:
+        numbers[each.setting.key].update(versions_of(each))
+    return {key: sorted(of_setting) for key, of_setting in numbers.items()}
 
 
 def standing_of(evaluation: Evaluation) -> tuple[bool, int]:
     """How much an evaluation holds beside others of its setting: under the newest version, then the later."""
-    setting = evaluation.setting
-    held = next(version for version in setting.versions.all() if version.number == setting.version)
+    return evaluation.setting.version in versions_of(evaluation), evaluation.pk
+
+
+def versions_of(evaluation: Evaluation) -> list[int]:
+    """Numbers of the versions of its setting whose score it is: a gold that came back has its old scores."""
     same = (evaluation.gold_sha256, evaluation.scorer, evaluation.options.get("only", ""))
-    return same == (held.gold_sha256, held.scorer, held.only_sha256), evaluation.pk
+    held = evaluation.setting.versions.all()
+    return [each.number for each in held if same == (each.gold_sha256, each.scorer, each.only_sha256)]

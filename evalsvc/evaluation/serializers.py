@@ -8,7 +8,7 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from evalsvc.evaluation import timeline
+from evalsvc.evaluation import leaderboard, timeline
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 from evalsvc.jobs import outlook
 
@@ -113,11 +113,13 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
     setting = serializers.CharField(source="setting.key")
     file_sha256 = serializers.CharField(source="file_id")
     scores = serializers.SerializerMethodField()
+    versions = serializers.SerializerMethodField(help_text="Of the setting: those whose score this is.")
 
     class Meta:
         model = Evaluation
         fields = [
             "setting",
+            "versions",
             "gold_sha256",
             "file_sha256",
             "options",
@@ -136,11 +138,18 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
             for score in evaluation.scores.all()
         }
 
+    def get_versions(self, evaluation: Evaluation) -> list[int]:
+        return leaderboard.versions_of(evaluation)
+
 
 class ScoresSerializer(serializers.Serializer[Any]):
     submission = serializers.IntegerField()
     state = serializers.CharField()
     evaluations = EvaluationSerializer(many=True)
+    versions = serializers.DictField(
+        child=serializers.ListField(child=serializers.IntegerField()),
+        help_text="By setting, the versions that it has scores of; ask for one with `version`.",
+    )
     sealed = serializers.ListField(
         child=serializers.CharField(), help_text="Settings whose scores are not shown yet."
     )

@@ -43,6 +43,16 @@ def of_setting(setting: Setting, number: int | None = None) -> SettingVersion:
     return found
 
 
+def require_one(benchmark: Benchmark, number: int) -> None:
+    """Refuse a number that no version of any of its settings has."""
+    most = max(benchmark.settings.values_list("version", flat=True), default=0)
+    if number > most:
+        raise Refusal(
+            "unknown_version", f"There is no version {number}.", hint=f"The newest is {most}.",
+            field="version",
+        )  # fmt: skip
+
+
 def keep_up(setting: Setting) -> None:
     """Begin a new version when the program's scorer is no longer that of the newest one."""
     if of_setting(setting).scorer == identity.SCORER:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from evalsvc.evaluation import benchmarks, identity, inputs, intake, sheets, versions
 from evalsvc.evaluation.leaderboard import board, newest
-from evalsvc.evaluation.models import Benchmark, Evaluation, Setting
+from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
 from evalsvc.teams.tokens import issue
 from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, jsonl, sentence
@@ -129,6 +129,58 @@ def test_a_version_that_is_not_there_is_said(cast: Cast) -> None:
         board(setting, version=7)
 
 
+def scores_of(client: Client, submission: Submission, **asked: str) -> Any:
+    return client.get(f"/api/v1/submissions/{submission.pk}/scores", asked)
+
+
+def test_scores_under_an_earlier_version_are_asked_for_by_its_number(cast: Cast, client: Client) -> None:
+    benchmark, setting = scored(cast)
+    golds = [setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)]
+    benchmarks.revise_setting(setting, test_set=golds[1], by=cast.olga)
+    work()
+    submission = benchmark.submissions.get()
+    client.force_login(cast.kim)
+    for asked, number in (({}, 2), ({"version": "2"}, 2), ({"version": "1"}, 1)):
+        told = scores_of(client, submission, **asked).json()
+        assert told["versions"] == {"main": [1, 2]}
+        (found,) = told["evaluations"]
+        assert (found["gold_sha256"], found["versions"]) == (golds[number - 1].sha256, [number])
+        assert found["scores"]["accuracy"]["value"] == pytest.approx([2 / 6, 1.0][number - 1])
+
+
+def test_a_version_under_which_a_run_has_no_score_yet_is_told_by_its_absence(
+    cast: Cast, client: Client
+) -> None:
+    benchmark, setting = scored(cast)
+    benchmarks.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
+    client.force_login(cast.kim)
+    told = scores_of(client, benchmark.submissions.get(), version="2").json()
+    assert (told["evaluations"], told["versions"]) == ([], {"main": [1]})
+
+
+def test_a_score_that_two_versions_share_names_both(cast: Cast, client: Client) -> None:
+    benchmark, setting = scored(cast)
+    first, mended = setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)
+    for gold in (mended, first):
+        benchmarks.revise_setting(setting, test_set=gold, by=cast.olga)
+        work()
+    client.force_login(cast.kim)
+    told = scores_of(client, benchmark.submissions.get()).json()
+    assert (told["versions"], told["evaluations"][0]["versions"]) == ({"main": [1, 2, 3]}, [1, 3])
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [("7", "unknown_version"), ("0", "invalid_input"), ("x", "invalid_input")]
+)
+def test_scores_of_a_version_that_is_none_are_refused(
+    cast: Cast, client: Client, version: str, code: str
+) -> None:
+    benchmark, _ = scored(cast)
+    client.force_login(cast.kim)
+    answer = scores_of(client, benchmark.submissions.get(), version=version)
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+
+
 # ---- phases --------------------------------------------------------------------------------------
 def phased(cast: Cast, **test: Any) -> Benchmark:
     """The first three sentences for development, the others for the test."""
@@ -212,6 +264,15 @@ def test_sealed_scores_are_for_organisers_until_the_phase_has_closed(cast: Cast)
     Setting.objects.filter(pk=setting.pk).update(closes_at=timezone.now() - timedelta(seconds=1))
     setting.refresh_from_db()
     assert len(newest(submission)) == len(board(setting).rows) == 1
+
+
+def test_an_earlier_version_of_a_sealed_setting_is_sealed_too(cast: Cast, client: Client) -> None:
+    benchmark = phased(cast, opens_at=None, closes_at=timezone.now() + timedelta(days=1), sealed=True)
+    submission = cast.submit(benchmark, LINES[3:], phase="test")
+    work()
+    client.force_login(cast.kim)
+    told = scores_of(client, submission, version="1").json()
+    assert (told["evaluations"], told["versions"], told["sealed"]) == ([], {}, ["test"])
 
 
 def test_a_sealed_figure_stands_on_no_page(cast: Cast, client: Client) -> None:

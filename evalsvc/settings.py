@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -13,72 +11,31 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from evalsvc import __version__
+from evalsvc.environment import (
+    env_bool,
+    env_choice,
+    env_database,
+    env_folder,
+    env_int,
+    env_level,
+    env_mail,
+    env_needed,
+    env_object,
+    secret_key,
+)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
-
-def env_bool(name: str, *, default: bool) -> bool:
-    """Read a switch; anything but the usual words stops the start."""
-    word = os.environ.get(name, "").strip().lower()
-    words = {"": default, "1": True, "true": True, "yes": True, "on": True}
-    words |= {"0": False, "false": False, "no": False, "off": False}
-    if word not in words:
-        raise ImproperlyConfigured(f"{name}={word!r} is not a switch. Use true or false.")
-    return words[word]
-
-
-def env_int(name: str, *, default: int, least: int = 0) -> int:
-    """Read a whole number not below `least`."""
-    text = os.environ.get(name, "").strip() or str(default)
-    if not text.isdigit() or int(text) < least:
-        raise ImproperlyConfigured(f"{name}={text!r} is not a whole number of at least {least}.")
-    return int(text)
-
-
-def env_choice(name: str, *words: str) -> str:
-    """Read one of these words, the first when nothing is set."""
-    word = os.environ.get(name, "").strip() or words[0]
-    if word not in words:
-        raise ImproperlyConfigured(f"{name}={word!r} is none of {', '.join(words)}.")
-    return word
-
-
-def env_needed(name: str) -> str:
-    """Read what single sign-on can't do without."""
-    value = os.environ.get(name, "").strip()
-    if not value:
-        raise ImproperlyConfigured(f"OIDC_CLIENT_ID is set and {name} is not: single sign-on needs both.")
-    return value
-
-
 # ---- where things lie --------------------------------------------------------------------------
-DATA_DIR = Path(os.environ.get("EVALSVC_DATA", BASE_DIR / ".data"))
-DATA_DIR.mkdir(parents=True, exist_ok=True)
-
-
-def _secret_key() -> str:
-    """SECRET_KEY from the environment, else one made for this data folder and kept in it (mode 600)."""
-    key = os.environ.get("SECRET_KEY", "")
-    if key:
-        if len(key) < 50:
-            raise ImproperlyConfigured("SECRET_KEY is shorter than 50 characters: too short to be safe.")
-        return key
-    if HTTPS:
-        raise ImproperlyConfigured(
-            "EVALSVC_HTTPS is on and SECRET_KEY is not set: set it (50 characters or more)."
-        )
-    path = DATA_DIR / "secret_key"
-    if not path.exists():
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-        with os.fdopen(handle, "w") as file:
-            file.write(secrets.token_urlsafe(64))
-    return path.read_text()
-
+DATA_DIR = env_folder("EVALSVC_DATA", default=BASE_DIR / ".data")
 
 DEBUG = env_bool("DEBUG", default=False)
 HTTPS = env_bool("EVALSVC_HTTPS", default=False)
-SECRET_KEY = _secret_key()
+if HTTPS and not os.environ.get("SECRET_KEY"):
+    told = "EVALSVC_HTTPS is on and SECRET_KEY is not set: set it (50 characters or more)."
+    raise ImproperlyConfigured(told)
+SECRET_KEY = secret_key(DATA_DIR)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 VERSION = __version__
@@ -137,7 +94,7 @@ TEMPLATES = [
 
 # ---- storage -----------------------------------------------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.db("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'evalsvc.sqlite3'}")
+    "default": env_database("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'evalsvc.sqlite3'}")
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # IMMEDIATE and WAL: without them parallel writers meet "database is locked".
@@ -156,7 +113,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 STORAGES = {
     "default": {
         "BACKEND": os.environ.get("STORAGE_BACKEND") or "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": json.loads(os.environ.get("STORAGE_OPTIONS") or "{}"),
+        "OPTIONS": env_object("STORAGE_OPTIONS"),
     },
     "staticfiles": {"BACKEND": "evalsvc.serving.immutable.ImmutableStaticFiles"},
 }
@@ -204,7 +161,7 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
 # ---- mail: only to set a new password ------------------------------------------------------------
-globals().update(env.email_url_config(os.environ.get("EMAIL_URL") or "consolemail://"))
+globals().update(env_mail("EMAIL_URL"))
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "evalsvc@localhost"
 
@@ -250,7 +207,10 @@ if HTTPS:
     SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
     SECURE_HSTS_SECONDS = env_int("HSTS_SECONDS", default=31_536_000)
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = True
+    # These bind every host below this one's name, the operator's other ones too: only who asks has them.
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("HSTS_SUBDOMAINS", default=False)
+    SECURE_HSTS_PRELOAD = env_bool("HSTS_PRELOAD", default=False)
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # that they are not asked for is no fault
 
 # ---- API ---------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -346,5 +306,5 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     # Ticks come every few seconds and would drown what matters; each job is logged by the runner.
     "loggers": {f"celery.{name}": {"level": "WARNING"} for name in ("worker.strategy", "app.trace", "beat")},
-    "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": env_level("LOG_LEVEL")},
 }

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from annotation import insight
+from annotation.calling import called, numbered
 from annotation.models import AgreementReport, Answer, Project
 from annotation.roles import CURATOR, OVERSEES, require
 from annotation.testset import Kind
@@ -50,13 +50,14 @@ def latest_done(project: Project, *, for_user: User) -> AgreementReport | None:
     return project.agreements.filter(state=State.DONE).order_by("-pk").first()
 
 
-def figures_for(report: AgreementReport, user: User) -> dict[str, Any]:
-    """The figures; people have names for curators, and numbers for others."""
+def figures_for(report: AgreementReport, user: User, *, shown: bool = False) -> dict[str, Any]:
+    """The figures; people have names for curators (`shown`: those that people read), numbers for others."""
     told: dict[str, Any] = report.figures
-    if not told or require(report.project, user, *OVERSEES) == CURATOR:
+    curates = require(report.project, user, *OVERSEES) == CURATOR
+    if not told or (curates and not shown):
         return told
-    numbers = insight.numbered(report.project)
-    names = [numbers.get(name, "Annotator") for name in told["annotators"]]
+    words = called(report.project) if curates else numbered(report.project)
+    names = [words.get(name, name if curates else "Annotator") for name in told["annotators"]]
     people = [one | {"name": name} for one, name in zip(told["people"], names, strict=True)]
     return told | {"annotators": names, "people": people}
 

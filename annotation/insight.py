@@ -12,6 +12,7 @@ from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Now, TruncDate
 
 from annotation import outcomes, outlook
+from annotation.calling import called, numbered
 from annotation.models import Annotator, Answer, Item, Lease, Mark, Project, Vote
 from annotation.outcomes import labels_in
 from annotation.roles import CURATOR, OVERSEES, require
@@ -33,10 +34,14 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One annotator's counts; `rushed` is the share of answers given in under a third of the usual time."""
+    """One annotator's counts; `name` is the one in downloads, `shown` the one that people read.
+
+    `rushed` is the share of answers given in less time than the project's bound.
+    """
 
     annotator: int
     name: str
+    shown: str
     answers: int
     counted: int
     skips: int
@@ -109,7 +114,8 @@ def by_day(project: Project, *, for_user: User, days: int = 90) -> list[Day]:
 
 def by_annotator(project: Project, *, for_user: User) -> list[Person]:
     """Everybody who answered, holds something or was paused, busiest first; by name for curators."""
-    numbers = {} if require(project, for_user, *OVERSEES) == CURATOR else numbered(project)
+    numbers = None if require(project, for_user, *OVERSEES) == CURATOR else numbered(project)
+    words = called(project) if numbers is None else numbers
     acts = _acts(project)
     answers = _counts(Answer.objects.filter(item__project=project, item__use="").standing())
     aside = _counts(Answer.objects.filter(item__project=project, item__use="", set_aside=True).standing())
@@ -126,7 +132,8 @@ def by_annotator(project: Project, *, for_user: User) -> list[Person]:
         found.append(
             Person(
                 annotator=row.pk,
-                name=numbers.get(row.name, row.name),
+                name=row.name if numbers is None else numbers[row.name],
+                shown=words[row.name],
                 answers=answers[row.pk],
                 counted=answers[row.pk] - aside[row.pk] - surplus[row.pk],
                 skips=own.get("skips", 0),
@@ -143,7 +150,7 @@ def by_annotator(project: Project, *, for_user: User) -> list[Person]:
                 idle=row.is_idle,
             )
         )
-    return sorted(found, key=lambda person: (-person.answers, person.name))
+    return sorted(found, key=lambda person: (-person.answers, person.shown))
 
 
 def pace(project: Project, *, for_user: User) -> Pace:
@@ -152,12 +159,6 @@ def pace(project: Project, *, for_user: User) -> Pace:
     times = sum(_times(project).values(), Counter[int]())
     usual = _median(times)
     return Pace(times.total(), usual, usual / RUSHED if usual else None, _rushed(times, usual))
-
-
-def numbered(project: Project) -> dict[str, str]:
-    """What annotators are called before those who decide or look on, so that nobody judges a name."""
-    names = Annotator.objects.filter(project=project).order_by("pk").values_list("name", flat=True)
-    return {name: f"Annotator {at}" for at, name in enumerate(names, start=1)}
 
 
 def _acts(project: Project) -> dict[int, dict[str, Any]]:

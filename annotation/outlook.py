@@ -10,6 +10,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 
 from annotation import progress
+from annotation.calling import called
 from annotation.models import Annotator, Lease, Project, Vote
 from annotation.roles import ANNOTATOR, CURATOR, OVERSEES, require
 from evalsvc.teams.models import User
@@ -47,6 +48,7 @@ class Idle:
     """An annotator who did nothing for days and holds nothing; `since` is None before the first act."""
 
     name: str
+    shown: str
     since: datetime | None
 
 
@@ -86,7 +88,10 @@ def idle(project: Project, *, for_user: User) -> list[Idle]:
     rows = members.annotate(
         last=Subquery(acts.values("at")[:1]), known_as=Subquery(theirs.values("name")[:1])
     ).filter(Q(last=None) | Q(last__lte=Now() - timedelta(days=IDLE_DAYS)))
-    found = [Idle(row.known_as or row.user.username, row.last) for row in rows]
     if role != CURATOR:
-        found = [Idle("an annotator", one.since) for one in found]
-    return sorted(found, key=lambda one: (one.since is not None, one.since, one.name))
+        found = [Idle("an annotator", "an annotator", row.last) for row in rows]
+    else:
+        words = called(project, *(row.user for row in rows if not row.known_as))
+        names = [row.known_as or row.user.username for row in rows]
+        found = [Idle(name, words[name], row.last) for name, row in zip(names, rows, strict=True)]
+    return sorted(found, key=lambda one: (one.since is not None, one.since, one.shown))

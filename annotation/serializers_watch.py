@@ -18,7 +18,8 @@ class DaySerializer(serializers.Serializer[Any]):
 
 class AnnotatorSerializer(serializers.Serializer[Any]):
     annotator = serializers.IntegerField()
-    name = serializers.CharField()
+    name = serializers.CharField(help_text="As in downloads: for people with an account, the log-in.")
+    shown = serializers.CharField(help_text="As pages call them.")
     answers = serializers.IntegerField()
     counted = serializers.IntegerField(help_text="Answers that decide something.")
     skips = serializers.IntegerField()

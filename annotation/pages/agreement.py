@@ -46,7 +46,7 @@ def _shown(
     going: AgreementReport | None,
 ) -> dict[str, object]:
     done = agreeing.latest_done(project, for_user=person(request))
-    figures = agreeing.figures_for(done, person(request)) if done else {}
+    figures = agreeing.figures_for(done, person(request), shown=True) if done else {}
     order = request.GET.get("order", "")
     told = {
         "told": concord(project, figures, order=order, every="all" in request.GET) if figures else None,
@@ -66,18 +66,18 @@ def _work(report: AgreementReport) -> dict[str, object]:
     return {"job": job, "width": width}
 
 
-def _figures(request: HttpRequest, slug: str) -> tuple[Project, dict[str, Any]]:
+def _figures(request: HttpRequest, slug: str, *, shown: bool = False) -> tuple[Project, dict[str, Any]]:
     """The project, and the figures of its newest report that is done."""
     project, _ = project_for(request, slug, *roles.OVERSEES)
     report = agreeing.latest_done(project, for_user=person(request))
     if report is None:
         raise Http404
-    return project, agreeing.figures_for(report, person(request))
+    return project, agreeing.figures_for(report, person(request), shown=shown)
 
 
 @page()
 def pairs_svg(request: HttpRequest, slug: str) -> HttpResponse:
-    project, told = _figures(request, slug)
+    project, told = _figures(request, slug, shown=True)
     drawn = heat_svg(heat_of(told["pairs"], told["annotators"])) if told["pairs"] else ""
     return svg_file(drawn, f"{project.slug}-pairs.svg")
 

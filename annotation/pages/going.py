@@ -103,7 +103,7 @@ def finding(days: Sequence[Day]) -> str:
 def idle_words(people: Sequence[Idle]) -> str:
     """Who is idle, and since when."""
     told = [
-        f"{one.name} ({'since ' + moment(one.since) if one.since else 'never began'})" for one in people[:10]
+        f"{one.shown} ({'since ' + moment(one.since) if one.since else 'never began'})" for one in people[:10]
     ]
     more = [f"{len(people) - 10} more"] if len(people) > 10 else []
     return listed([*told, *more])

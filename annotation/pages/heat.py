@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -60,7 +61,7 @@ def heat_of(pairs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Heat:
     measure, bounds = MEASURES[pairs[0]["measure"]]
     at = {(pair["first"], pair["second"]): pair for pair in pairs}
     at |= {(second, first): pair for (first, second), pair in list(at.items())}
-    shown = sorted({person for person, _ in at}, key=lambda person: (len(names[person]), names[person]))
+    shown = sorted({person for person, _ in at}, key=lambda person: _in_order(names[person]))
     values = [pair["value"] for pair in pairs if pair["value"] is not None]
     apart = _apart(pairs, shown)
     return Heat(
@@ -73,6 +74,11 @@ def heat_of(pairs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Heat:
         people=len(names),
         apart=apart,
     )
+
+
+def _in_order(name: str) -> list[Any]:
+    """As people sort: without case, and the second before the tenth."""
+    return [int(part) if part.isdecimal() else part.casefold() for part in re.split(r"(\d+)", name)]
 
 
 def _apart(pairs: Sequence[Mapping[str, Any]], shown: Sequence[int]) -> int | None:

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation import known, roles, setting_aside
+from annotation.calling import called
 from annotation.forms_watch import KnownForm, KnownSentenceForm, PredictionsForm, QualityForm, ReasonForm
 from annotation.models import Annotator, Answer, Batch, Item, Mark, Oversight, Project, Suggestion, Vote
 from annotation.ontology import inventory
@@ -112,7 +113,7 @@ def _shown(project: Project) -> dict[str, Any]:
     marks = items.annotate(
         tried=Count("marks"), passed=Count("marks", filter=Q(marks__right=True)), touched=Count("votes")
     )
-    choices = weighing.choices_of(project)
+    choices, words = weighing.choices_of(project), called(project)
     uses = dict(items.order_by().values_list("use").annotate(n=Count("pk")))
     suggestions = Suggestion.objects.filter(item__in=project.items.live())
     return {
@@ -123,7 +124,7 @@ def _shown(project: Project) -> dict[str, Any]:
         "n_suggestions": suggestions.count(),
         "n_sentences": project.items.live().count(),
         "shown_votes": Vote.objects.filter(item__project=project, shown__isnull=False).count(),
-        "people": annotators(project)[:MOST],
+        "people": [(who, words[who.name]) for who in annotators(project)[:MOST]],
         "n_people": Annotator.objects.filter(project=project).count(),
         "paused": Annotator.objects.filter(project=project, paused_at__isnull=False).count(),
     }
@@ -164,6 +165,7 @@ def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         project,
         role,
         who=who,
+        called=called(project)[who.name],
         form=form,
         sent=sent,
         skips=skips,
@@ -175,7 +177,7 @@ def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def _decided(request: HttpRequest, who: Annotator, action: str, form: ReasonForm) -> bool:
-    by, reason = person(request), form.cleaned_data["reason"]
+    by, reason, name = person(request), form.cleaned_data["reason"], called(who.project)[who.name]
     verbs: dict[str, Any] = {
         "pause": known.pause,
         "resume": known.resume,
@@ -183,10 +185,10 @@ def _decided(request: HttpRequest, who: Annotator, action: str, form: ReasonForm
         "put-back": setting_aside.put_back,
     }
     said = {
-        "pause": f"{who} is paused and gets nothing new; what they held went back.",
-        "resume": f"{who} can go on.",
-        "set-aside": f"No answer of {who} counts any more. What they decided is decided anew.",
-        "put-back": f"The answers of {who} count again.",
+        "pause": f"{name} is paused and gets nothing new; what they held went back.",
+        "resume": f"{name} can go on.",
+        "set-aside": f"No answer of {name} counts any more. What they decided is decided anew.",
+        "put-back": f"The answers of {name} count again.",
     }
     if action not in verbs:
         return False

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
 from typing import Any, cast
+from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404
@@ -37,10 +38,10 @@ def project_of(request: Request, slug: str) -> Project:
     return project
 
 
-def item_of(request: Request, pk: int) -> Item:
+def item_of(request: Request, id: UUID) -> Item:
     """An item of a visible project."""
     seen = roles.visible(person(request)).values("pk")
-    item = Item.objects.live().select_related("project").filter(pk=pk, project__in=seen).first()
+    item = Item.objects.live().select_related("project").filter(key=id, project__in=seen).first()
     if item is None:
         raise Http404
     return item
@@ -135,10 +136,10 @@ class Answers(APIView):
         responses={201: shapes.CastSerializer, 200: shapes.CastSerializer}
         | problems(400, 401, 403, 404, 409),
     )
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: Request, id: UUID) -> Response:
         """Answer an item. A stale `base` gets 409 and changes nothing: keep the answer, ask the person."""
         said = sent(request, shapes.AnswerSerializer)
-        return _cast(voting.answer(pk, person(request), **said, handed=True))
+        return _cast(voting.answer(id, person(request), **said, handed=True))
 
 
 class Skips(APIView):
@@ -148,10 +149,10 @@ class Skips(APIView):
         responses={201: shapes.CastSerializer, 200: shapes.CastSerializer}
         | problems(400, 401, 403, 404, 409),
     )
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: Request, id: UUID) -> Response:
         """Pass an item on. A skip is no vote."""
         said = sent(request, shapes.SkipSerializer)
-        return _cast(voting.skip(pk, person(request), **said, handed=True))
+        return _cast(voting.skip(id, person(request), **said, handed=True))
 
 
 HOW_MANY = "How many; 10 when absent, never more than 50."
@@ -215,9 +216,9 @@ class OneDispute(APIView):
     @extend_schema(
         operation_id="dispute", responses={200: shapes.DossierSerializer} | problems(401, 403, 404)
     )
-    def get(self, request: Request, pk: int) -> Response:
+    def get(self, request: Request, id: UUID) -> Response:
         """The answers to an item without names, and what each policy makes of them."""
-        dossier = adjudication.dossier(item_of(request, pk), for_user=person(request))
+        dossier = adjudication.dossier(item_of(request, id), for_user=person(request))
         return Response(shapes.DossierSerializer(dossier).data)
 
 
@@ -227,9 +228,9 @@ class Decision(APIView):
         request=shapes.DecisionSerializer,
         responses={200: shapes.DecidedSerializer} | problems(400, 401, 403, 404, 409),
     )
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: Request, id: UUID) -> Response:
         """Settle a dispute, by an answer or by the finding that the sentence can have none."""
-        item = item_of(request, pk)
+        item = item_of(request, id)
         adjudication.decide(item, by=person(request), **sent(request, shapes.DecisionSerializer))
         return _state(item)
 
@@ -240,9 +241,9 @@ class TakeBack(APIView):
         request=None,
         responses={200: shapes.DecidedSerializer} | problems(401, 403, 404, 409),
     )
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: Request, id: UUID) -> Response:
         """Take a decision back: your own, or as a curator anybody's. It stays on record."""
-        item = item_of(request, pk)
+        item = item_of(request, id)
         adjudication.take_back(item, by=person(request))
         return _state(item)
 
@@ -253,13 +254,13 @@ class OneMore(APIView):
         request=None,
         responses={200: shapes.DecidedSerializer} | problems(401, 403, 404, 409),
     )
-    def post(self, request: Request, pk: int) -> Response:
+    def post(self, request: Request, id: UUID) -> Response:
         """Ask one more person about a disputed item."""
-        item = item_of(request, pk)
+        item = item_of(request, id)
         adjudication.ask_one_more(item, by=person(request))
         return _state(item)
 
 
 def _state(item: Item) -> Response:
     item.refresh_from_db()
-    return Response(shapes.DecidedSerializer({"item": item.pk, "state": item.state}).data)
+    return Response(shapes.DecidedSerializer({"item": item.key, "state": item.state}).data)

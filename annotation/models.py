@@ -236,6 +236,9 @@ class Item(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="items")
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="items")
+    key = models.UUIDField(
+        default=uuid.uuid4, unique=True, help_text="Its name outside: drawn by lot, so that it tells nothing."
+    )
     external_id = models.CharField(max_length=200)
     content_key = models.CharField(max_length=64, help_text="SHA-256 of sentence and entity positions.")
     rank = models.PositiveIntegerField(help_text="Order of work within the project.")

@@ -120,7 +120,6 @@ class NewGoldSerializer(serializers.Serializer[Any]):
 
 
 class MentionSerializer(serializers.Serializer[Any]):
-    id = serializers.CharField()
     name = serializers.CharField()
     start = serializers.IntegerField(help_text="Code points, half-open.")
     end = serializers.IntegerField()
@@ -130,6 +129,9 @@ class MentionSerializer(serializers.Serializer[Any]):
 class ItemSerializer(serializers.ModelSerializer[Item]):
     """An item as an annotator sees it."""
 
+    id = serializers.UUIDField(
+        source="key", help_text="Drawn by lot: it tells nothing of where it came from."
+    )
     head = MentionSerializer(allow_null=True)
     tail = MentionSerializer(allow_null=True)
     tokens = serializers.ListField(child=serializers.CharField(), allow_null=True)
@@ -264,6 +266,8 @@ class DossierSerializer(serializers.Serializer[Any]):
 
 
 class DisputeSerializer(serializers.ModelSerializer[Item]):
+    id = serializers.UUIDField(source="key")
+
     class Meta:
         model = Item
         fields = ["id", "text", "pattern", "votes_key"]
@@ -283,7 +287,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
 
 
 class DecidedSerializer(serializers.Serializer[Any]):
-    item = serializers.IntegerField()
+    item = serializers.UUIDField()
     state = serializers.CharField()
 
 

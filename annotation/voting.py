@@ -62,7 +62,7 @@ class Act:
 
 
 def answer(
-    item: Item | int,
+    item: Item | UUID,
     user: User,
     *,
     client_id: UUID,
@@ -82,7 +82,7 @@ def answer(
 
 
 def skip(
-    item: Item | int,
+    item: Item | UUID,
     user: User,
     *,
     client_id: UUID,
@@ -107,7 +107,7 @@ _ITEM = Prepared(
     lambda: (
         Item.objects.annotate(came=F("batch__state"))
         .select_for_update(of=("self",), no_key=True)
-        .filter(pk=key("pk"))[:1]
+        .filter(key=Given("key", UUIDField()))[:1]
     )
 )
 _ACTING = Prepared(
@@ -144,7 +144,7 @@ _END = PreparedUpdate(
 
 @transaction.atomic
 def _write(
-    given: Item | int,
+    given: Item | UUID,
     user: User,
     act: Act,
     *,
@@ -153,7 +153,7 @@ def _write(
     reason: str = "",
 ) -> Cast:
     # under this lock nothing about the item changes; the order is always item, then what hangs on it
-    item = _locked(given.pk if isinstance(given, Item) else given)
+    item = _locked(given.key if isinstance(given, Item) else given)
     sat = _seat(item, user, act)
     if sat.annotator.before:  # type: ignore[attr-defined]
         return _again(item, sat, act, payload)
@@ -190,8 +190,8 @@ def _write(
     return Cast(vote, surplus=_is_surplus(item, sat, rules, around.answers))
 
 
-def _locked(pk: int) -> Item:
-    item = _ITEM.first(pk=pk)
+def _locked(name: UUID) -> Item:
+    item = _ITEM.first(key=name)
     if item is None:
         raise Http404
     return item

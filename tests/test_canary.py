@@ -130,7 +130,7 @@ def test_an_annotator_is_handed_a_sentence_and_nothing_about_it(door: Door) -> N
     told = {key: value for key, value in handed.items() if value}
     assert set(told) <= {"lease", "item", "base", "expires_at"}
     assert set(handed["item"]) == {"id", "text", "tokens", "head", "tail"}
-    assert set(handed["item"]["head"]) <= {"id", "name", "start", "end", "type"}
+    assert set(handed["item"]["head"]) <= {"name", "start", "end", "type"}
 
 
 def test_an_annotator_finds_own_answers_only(door: Door) -> None:

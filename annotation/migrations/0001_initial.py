@@ -20,6 +20,7 @@ class Migration(migrations.Migration):
             name='Item',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('key', models.UUIDField(default=uuid.uuid4, help_text='Its name outside: drawn by lot, so that it tells nothing.', unique=True)),
                 ('external_id', models.CharField(max_length=200)),
                 ('content_key', models.CharField(help_text='SHA-256 of sentence and entity positions.', max_length=64)),
                 ('rank', models.PositiveIntegerField(help_text='Order of work within the project.')),

@@ -68,14 +68,14 @@ def _bar(project: Project, pattern: str) -> dict[str, Any]:
 
 
 @page("GET", "POST")
-def dispute(request: HttpRequest, slug: str, item_pk: int) -> HttpResponse:
+def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
     project, role = project_for(request, slug, *roles.DECIDES)
-    item = get_object_or_404(Item.objects.live().select_related("project"), pk=item_pk, project=project)
+    item = get_object_or_404(Item.objects.live().select_related("project"), key=key, project=project)
     pattern = request.GET.get("pattern", "")
     undone = UNDOING.get(request.POST.get("action", ""))
     if undone is not None:
         undone(item, by=person(request))
-        return redirect(_address(project, item.pk, pattern))
+        return redirect(_address(project, item.key, pattern))
     problem = None
     if request.method == "POST":
         problem = _acted(request, item)
@@ -100,7 +100,7 @@ def dispute(request: HttpRequest, slug: str, item_pk: int) -> HttpResponse:
     return render(request, "annotation/dispute.html", shown | _case(request, item, later=after))
 
 
-def _address(project: Project, item: int, pattern: str) -> str:
+def _address(project: Project, item: UUID, pattern: str) -> str:
     query = f"?{urlencode({'pattern': pattern})}" if pattern else ""
     return reverse("dispute", args=[project.slug, item]) + query
 
@@ -108,7 +108,7 @@ def _address(project: Project, item: int, pattern: str) -> str:
 def _undo(request: HttpRequest, project: Project, pattern: str) -> str:
     """Where the person's own last decision is taken back; empty when they made none."""
     last = adjudication.decided(project).filter(by=person(request)).first()
-    return _address(project, last.item_id, pattern) if last else ""
+    return _address(project, last.item.key, pattern) if last else ""
 
 
 def _over(request: HttpRequest, item: Item) -> dict[str, Any]:
@@ -228,8 +228,8 @@ def _uuid(text: str) -> UUID:
 
 def _next(project: Project, item: Item, pattern: str) -> str:
     """The address of the dispute after this one, the first again at the end, the list when there is none."""
-    order = list(adjudication.disputes(project, pattern).values_list("pk", "pattern", "rank"))
-    others = [key for key in order if key[0] != item.pk]
+    order = list(adjudication.disputes(project, pattern).values_list("key", "pattern", "rank"))
+    others = [key for key in order if key[0] != item.key]
     behind = [key for key in others if key[1:] > (item.pattern, item.rank)]
     if not others:
         return reverse("disputes", args=[project.slug])

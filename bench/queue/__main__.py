@@ -37,7 +37,6 @@ def main() -> None:
         rows = rounds.run(plan, folder, cluster)
     finally:
         cluster.close()
-        shutil.copytree(folder, "/tmp/bqlog", dirs_exist_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
     for row in rows:
         print(rounds.line(row))

@@ -38,10 +38,11 @@ def service(url: str, *, items: int, people: int) -> Place:
     batch = Batch.objects.create(project=project, what="items", size=0, state="done", by=olga)
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(
-            "INSERT INTO annotation_item (project_id, batch_id, external_id, content_key, rank, text, head, "
-            f"tail, repeats, asked, extra, use, free, state, pattern, votes_key, emptied, policy_matters) "
-            f"SELECT %s, %s, 's' || n, md5(n::text) || md5(n::text), n, {TEXT}, {HEAD}, {TAIL}, "
-            f"'[]', 0, 0, '', {K}, 'open', '', '', 0, false FROM generate_series(1, %s) n",
+            "INSERT INTO annotation_item (project_id, batch_id, key, external_id, content_key, rank, text, "
+            "head, tail, repeats, asked, extra, use, free, state, pattern, votes_key, emptied, "
+            "policy_matters) SELECT %s, %s, gen_random_uuid(), 's' || n, md5(n::text) || md5(n::text), n, "
+            f"{TEXT}, {HEAD}, {TAIL}, '[]', 0, 0, '', {K}, 'open', '', '', 0, false "
+            "FROM generate_series(1, %s) n",
             [project.pk, batch.pk, items],
         )
         db.execute("VACUUM ANALYZE")

@@ -47,7 +47,7 @@ class Client:
         self.dice = random.Random(seed)
         self.file = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self.holding: list[int] = []
-        self.past: list[tuple[int, int, UUID, dict]] = []
+        self.past: list[tuple[UUID, int, UUID, dict]] = []
 
     def note(self, kind: str, name: str = "") -> None:
         os.write(self.file, f"{kind} {name}\n".encode())
@@ -76,7 +76,7 @@ class Client:
         elif move < 0.08:
             self.holding = [*self.holding, lease.pk][-MOST_RESERVE:]
         else:
-            self.send(lease.item_id, voting.last_number(lease), skip=move < 0.11)
+            self.send(lease.item.key, voting.last_number(lease), skip=move < 0.11)
 
     def reserve(self) -> None:
         from annotation import assignment, voting
@@ -85,9 +85,9 @@ class Client:
         self.note("reserve")
         self.holding = []
         for lease in held:
-            self.send(lease.item_id, voting.last_number(lease))
+            self.send(lease.item.key, voting.last_number(lease))
 
-    def send(self, item: int, base: int, *, skip: bool = False, name: UUID | None = None) -> None:
+    def send(self, item: UUID, base: int, *, skip: bool = False, name: UUID | None = None) -> None:
         from annotation import voting
 
         name = name or uuid4()
@@ -260,7 +260,7 @@ def _finish(project: int, people: list) -> None:
     for user in people:
         while (lease := assignment.lease_next(of, user)) is not None:
             base, said = voting.last_number(lease), {"relations": ["A"]}
-            voting.answer(lease.item_id, user, client_id=uuid4(), base=base, payload=said)
+            voting.answer(lease.item, user, client_id=uuid4(), base=base, payload=said)
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ def test_an_annotator_leases_answers_and_looks_back() -> None:
     of = filled(2, k=1)
     me = client(annotators(of, 1)[0])
     lease = me.post(f"{API}projects/{of.slug}/lease").json()
-    assert lease["item"]["head"] == {"id": "Q1", "name": "Ada", "start": 0, "end": 3}
+    assert lease["item"]["head"] == {"name": "Ada", "start": 0, "end": 3}
     assert me.post(f"{API}leases/{lease['lease']}/heartbeat").status_code == 200
     answer = {"client_id": str(uuid4()), "payload": {"relations": ["A"]}, "base": lease["base"]}
     address = f"{API}items/{lease['item']['id']}/answer"
@@ -72,8 +72,9 @@ def test_nothing_waiting_is_204_and_a_returned_lease_waits_again() -> None:
 
 
 @pytest.mark.parametrize("act", ["answer", "skip", "dispute", "decision", "one-more", "take-back"])
-def test_a_number_that_no_row_can_have_is_not_there(act: str) -> None:
-    me = client(annotators(filled(1), 1)[0])
+def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: str) -> None:
+    of = filled(1)
+    me, number = client(annotators(of, 1)[0]), of.items.get().pk
     said = {
         "client_id": str(uuid4()),
         "base": 0,
@@ -81,8 +82,8 @@ def test_a_number_that_no_row_can_have_is_not_there(act: str) -> None:
         "payload": {"relations": []},
         "votes_key": "x",
     }
-    for number in (2**63, 2**200):
-        address = f"{API}items/{number}/{act}"
+    for name in (number, 2**63, 2**200, uuid4()):
+        address = f"{API}items/{name}/{act}"
         told = me.get(address) if act == "dispute" else me.post(address, said)
         assert told.status_code == 404, told.json()
 
@@ -93,7 +94,7 @@ def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
     item = of.items.get()
     says(item, user, "A")
     answer = {"client_id": str(uuid4()), "payload": {"relations": ["B"]}}
-    refused = client(user).post(f"{API}items/{item.pk}/answer", answer)
+    refused = client(user).post(f"{API}items/{item.key}/answer", answer)
     assert (refused.status_code, refused["Content-Type"]) == (409, "application/problem+json")
     assert (refused.json()["code"], refused.json()["number"]) == ("answered_elsewhere", 1)
     assert refused.json()["hint"]
@@ -104,7 +105,7 @@ def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
 )
 def test_a_body_that_does_not_fit_is_refused_by_field(body: dict[str, Any]) -> None:
     of = filled(1)
-    refused = client(annotators(of, 1)[0]).post(f"{API}items/{of.items.get().pk}/answer", body)
+    refused = client(annotators(of, 1)[0]).post(f"{API}items/{of.items.get().key}/answer", body)
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
 
 
@@ -113,8 +114,8 @@ def test_a_skip_needs_one_of_the_reasons() -> None:
     me, item = client(annotators(of, 1)[0]), of.items.get()
     me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json")
     skip = {"client_id": str(uuid4()), "reason": "broken"}
-    assert me.post(f"{API}items/{item.pk}/skip", skip | {"reason": "dull"}).status_code == 400
-    assert me.post(f"{API}items/{item.pk}/skip", skip).status_code == 201
+    assert me.post(f"{API}items/{item.key}/skip", skip | {"reason": "dull"}).status_code == 400
+    assert me.post(f"{API}items/{item.key}/skip", skip).status_code == 201
 
 
 def test_only_what_was_handed_out_is_answered_however_late() -> None:
@@ -122,8 +123,8 @@ def test_only_what_was_handed_out_is_answered_however_late() -> None:
     user = annotators(of, 1)[0]
     me, said = client(user), {"payload": {"relations": ["A"]}}
     lease = me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json").json()
-    other = of.items.exclude(pk=lease["item"]["id"]).get()
-    picked = me.post(f"{API}items/{other.pk}/answer", said | {"client_id": str(uuid4())}, format="json")
+    other = of.items.exclude(key=lease["item"]["id"]).get()
+    picked = me.post(f"{API}items/{other.key}/answer", said | {"client_id": str(uuid4())}, format="json")
     assert (picked.status_code, picked.json()["code"]) == (409, "not_handed_out")
     me.post(f"{API}leases/{lease['lease']}/return")
     late = said | {"client_id": str(uuid4())}
@@ -135,16 +136,16 @@ def test_a_dispute_is_read_and_decided() -> None:
     item = voted(of, ["A"], ["B"])
     judge = client(member(of, "adjudicator"))
     waiting = judge.get(f"{API}projects/{of.slug}/disputes").json()["results"]
-    assert [(entry["id"], entry["pattern"]) for entry in waiting] == [(item.pk, "1–1")]
-    dossier = judge.get(f"{API}items/{item.pk}/dispute").json()
+    assert [(entry["id"], entry["pattern"]) for entry in waiting] == [(str(item.key), "1–1")]
+    dossier = judge.get(f"{API}items/{item.key}/dispute").json()
     assert [column["letter"] for column in dossier["columns"]] == ["W", "X"]
     decision = {
         "client_id": str(uuid4()),
         "payload": dossier["columns"][0]["payload"],
         "votes_key": dossier["votes_key"],
     }
-    assert judge.post(f"{API}items/{item.pk}/decision", decision).json()["state"] == "adjudicated"
-    assert judge.post(f"{API}items/{item.pk}/one-more").status_code == 409
+    assert judge.post(f"{API}items/{item.key}/decision", decision).json()["state"] == "adjudicated"
+    assert judge.post(f"{API}items/{item.key}/one-more").status_code == 409
 
 
 def test_from_a_file_to_a_frozen_set_and_its_lines() -> None:
@@ -205,7 +206,7 @@ def test_an_annotator_finds_no_source_label_no_vote_no_name_and_no_gold() -> Non
         f"projects/{of.slug}/imports",
         f"projects/{of.slug}/history",
         f"projects/{of.slug}/disputes",
-        f"items/{item.pk}/dispute",
+        f"items/{item.key}/dispute",
         "test-sets",
         *(f"imports/{batch.pk}" for batch in of.batches.all()),
     ]
@@ -222,10 +223,10 @@ def test_a_stranger_finds_nothing_at_all() -> None:
     stranger = client(person("stranger"))
     item = of.items.first()
     assert stranger.get(f"{API}projects").json()["results"] == []
-    for address in (f"projects/{of.slug}", f"items/{item.pk}/dispute", f"imports/{of.batches.first().pk}"):
+    for address in (f"projects/{of.slug}", f"items/{item.key}/dispute", f"imports/{of.batches.first().pk}"):
         assert stranger.get(API + address).status_code == 404
     answer = {"client_id": str(uuid4()), "payload": {"relations": ["A"]}}
-    assert stranger.post(f"{API}items/{item.pk}/answer", answer).status_code == 404
+    assert stranger.post(f"{API}items/{item.key}/answer", answer).status_code == 404
 
 
 def test_who_is_not_known_is_told_so() -> None:

@@ -1,11 +1,14 @@
 """What an annotator must not see is not on the page, and not in what the page fetches."""
 
 import re
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation import known
 from tests.annotation.desk import Desk, line
 
 FETCHED = {"lease", "item", "base", "expires_at", "suggestion"}
@@ -66,7 +69,42 @@ def test_the_form_fetches_the_sentence_and_nothing_else(client: Client, desk: De
     assert set(told) == FETCHED
     assert told["suggestion"] is None
     assert set(told["item"]) == ITEM
-    assert set(told["item"]["head"]) <= {"id", "name", "start", "end", "type"}
+    assert set(told["item"]["head"]) <= {"name", "start", "end", "type"}
+
+
+def handed_out(client: Client, desk: Desk, n: int) -> list[dict[str, Any]]:
+    """All that an annotator is handed, as it comes."""
+    client.force_login(desk.people["ann"])
+    asked = {"holding": [], "n": n}
+    return client.post("/api/v1/projects/harbour/reserve", asked, "application/json").json()["leases"]
+
+
+def test_a_hidden_check_looks_like_any_other_sentence(client: Client, desk: Desk) -> None:
+    """Checks are imported last, from a file of their own; neither shows in what an annotator is handed."""
+    desk.bring(*(line(at) for at in range(3, 25)))
+    desk.bring(*(line(at, relations=["born_in"]) for at in range(101, 113)), known="check")
+    known.set_quality(desk.project, by=desk.curator, check_every=2)
+    checks = {f"Ada {at} was seen in Turin." for at in range(101, 113)}
+    handed = handed_out(client, desk, 36)
+    items = [entry["item"] for entry in handed]
+    assert {item["text"] for item in items} > checks
+    shapes = {(*entry, *entry["item"], *entry["item"]["head"], len(entry["item"]["id"])) for entry in handed}
+    assert len(shapes) == 1
+    # were the ids in the order of the import, the checks would be the last twelve of 36
+    in_order = sorted(items, key=lambda item: item["id"])
+    assert {item["text"] for item in in_order[-12:]} != checks
+    assert {item["text"] for item in in_order[:12]} != checks
+    assert {UUID(item["id"]).version for item in items} == {4}
+
+
+def test_a_sentence_is_named_by_its_key_wherever_somebody_acts(client: Client, desk: Desk) -> None:
+    """No number of the row is in an answer: the numbers follow the imports."""
+    for entry in handed_out(client, desk, 2):
+        said = {"client_id": str(uuid4()), "payload": {"relations": ["born_in"]}, "base": 0}
+        address = f"/api/v1/items/{entry['item']['id']}/answer"
+        assert client.post(address, said, "application/json").status_code == 201
+    past = client.get("/api/v1/projects/harbour/history").json()["results"]
+    assert {act["item"]["id"] for act in past} == {str(item.key) for item in desk.project.items.all()}
 
 
 def test_a_frozen_set_is_not_there_for_an_annotator(client: Client, desk: Desk) -> None:

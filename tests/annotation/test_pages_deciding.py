@@ -26,7 +26,7 @@ def desk(db: None) -> Desk:
 
 
 def address(item: Item) -> str:
-    return reverse("dispute", args=["harbour", item.pk])
+    return reverse("dispute", args=["harbour", item.key])
 
 
 def decision(item: Item, *relations: str, **more: str) -> dict[str, str]:

@@ -52,7 +52,7 @@ def addresses(live: str) -> list[str]:
             f"annotators/{ann.pk}/",
             "freeze/",
         ),
-        *("disputes/", f"disputes/{item.pk}/", "disputes/?decided", f"disputes/{decided.pk}/"),
+        *("disputes/", f"disputes/{item.key}/", "disputes/?decided", f"disputes/{decided.key}/"),
     )
     sets = ("", f"{made.slug}/", "import/")
     return [

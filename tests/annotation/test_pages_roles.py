@@ -39,7 +39,7 @@ def test_a_page_of_a_project_is_for_the_roles_that_need_it(
 def test_a_dispute_is_for_those_who_decide(client: Client, desk: Desk, who: str) -> None:
     item = desk.dispute(1)
     client.force_login(desk.people[who])
-    status = client.get(reverse("dispute", args=["harbour", item.pk])).status_code
+    status = client.get(reverse("dispute", args=["harbour", item.key])).status_code
     assert status == {"judy": 200, "curator": 200, "stranger": 404}.get(who, 403)
 
 

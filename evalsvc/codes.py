@@ -103,6 +103,7 @@ BOARDS: dict[str, str] = {
     "run_taken": "The run has a standing file already. Name another run, or withdraw that one.",
     "unknown_measure": "There is no such measure.",
     "unknown_option": "There is no such option for this task.",
+    "mixed_alphabets": "A word of a name has a letter of another alphabet among Latin ones. Type it in one.",
     "unseen_character": "A name holds a control, direction or zero-width character. Type it anew.",
     "withdrawn": "The submission is withdrawn already.",
     "worker_lost": "Three workers were lost on it. Not your fault, and it cost nothing: send it again.",

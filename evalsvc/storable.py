@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 from rest_framework.parsers import JSONParser
@@ -60,6 +61,49 @@ def require_seen(name: str, *, field: str) -> None:
             hint="Type it anew, with plain spaces only.",
             field=field,
         )
+
+
+# Greek letters that stand for quantities and pass for no Latin letter.
+SYMBOLS = frozenset("βδεζθλμξπσφψΓΔΘΛΞΠΣΦΨΩ\N{MICRO SIGN}")
+LETTERS = {"Lu", "Ll", "Lt", "Nl"}  # of alphabets with capitals, to which nearly all look-alikes belong
+CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of those without
+
+
+def require_one_alphabet(name: str, *, field: str) -> None:
+    """Refuse a word with another alphabet's letters among Latin ones: it would pass for another word."""
+    for word in _words(name):
+        latin = any(unicodedata.name(each, "").startswith("LATIN") for each in word)
+        for each in filter(_is_foreign, word) if latin else ():
+            told = f"U+{ord(each):04X} {unicodedata.name(each, '')}".strip()
+            raise Refusal(
+                "mixed_alphabets",
+                f"The {field} has a letter of another alphabet among Latin ones, in “{word}”: {told}.",
+                hint="Type the word in one alphabet, or set the other letter off by a hyphen.",
+                field=field,
+            )
+
+
+def _words(text: str) -> Iterator[str]:
+    """Runs of letters, digits and the marks above and below them."""
+    for inside, found in groupby(text, lambda each: unicodedata.category(each)[0] in "LMN"):
+        if inside:
+            yield "".join(found)
+
+
+def _is_foreign(letter: str) -> bool:
+    name = unicodedata.name(letter, "")
+    if name.startswith("LATIN") or letter in SYMBOLS:
+        return False
+    return unicodedata.category(letter) in LETTERS or name.startswith(CAPITALS_ONLY)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text of a JSON value that `check` let pass, names of members too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from texts_in(one)
 
 
 class StorableJson(JSONParser):

@@ -21,7 +21,7 @@ from evalsvc.evaluation.roles import VIEWER, require
 from evalsvc.evaluation.terms import Terms
 from evalsvc.formats.problems import Problems, Refused
 from evalsvc.refusals import Conflict, Refusal, TooLarge
-from evalsvc.storable import require_seen
+from evalsvc.storable import require_one_alphabet, require_seen, texts_in
 from evalsvc.teams.membership import role_in
 from evalsvc.teams.models import ApiToken, Team, User
 
@@ -125,7 +125,10 @@ def check_entry(entry: Entry) -> None:
         if not 0 < len(value) <= most:
             raise Refusal("bad_name", f"The {name} needs a name of 1 to {most} characters.", field=name)
         require_seen(value, field=name)
+        require_one_alphabet(value, field=name)
     require_seen(json.dumps(entry.tags or {}, ensure_ascii=False), field="tags")
+    for text in texts_in(entry.tags or {}):
+        require_one_alphabet(text, field="tags")
     if entry.aggregate not in AGGREGATES:
         raise Refusal("bad_aggregate", f"{entry.aggregate} is not ONE or AVG.", field="aggregate")
     if len(entry.key) > 120:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+
 from django.conf import settings
 from django.db import transaction
 from django.http import Http404
@@ -10,7 +13,7 @@ from django.utils.text import slugify
 
 from evalsvc.figures import counted
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
-from evalsvc.storable import require_seen
+from evalsvc.storable import require_one_alphabet, require_seen
 from evalsvc.teams.models import Departure, Team, TeamMember, User
 from evalsvc.teams.places import Place
 
@@ -20,10 +23,11 @@ OWNER, MEMBER = TeamMember.Role.OWNER, TeamMember.Role.MEMBER
 def create_team(*, name: str, by: User, slug: str = "") -> Team:
     """Make a team; its maker owns it."""
     name = name.strip()
-    slug = slug or slugify(name)[:60]
+    slug = slug or _address(name)
     if not name or not slug:
         raise Refusal("bad_name", "A team needs a name with at least one letter or digit.", field="name")
     require_seen(name, field="name")
+    require_one_alphabet(name, field="name")
     with transaction.atomic():
         _require_room(by)
         if Team.objects.filter(name=name).exists() or Team.objects.filter(slug=slug).exists():
@@ -31,6 +35,14 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
         team = Team.objects.create(name=name, slug=slug)
         TeamMember.objects.create(team=team, user=by, role=OWNER)
     return team
+
+
+def _address(name: str) -> str:
+    """What stands in addresses: the name's own letters, or a digest where it has none for them."""
+    made = slugify(name)[:60]
+    if not re.search("[a-z]", made) and any(each.isalpha() for each in name):
+        return f"team-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return made
 
 
 def _require_room(user: User) -> None:

@@ -152,9 +152,53 @@ def test_a_name_with_a_character_that_nobody_sees_is_refused(cast: Cast, field: 
     assert f"U+{ord(unseen):04X}" in refused["detail"]
 
 
+@pytest.mark.parametrize(
+    ("field", "mixed", "other"),
+    [
+        ("system", "N\u0430ver", "U+0430 CYRILLIC SMALL LETTER A"),
+        ("system", "Big N\u0430ver 2", "U+0430 CYRILLIC SMALL LETTER A"),
+        ("system", "\u039faver", "U+039F GREEK CAPITAL LETTER OMICRON"),
+        ("system", "\u0430\u0301Net", "U+0430 CYRILLIC SMALL LETTER A"),
+        ("system", "N\uff41ver", "U+FF41 FULLWIDTH LATIN SMALL LETTER A"),
+        ("system", "\ua4d0ert", "U+A4D0 LISU LETTER BA"),
+        ("run", "s\u0435ed1", "U+0435 CYRILLIC SMALL LETTER IE"),
+        ("tags", "N\u0430ver", "U+0430 CYRILLIC SMALL LETTER A"),
+    ],
+)
+def test_a_word_with_letters_of_another_alphabet_among_latin_ones_is_refused(
+    cast: Cast, field: str, mixed: str, other: str
+) -> None:
+    cast.relations()
+    told = {"system": "Net", "run": "1"} | {field: json.dumps({"of": [mixed]}) if field == "tags" else mixed}
+    fields = told | {"file": SimpleUploadedFile("a.jsonl", jsonl(LINES))}
+    answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
+    refused = answer.json()
+    assert (answer.status_code, refused["code"], refused["field"]) == (400, "mixed_alphabets", field)
+    assert other in refused["detail"]
+
+
+def test_a_declaration_of_several_lines_in_another_alphabet_is_taken(cast: Cast) -> None:
+    submission = cast.submit(
+        cast.relations(), LINES, tags={"extra": "Словари\nи\tкниги", "of": ["BERTで学習"]}
+    )
+    assert submission.system.tags["extra"] == "Словари\nи\tкниги"
+
+
 def test_names_in_any_script_are_taken(cast: Cast) -> None:
     cast.relations()
-    for system in ("Grüße 2.1 (β)", "模型-大", "Модель", "شبكة"):
+    for system in (
+        *(
+            "Grüße 2.1 (β)",
+            "模型-大",
+            "Модель",
+            "Модель-Net 2",
+            "شبكة",
+            "BERTで",
+            "βVAE",
+            "L1-Σ",
+            "Zoe\u0308",
+        ),
+    ):
         fields = {"system": system, "run": "1", "file": SimpleUploadedFile("a.jsonl", jsonl(LINES))}
         answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
         assert (answer.status_code, answer.json()["system"]) == (202, system)

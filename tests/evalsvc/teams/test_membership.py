@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -60,6 +61,22 @@ def test_a_team_cannot_dress_up_as_another_by_a_character_that_nobody_sees(team:
     with pytest.raises(Refusal, match="U\\+200B ZERO WIDTH SPACE") as caught:
         create_team(name="Kel\u200bpie", by=owner(team))
     assert (caught.value.code, caught.value.field) == ("unseen_character", "name")
+
+
+def test_a_team_cannot_dress_up_as_another_by_a_letter_of_another_alphabet(team: Team) -> None:
+    with pytest.raises(Refusal, match="U\\+0435 CYRILLIC SMALL LETTER IE") as caught:
+        create_team(name="K\u0435lpie", by=owner(team))
+    assert (caught.value.code, caught.value.field) == ("mixed_alphabets", "name")
+
+
+def test_a_team_may_be_named_in_any_script_and_has_an_address_of_its_own() -> None:
+    kim = person("kim")
+    made = [create_team(name=name, by=kim) for name in ("Яндекс 2", "Вектор 2", "模型")]
+    assert [team.name for team in made] == ["Яндекс 2", "Вектор 2", "模型"]
+    assert len({team.slug for team in made}) == 3
+    assert all(re.fullmatch(r"team-[0-9a-f]{8}", team.slug) for team in made)
+    with pytest.raises(Conflict, match="named 模型"):
+        create_team(name="模型", by=person("lars"))
 
 
 def test_a_name_without_letters_is_refused() -> None:

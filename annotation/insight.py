@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 from math import sqrt
 from typing import Any
 
-from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
-from django.db.models.functions import Coalesce, Now, TruncDate
+from django.db.models import Avg, Count, Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce, Length, Now, TruncDate
 
 from annotation import outcomes, outlook
 from annotation.calling import called, numbered
@@ -20,6 +20,7 @@ from evalsvc.teams.models import User
 
 BUCKET = 250
 RUSHED = 3
+READ = 60  # letters a second, some 600 words a minute: more than twice what people read (Brysbaert 2019)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,20 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """An answer in less than so many seconds is rushed; `letters` where reading that many sets it."""
+
+    seconds: float
+    letters: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Pace:
-    """How long an answer takes; those under `bound` seconds count as rushed."""
+    """How long an answer takes, and which bound makes one rushed."""
 
     answers: int
     median_seconds: float | None
-    bound: float | None
+    bound: Bound | None
     rushed: float | None
 
 
@@ -124,7 +133,7 @@ def by_annotator(project: Project, *, for_user: User) -> list[Person]:
     marks = _marks(project)
     times = _times(project)
     everybody = sum(times.values(), Counter[int]())
-    usual = _median(everybody)
+    bound = _bound(project, _median(everybody))
     found = []
     for row in Annotator.objects.filter(project=project).annotate(is_idle=_idle()):
         own = acts.get(row.pk, {})
@@ -141,7 +150,7 @@ def by_annotator(project: Project, *, for_user: User) -> list[Person]:
                 surplus=surplus[row.pk],
                 holding=holding[row.pk],
                 median_seconds=_median(times[row.pk]),
-                rushed=_rushed(times[row.pk], usual),
+                rushed=_rushed(times[row.pk], bound),
                 known_done=done,
                 known_right=right,
                 paused=row.paused_at is not None,
@@ -158,7 +167,8 @@ def pace(project: Project, *, for_user: User) -> Pace:
     require(project, for_user, *OVERSEES)
     times = sum(_times(project).values(), Counter[int]())
     usual = _median(times)
-    return Pace(times.total(), usual, usual / RUSHED if usual else None, _rushed(times, usual))
+    bound = _bound(project, usual)
+    return Pace(times.total(), usual, bound, _rushed(times, bound))
 
 
 def _acts(project: Project) -> dict[int, dict[str, Any]]:
@@ -227,10 +237,18 @@ def _median(times: Counter[int]) -> float | None:
     return None
 
 
-def _rushed(times: Counter[int], usual: float | None) -> float | None:
-    if usual is None or not times.total():
+def _bound(project: Project, usual: float | None) -> Bound | None:
+    """A third of the usual time, and no less than reading takes: where all rush, their pace says nothing."""
+    if usual is None:
         return None
-    quick = sum(n for bucket, n in times.items() if (bucket + 0.5) * BUCKET / 1_000 < usual / RUSHED)
+    letters = round(project.items.live().order_by().aggregate(mean=Avg(Length("text")))["mean"] or 0)
+    return max(Bound(usual / RUSHED), Bound(letters / READ, letters), key=lambda bound: bound.seconds)
+
+
+def _rushed(times: Counter[int], bound: Bound | None) -> float | None:
+    if bound is None or not times.total():
+        return None
+    quick = sum(n for bucket, n in times.items() if (bucket + 0.5) * BUCKET / 1_000 < bound.seconds)
     return quick / times.total()
 
 

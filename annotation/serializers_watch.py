@@ -28,7 +28,9 @@ class AnnotatorSerializer(serializers.Serializer[Any]):
     holding = serializers.IntegerField()
     median_seconds = serializers.FloatField(allow_null=True)
     rushed = serializers.FloatField(
-        allow_null=True, help_text="Share of answers given in under a third of the project's median time."
+        allow_null=True,
+        help_text="Share of answers given in under a third of the project's median time, or in less "
+        "than it takes to read a sentence of mean length at 60 letters a second, whichever is more.",
     )
     known_done = serializers.IntegerField()
     known_right = serializers.IntegerField()

@@ -15,6 +15,7 @@ from evalsvc.figures import count, counted
 
 MOST = 90
 WIDTH, NARROW, HEIGHT = 1080, 290, 220
+WIDEST = 48
 LAST = 14  # days a phone has room for
 LEFT, TOP, BOTTOM = 48, 14, 188
 
@@ -53,18 +54,25 @@ def both(days: Sequence[Day]) -> SafeString:
 
 
 def days_svg(days: Sequence[Day], *, width: int = WIDTH, class_: str | None = None) -> SafeString:
-    """One bar a day; the axis starts at nothing."""
+    """One bar a day over a week at least; the axis starts at nothing."""
+    days = a_week(days)
     top = max((day.answers + day.skips for day in days), default=0) or 1
     step = _step(top)
     ticks = range(0, top + step, step)
     scale = (BOTTOM - TOP) / max(ticks)
     parts = [piece for tick in ticks for piece in _tick(tick, BOTTOM - tick * scale, width)]
-    slot = min((width - LEFT - 8) / max(len(days), 1), 48)
+    slot = (width - LEFT - 8) / len(days)
     for at, day in enumerate(days):
         parts.append(_bar(day, LEFT + slot * at, slot, scale))
     parts += _dates(days, slot)
     parts.append(element("path", class_="zero", d=f"M{LEFT} {BOTTOM}H{width}"))
     return drawing(width, HEIGHT, "Answers by day", *parts, class_=class_)
+
+
+def a_week(days: Sequence[Day]) -> list[Day]:
+    """With the days before the first, in which nothing was done: one bar alone in a page says little."""
+    before = [days[0].day - timedelta(days=back) for back in reversed(range(1, 8 - len(days)))]
+    return [*(Day(day, 0, 0, 0) for day in before), *days]
 
 
 def _step(top: int) -> int:
@@ -82,7 +90,7 @@ def _tick(tick: int, y: float, width: int) -> list[SafeString]:
 
 
 def _bar(day: Day, x: float, slot: float, scale: float) -> SafeString:
-    wide = max(slot * 0.72, 2.0)
+    wide = min(max(slot * 0.72, 2.0), WIDEST)
     left, answers, skips = x + (slot - wide) / 2, day.answers * scale, day.skips * scale
     parts = [element("title", told(day))]
     parts.append(element("rect", class_="f1", x=left, y=BOTTOM - answers, width=wide, height=answers))

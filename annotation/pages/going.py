@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from annotation.insight import Day, Label, Pace, Person
+from annotation.insight import READ, Day, Label, Pace, Person
 from annotation.outlook import HandedOut, Idle, Outlook
 from annotation.pages.days import words
 from annotation.pages.intervals import Figure, axis, interval, scale_of, share
@@ -62,7 +62,6 @@ def _is(n: int) -> str:
 
 def stats(ahead: Outlook, pace: Pace, held: HandedOut, idle: Sequence[Idle]) -> list[Stat]:
     people = f"by {counted(ahead.people, 'person', 'people')}" if ahead.week else "nobody answered"
-    bound = f"under {number(pace.bound)} s, a third of it" if pace.bound else "no answer has a time"
     hands = f"to {counted(held.people, 'person', 'people')}" if held.items else "nobody holds one"
     return [
         Stat("Answers, last 7 days", f"{ahead.week:,}", f"{people}; {ahead.before:,} in the 7 before"),
@@ -70,10 +69,31 @@ def stats(ahead: Outlook, pace: Pace, held: HandedOut, idle: Sequence[Idle]) -> 
         Stat(
             "Median per answer", seconds(pace.median_seconds), f"of {counted(pace.answers, 'timed answer')}"
         ),
-        Stat("Rushed", share(pace.rushed), bound),
+        Stat("Rushed", share(pace.rushed), _bound(pace)),
         Stat("Handed out", f"{held.items:,}", _until(hands, held.first_end)),
         Stat("Idle", f"{len(idle):,}", "did nothing for 3 days"),
     ]
+
+
+def _bound(pace: Pace) -> str:
+    """Under how many seconds an answer is rushed, and whence that comes."""
+    if pace.bound is None:
+        return "no answer has a time"
+    under = f"under {seconds(pace.bound.seconds)}"
+    if pace.bound.letters is None:
+        return f"{under}, a third of the median"
+    return f"{under}: too short to read {counted(pace.bound.letters, 'letter')}"
+
+
+def rushed(pace: Pace) -> str:
+    """The same over the table of people."""
+    if pace.bound is None:
+        return ""
+    under = f"Rushed: share of a person’s timed answers given in under {seconds(pace.bound.seconds)}"
+    if pace.bound.letters is None:
+        return f"{under}, a third of everybody’s median."
+    mean = f"a sentence has {counted(pace.bound.letters, 'letter')} on average"
+    return f"{under}; {mean}, and nobody reads {READ} of them a second."
 
 
 def _until(hands: str, end: datetime | None) -> str:

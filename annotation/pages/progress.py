@@ -39,7 +39,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         "stats": going.stats(ahead, pace, outlook.handed_out(project, for_user=user), idle),
         "idle": idle and going.idle_words(idle),
         "days": days,
-        "bound": f"under {going.seconds(pace.bound)}" if pace.bound else "under a third of the usual time",
+        "rushed": going.rushed(pace),
         "finding": going.finding(days),
         "svg": both(days),
         "people": [

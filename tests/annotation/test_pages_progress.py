@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
-from annotation import assignment, known, outlook, projects, voting
+from annotation import assignment, insight, known, outlook, projects, voting
 from annotation.insight import Day, Label
 from annotation.models import Annotator, Project, Vote
 from annotation.outlook import Outlook
@@ -82,8 +82,23 @@ def test_imported_answers_have_no_day_and_no_time() -> None:
 
 def test_the_bound_of_rushed_answers_is_stated_in_seconds() -> None:
     page = seen(labelled())
-    assert "under 3.0 s, a third of it" in page
+    assert "under 3.0 s, a third of the median" in page
     assert "100.0 %" in page
+
+
+def test_where_everybody_rushes_reading_sets_the_bound() -> None:
+    of = filled(2, k=1)
+    of.items.update(text="Ada was born in Turin. " + "x" * 157)  # 180 letters: three seconds at the least
+    for item, ms in zip(of.items.all(), (800, 3_400), strict=True):
+        voting.answer(
+            item, annotators(of, 1)[0], client_id=uuid4(), payload={"relations": []}, milliseconds=ms
+        )
+    pace = insight.pace(of, for_user=curator())
+    assert (pace.bound, pace.rushed) == (insight.Bound(3.0, 180), 0.5)
+    assert [one.rushed for one in insight.by_annotator(of, for_user=curator())] == [0.5]
+    page = seen(of)
+    assert "under 3.0 s: too short to read 180 letters" in page
+    assert "a sentence has 180 letters on average, and nobody reads 60 of them a second." in page
 
 
 def test_people_are_in_the_table_and_in_the_file() -> None:
@@ -185,6 +200,16 @@ def test_every_bar_stands_within_the_drawing(most: int) -> None:
         left, top = float(bar.get("x", 0)), float(bar.get("y", 0))
         assert 0 <= left <= left + float(bar.get("width", 0)) <= 1080
         assert 0 <= top <= top + float(bar.get("height", 0)) <= 220
+
+
+@pytest.mark.parametrize("width", [1080, 290])
+def test_a_single_day_stands_at_the_end_of_a_week(width: int) -> None:
+    drawn = ElementTree.fromstring(str(days_svg([day(6, 5)], width=width)))
+    bars = list(drawn.iter("rect"))
+    assert [float(bar.get("height", 0)) > 0 for bar in bars] == [False] * 6 + [True]
+    assert float(bars[-1].get("x", 0)) > width * 0.8
+    dates = [text.text for text in drawn.iter("text") if "Mar" in (text.text or "")]
+    assert dates[0] == "1 Mar"
 
 
 def test_the_finding_over_the_days_compares_weeks_once_there_are_two() -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.urls import reverse
+from django.utils.text import slugify
 
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.conftest import StartWorker
-from tests.evalsvc.evaluation.cast import LABELS, RELATION_GOLD, Cast, freeze, jsonl, sentence
+from tests.evalsvc.evaluation.cast import ENTITY_GOLD, LABELS, RELATION_GOLD, Cast, freeze, jsonl, sentence
 from tests.workers.test_scoring import LABEL_LINES
 
 if TYPE_CHECKING:
@@ -71,11 +72,16 @@ def open_board(page: Page, tmp_path: Path) -> None:
     page.goto(reverse("boards"))
     page.get_by_role("link", name="Open a board").click()
     page.get_by_label("Title").fill("Port news")
+    address_follows_the_title(page)
     page.get_by_label("Address").fill("port news")
+    page.get_by_label("Title").fill("Port news of today")
+    assert page.get_by_label("Address").input_value() == "port news"
+    page.get_by_label("Title").fill("Port news")
     page.get_by_label("What is ranked").fill("Relations in port news")
     page.get_by_label("Description").fill("From **two** papers of one port.")
     page.get_by_label("gold 1").check()
-    page.get_by_text("Options for both tasks").click()
+    page.get_by_text("Options", exact=True).click()
+    only_of_the_task(page)
     page.get_by_label("Beta").fill("0.5")
     page.get_by_label("Submissions a day").fill("2")
     page.get_by_label("Days begin at midnight in").select_option("Europe/Vienna")
@@ -89,9 +95,27 @@ def open_board(page: Page, tmp_path: Path) -> None:
     press(page, "Open the board")
 
 
+def address_follows_the_title(page: Page) -> None:
+    """As the service would make it."""
+    for title in ("Ægir’s Häfen – 2. Teil", "_Ports_ & (Bays)", "港", "ab " * 30, "Port news"):
+        page.get_by_label("Title").fill(title)
+        shown = page.get_by_label("Address").input_value()
+        assert shown == slugify(title)[:60].strip("-_")
+
+
+def only_of_the_task(page: Page) -> None:
+    """What another task would need is not on the page."""
+    for task, there, away in (("entities", "Scheme", "Threshold"), ("relations", "Threshold", "Scheme")):
+        page.get_by_label("Task").select_option(task)
+        page.get_by_label(there).wait_for()
+        page.get_by_label(away).wait_for(state="hidden")
+    page.get_by_label("spans 1").wait_for(state="hidden")
+
+
 def add_setting(page: Page) -> None:
     assert page.get_by_role("heading", level=1).inner_text() == "Add a setting"
     page.get_by_label("Title").fill("Human gold, sentences")
+    assert page.get_by_label("Key").input_value() == "human-gold-sentences"
     page.get_by_label("Key").fill("human")
     page.get_by_label("Test set").select_option(label="gold 1, imported: 6 rows of relations")
     page.get_by_label("Main measure", exact=True).select_option("accuracy")
@@ -115,6 +139,7 @@ def test_a_board_is_made_in_the_browser_and_a_run_is_scored_on_it(
     cast = hired()
     freeze("gold", RELATION_GOLD, by=cast.olga)
     freeze("mended", OTHER_GOLD, by=cast.olga)
+    freeze("spans", ENTITY_GOLD, by=cast.olga, labels=["PER", "LOC"], kind="entities")
     log_in(page, "olga")
     open_board(page, tmp_path)
     add_setting(page)

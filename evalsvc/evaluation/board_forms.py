@@ -11,7 +11,7 @@ from django.conf import settings
 
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import KINDS
-from evalsvc.evaluation.forms import Parts, Sheet, address_of, dress
+from evalsvc.evaluation.forms import Blocks, Parts, Sheet, address_of, dress, follow_title
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.options import OPTIONS, Option
 from evalsvc.evaluation.rules import LIMITS
@@ -82,11 +82,13 @@ class RulesForm(Sheet):
     )  # fmt: skip
     no_training_counts = forms.BooleanField(required=False, label="Take the present training counts away")
 
-    RULES = (
+    QUOTAS: Parts = (
         (
             "Quotas of each team", "Empty: no quota. What is refused, fails or is cancelled costs nothing.",
             False, ("per_day", "in_total", "at_once", "time_zone"),
         ),
+    )  # fmt: skip
+    LIMITS: Parts = (
         (
             "Limits on files", "Empty: as this service allows. They can only be narrower than those.",
             True, ("upload_megabytes", "lines"),
@@ -95,7 +97,10 @@ class RulesForm(Sheet):
             "Training data", "", True, ("training_counts", "no_training_counts"),
         ),
     )  # fmt: skip
-    PARTS: Parts = (("", "", False, ("title", "summary", "description", "public")), *RULES)
+    BLOCKS: Blocks = (
+        (("", "", False, ("title", "summary", "description", "public")),),
+        (*QUOTAS, *LIMITS),
+    )
 
     def __init__(self, *args: Any, benchmark: Benchmark | None = None, **kwargs: Any) -> None:
         initial = {"public": True, "time_zone": "UTC"} | (rules_of(benchmark) if benchmark else {})
@@ -164,12 +169,17 @@ def _most(limit: str) -> int:
 def _option(key: str, option: Option) -> forms.Field:
     """A field for an entry of the closed table; what it takes is the table's to say."""
     told: dict[str, Any] = {"label": key.replace("_", " ").capitalize(), "help_text": option.explains}
+    told |= {"required": False, "initial": option.default}
+    made: forms.Field
     if isinstance(option.default, bool):
-        return forms.BooleanField(required=False, initial=option.default, **told)
-    if option.choices:
-        choices = [(choice, choice) for choice in option.choices]
-        return forms.ChoiceField(choices=choices, initial=option.default, required=False, **told)
-    return forms.FloatField(initial=option.default, required=False, **told)
+        made = forms.BooleanField(**told)
+    elif option.choices:
+        made = forms.ChoiceField(choices=[(choice, choice) for choice in option.choices], **told)
+    else:
+        made = forms.FloatField(**told)
+    if option.task:
+        made.widget.attrs["data-task"] = option.task  # shown while this task is chosen
+    return made
 
 
 class TestSets(forms.ModelMultipleChoiceField):
@@ -196,27 +206,29 @@ class BoardForm(RulesForm):
     negative = forms.CharField(
         max_length=60, required=False, label="How files spell “none of these”",
         help_text="Left empty: as the first of these sets spells it.",
+        widget=forms.TextInput(attrs={"data-task": Benchmark.Task.RELATIONS.value}),
     )  # fmt: skip
     missing = forms.ChoiceField(
         choices=list(MISSING_WORDS.items()), initial="refuse", label="A sentence without a line"
     )
-    PARTS: Parts = (
-        ("", "", False, ("title", "slug", "summary", "description", "public")),
+    RANKED: Parts = (
         ("What is ranked", "These stay as they are: scores rest on them.", False,
          ("task", "test_sets", "negative", "missing")),
-        ("Options for both tasks", "Each changes a figure. The defaults are what papers use.", True,
-         tuple(f"option_{key}" for key, option in OPTIONS.items() if not option.task)),
-        ("Options for relations", "Counted only where relations are ranked.", True,
-         tuple(f"option_{key}" for key, option in OPTIONS.items() if option.task == "relations")),
-        ("Options for entities", "Counted only where entities are ranked.", True,
-         tuple(f"option_{key}" for key, option in OPTIONS.items() if option.task == "entities")),
-        *RulesForm.RULES,
+        ("Options", "Each changes a figure. The defaults are what papers use.", True,
+         tuple(f"option_{key}" for key in OPTIONS)),
     )  # fmt: skip
+    BLOCKS: Blocks = (
+        (("", "", False, ("title", "slug", "summary", "description", "public")),),
+        RANKED,
+        RulesForm.QUOTAS,
+        RulesForm.LIMITS,
+    )
 
     def __init__(self, *args: Any, test_sets: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["test_sets"].queryset = test_sets  # type: ignore[attr-defined]
         self.fields |= {f"option_{key}": _option(key, option) for key, option in OPTIONS.items()}
+        follow_title(self, "slug")
         dress(self)
 
     def clean_slug(self) -> str:
@@ -230,6 +242,9 @@ class BoardForm(RulesForm):
                 self.add_error("test_sets", f"{test_set} holds {test_set.kind}; choose sets of {task}.")
         for key, option in OPTIONS.items():
             name = f"option_{key}"
+            if option.task not in ("", task):
+                self.errors.pop(name, None)  # of no weight here, and not shown
+                continue
             if given.get(name, "") in ("", None):
                 given[name] = option.default
             if not option.accepts(given[name]):

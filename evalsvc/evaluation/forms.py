@@ -11,18 +11,23 @@ from django.utils.text import slugify
 from evalsvc.refusals import Refusal
 
 Parts = tuple[tuple[str, str, bool, tuple[str, ...]], ...]
+Blocks = tuple[Parts, ...]
 Part = tuple[str, str, bool, list[BoundField]]
 
 
 class Sheet(forms.Form):
-    """A form in parts: each has a title, a line of explanation, and whether it is folded at first."""
+    """Blocks side by side, each of parts: a title, a line of explanation, whether it is folded at first."""
 
-    PARTS: Parts = ()
+    BLOCKS: Blocks = ()
 
-    def parts(self) -> Iterator[Part]:
+    def blocks(self) -> Iterator[list[Part]]:
+        for parts in self.BLOCKS:
+            yield list(self._parts(parts))
+
+    def _parts(self, parts: Parts) -> Iterator[Part]:
         """The fields under their headings; a folded part opens when something in it was filled in."""
         touched = {*self.errors, *self.changed_data} if self.is_bound else set()
-        for title, lead, folded, names in self.PARTS:
+        for title, lead, folded, names in parts:
             fields = [self[name] for name in names if name in self.fields]
             if fields:
                 yield title, lead, folded and touched.isdisjoint(names), fields
@@ -42,6 +47,11 @@ def address_of(form: forms.Form, name: str) -> str:
     if not made and "title" not in form.errors:
         raise forms.ValidationError("The title has no Latin letter to make it from: write one.")
     return made.strip("-_")
+
+
+def follow_title(form: forms.Form, name: str) -> None:
+    """While nothing is typed into it, the page shows there what the title will make."""
+    form.fields[name].widget.attrs["data-made-from"] = "title"
 
 
 def dress(form: forms.Form) -> None:

@@ -11,7 +11,7 @@ from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks import KINDS, UNITS
 from evalsvc.evaluation.board_forms import TestSets
 from evalsvc.evaluation.families import FAMILIES
-from evalsvc.evaluation.forms import Parts, Sheet, address_of, dress
+from evalsvc.evaluation.forms import Blocks, Parts, Sheet, address_of, dress, follow_title
 from evalsvc.evaluation.measures import MENU, offered
 from evalsvc.evaluation.models import Benchmark, Setting
 
@@ -73,11 +73,11 @@ class ShownForm(Sheet):
         required=False, label="Scores are sealed until it closes",
         help_text="Until then only organisers see them.",
     )  # fmt: skip
-    SHOWN = (
+    SHOWN: Parts = (
         ("When it is open", "", False, ("phase", "opens_at", "closes_at", "sealed")),
         ("How figures are shown", "", True, ("lower_is_better", "digits", "measures")),
     )
-    PARTS: Parts = (("", "", False, ("title", "main")), *SHOWN)
+    BLOCKS: Blocks = ((("", "", False, ("title", "main")),), SHOWN)
 
     def __init__(
         self, *args: Any, units: Iterable[str], setting: Setting | None = None, **kwargs: Any
@@ -112,7 +112,7 @@ class GoldForm(Sheet):
     note = forms.CharField(
         max_length=200, required=False, label="Why", help_text="Stands beside the version: 14 labels mended"
     )
-    PARTS: Parts = (("", "", False, ("test_set", "only", "note")),)
+    BLOCKS: Blocks = ((("", "", False, ("test_set", "only", "note")),),)
 
     def __init__(self, *args: Any, benchmark: Benchmark, test_sets: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -136,9 +136,9 @@ class SettingForm(ShownForm):
         help_text="For source labels on exactly the annotated sentences, choose the annotated set.",
     )  # fmt: skip
     unit = forms.ChoiceField(choices=Setting.Unit.choices, label="Scored by")
-    PARTS: Parts = (
-        ("", "", False, ("title", "key", "test_set", "unit", "main", "only")),
-        *ShownForm.SHOWN,
+    BLOCKS: Blocks = (
+        (("", "", False, ("title", "key", "test_set", "unit", "main", "only")),),
+        ShownForm.SHOWN,
     )
 
     def clean_key(self) -> str:
@@ -151,3 +151,4 @@ class SettingForm(ShownForm):
         for name in ("test_set", "only"):
             self.fields[name].queryset = fitting  # type: ignore[attr-defined]
         self.fields["unit"].choices = [(unit, UNIT_WORDS[unit]) for unit in units]  # type: ignore[attr-defined]
+        follow_title(self, "key")

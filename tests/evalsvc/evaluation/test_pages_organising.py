@@ -336,3 +336,10 @@ def test_a_title_that_makes_no_address_asks_for_one(olga: Client, cast: Cast) ->
     response = olga.post(reverse("board-new"), told)
     assert response.status_code == 400
     assert "no Latin letter" in complaints(response.content.decode())["slug"]
+
+
+def test_an_option_of_the_other_task_neither_counts_nor_refuses(olga: Client, cast: Cast) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    told = BOARD | {"test_sets": [gold.pk], "option_scheme": "none", "option_repair": "strict-iob2"}
+    assert olga.post(reverse("board-new"), told)["Location"] == reverse("setting-new", args=["port"])
+    assert Benchmark.objects.get(slug="port").options == {}

@@ -12,14 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evalsvc.evaluation import modelruns, roles
+from evalsvc.evaluation import modelruns
 from evalsvc.evaluation import serializers as shapes
 from evalsvc.evaluation.api import benchmark_of
-from evalsvc.evaluation.api_submissions import SAID
-from evalsvc.evaluation.uploads import tags_of, upload_of
+from evalsvc.evaluation.api_submissions import SAID, received_as, said_with
+from evalsvc.evaluation.uploads import upload_of
 from evalsvc.problem_details import problems
 from evalsvc.storable import StorableJson
-from evalsvc.teams.models import ApiToken
 
 TAR: dict[str, Any] = {
     "application/x-tar": OpenApiTypes.BINARY,
@@ -43,20 +42,4 @@ class Models(APIView):
         """Submit a spaCy pipeline as one tar; it is run here, and what it predicts is scored."""
         benchmark = benchmark_of(request, slug)
         upload = upload_of(request, most=settings.MODEL_MAX_BYTES)
-        said = upload.fields
-        received = modelruns.receive(
-            benchmark,
-            team=roles.team_of(request, named=said.get("team", "")),
-            by=roles.person(request),
-            token=request.auth if isinstance(request.auth, ApiToken) else None,
-            system=said.get("system", ""),
-            run=said.get("run", ""),
-            chunks=upload.chunks,
-            filename=upload.filename,
-            tags=tags_of(said),
-            idempotency_key=request.headers.get("Idempotency-Key", ""),
-            phase=said.get("phase", ""),
-        )
-        shown = shapes.SubmissionSerializer(received.submission, context={"request": request}).data
-        status = 202 if received.created else 200
-        return Response(shown, status=status, headers={"Location": shown["status_url"]})
+        return received_as(modelruns.receive(benchmark, **said_with(request, upload)), request)

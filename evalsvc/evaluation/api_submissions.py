@@ -18,7 +18,7 @@ from evalsvc.evaluation import serializers as shapes
 from evalsvc.evaluation.api import benchmark_of, version_asked
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.rules import limit
-from evalsvc.evaluation.uploads import tags_of, upload_of
+from evalsvc.evaluation.uploads import Upload, tags_of, upload_of
 from evalsvc.paging import Pages, choices
 from evalsvc.problem_details import problems
 from evalsvc.storable import StorableJson
@@ -47,6 +47,30 @@ FILTERS = [
     OpenApiParameter("run", str, description="Name of the run."),
     OpenApiParameter("team", str, description="Slug of the team."),
 ]
+
+
+def said_with(request: Request, upload: Upload) -> dict[str, Any]:
+    """Who sends what, as every way in says it."""
+    said = upload.fields
+    return {
+        "team": roles.team_of(request, named=said.get("team", "")),
+        "by": roles.person(request),
+        "token": request.auth if isinstance(request.auth, ApiToken) else None,
+        "system": said.get("system", ""),
+        "run": said.get("run", ""),
+        "chunks": upload.chunks,
+        "filename": upload.filename,
+        "tags": tags_of(said),
+        "idempotency_key": request.headers.get("Idempotency-Key", ""),
+        "phase": said.get("phase", ""),
+    }
+
+
+def received_as(received: intake.Received, request: Request) -> Response:
+    """202 for what is new, 200 for what is here already."""
+    shown = shapes.SubmissionSerializer(received.submission, context={"request": request}).data
+    status = 202 if received.created else 200
+    return Response(shown, status=status, headers={"Location": shown["status_url"]})
 
 
 class NewestFirst(Pages):
@@ -88,24 +112,9 @@ class Submissions(generics.ListAPIView[Submission]):
         """Submit one prediction file as a run of a system; 200 when it is here already."""
         benchmark = benchmark_of(request, slug)
         upload = upload_of(request, most=limit(benchmark, "upload_bytes"))
-        said = upload.fields
-        received = intake.receive(
-            benchmark,
-            team=roles.team_of(request, named=said.get("team", "")),
-            by=roles.person(request),
-            token=request.auth if isinstance(request.auth, ApiToken) else None,
-            system=said.get("system", ""),
-            run=said.get("run", ""),
-            chunks=upload.chunks,
-            filename=upload.filename,
-            aggregate=said.get("aggregate") or "ONE",
-            tags=tags_of(said),
-            idempotency_key=request.headers.get("Idempotency-Key", ""),
-            phase=said.get("phase", ""),
-        )
-        shown = shapes.SubmissionSerializer(received.submission, context={"request": request}).data
-        status = 202 if received.created else 200
-        return Response(shown, status=status, headers={"Location": shown["status_url"]})
+        aggregate = upload.fields.get("aggregate") or "ONE"
+        received = intake.receive(benchmark, **said_with(request, upload), aggregate=aggregate)
+        return received_as(received, request)
 
 
 class DryRun(APIView):

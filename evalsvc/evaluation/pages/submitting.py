@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -28,6 +28,8 @@ from evalsvc.refusals import Refusal
 SHOWN = 8
 SCANNED = 500_000
 WIDTH = 100
+NAMED = 3  # of those that have no line
+NO_LINE = "no line for "
 EXAMPLES = {
     Setting.Unit.SENTENCE: (
         '{"id": "s1", "scores": {"%s": 0.93}}',
@@ -174,15 +176,34 @@ def _told(problems: Problems, file: UploadedFile) -> dict[str, Any]:
     # what has no line (ids left out) comes last and once: it must not crowd out the lines that are wrong
     once = {(p.code, _says(p) if p.line else ""): p for p in reversed(problems.first)}
     first = sorted(once.values(), key=lambda problem: (not problem.line, problem.line))[:SHOWN]
-    shown = [Mending(p.line, p.code, _says(p), problems.by_code[p.code], p.example or "") for p in first]
+    shown = [_mending(problem, problems) for problem in first] + _untold(first, problems)
     told = {"total": problems.total, "shown": shown, "excerpt": _excerpt(first, file)}
     return told | {"all": problems.total == len(first)}
 
 
-def _says(problem: Problem) -> str:
-    """The problem without its line, which stands beside it."""
+def _mending(problem: Problem, problems: Problems) -> Mending:
+    like = [] if problem.line else [p for p in problems.first if p.code == problem.code and not p.line]
+    alike = problems.by_code[problem.code]
+    more = [p.found.removeprefix(NO_LINE) for p in like[1:NAMED] if p.found]
+    return Mending(problem.line, problem.code, _says(problem, more, alike), alike, problem.example or "")
+
+
+def _untold(first: Sequence[Problem], problems: Problems) -> list[Mending]:
+    """Kinds of which none is among the first problems, such as ids left out of a file of slips."""
+    codes = problems.by_code.keys() - {problem.code for problem in first}
+    return [
+        Mending(None, code, CODES[code], problems.by_code[code], problems.example_of(code))
+        for code in sorted(codes)
+    ]
+
+
+def _says(problem: Problem, more: Sequence[str] = (), alike: int = 1) -> str:
+    """The problem without its line, which stands beside it; `more` are others that were found alike."""
     parts = [CODES[problem.code]]
-    parts += [f"Found {problem.found}."] if problem.found is not None else []
+    if problem.found is not None:
+        found = ", ".join([problem.found, *more])
+        left = alike - 1 - len(more)
+        parts += [f"Found {found} and {count(left)} more." if more and left else f"Found {found}."]
     parts += [f"Expected {problem.expected}."] if problem.expected is not None else []
     return " ".join([*parts, problem.hint] if problem.hint else parts)
 

@@ -91,6 +91,24 @@ def test_ids_left_out_do_not_crowd_out_the_lines_that_are_wrong(client: Client, 
     assert page.index("Did you mean works_for?") < page.index("An expected id has no line.")
 
 
+def test_ids_left_out_are_one_row_with_their_number_and_the_first_of_them(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    page = send(client, jsonl(LABEL_LINES[:1])).content.decode()
+    assert page.count("An expected id has no line.") == 1
+    assert "Found no line for s2, s3, s4 and 2 more." in page
+    assert "5 with this code" in page
+
+
+def test_a_kind_that_only_follows_many_slips_is_told_with_its_number(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    slips = [{"id": "s1", "label": "works_fro"}] * 25
+    page = send(client, jsonl(slips)).content.decode()
+    assert page.count("An expected id has no line.") == 1
+    assert "5 with this code" in page
+
+
 def test_what_a_line_says_is_text_and_never_markup(client: Client, cast: Cast) -> None:
     cast.relations()
     client.force_login(cast.kim)

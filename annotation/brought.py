@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models.functions import Now
 
-from annotation import outcomes
+from annotation import in_use, outcomes
 from annotation.models import Adjudication, Batch, KnownAnswer, Project, Vote
 from annotation.ontology import locked, mapping_of, renew
 from annotation.outcomes import labels_in
@@ -97,11 +98,13 @@ def take_out(project: Project, names: Collection[str], *, part: str, by: User) -
     """Remove labels that nothing uses yet, as if they had never been added."""
     require(project, by, CURATOR)
     locked(project)
-    used = sorted(set(names) & _used(project))
+    used = set(names) & _used(project)
+    in_use.let_answers_come_in(project)
+    used |= set(names) & _used(project, at__gte=Now() - in_use.JUST_NOW)
     if used:
         raise Conflict(
             "label_in_use",
-            f"{', '.join(used[:5])}: chosen in an answer, or part of a step.",
+            f"{', '.join(sorted(used)[:5])}: chosen in an answer, or part of a step.",
             hint="Delete or merge it in the ontology: such a step keeps the answers.",
         )
     removed, _ = project.labels.filter(part=part, name__in=names).delete()
@@ -110,11 +113,11 @@ def take_out(project: Project, names: Collection[str], *, part: str, by: User) -
     return removed
 
 
-def _used(project: Project) -> set[str]:
-    """Every label that an answer, a decision, a known answer or a step names."""
+def _used(project: Project, **acts: Any) -> set[str]:
+    """Every label that an answer (or one of these `acts`), a decision, a known answer or a step names."""
     of = {"item__project": project}
     rows: Iterable[Any] = (
-        *(Vote.objects.filter(payload__isnull=False, **of), Adjudication.objects.filter(**of)),
+        *(Vote.objects.filter(payload__isnull=False, **of, **acts), Adjudication.objects.filter(**of)),
         KnownAnswer.objects.filter(**of),
     )
     named = {

@@ -13,10 +13,10 @@ from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from annotation import outcomes
+from annotation import in_use, outcomes
 from annotation.entries import Entry
 from annotation.mapping import Mapped, Mapping
-from annotation.models import OntologyLabel, OntologyStep, Project, SourceLabels, Vote
+from annotation.models import OntologyLabel, OntologyStep, Project, SourceLabels
 from annotation.outcomes import labels_in
 from annotation.presets import PRESETS
 from annotation.roles import CURATOR, require
@@ -283,25 +283,32 @@ def undo(step: OntologyStep, *, by: User) -> None:
             "Only the last standing step can be undone.",
             hint="Undo the later steps first.",
         )
-    in_target = _answers_in(step)
-    if in_target:
-        raise Conflict(
-            "target_in_use",
-            f"{in_target:,} answers were given in {step.target} since; undone, they would have no label.",
-        )
+    _require_unused(step, since=step.at)
+    in_use.let_answers_come_in(project)
+    _require_unused(step, since=Now() - in_use.JUST_NOW)
     OntologyStep.objects.filter(pk=step.pk).update(undone_at=Now())
     renew(project)
     outcomes.changed(project)
 
 
-def _answers_in(step: OntologyStep) -> int:
-    """Acts since the step that name its target, where the target is no label of the data's own."""
-    spelt = step.project.labels.filter(name=step.target, derived=False).exists()
-    if not step.target or spelt:
-        return 0
-    acts = Vote.objects.filter(item__project=step.project, at__gte=step.at, payload__isnull=False)
-    payloads = acts.values_list("payload", flat=True).iterator()
-    return sum(step.target in labels_in(payload) for payload in payloads if payload)
+def _require_unused(step: OntologyStep, *, since: Any) -> None:
+    """Nobody named its target since; a target that is a label of the data's own stays one."""
+    project, name = step.project, step.target
+    if not name or project.labels.filter(name=name, derived=False).exists():
+        return
+    n = in_use.acts_with(project, name, since=since)
+    if n:
+        were = "answer was" if n == 1 else "answers were"
+        raise Conflict(
+            "target_in_use",
+            f"{n:,} {were} given in {name} since; undone, {'it' if n == 1 else 'they'} would have no label.",
+        )
+    if in_use.is_known_answer(project, name):
+        raise Conflict(
+            "target_in_use",
+            f"{name} is the known answer of a sentence; undone, that would have no label.",
+            hint="Make the sentence work like any other first.",
+        )
 
 
 def emptied(project: Project) -> dict[str, int]:

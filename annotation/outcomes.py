@@ -189,10 +189,15 @@ def labels_in(payload: Payload) -> set[str]:
 
 def changed(project: Project) -> None:
     """The rules changed: small projects are decided anew at once, large ones by a job."""
-    if project.items.count() <= AT_ONCE:
+    if is_decided_at_once(project):
         _redo(project, [])
     elif not pending(project):
         enqueue("recompute", project.pk)
+
+
+def is_decided_at_once(project: Project) -> bool:
+    """Whether it is small enough for a request."""
+    return project.items.count() <= AT_ONCE
 
 
 def pending(project: Project) -> bool:

@@ -114,7 +114,8 @@ _ACTING = Prepared(
     lambda: sitting(
         last=Subquery(_OWN.filter(item=key("item")).order_by("-number").values("number")[:1]),
         before=Subquery(_OWN.filter(client_id=Given("client_id", UUIDField())).values("pk")[:1]),
-    )
+    ),
+    shared=Project,  # a label is taken away only when nobody is just choosing it
 )
 _ANSWERS = Prepared(
     lambda: Answer.objects.filter(item=key("item")).annotate(

@@ -120,19 +120,29 @@ class _Shape:
 
 
 class Prepared(Generic[M]):
-    """A query for rows. `compose` is called once for each kind of database."""
+    """A query for rows. `compose` is called once for each kind of database.
 
-    def __init__(self, compose: Callable[[], QuerySet[M]]) -> None:
-        self.compose = compose
+    The row of the model `shared` is held with the others: nobody takes it for themselves meanwhile.
+    """
+
+    def __init__(self, compose: Callable[[], QuerySet[M]], *, shared: type[Model] | None = None) -> None:
+        self.compose, self.shared = compose, shared
         self.known: dict[str, tuple[_Text, _Shape]] = {}
 
     def _composed(self) -> tuple[_Text, _Shape]:
         known = self.known.get(connection.vendor)
         if known is None:
             compiler = self.compose().query.get_compiler("default")
-            text = _Text.of(*compiler.as_sql())
+            sql, parameters = compiler.as_sql()
+            text = _Text.of(sql + self._sharing(), parameters)
             known = self.known[connection.vendor] = text, _Shape(compiler)
         return known
+
+    def _sharing(self) -> str:
+        """The ORM has no word for it; where one writes at a time there is nothing to hold."""
+        if self.shared is None or connection.vendor != "postgresql":
+            return ""
+        return f" FOR KEY SHARE OF {connection.ops.quote_name(self.shared._meta.db_table)}"
 
     def all(self, **values: Any) -> list[M]:
         if any(type(value) is int and not -MOST <= value < MOST for value in values.values()):

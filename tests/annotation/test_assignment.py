@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
 from threading import Event
@@ -22,7 +20,7 @@ from annotation.progress import progress_of
 from evalsvc.refusals import Conflict, NotAllowed
 from evalsvc.teams.models import User
 from tests.annotation.making import annotators, curator, filled, person, says
-from tests.places.postgres import in_threads
+from tests.places.postgres import in_threads, somebody_waits, until
 
 
 def run_out(lease: Lease) -> None:
@@ -222,19 +220,6 @@ def test_who_comes_while_the_last_item_is_held_for_a_moment_gets_it_rather_than_
             return lease
 
     assert all(in_threads(2, take_or_hold))
-
-
-def somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
-        return bool(cursor.fetchone()[0])
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < end, "It took too long."
-        time.sleep(0.01)
 
 
 def test_one_person_in_many_tabs_writes_one_answer(either_database: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation import ontology, outcomes
+from annotation import known, ontology, outcomes
 from annotation.models import Item, OntologyLabel
 from annotation.presets import PRESETS
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
@@ -112,7 +112,24 @@ def test_a_step_whose_new_label_was_chosen_since_cannot_be_undone() -> None:
     of = filled()
     step = ontology.merge(of, ["A", "B"], target="AB", by=curator())
     says(of.items.first(), annotators(of, 1)[0], "AB")
-    with pytest.raises(Conflict, match="1 answers were given in AB"):
+    with pytest.raises(Conflict, match="1 answer was given in AB"):
+        ontology.undo(step, by=curator())
+
+
+def test_a_step_whose_new_label_is_a_known_answer_cannot_be_undone() -> None:
+    of = filled()
+    step = ontology.merge(of, ["A", "B"], target="AB", by=curator())
+    known.make_known(of.items.first(), payload={"relations": ["AB"]}, use="check", by=curator())
+    with pytest.raises(Conflict, match="AB is the known answer"):
+        ontology.undo(step, by=curator())
+
+
+@pytest.mark.parametrize("name", ["Zürich–Ost", 'a "b" 100% \\ _'])
+def test_a_new_label_is_found_in_answers_however_it_is_spelt(name: str) -> None:
+    of = filled()
+    step = ontology.merge(of, ["A", "B"], target=name, by=curator())
+    says(of.items.first(), annotators(of, 1)[0], name, "C")
+    with pytest.raises(Conflict, match="1 answer was given"):
         ontology.undo(step, by=curator())
 
 

@@ -8,6 +8,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,6 +122,21 @@ def empty() -> None:
 
 def migrate() -> None:
     call_command("migrate", interactive=False, verbosity=0)
+
+
+def somebody_waits() -> bool:
+    """Whether anybody waits for a lock."""
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        return bool(cursor.fetchone()[0])
+
+
+def until(holds: Callable[[], bool], *, seconds: float = 30) -> None:
+    """Wait for something that others bring about."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "It took too long."
+        time.sleep(0.01)
 
 
 def in_threads(n: int, work: Callable[[int], Any]) -> list[Any]:

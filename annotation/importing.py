@@ -48,6 +48,12 @@ def _is_count(value: Any, *, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= 1_000
 
 
+def _is_column(value: Any) -> bool:
+    """From either end; as a number or, from forms, as text."""
+    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    return text.isascii() and text.removeprefix("-").isdigit() and abs(int(text)) <= 1_000
+
+
 def _are_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value)
 
@@ -56,8 +62,8 @@ def _are_names(value: Any) -> bool:
 WORDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "k": (partial(_is_count, least=1), "a whole number from 1 to 1,000"),
     "column": (
-        lambda value: _is_count(value, least=0) or str(value).isdecimal(),
-        "the number of a column, the first being 0",
+        _is_column,
+        "the number of a column: the first is 0, the last -1",
     ),
     "negative": (
         lambda value: (isinstance(value, str) and bool(value)) or (_are_names(value) and bool(value)),

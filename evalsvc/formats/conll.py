@@ -56,7 +56,7 @@ def _rows(
         elif not text.startswith("-DOCSTART-"):
             fields = text.split("\t") if "\t" in text else text.split(" ")
             fields = fields if "\t" in text else [field for field in fields if field]
-            width = width or max(len(fields), 2, -column)
+            width = width or max(len(fields), 2, -column, column + 1)
             if len(fields) != width or not fields[0].strip():
                 expected = f"{width} columns, the token first, the tag last"
                 problems.add("wrong_columns", line=line, found=text, expected=expected)

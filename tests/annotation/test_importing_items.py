@@ -181,6 +181,9 @@ def test_only_curators_import() -> None:
         {"scheme": "IOB9"},
         {"column": "x"},
         {"column": True},
+        {"column": "²"},
+        {"column": "--1"},
+        {"column": 1.5},
         {"negative": 5},
         {"negative": []},
         {"labels": 5},
@@ -206,6 +209,25 @@ def test_a_stated_tag_scheme_says_that_the_file_is_columns() -> None:
     of = project("entities", labels=())
     batch = brought(of, COLUMNS, scheme="IOB2")
     assert (batch.state, batch.format) == ("done", "conll")
+
+
+THREE = ["Ada\tB-PER\tO", "sang\tO\tB-PER"]
+
+
+@pytest.mark.parametrize(("column", "start"), [(-1, 1), (-2, 0), (1, 0), ("-1", 1), ("2", 1)])
+def test_the_tags_may_stand_in_a_column_counted_from_either_end(column: object, start: int) -> None:
+    of = project("entities", labels=())
+    assert brought(of, THREE, scheme="IOB2", column=column).counts["items"] == 1
+    (sealed,) = SourceLabels.objects.filter(item__project=of)
+    assert [span[:2] for span in sealed.labels["spans"]] == [[start, start + 1]]
+
+
+@pytest.mark.parametrize("column", [3, -4])
+def test_a_column_that_no_line_has_is_told_with_the_line(column: int) -> None:
+    batch = brought(project("entities", labels=()), THREE, scheme="IOB2", column=column)
+    assert batch.state == "refused"
+    assert batch.problems[0]["code"] == "wrong_columns"
+    assert "4 columns" in batch.problems[0]["expected"]
 
 
 def test_lines_are_those_of_the_file_and_bad_ones_stand_in_its_order() -> None:

@@ -141,6 +141,20 @@ def test_an_address_that_leads_nowhere_has_no_barrier(house: House) -> None:
     assert barriers(page) == []
 
 
+def test_the_description_of_the_api_wears_the_theme_of_the_other_pages(house: House) -> None:
+    context = house.browser.new_context(base_url=house.server.url, color_scheme="dark")
+    page = context.new_page()
+    page.goto(house.door.address("api-docs"))
+    shown = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(shown)
+    page.goto(house.door.address("home"))
+    assert page.evaluate(shown) == dark
+    page.get_by_role("button", name="Theme").click()  # light, whatever the system says
+    page.goto(house.door.address("api-docs"))
+    assert page.evaluate(shown) != dark
+    context.close()
+
+
 def test_what_is_not_looked_at_is_no_page(house: House) -> None:
     client = house.door.client("root")
     for row in {row for row, method in PAGES if method == "GET" and row.partition(":")[0] in FILES}:

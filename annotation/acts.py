@@ -89,6 +89,9 @@ class Vote(models.Model):
     comment = models.TextField(blank=True)
     flagged = models.BooleanField(default=False)
     milliseconds = models.PositiveIntegerField(null=True, help_text="From showing the item to sending.")
+    aside = models.BooleanField(
+        default=False, help_text="The person's answer to the item was set aside by itself when this came."
+    )
     batch = models.ForeignKey("annotation.Batch", on_delete=models.CASCADE, null=True, related_name="votes")
     shown = models.ForeignKey(
         "annotation.Batch",

@@ -1,8 +1,10 @@
-"""All answers of one annotator taken out of the count, and put back: kept, recorded, decided anew."""
+"""Answers taken out of the count and put back, one or all of a person's: kept, recorded, decided anew."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -10,12 +12,47 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 
 from annotation import known, outcomes
-from annotation.models import Annotator, Answer, Item, Lease, Oversight, Project
+from annotation.models import Annotator, Answer, Item, Lease, Oversight, Project, Vote
 from annotation.roles import CURATOR, require
 from evalsvc.refusals import Conflict
 from evalsvc.teams.models import User
 
 CHUNK = 1_000
+ANSWER = Vote.Act.ANSWER
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Whether what a person says anew of an item is set aside, and by which act among all of theirs."""
+
+    aside: bool
+    among: int | None = None
+
+
+COUNTS = Kept(aside=False)
+
+
+def kept(item: Item, annotator: Annotator, standing: Iterable[Answer]) -> Kept:
+    """As the person's answer here was, so is the next one, also when a skip took it back in between."""
+    own = next((answer for answer in standing if answer.annotator_id == annotator.pk), None)
+    if own is not None:
+        return Kept(own.set_aside, own.aside_id)
+    acts = Vote.objects.filter(item=item, annotator=annotator)
+    if acts.order_by("-number").values_list("aside", flat=True).first():
+        return Kept(aside=True)
+    if annotator.aside_at is None or not acts.filter(act=ANSWER, at__lte=annotator.aside_at).exists():
+        return COUNTS
+    made = annotator.oversights.filter(act=Oversight.Act.SET_ASIDE).last()
+    return Kept(aside=True, among=made.pk if made else None)
+
+
+@transaction.atomic
+def set_one_aside(answer: Answer, *, by: User, aside: bool = True) -> Item:
+    """A curator takes one answer out of the count, or puts it back; it stays in the log."""
+    item = Item.objects.select_for_update(no_key=True).get(pk=answer.item_id)
+    require(item.project, by, CURATOR)
+    Answer.objects.filter(pk=answer.pk).update(set_aside=aside)
+    return outcomes.settle(item)
 
 
 @transaction.atomic

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, F, Max, OuterRef, Q, Subquery, UUIDField
 from django.http import Http404
 
-from annotation import known, outcomes
+from annotation import known, outcomes, setting_aside
 from annotation.acts import STANDS
 from annotation.known import Feedback
 from annotation.mapping import Payload
@@ -131,7 +131,7 @@ _LOG = PreparedInsert(
     Vote,
     returning=("at",),
     **columns(Vote, "item_id", "annotator_id", "client_id", "number", "act", "payload", "reason"),
-    **columns(Vote, "comment", "flagged", "milliseconds", "batch_id", "shown_id"),
+    **columns(Vote, "comment", "flagged", "milliseconds", "aside", "batch_id", "shown_id"),
 )
 _DERIVE = PreparedInsert(
     Answer,
@@ -163,6 +163,8 @@ def _write(
     said = checked(payload, item=item, project=sat.project) if payload is not None else None
     number = _next_number(sat.annotator.last or 0, act.base)  # type: ignore[attr-defined]
     around = _around(item, sat.annotator)
+    if number > 1:
+        around.kept = setting_aside.kept(item, sat.annotator, around.answers)
     if act.handed and number == 1 and not around.handed:
         raise Conflict(
             "not_handed_out",
@@ -180,6 +182,7 @@ def _write(
         comment=act.comment,
         flagged=act.flagged,
         milliseconds=act.milliseconds,
+        aside=around.kept.aside and around.kept.among is None,
         batch_id=None,
         shown_id=around.shown,
     )
@@ -272,6 +275,7 @@ class _Around(outcomes.Around):
     """The rows that hang on the item, the last place taken, and the prediction file that was on show."""
 
     last: int = 0
+    kept: setting_aside.Kept = setting_aside.COUNTS
     shown: int | None = None
     handed: bool = False
 
@@ -304,7 +308,7 @@ def _derive(item: Item, annotator: Annotator, vote: Vote, said: Payload | None, 
         own[0].set_aside = own[0].set_aside or annotator.paused_at is not None
         own[0].save(update_fields=["vote", "payload", "set_aside"])
     else:
-        around.answers.append(_new_answer(item, annotator, vote, said, behind=around.last))
+        around.answers.append(_new_answer(item, annotator, vote, said, around))
     ending = Lease.Ending.SKIPPED if said is None else Lease.Ending.ANSWERED
     others = [lease for lease in around.leases if lease.annotator_id != annotator.pk]
     if len(others) < len(around.leases):
@@ -312,16 +316,16 @@ def _derive(item: Item, annotator: Annotator, vote: Vote, said: Payload | None, 
         around.leases = others
 
 
-def _new_answer(item: Item, annotator: Annotator, vote: Vote, said: Payload, *, behind: int) -> Answer:
+def _new_answer(item: Item, annotator: Annotator, vote: Vote, said: Payload, around: _Around) -> Answer:
     """Behind all others, those of imports under way included; what a paused person sends is set aside."""
     return _DERIVE(
         item_id=item.pk,
         annotator_id=annotator.pk,
         vote_id=vote.pk,
         payload=said,
-        position=behind + 1,
-        set_aside=annotator.paused_at is not None,
-        aside_id=None,
+        position=around.last + 1,
+        set_aside=around.kept.aside or annotator.paused_at is not None,
+        aside_id=around.kept.among,
     )
 
 
@@ -338,12 +342,3 @@ def history(project: Project, user: User, n: int = 10) -> list[Past]:
     latest = acts.values("item").annotate(last=Max("pk")).order_by("-last").values_list("last", flat=True)[:n]
     votes = Vote.objects.select_related("item").filter(pk__in=list(latest)).order_by("-pk")
     return [Past(vote.item, vote, vote.number) for vote in votes]
-
-
-@transaction.atomic
-def set_aside(answer: Answer, *, by: User, aside: bool = True) -> Item:
-    """A curator takes an answer out of the count, or puts it back; it stays in the log."""
-    item = Item.objects.select_for_update(no_key=True).get(pk=answer.item_id)
-    require(item.project, by, "curator")
-    Answer.objects.filter(pk=answer.pk).update(set_aside=aside)
-    return outcomes.settle(item)

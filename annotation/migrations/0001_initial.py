@@ -268,6 +268,7 @@ class Migration(migrations.Migration):
                 ('comment', models.TextField(blank=True)),
                 ('flagged', models.BooleanField(default=False)),
                 ('milliseconds', models.PositiveIntegerField(help_text='From showing the item to sending.', null=True)),
+                ('aside', models.BooleanField(default=False, help_text="The person's answer to the item was set aside by itself when this came.")),
                 ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='votes', to='annotation.annotator')),
                 ('batch', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='votes', to='annotation.batch')),

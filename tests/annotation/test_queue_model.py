@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from annotation import adjudication, assignment, known, projects, voting
+from annotation import adjudication, assignment, known, projects, setting_aside, voting
 from annotation.consensus import Verdict, decide
 from annotation.models import Answer, Lease, Vote
 from evalsvc.refusals import Conflict, NotAllowed
@@ -141,7 +141,6 @@ class Queue(RuleBasedStateMachine):
         name, base = uuid4(), len(self.acts(item, person))
         voting.skip(self.items[item], self.people[person], client_id=name, reason="later", base=base)
         self.log.append((item, person, None, name))
-        self.aside.discard((item, person))
 
     @precondition(lambda self: self.log)
     @rule(data=st.data())
@@ -206,7 +205,7 @@ class Queue(RuleBasedStateMachine):
             st.sampled_from([(at, person) for at in range(ITEMS) for person in self.standing(at)])
         )
         answer = Answer.objects.get(item=self.items[item], annotator__user=self.people[person])
-        voting.set_aside(answer, by=curator(), aside=aside)
+        setting_aside.set_one_aside(answer, by=curator(), aside=aside)
         (self.aside.add if aside else self.aside.discard)((item, person))
 
     def whoever_comes_afresh_can_finish_it(self) -> None:

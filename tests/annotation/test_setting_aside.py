@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from threading import Event
+from uuid import uuid4
 
 import pytest
 
@@ -69,10 +70,59 @@ def test_an_answer_set_aside_alone_stays_so_when_the_others_are_put_back() -> No
     of = filled(2, k=1)
     for name in ("s0", "s1"):
         voted(of, ["A"], item=name)
-    voting.set_aside(of.items.get(external_id="s1").answers.get(), by=curator())
+    setting_aside.set_one_aside(of.items.get(external_id="s1").answers.get(), by=curator())
     setting_aside.set_aside(who(of, "ann0"), by=curator())
     setting_aside.put_back(who(of, "ann0"), by=curator())
     assert (state(of)[0], state(of, "s1")[0]) == ("settled", "open")
+
+
+def skipped_and_answered_anew(item: Item, user: User) -> tuple[str, int]:
+    """What the item is after both."""
+    skipped(item, user, base=1)
+    skipped(item, user, base=2)
+    says(item, user, "A", base=3)
+    return state(item.project)
+
+
+def skipped(item: Item, user: User, *, base: int) -> tuple[str, int]:
+    voting.skip(item, user, client_id=uuid4(), reason="undecided", base=base)
+    return state(item.project)
+
+
+def test_an_answer_set_aside_alone_stays_so_when_it_is_skipped_and_given_anew() -> None:
+    of = filled(1, k=1)
+    item = voted(of, ["A"])
+    setting_aside.set_one_aside(item.answers.get(), by=curator())
+    (user,) = annotators(of, 1)
+    assert skipped_and_answered_anew(item, user) == ("open", 1)
+    setting_aside.set_one_aside(item.answers.get(), by=curator(), aside=False)
+    assert skipped(item, user, base=4) == ("open", 1)
+    says(item, user, "A", base=5)
+    assert state(of)[0] == "settled"
+
+
+def test_an_answer_set_aside_with_all_others_stays_among_them_when_it_is_given_anew() -> None:
+    of = filled(1, k=1)
+    item = voted(of, ["A"])
+    made = setting_aside.set_aside(who(of, "ann0"), by=curator())
+    known.resume(who(of, "ann0"), by=curator())
+    (user,) = annotators(of, 1)
+    assert skipped_and_answered_anew(item, user) == ("open", 1)
+    assert item.answers.get().aside == made
+    setting_aside.put_back(who(of, "ann0"), by=curator())
+    assert state(of)[0] == "settled"
+
+
+def test_an_answer_that_was_put_back_while_it_was_skipped_counts_when_it_is_given_anew() -> None:
+    of = filled(1, k=1)
+    item = voted(of, ["A"])
+    setting_aside.set_aside(who(of, "ann0"), by=curator())
+    known.resume(who(of, "ann0"), by=curator())
+    (user,) = annotators(of, 1)
+    skipped(item, user, base=1)
+    setting_aside.put_back(who(of, "ann0"), by=curator())
+    says(item, user, "A", base=2)
+    assert state(of)[0] == "settled"
 
 
 def test_whoever_is_set_aside_gets_nothing_new_until_they_may_go_on() -> None:

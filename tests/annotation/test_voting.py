@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from annotation import assignment, projects, voting
+from annotation import assignment, projects, setting_aside, voting
 from annotation.models import Answer, Vote
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
 from tests.annotation.making import annotators, curator, filled, person, says, voted
@@ -73,7 +73,7 @@ def test_a_raised_k_counts_what_was_surplus() -> None:
 def test_an_answer_set_aside_leaves_the_count_and_the_item_wants_another() -> None:
     of = filled(k=2)
     item = voted(of, ["A"], ["B"])
-    voting.set_aside(item.answers.get(position=2), by=curator())
+    setting_aside.set_one_aside(item.answers.get(position=2), by=curator())
     item.refresh_from_db()
     assert (item.state, item.free) == ("open", 1)
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import msgspec
 
 from annotation import sealing
 from annotation.entries import readable
-from annotation.import_items import CHUNK, NEGATIVE, reading_options
+from annotation.import_items import NEGATIVE, reading_options, reported
 from annotation.models import Batch
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc import __version__
-from evalsvc.formats.merging import merge_repeats
+from evalsvc.formats.merging import Line, MergedItem, find_repeats
 from evalsvc.formats.opening import open_items
 from evalsvc.formats.problems import Problems, did_you_mean
 from evalsvc.formats.reading import Limits, read_lines
@@ -42,24 +43,28 @@ def announce(batch: Batch) -> TestSet:
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
-    """Read all of it; only a file without a bad line is staged."""
+    """Read it, find what repeats what, read it again; only a file without a bad line is staged."""
     test_set = TestSet.objects.get(batch=batch)
-    merged = merge_repeats(
-        _reported(_lines(batch, file, problems, limits), progress), problems=problems, by="id"
-    )
-    items = [(entry.line, entry.item) for entry in merged.items]
-    _check_kind(items, test_set.kind, problems)
-    negative, stated = _negative(batch, items)
-    labels = _labels(batch, items, negative, problems)
+    lines = reported(_lines(batch, file, problems, limits), progress)
+    repeats = find_repeats(lines, problems=problems, by="id")
+
+    def again() -> Iterator[MergedItem]:
+        return repeats.merged(_lines(batch, file, Problems(), limits))
+
+    found = _Found.of(_checked(again(), test_set.kind, problems))
+    negative, stated = _negative(batch, found.names)
+    labels = _labels(batch, found.names, negative)
+    if batch.options.get("labels"):
+        _check_labels(again(), labels, negative, problems)
     problems.raise_if_any()
-    golds = (_gold(item, negative) for _, item in items)
-    count = sealing.write_rows(test_set, golds, progress=progress, total=len(items))
+    golds = (_gold(entry.item, negative) for entry in again())
+    count = sealing.write_rows(test_set, golds, progress=progress, total=repeats.items)
     batch.counts = {
         "lines": problems.lines_read,
         "items": count,
-        "repeated_lines": sum(len(entry.repeats) for entry in merged.items),
+        "repeated_lines": found.repeated_lines,
         "labels": len(labels),
-        "without_text": sum(item.text is None for _, item in items),
+        "without_text": found.without_text,
     }
     manifest = {
         "origin": Origin.IMPORTED,
@@ -79,9 +84,9 @@ def _seal(test_set: TestSet, negative: str, count: int, labels: list[str], manif
     sealing.seal(test_set, count=count, labels=inventory, manifest=manifest)
 
 
-def _lines(
-    batch: Batch, file: BinaryIO, problems: Problems, limits: Limits
-) -> Iterator[tuple[int, ItemLine]]:
+def _lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[Line]:
+    """The file from its beginning."""
+    file.seek(0)
     if batch.format == "labels":
         for line, text in read_lines(file, problems=problems, limits=limits):
             if text.strip():
@@ -91,16 +96,10 @@ def _lines(
     yield from open_items(file, format=batch.format, problems=problems, limits=limits, **options)
 
 
-def _reported(lines: Iterator[tuple[int, ItemLine]], progress: Progress) -> Iterator[tuple[int, ItemLine]]:
-    for line, item in lines:
-        if line % CHUNK == 0:
-            progress(0, 0, f"reading, line {line:,}")
-        yield line, item
-
-
-def _check_kind(items: list[tuple[int, ItemLine]], kind: str, problems: Problems) -> None:
-    """Gold says what is right on every line, in the form of its kind."""
-    for line, item in items:
+def _checked(entries: Iterable[MergedItem], kind: str, problems: Problems) -> Iterator[MergedItem]:
+    """All of them; gold says what is right on every line, in the form of its kind."""
+    for entry in entries:
+        line, item = entry.line, entry.item
         missing = item.relations is None if kind == Kind.RELATIONS else item.spans is None
         if missing:
             field = "relations" if kind == Kind.RELATIONS else "spans"
@@ -109,15 +108,33 @@ def _check_kind(items: list[tuple[int, ItemLine]], kind: str, problems: Problems
             problems.add("mixed_forms", line=line, field="spans", expected="relations only")
         elif kind == Kind.ENTITIES and item.relations:
             problems.add("mixed_forms", line=line, field="relations", expected="spans only")
+        yield entry
 
 
-def _negative(batch: Batch, items: list[tuple[int, ItemLine]]) -> tuple[str, str]:
+@dataclass
+class _Found:
+    """What is in the file as a whole."""
+
+    names: Counter[str] = field(default_factory=Counter)
+    repeated_lines: int = 0
+    without_text: int = 0
+
+    @classmethod
+    def of(cls, entries: Iterable[MergedItem]) -> _Found:
+        found = cls()
+        for entry in entries:
+            found.names.update(_names(entry.item))
+            found.repeated_lines += len(entry.repeats)
+            found.without_text += entry.item.text is None
+        return found
+
+
+def _negative(batch: Batch, used: Container[str]) -> tuple[str, str]:
     """How the negative class is spelt, and whether that was said or found."""
     said = batch.options.get("negative")
     if said:
         return str(said), "options"
     usual = ("Other", *NEGATIVE) if batch.format.startswith("semeval") else NEGATIVE
-    used = {name for _, item in items for name in _names(item)}
     found = next((name for name in usual if name in used), None)
     return (found, "data") if found else ("N/A", "default")
 
@@ -128,16 +145,20 @@ def _names(item: ItemLine) -> list[str]:
     return [span[2] for span in item.spans or ()] + links
 
 
-def _labels(batch: Batch, items: list[tuple[int, ItemLine]], negative: str, problems: Problems) -> list[str]:
+def _labels(batch: Batch, names: Counter[str], negative: str) -> list[str]:
     """The inventory: as stated, else what the data uses, the most frequent first."""
-    counts = Counter(name for _, item in items for name in _names(item) if name != negative)
     stated = [str(name) for name in batch.options.get("labels") or () if name != negative]
-    if not stated:
-        return sealing.by_frequency(counts)
-    for line, item in items:
-        for name in set(_names(item)) - {*stated, negative}:
-            problems.add("unknown_label", line=line, found=name, hint=did_you_mean(name, stated))
-    return list(dict.fromkeys(stated))
+    if stated:
+        return list(dict.fromkeys(stated))
+    return sealing.by_frequency(Counter({name: n for name, n in names.items() if name != negative}))
+
+
+def _check_labels(
+    entries: Iterable[MergedItem], stated: list[str], negative: str, problems: Problems
+) -> None:
+    for entry in entries:
+        for name in set(_names(entry.item)) - {*stated, negative}:
+            problems.add("unknown_label", line=entry.line, found=name, hint=did_you_mean(name, stated))
 
 
 def _gold(item: ItemLine, negative: str) -> dict[str, Any]:

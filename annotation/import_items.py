@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, BinaryIO
 
 from django.db import transaction
 from django.db.models import Max
@@ -17,7 +18,7 @@ from annotation.mapping import Payload
 from annotation.models import Batch, Item, KnownAnswer, OntologyLabel, SourceLabels
 from annotation.ontology import add_entries, mapping_of, parts_of
 from annotation.testset import Kind
-from evalsvc.formats.merging import MergedItem, merge_repeats, pairs_and_facts
+from evalsvc.formats.merging import By, Facts, Line, MergedItem, find_repeats
 from evalsvc.formats.opening import open_items
 from evalsvc.formats.problems import Problems, did_you_mean
 from evalsvc.formats.reading import Limits
@@ -43,45 +44,41 @@ def negatives(batch: Batch) -> frozenset[str]:
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
-    """Read, merge, stage; the store then makes the items count."""
-    assert batch.project is not None
-    options = reading_options(batch)
-    lines = open_items(file, format=batch.format, problems=problems, limits=limits, **options)
-    fitting = _fitting(lines, batch.project.kind, problems, progress, answered="known" in batch.options)
-    merged = merge_repeats(fitting, problems=problems, by=_by(batch))
+    """Read and find what repeats what, read again and stage; the store then makes the items count."""
+    lines = reported(_lines(batch, file, problems, limits), progress)
+    repeats = find_repeats(_fitting(lines, batch, problems), problems=problems, by=_by(batch))
     staging = _Staging(batch, problems)
-    for start in range(0, len(merged.items), CHUNK):
-        progress(start, len(merged.items), "storing items")
-        staging.take(merged.items[start : start + CHUNK])
+    told = Problems()  # again what the first reading found
+    merged, done = repeats.merged(_fitting(_lines(batch, file, told, limits), batch, told)), 0
+    while chunk := list(islice(merged, CHUNK)):
+        progress(done, repeats.items, "storing items")
+        staging.take(chunk)
+        done += len(chunk)
     if not (staging.stored or staging.repeated):
         problems.raise_if_any()
-    items = [entry.item for entry in merged.items]
-    pairs, facts = pairs_and_facts((staging.positive(item) for item in items), negative=None)
-    batch.counts = {
-        "lines": problems.lines_read,
-        "items": staging.stored,
-        "repeated_items": len(staging.repeated),
-        "repeated_lines": sum(len(entry.repeats) for entry in merged.items),
-        "exact_repeats": merged.exact_repeats,
-        "several_labels": sum(len(staging.positive(item).relations or ()) > 1 for item in items),
-        "pairs": pairs,
-        "facts": facts,
-    }
+    batch.counts = {"lines": problems.lines_read} | staging.counts()
     return staging.store
 
 
-def _fitting(
-    lines: Iterator[tuple[int, ItemLine]],
-    kind: str,
-    problems: Problems,
-    progress: Progress,
-    *,
-    answered: bool = False,
-) -> Iterator[tuple[int, ItemLine]]:
-    """Lines of the project's kind: with head and tail, or without."""
+def reported(lines: Iterable[Line], progress: Progress) -> Iterator[Line]:
+    """The lines, saying now and then how far the reading is."""
     for line, item in lines:
         if line % CHUNK == 0:
             progress(0, 0, f"reading, line {line:,}")
+        yield line, item
+
+
+def _lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[Line]:
+    """The file from its beginning."""
+    file.seek(0)
+    return open_items(file, format=batch.format, problems=problems, limits=limits, **reading_options(batch))
+
+
+def _fitting(lines: Iterable[Line], batch: Batch, problems: Problems) -> Iterator[Line]:
+    """Lines of the project's kind: with head and tail, or without."""
+    assert batch.project is not None
+    kind, answered = batch.project.kind, "known" in batch.options
+    for line, item in lines:
         paired = item.head is not None and item.head.start is not None and item.text is not None
         if kind == Kind.RELATIONS and not paired:
             problems.add("missing_key", line=line, field="h", expected="head and tail with their places")
@@ -95,7 +92,7 @@ def _fitting(
             yield line, item
 
 
-def _by(batch: Batch) -> Literal["content", "id"]:
+def _by(batch: Batch) -> By:
     """Units of judgment and of a published test set keep their ids: votes and predictions name them."""
     return "id" if batch.format in ("crowdtruth-units", "semeval-test") else "content"
 
@@ -118,6 +115,8 @@ class _Staging:
         self.use = str(batch.options.get("known", ""))
         self.there = {part: self._there(part) for part in parts_of(self.project)}
         self.stored = 0
+        self.repeated_lines = self.exact_repeats = self.several = 0
+        self.facts = Facts()
         self.repeated: dict[int, list[MergedItem]] = {}
         self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
 
@@ -143,6 +142,18 @@ class _Staging:
                 return False
         return True
 
+    def counts(self) -> dict[str, Any]:
+        """What was read and stored so far."""
+        return {
+            "items": self.stored,
+            "repeated_items": len(self.repeated),
+            "repeated_lines": self.repeated_lines,
+            "exact_repeats": self.exact_repeats,
+            "several_labels": self.several,
+            "pairs": self.facts.pairs,
+            "facts": self.facts.facts,
+        }
+
     def positive(self, item: ItemLine) -> ItemLine:
         """The item without the names that mean N/A."""
         kept = tuple(name for name in item.relations or () if name not in self.negative)
@@ -159,7 +170,7 @@ class _Staging:
         fresh: list[tuple[str, MergedItem]] = []
         for key, entry in keys.items():
             if key in known:
-                self.repeated.setdefault(known[key], []).append(entry)
+                self.repeated.setdefault(known[key], []).append(_labels_alone(entry))
             elif names.get(entry.item.id, key) != key:
                 hint = "Another sentence of the project has this id."
                 self.problems.add("duplicate_id", line=entry.line, field="id", found=entry.item.id, hint=hint)
@@ -167,8 +178,16 @@ class _Staging:
                 fresh.append((key, entry))
         self._insert(fresh)
         for entry in chunk:
-            for part, said in names_by_part(self.source(entry.item)).items():
-                self.labels[part].update(said)
+            self._count(entry)
+
+    def _count(self, entry: MergedItem) -> None:
+        for part, said in names_by_part(self.source(entry.item)).items():
+            self.labels[part].update(said)
+        kept = self.positive(entry.item)
+        self.facts.add(kept)
+        self.several += len(kept.relations or ()) > 1
+        self.repeated_lines += len(entry.repeats)
+        self.exact_repeats += entry.exact
 
     @transaction.atomic
     def _insert(self, fresh: Sequence[tuple[str, MergedItem]]) -> None:
@@ -255,6 +274,12 @@ class _Staging:
         names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
         entries = [Entry(name) for name in names if name not in gone]
         return {row.name for row in add_entries(self.project, entries, part=part)}
+
+
+def _labels_alone(entry: MergedItem) -> MergedItem:
+    """What is added to an item that is there already: no text is kept until the end."""
+    item = ItemLine(entry.item.id, None, spans=entry.item.spans, relations=entry.item.relations)
+    return MergedItem(entry.line, item, entry.repeats)
 
 
 def names_by_part(said: Payload | None) -> dict[str, set[str]]:

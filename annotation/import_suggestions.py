@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import BinaryIO
 
+import msgspec
 from django.db import transaction
 
 from annotation.import_items import negatives
@@ -22,6 +22,7 @@ from evalsvc.jobs.running import Progress
 CHUNK = 1_000
 SURE = 0.5
 NA = "N/A"
+Row = tuple[int, bytes]  # an item and the answer to show on it: few answers differ, so each is kept once
 FORMS: dict[str, tuple[Form, ...]] = {Kind.RELATIONS: ("label", "labels", "scores")}
 
 
@@ -35,16 +36,17 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
         (line, _spelled(said, spelled))
         for line, said in open_predictions(file, format=batch.format, problems=problems, limits=limits)
     )
-    rows: list[Suggestion] = []
+    rows: list[Row] = []
+    spelt: dict[bytes, bytes] = {}
     for claim in check.claims(lines):
-        said = _payload(check.form, claim)
-        rows.append(Suggestion(item_id=items[claim[0]], batch=batch, payload=said))
+        said = msgspec.json.encode(_payload(check.form, claim))
+        rows.append((items[claim[0]], spelt.setdefault(said, said)))
         if len(rows) % CHUNK == 0:
             progress(len(rows), len(items), "reading predictions")
     if not rows:
         problems.raise_if_any()
     batch.counts = {"lines": problems.lines_read, "suggestions": len(rows)}
-    return lambda: _store(rows)
+    return lambda: _store(batch, rows)
 
 
 def _check(batch: Batch, items: dict[str, int], problems: Problems) -> PredictionCheck:
@@ -99,9 +101,12 @@ def _payload(form: Form | None, claim: Claim) -> Payload:
 
 
 @transaction.atomic
-def _store(rows: list[Suggestion]) -> None:
-    pending = iter(rows)
-    while chunk := list(islice(pending, CHUNK)):
+def _store(batch: Batch, rows: list[Row]) -> None:
+    for start in range(0, len(rows), CHUNK):
+        made = [
+            Suggestion(item_id=item, batch=batch, payload=msgspec.json.decode(said))
+            for item, said in rows[start : start + CHUNK]
+        ]
         Suggestion.objects.bulk_create(
-            chunk, update_conflicts=True, unique_fields=["item"], update_fields=["batch", "payload"]
+            made, update_conflicts=True, unique_fields=["item"], update_fields=["batch", "payload"]
         )

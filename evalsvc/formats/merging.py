@@ -1,8 +1,13 @@
-"""Lines that repeat an item become one item, its labels their union, the repeats kept."""
+"""Lines that repeat an item become one item, its labels their union, the repeats kept.
+
+A file is read twice: first it is found which lines repeat which, then its items come one by one, each with
+its repeats. Of a line that repeats nothing only its id and a digest are kept, however long its text is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -10,96 +15,126 @@ import msgspec
 from evalsvc.formats.problems import Problems
 from evalsvc.formats.records import ItemLine
 
+Line = tuple[int, ItemLine]
+By = Literal["content", "id"]
+
 
 class Repeat(msgspec.Struct, frozen=True):
     """One further line of an item: where it stood, its own id, and what it said."""
 
     line: int
     id: str
-    relations: tuple[Any, ...]
+    relations: tuple[Any, ...] | None
 
 
 class MergedItem(msgspec.Struct, frozen=True):
-    """An item with the union of its labels; `line` is its first line."""
+    """An item with the union of its labels; `line` is its first, `exact` counts repeats that add no label."""
 
     line: int
     item: ItemLine
     repeats: tuple[Repeat, ...] = ()
+    exact: int = 0
 
 
-class Merged(msgspec.Struct, frozen=True):
-    """Items in the order of their first lines; `exact_repeats` of the `lines` added no label."""
+class Repeats:
+    """Which of the lines repeat an item, as the first reading found it."""
 
-    items: list[MergedItem]
-    lines: int
-    exact_repeats: int
+    def __init__(self) -> None:
+        self.items = 0
+        self._of: dict[int, list[Repeat]] = {}
+        self._left_out: set[int] = set()
 
-    @property
-    def several_labels(self) -> int:
-        """How many items carry more than one label."""
-        return sum(len(merged.item.relations or ()) > 1 for merged in self.items)
+    def merged(self, lines: Iterable[Line]) -> Iterator[MergedItem]:
+        """The same lines again: their items, in the order of their first lines."""
+        for line, item in lines:
+            if line not in self._left_out:
+                yield _merge(line, item, self._of.get(line, ()))
+
+    def leave_out(self, line: int) -> None:
+        self._left_out.add(line)
+
+    def note(self, line: int, item: ItemLine, *, first: int) -> None:
+        """The line says again what the first one asks about."""
+        self._of.setdefault(first, []).append(Repeat(line, item.id, item.relations))
+        self._left_out.add(line)
 
 
-def merge_repeats(
-    lines: Iterable[tuple[int, ItemLine]], *, problems: Problems, by: Literal["content", "id"] = "content"
-) -> Merged:
-    """Merge relation lines that repeat an item; refuse an id that names two different items.
+def find_repeats(lines: Iterable[Line], *, problems: Problems, by: By = "content") -> Repeats:
+    """Find the lines that repeat an item; refuse an id that names two different items.
 
     By content, an item is its text with the positions and ids of head and tail: entities that share a
     position but not an id belong to different bags and stay apart. By id, equal sentences with ids of their
     own stay apart too, as published predictions refer to them. Lines without head and tail never merge.
     """
-    groups: dict[Any, list[tuple[int, ItemLine]]] = {}
-    names: dict[str, Any] = {}
-    count = 0
+    found = Repeats()
+    firsts: dict[bytes, int] = {}
+    names: dict[str, int] = {}
     for line, item in lines:
-        count += 1
-        key = _key(item, line, by)
-        if names.setdefault(item.id, key) == key:
-            groups.setdefault(key, []).append((line, item))
-        else:
-            first = groups[names[item.id]][0][0]
+        key = _digest(item, by)
+        first = line if key is None else firsts.get(key, line)
+        named = names.setdefault(item.id, first)
+        if named != first:
             problems.add(
-                "duplicate_id", line=line, field="id", found=item.id, hint=f"First in line {first:,}."
+                "duplicate_id", line=line, field="id", found=item.id, hint=f"First in line {named:,}."
             )
-    exact = sum(_exact_repeats(group) for group in groups.values() if len(group) > 1)
-    return Merged([_merge(group) for group in groups.values()], count, exact)
+            found.leave_out(line)
+        elif first != line:
+            found.note(line, item, first=first)
+        else:
+            found.items += 1
+            if key is not None:
+                firsts[key] = line
+    return found
 
 
-def _key(item: ItemLine, line: int, by: str) -> Any:
+def _digest(item: ItemLine, by: str) -> bytes | None:
+    """What makes two lines the same item, in 16 bytes; None for what never merges."""
     if item.head is None or item.tail is None:
-        return line
+        return None
     mentions = [(entity.key, entity.start, entity.end) for entity in (item.head, item.tail)]
-    return (item.id if by == "id" or item.text is None else None, item.text, *mentions)
+    parts = (item.id if by == "id" or item.text is None else None, item.text, mentions)
+    return hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).digest()
 
 
-def _exact_repeats(group: list[tuple[int, ItemLine]]) -> int:
-    """Lines that add no label to what the lines before them said."""
-    seen: set[Any] = set(group[0][1].relations or ())
-    exact = 0
-    for _, item in group[1:]:
-        fresh = set(item.relations or ()) - seen
-        exact += not fresh
-        seen |= fresh
-    return exact
-
-
-def _merge(group: list[tuple[int, ItemLine]]) -> MergedItem:
-    line, first = group[0]
-    if len(group) == 1:
+def _merge(line: int, first: ItemLine, repeats: Sequence[Repeat]) -> MergedItem:
+    if not repeats:
         return MergedItem(line, first)
-    said = [label for _, item in group for label in item.relations or ()]
-    union: Any = tuple(dict.fromkeys(said)) if any(item.relations is not None for _, item in group) else None
-    repeats = tuple(Repeat(at, item.id, item.relations or ()) for at, item in group[1:])
-    return MergedItem(line, msgspec.structs.replace(first, relations=union), repeats)
+    said, exact = dict.fromkeys(first.relations or ()), 0
+    for repeat in repeats:
+        before = len(said)
+        said |= dict.fromkeys(repeat.relations or ())
+        exact += len(said) == before
+    unknown = first.relations is None and all(repeat.relations is None for repeat in repeats)
+    union: Any = None if unknown else tuple(said)
+    return MergedItem(line, msgspec.structs.replace(first, relations=union), tuple(repeats), exact)
 
 
-def pairs_and_facts(items: Iterable[ItemLine], *, negative: str | None) -> tuple[int, int]:
-    """Count ordered pairs, and facts (head, relation, tail) of any relation but the negative class."""
-    pairs: set[Any] = set()
-    facts: set[Any] = set()
-    for item in items:
-        if item.pair is not None:
-            pairs.add(item.pair)
-            facts.update((item.pair, relation) for relation in item.relations or () if relation != negative)
-    return len(pairs), len(facts)
+class Facts:
+    """Counts ordered pairs, and facts (head, relation, tail) of any relation but the negative class.
+
+    Each is kept as a number of eight bytes: there may be as many as there are lines.
+    """
+
+    def __init__(self, *, negative: str | None = None) -> None:
+        self.negative = negative
+        self._pairs: set[int] = set()
+        self._facts: set[int] = set()
+
+    def add(self, item: ItemLine) -> None:
+        if item.pair is None:
+            return
+        self._pairs.add(_number(item.pair))
+        told = (name for name in item.relations or () if name != self.negative)
+        self._facts.update(_number((item.pair, name)) for name in told)
+
+    @property
+    def pairs(self) -> int:
+        return len(self._pairs)
+
+    @property
+    def facts(self) -> int:
+        return len(self._facts)
+
+
+def _number(parts: Any) -> int:
+    return int.from_bytes(hashlib.blake2b(msgspec.json.encode(parts), digest_size=8).digest())

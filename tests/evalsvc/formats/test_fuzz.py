@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evalsvc.formats.checking import PredictionCheck
 from evalsvc.formats.labels import read_labels
-from evalsvc.formats.merging import merge_repeats
+from evalsvc.formats.merging import find_repeats
 from evalsvc.formats.opening import open_items, open_predictions, open_votes
 from evalsvc.formats.problems import CODES, Problems, Refused
 from evalsvc.formats.sniffing import FORMATS, ITEM_FORMATS, PREDICTION_FORMATS, VOTE_FORMATS, recognise_source
@@ -82,8 +82,10 @@ def all_reported(problems: Problems) -> bool:
 def test_any_bytes_as_items_are_read_or_refused(key, data):
     problems = Problems()
     with suppress(Refused):
-        lines = open_items(data.draw(mangled(key)), format=key, problems=problems, scheme="BILOU")
-        for found in merge_repeats(lines, problems=problems).items:
+        source = data.draw(mangled(key))
+        told = {"format": key, "scheme": "BILOU"}
+        repeats = find_repeats(open_items(source, problems=problems, **told), problems=problems)
+        for found in repeats.merged(open_items(source, problems=Problems(), **told)):
             found.item.code_point_spans()
     assert all_reported(problems)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evalsvc.formats.conll import read_conll_items
 from evalsvc.formats.lines import read_items
-from evalsvc.formats.merging import merge_repeats
+from evalsvc.formats.merging import find_repeats
 from evalsvc.formats.predictions import read_predictions
 from evalsvc.formats.problems import Problems
 from evalsvc.formats.records import (
@@ -116,8 +116,9 @@ def test_opennre_lines_are_one_for_each_relation_and_merge_back():
     lines = list(write_opennre(items, negative="NA"))
     assert (len(lines), b'"relation":"NA"' in lines[2], b'"token":["a","b"]' in lines[2]) == (3, True, True)
     problems = Problems()
-    merged = merge_repeats(read_items(b"".join(lines), problems=problems), problems=problems)
-    assert [(found.item.pair, found.item.relations) for found in merged.items] == [
+    read = list(read_items(b"".join(lines), problems=problems))
+    merged = find_repeats(read, problems=problems).merged(read)
+    assert [(found.item.pair, found.item.relations) for found in merged] == [
         (("Q1", "Q2"), ("r", "s")),
         (("Q2", "Q1"), ("NA",)),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from annotation import adjudication, freezing, importing, ontology, projects, voting
-from annotation.models import Batch, Item, Project
+from annotation.models import Item, Project
 from annotation.testset import TestSet
 from evalsvc.demo import SEED
 from evalsvc.demo.annotators import ANNOTATORS, relation_votes
@@ -127,13 +127,13 @@ def _import(
     project: Project, what: str, lines: Iterable[dict[str, Any]], filename: str, by: User, **options: Any
 ) -> None:
     """Through the import that everybody uses, once."""
-    if project.batches.filter(what=what, state=Batch.State.DONE).exists():
-        return
-    upload = io.BytesIO(b"".join(canonical_line(line) for line in lines))
-    batch = importing.receive(
-        what=what, upload=upload, filename=filename, options=options, by=by, project=project
-    )
-    done("import", batch.pk)
+    sent = project.batches.filter(what=what).exclude(state__in=importing.SWEPT).first()
+    if sent is None:
+        upload = io.BytesIO(b"".join(canonical_line(line) for line in lines))
+        sent = importing.receive(
+            what=what, upload=upload, filename=filename, options=options, by=by, project=project
+        )
+    done("import", sent.pk)
 
 
 def _vote(project: Project, cast: Cast, sentences: list[Sentence]) -> None:
@@ -149,10 +149,10 @@ def _vote(project: Project, cast: Cast, sentences: list[Sentence]) -> None:
 
 def _decide(project: Project, truth: dict[str, Sentence], adjudicator: User) -> None:
     """The adjudicator reads rightly; some disputes of each kind stay for the visitor."""
-    if project.items.filter(state=Item.State.ADJUDICATED).exists():
-        return
-    disputed = list(adjudication.disputes(project).order_by("pattern", "rank"))
-    for item in (item for at, item in enumerate(disputed) if at % LEFT_DISPUTED):
+    by_hand = (Item.State.DISPUTED, Item.State.ADJUDICATED)
+    items = project.items.live().filter(state__in=by_hand).order_by("pattern", "rank")
+    chosen = [item for at, item in enumerate(items) if at % LEFT_DISPUTED]
+    for item in (item for item in chosen if item.state == Item.State.DISPUTED):
         adjudication.decide(
             item,
             by=adjudicator,

@@ -27,7 +27,7 @@ def require_fitting() -> None:
     if found is None:
         return
     raise CommandError(
-        f"The tables in {_place()} were made by another build of evalsvc: {found}. Nothing was changed. "
+        f"The tables in {place()} were made by another build of evalsvc: {found}. Nothing was changed. "
         "Start the build that made them, and take with it what you need (manage.py export, CSV of a board), "
         f"or give this build a place of its own: {_other_place()}."
     )
@@ -90,7 +90,8 @@ def _digest(executor: MigrationExecutor, key: Key) -> str:
     return hashlib.sha256(source.encode()).hexdigest()
 
 
-def _place() -> str:
+def place() -> str:
+    """Where the tables are, in words."""
     own = connection.vendor == "sqlite"
     return (
         f"the data folder {settings.DATA_DIR}" if own else f"the database {connection.settings_dict['NAME']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -37,17 +38,29 @@ def only_one(folder: Path, address: str) -> Iterator[None]:
         lock.truncate(0)
 
 
+def port_of(text: object) -> int:
+    """A port as somebody wrote it."""
+    told = str(text).strip()
+    if not (told.isascii() and told.isdigit() and 0 < int(told) < 1 << 16):
+        raise CommandError(
+            f"{told!r} is no port: it is a whole number from 1 to 65535, as in make up PORT=8080."
+        )
+    return int(told)
+
+
 def require_free(host: str, port: int) -> None:
-    """Refuse when somebody else listens there."""
+    """Refuse when it can't be listened there, and say what can be done about that."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as taken:
-            raise CommandError(
-                f"Port {port} on {host} can't be had ({taken.strerror}). "
-                f"Choose another: make up PORT={port + 1}."
-            ) from None
+        except OSError as refused:
+            way = f"Choose another: make up PORT={port + 1 if port < 65535 else 8080}."
+            if refused.errno == errno.EACCES:
+                way = "Below 1024 only root may listen: make up PORT=8080, with a proxy in front."
+            elif refused.errno != errno.EADDRINUSE:
+                way = "HOST_ADDRESS names an address of this machine: 127.0.0.1, or 0.0.0.0 for all it has."
+            raise CommandError(f"Port {port} on {host} can't be had ({refused.strerror}). {way}") from None
 
 
 def prepare() -> None:

@@ -20,6 +20,7 @@ from evalsvc.serving.children import Child
 
 START_SECONDS = 120
 STOP_SECONDS = 15
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - asked for by HOST_ADDRESS
 Say = Callable[[str], None]
 
 
@@ -28,10 +29,16 @@ class Supervisor:
 
     def __init__(self, *, host: str, port: int, say: Say) -> None:
         self.host, self.port, self.say = host, port, say
-        self.address = f"http://{host}:{port}"
+        self.address = f"http://{'127.0.0.1' if host == EVERYWHERE else host}:{port}"
         self.stopping = threading.Event()
         self.broker: EmbeddedBroker | None = None
         self.children: list[Child] = []
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether it listens where others reach it under names that it would not answer."""
+        inside = self.host in ("127.0.0.1", "localhost")
+        return not inside and set(settings.ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
 
     def listen_for_the_end(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -125,9 +132,11 @@ def working(name: str, queues: str, *, at_once: int) -> list[str]:
 
 
 def answers(url: str) -> bool:
-    """Whether a GET is met with 200."""
+    """Whether a GET is met with 200, or with 400: it is there, and answers to other names than this one."""
     try:
         with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310 - our own address
             return bool(response.status == 200)
+    except urllib.error.HTTPError as error:
+        return error.code == 400
     except (urllib.error.URLError, OSError):
         return False

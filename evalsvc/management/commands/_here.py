@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
-from django.db import OperationalError, ProgrammingError
+from django.db import DatabaseError, OperationalError, ProgrammingError
 
 from evalsvc.formats.problems import Refused
 from evalsvc.jobs.models import Job
 from evalsvc.refusals import Refusal
+from evalsvc.serving.fitting import place
 from evalsvc.teams.models import User
 
 
@@ -33,10 +33,17 @@ class Spoken(BaseCommand):
             self.stderr.write(str(error))
             sys.exit(error.returncode)
         except (OperationalError, ProgrammingError) as error:
-            if "no such table" not in str(error) and "does not exist" not in str(error):
-                raise
-            self.stderr.write(f"There are no tables in {settings.DATA_DIR} yet. Start once with make up.")
+            self.stderr.write(_of_the_database(error))
             sys.exit(1)
+
+
+def _of_the_database(error: DatabaseError) -> str:
+    """Tables that are not there, or a database that does not do what it is asked."""
+    words = str(error).strip()
+    if "no such table" in words or ("relation " in words and "does not exist" in words):
+        return f"There are no tables in {place()} yet. Start once with make up, or run manage.py migrate."
+    where = "DATABASE_URL says where they are; --traceback shows more."
+    return f"The tables in {place()} can't be used: {words}\n{where}"
 
 
 class Acting(Spoken):

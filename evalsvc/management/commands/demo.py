@@ -24,7 +24,7 @@ class Command(Spoken):
         self.print_logins()
 
     def load(self) -> None:
-        from evalsvc.demo import benchmarks, projects
+        from evalsvc.demo import benchmarks, projects, standing
 
         cast = people.gather()
         sentences, documents = relation_corpus(SEED), entity_corpus(SEED)
@@ -41,6 +41,7 @@ class Command(Spoken):
             *benchmarks.submit_relation_runs(cast, boards[0], sentences),
             *benchmarks.submit_entity_runs(cast, boards[1], documents),
         ]
+        standing.remember()
         self.say(f"{len(sent)} runs submitted")
 
     def print_logins(self) -> None:

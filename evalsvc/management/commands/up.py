@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.management import CommandError, CommandParser, call_command
 
 from evalsvc.management.commands._here import Spoken
-from evalsvc.serving.broker import BrokerFailed
-from evalsvc.serving.preparing import only_one, prepare, require_free
+from evalsvc.serving.broker import BrokerFailed, die_with_parent
+from evalsvc.serving.preparing import only_one, port_of, prepare, require_free
 from evalsvc.serving.supervisor import Supervisor
 
 
@@ -20,12 +20,12 @@ class Command(Spoken):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or 8000))
+        parser.add_argument("--port", default=os.environ.get("PORT") or "8000")
         parser.add_argument("--host", default=os.environ.get("HOST_ADDRESS") or "127.0.0.1")
         parser.add_argument("--no-demo", action="store_true", default=os.environ.get("DEMO") == "0")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        supervisor = Supervisor(host=options["host"], port=options["port"], say=self.say)
+        supervisor = Supervisor(host=options["host"], port=port_of(options["port"]), say=self.say)
         with only_one(settings.DATA_DIR, supervisor.address):
             require_free(supervisor.host, supervisor.port)
             supervisor.listen_for_the_end()
@@ -50,17 +50,23 @@ class Command(Spoken):
         self.say(f"serving at {supervisor.address}  (data and logs: {settings.DATA_DIR})")
         if not (demo and self.load_demo(supervisor)):
             self.tell_who_may_enter()
+        if supervisor.unnamed:
+            named = ", ".join(settings.ALLOWED_HOSTS)
+            self.say(f"only {named} are answered; ALLOWED_HOSTS=NAME,NAME make up answers others")
         self.say(f"open {supervisor.address} in a browser; Ctrl-C stops everything")
 
     def load_demo(self, supervisor: Supervisor) -> bool:
-        """On the first start, while the service already runs, so that one can watch it arrive."""
-        from annotation.models import Project
+        """On the first start (or after one cut short), with the service running: one can watch it arrive."""
+        from evalsvc.demo import standing
 
-        if Project.objects.exists():
+        if not standing.is_wanted():
             return False
         self.say("loading the demo; DEMO=0 would start empty")
         loader = subprocess.Popen(
-            [sys.executable, "manage.py", "demo"], env=supervisor.environment(), cwd=settings.BASE_DIR
+            [sys.executable, "manage.py", "demo"],
+            env=supervisor.environment(),
+            cwd=settings.BASE_DIR,
+            preexec_fn=die_with_parent,
         )
         self.wait_for(loader, supervisor)
         return True

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.management import CommandError
 
-from evalsvc.serving.supervisor import answers
+from evalsvc.serving.preparing import port_of, require_free
+from evalsvc.serving.supervisor import Supervisor, answers
 from tests.places.workers import ROOT, environment, until
 
 pytestmark = pytest.mark.worker
@@ -104,6 +108,54 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(up: Up, tmp_path: P
     assert f"Port {port} on 127.0.0.1 can't be had" in said
     assert f"make up PORT={port + 1}" in said
     assert not (tmp_path / "data" / "logs").exists()
+
+
+@pytest.mark.parametrize("port", ["harbour", "0", "65536", "80.5", "²"])
+def test_a_port_that_is_none_is_said_with_what_is_one(port: str) -> None:
+    with pytest.raises(CommandError, match="is no port: it is a whole number from 1 to 65535"):
+        port_of(port)
+
+
+def test_an_address_of_another_machine_is_said_to_be_that() -> None:
+    with pytest.raises(CommandError, match=r"203\.0\.113\.7 can't be had .* HOST_ADDRESS"):
+        require_free("203.0.113.7", free_port())
+
+
+def test_a_port_kept_for_root_is_said_to_be_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("socket.socket.bind", refuse)
+    with pytest.raises(CommandError, match="Below 1024 only root may listen: make up PORT=8080"):
+        require_free("127.0.0.1", 80)
+
+
+def test_a_service_for_other_names_than_this_machines_starts_all_the_same(up: Up, tmp_path: Path) -> None:
+    said = tmp_path / "up0.out"
+    service = up(free_port(), ALLOWED_HOSTS="evalsvc.example.org")
+    until(lambda: "Ctrl-C stops everything" in said.read_text(), seconds=120, told=said.read_text)
+    service.send_signal(signal.SIGINT)
+    assert service.wait(120) == 0
+
+
+def test_a_database_that_does_not_answer_is_told_in_words(up: Up, tmp_path: Path) -> None:
+    address = f"postgres://kim:lamp@127.0.0.1:{free_port()}/boards"
+    assert up(free_port(), DATABASE_URL=address).wait(120) == 1
+    said = (tmp_path / "up0.out").read_text()
+    assert "The tables in the database boards can't be used: " in said
+    assert "DATABASE_URL says where they are" in said
+    assert "Traceback" not in said
+    assert "lamp" not in said
+
+
+def test_who_listens_for_others_without_a_name_for_them_is_told(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+    everywhere = Supervisor(host="0.0.0.0", port=8000, say=print)
+    assert everywhere.address == "http://127.0.0.1:8000"
+    assert everywhere.unnamed
+    assert not Supervisor(host="127.0.0.1", port=8000, say=print).unnamed
+    settings.ALLOWED_HOSTS = ["evalsvc.example.org"]
+    assert not everywhere.unnamed
 
 
 def parent(pid: int) -> int:

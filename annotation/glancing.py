@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any, BinaryIO
 
 from annotation.models import Batch
@@ -36,6 +35,7 @@ CALLED = {
     Batch.What.SUGGESTIONS: "predictions",
 }
 LIKE = ({"jsonl-items", "opennre-gold"}, {"jsonl-predictions", "opennre-results"})
+HEADED = {"crowdtruth-units", "crowdtruth-judgments"}
 SPANS, PAIRS = {"conll"}, {"nyt10", "semeval-test", "crowdtruth-units", "opennre-gold"}
 
 
@@ -55,8 +55,15 @@ def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", k
         )
     meant = stated or found
     if meant not in FITTING[Batch.What(what)]:
-        _elsewhere(what, meant, next(line for line in lines if line.strip()))
+        _elsewhere(what, meant, lines[0])
     _of_kind(meant, kind)
+    if meant in HEADED and len(lines) == 1:
+        raise Refusal(
+            "empty_file",
+            "There is a header line and nothing after it.",
+            hint="Send the file with its rows: at least one under the header.",
+            field="upload",
+        )
     if meant == "conll" and not scheme and what != Batch.What.SUGGESTIONS:
         raise Refusal(
             "no_scheme",
@@ -67,14 +74,15 @@ def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", k
 
 
 def _first_lines(upload: Any) -> list[str]:
-    """The lines that tell the format; whatever is wrong with them, or soon after, is said of the file."""
+    """The lines that tell the format, blank ones left out; what is wrong there, or soon after, is said."""
     lines: list[str] = []
     size = 0
     try:
-        for _, text in islice(read_lines(upload, problems=Problems()), LOOKED_AT):
-            lines += [text] if len(lines) < SAMPLE else []
-            size += len(text)
-            if size > MOST_LETTERS:
+        for at, text in read_lines(upload, problems=Problems()):
+            lines += [text] if text.strip() and len(lines) < SAMPLE else []
+            size += 1 + len(text)
+            # one line may be a header: whether anything follows it is worth looking further
+            if size > MOST_LETTERS or (at >= LOOKED_AT and len(lines) > 1):
                 break
     except Refused as refused:
         first = refused.problems.first[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import html
 import re
+from io import BytesIO
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from annotation import projects
+from annotation import importing, projects
 from annotation.models import Batch, Project
 from tests.annotation.desk import Desk, done, line
 
@@ -62,6 +63,8 @@ def sent(client: Client, content: bytes, name: str = "lines.jsonl", **more: str)
         ),
         (b"8001\tOther\n", "SemEval-2010 Task 8 answers: predictions, not sentences to label."),
         (lines({"item": "s1", "annotator": "a", "na": True}), "Choose “answers that people gave already”"),
+        (b"unit\tterm1\tterm2\tsentence\n", "There is a header line and nothing after it."),
+        (b"unit\tterm1\tterm2\tsentence\n" + b"\n" * 60, "There is a header line and nothing after it."),
     ],
 )
 def test_a_file_that_cannot_be_taken_says_why_beside_its_field(
@@ -69,6 +72,16 @@ def test_a_file_that_cannot_be_taken_says_why_beside_its_field(
 ) -> None:
     assert told in beside(sent(client, content), "upload")
     assert not Batch.objects.exists()
+
+
+def test_a_table_of_answers_with_only_its_header_says_so_beside_the_file(client: Client, desk: Desk) -> None:
+    page = sent(client, b"unit\tworker\trelations\n", what="votes")
+    assert "There is a header line and nothing after it." in beside(page, "upload")
+
+
+def test_a_header_is_followed_by_its_rows_however_many_lines_are_blank(client: Client, desk: Desk) -> None:
+    row = b"u1\tAda\tTurin\tAda left Turin .\n"
+    assert sent(client, b"unit\tterm1\tterm2\tsentence\n" + b"\n" * 6_000 + row) == ""
 
 
 def test_no_file_at_all_is_asked_for(client: Client, desk: Desk) -> None:
@@ -271,7 +284,11 @@ def test_the_tabs_of_a_line_can_be_seen_and_no_code_stands_before_a_curator(
 def test_a_file_with_a_header_and_nothing_after_it_is_said_to_have_no_lines(
     client: Client, desk: Desk
 ) -> None:
-    page = brought(client, UNITS + b"\n", "units.tsv")
+    """By the API, where nobody looks at the file first."""
+    told = {"what": "items", "filename": "units.tsv", "by": desk.curator, "project": desk.project}
+    batch = importing.receive(upload=BytesIO(UNITS + b"\n"), **told)
+    done("import", batch.pk)
+    page = client.get(f"/imports/{batch.pk}/").content.decode()
     assert "Refused" in page
     assert "a header line and nothing after it" in page
 

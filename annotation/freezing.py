@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotation import outcomes, sealing, settled
 from annotation.mapping import Mapping
@@ -22,13 +23,13 @@ from evalsvc.jobs.models import Job
 from evalsvc.jobs.moves import Store
 from evalsvc.jobs.queueing import enqueue
 from evalsvc.jobs.running import Progress
+from evalsvc.pieces import in_pieces
 from evalsvc.refusals import Conflict
 from evalsvc.teams.models import User
 
 READY = (Item.State.SETTLED, Item.State.ADJUDICATED)
 UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
 RULES = ("inventory_stamp", "policy", "k", "spans_may_overlap")
-CHUNK = 500
 
 
 def blockers(project: Project) -> dict[str, int]:
@@ -128,8 +129,8 @@ def follow(job: Job) -> None:
             pair.filter(state=TestSet.State.BUILDING).update(state=TestSet.State.FAILED, reason=reason)
 
 
-def _in_order(project: Project) -> Iterator[Item]:
-    return project.items.live().order_by("rank", "pk").iterator(chunk_size=CHUNK)
+def _in_order(project: Project) -> QuerySet[Item]:
+    return project.items.live().order_by("rank", "pk")
 
 
 class _Annotated:
@@ -143,7 +144,7 @@ class _Annotated:
 
     def golds(self) -> Iterator[dict[str, Any]]:
         """Gold lines in order of work; what is open or disputed is noted instead."""
-        for item in _in_order(self.project):
+        for item in in_pieces(_in_order(self.project)):
             self.states[item.state] += 1
             self.emptied += item.emptied
             if item.state in READY and item.gold is not None:
@@ -173,7 +174,7 @@ class _Source:
 
     def golds(self) -> Iterator[dict[str, Any]]:
         """Gold lines of all items that the source says something of, N/A included."""
-        for item in self.project.items.live().select_related("sealed").order_by("rank", "pk").iterator(CHUNK):
+        for item in in_pieces(_in_order(self.project).select_related("sealed")):
             sealed = getattr(item, "sealed", None)
             if sealed is None:
                 self.without.append(item.external_id)

@@ -19,6 +19,7 @@ from annotation.models import AgreementReport, Project
 from annotation.testset import Kind
 from evalsvc.jobs.moves import Store
 from evalsvc.jobs.running import Progress
+from evalsvc.pieces import in_pieces
 from workers.metrics.agreement import (
     COEFFICIENTS,
     NO_PAIRS,
@@ -34,6 +35,7 @@ from workers.metrics.spans import spans_of_columns
 
 REPLICATES = 1_000
 SHOWN = 40
+STEP = 2_000
 BLANK = ""  # an answer that was left without any label: no relation is called so
 Figure = dict[str, Any]
 Weights = NDArray[np.int64]
@@ -80,7 +82,7 @@ def read(project: Project, progress: Progress) -> Said:
     items: dict[int, int] = {}
     people: dict[int, int] = {}
     rows = agreeing.standing(project).values_list("item", "annotator", "annotator__name", "payload")
-    for at, (item, annotator, name, payload) in enumerate(rows.iterator(chunk_size=2_000)):
+    for at, (item, annotator, name, payload) in enumerate(in_pieces(rows)):
         if annotator not in people:
             people[annotator] = len(people)
             said.names.append(name)
@@ -89,7 +91,7 @@ def read(project: Project, progress: Progress) -> Said:
         said.who.append(people[annotator])
         said.chosen.append(_relations(now))
         said.spans.append([(start, end, label) for start, end, label in now["spans"]])
-        if at % 2_000 == 0:
+        if at % STEP == 0:
             progress(at, 0, "reading answers")
     said.n_items = len(items)
     return said

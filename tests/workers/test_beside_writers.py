@@ -1,0 +1,82 @@
+"""Long reads of a job go on while others write: on SQLite nobody writes after them from an open read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from annotation import freezing, projects, sealing, testset
+from annotation.testset import export
+from evalsvc import pieces
+from evalsvc.teams.models import User
+from tests.annotation.making import brought, curator, line, project, voted
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
+from workers import agreeing, loading
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(
+    either_database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any
+) -> None:
+    settings.MEDIA_ROOT = tmp_path / "files"
+    for module, name, size in (
+        (testset, "AT_ONCE", 2),
+        (pieces, "AT_ONCE", 2),
+        (sealing, "CHUNK", 1),
+        (loading, "STEP", 1),
+        (agreeing, "STEP", 1),
+    ):
+        monkeypatch.setattr(module, name, size)
+
+
+def write() -> None:
+    User.objects.update(last_name="Written")
+
+
+def both_write(*told: Any) -> None:
+    """Somebody else, as another process would, and then whoever reads."""
+
+    def elsewhere() -> None:
+        write()
+        connection.close()
+
+    other = Thread(target=elsewhere)
+    other.start()
+    other.join()
+    write()
+
+
+def test_gold_is_read_to_its_end() -> None:
+    setting = Cast.hired().relations().settings.get()
+    gold = loading.load_gold(setting, tick=both_write)
+    assert list(gold.index) == [each["id"] for each in RELATION_GOLD]
+
+
+@pytest.fixture
+def answered() -> Any:
+    """Five sentences, two answers each."""
+    of = project()
+    brought(of, [line(f"s{at}", relations=["A"]) for at in range(5)])
+    projects.open_for_work(of, by=curator())
+    for at in range(5):
+        voted(of, ["A"], ["A"], item=f"s{at}")
+    return of
+
+
+def test_a_set_and_its_twin_of_source_labels_are_frozen(answered: Any) -> None:
+    made = freezing.freeze(answered, name="Trial", version="1", by=curator())
+    store = freezing.build(made, both_write)
+    with transaction.atomic():
+        store()
+    made.refresh_from_db()
+    assert (made.state, made.rows, made.source_twin.rows) == ("frozen", 5, 5)
+    assert len(list(export(made))) == 5
+
+
+def test_the_answers_of_a_project_are_read_for_its_agreement(answered: Any) -> None:
+    said = agreeing.read(answered, both_write)
+    assert (len(said.item), said.n_items, len(said.names)) == (10, 5, 2)

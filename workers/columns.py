@@ -85,7 +85,8 @@ class _Rows:
 
     def __init__(self, items: Mapping[str, int]) -> None:
         self.items, self.at = items, 0
-        self.order = list(items) if list(items.values()) == list(range(len(items))) else []
+        rows = np.fromiter(items.values(), np.int64, len(items))
+        self.order = list(items) if np.array_equal(rows, np.arange(len(items))) else []
 
     def __call__(self, ids: list[str]) -> Ints:
         after = self.at + len(ids)

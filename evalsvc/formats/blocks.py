@@ -20,18 +20,16 @@ class Irregular(Exception):
 
 
 class Block:
-    """Some whole lines; `first` is the number of the first, `lines` how many there are."""
+    """Some whole lines, without their ends in `rows`; `first` is the number of the first."""
 
-    __slots__ = ("data", "first", "lines")
+    __slots__ = ("data", "first", "rows")
 
     def __init__(self, data: bytes, first: int) -> None:
-        self.data, self.first = data, first
-        plain = b"\r" not in data
-        self.lines = data.count(b"\n") + (not data.endswith(b"\n")) if plain else len(data.splitlines())
+        self.data, self.first, self.rows = data, first, data.splitlines()
 
     def texts(self, *, problems: Problems, limits: Limits) -> Iterator[tuple[int, str]]:
         """The lines one by one, blank ones left out; whatever is wrong with one stops the file."""
-        for number, raw in enumerate(self.data.splitlines(), self.first):
+        for number, raw in enumerate(self.rows, self.first):
             text = checked_line(raw, number, problems=problems, limits=limits)
             if text and not text.isspace():
                 yield number, text
@@ -44,45 +42,45 @@ def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) 
         read += len(piece)
         if read > limits.max_bytes:
             problems.stop("too_large", found="more", expected=f"at most {limits.max_bytes:,} bytes unpacked")
-        data = carry + piece
-        cut = data.rfind(b"\n") + 1
-        if not cut and len(data) > limits.max_line_bytes:
-            cut = len(data) - len(data.splitlines(keepends=True)[-1]) or len(data)
-        carry = data[cut:]
-        if cut:
-            yield (block := Block(data[:cut], number))
-            number, content = number + block.lines, content or not data[:cut].isspace()
+        whole, carry = _cut(carry, piece, limits)
+        if whole:
+            yield (block := Block(whole, number))
+            number, content = number + len(block.rows), content or not whole.isspace()
     if carry:
         yield Block(carry, number)
     if not content and (not carry or carry.isspace()):
         problems.stop("empty_file", found="no text", expected="at least one line that is not blank")
 
 
+def _cut(carry: bytes, piece: bytes, limits: Limits) -> tuple[bytes, bytes]:
+    """Whole lines, and the beginning of the next; a line without end is not waited for for ever."""
+    cut = piece.rfind(b"\n") + 1
+    if cut:
+        return b"".join((carry, memoryview(piece)[:cut])), piece[cut:]
+    data = carry + piece
+    if len(data) > limits.max_line_bytes:
+        cut = len(data) - len(data.splitlines(keepends=True)[-1]) or len(data)
+    return data[:cut], data[cut:]
+
+
 def decoded(block: Block, decoder: msgspec.json.Decoder[Shape], *, limits: Limits) -> list[Shape] | None:
     """Decode a block in which every line is one object; None when any line is unusual.
 
-    Whether a key stands twice is for the caller to rule out with `keys_in`.
+    Whether a key stands twice is for the caller to rule out with `has_keys`.
     """
-    data, lines = block.data, block.lines
-    returns = b"\r" in data
-    regular = (
-        data.startswith(b"{")
-        and data.rstrip(b"\r\n").endswith(b"}")
-        and data.count(b"}\r\n{" if returns else b"}\n{") == lines - 1
-        and (not returns or data.count(b"\r") == data.count(b"\n"))
-        and block.first + lines - 1 <= limits.max_lines
-        and len(data) <= limits.max_line_bytes
-        and b"\0" not in data
-        and (b"\\" not in data or b"\\u0000" not in data)
-    )
-    if not regular:
+    data, rows = block.data, block.rows
+    if (
+        block.first + len(rows) - 1 > limits.max_lines
+        or len(data) > limits.max_line_bytes
+        or (b"\\" in data and b"\\u0000" in data)
+    ):
         return None
     try:
-        found = decoder.decode_lines(data)
-        data.isascii() or data.decode()
+        found = list(map(decoder.decode, rows))
+        data.isascii() or data.decode()  # what is passed over was not decoded
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
-    return found if len(found) == lines else None
+    return found
 
 
 def has_keys(block: Block, expected: int) -> bool:

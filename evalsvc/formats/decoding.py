@@ -98,9 +98,9 @@ def all_plain(names: Collection[str]) -> bool:
     """Tell whether every one of many texts can be an id as it stands."""
     if not names:
         return True
-    joined = "\0".join(names)
-    if len(joined.split(None, 1)) == 1 and not (joined[0].isspace() or joined[-1].isspace()):
-        return min(map(len, names)) > 0 and max(map(len, names)) <= LONGEST_ID
+    joined = "\0".join(("", *names, ""))
+    if len(joined.split(None, 1)) == 1:
+        return "\0\0" not in joined and max(map(len, names)) <= LONGEST_ID
     return all(map(plain, names))
 
 

@@ -58,18 +58,18 @@ class _Name(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     pos: msgspec.Raw
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     id: str
     relations: list[str]
     h: _Name
     t: _Name
 
 
-class _Text(_Line, forbid_unknown_fields=True):
+class _Text(_Line, forbid_unknown_fields=True, gc=False):
     text: msgspec.Raw
 
 
-class _Tokens(_Line, forbid_unknown_fields=True):
+class _Tokens(_Line, forbid_unknown_fields=True, gc=False):
     tokens: msgspec.Raw
 
 

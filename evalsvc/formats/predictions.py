@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -63,7 +64,7 @@ def read_predictions(
     whole: Whole = _nothing
     for block in read_blocks(source, problems=problems, limits=limits):
         quick = whole(block, limits)
-        if quick is not None:
+        if quick is not None and all_plain(_names_of(quick)):
             yield from enumerate(quick, block.first)
             continue
         prediction: PredictionLine | None = None
@@ -80,7 +81,10 @@ def read_predictions(
 def read_parts(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[Sequence[PredictionLine]]:
-    """Yield predictions of one form, many at a time; raises `Irregular` at anything unusual."""
+    """Yield predictions of one form, many at a time; raises `Irregular` at anything unusual.
+
+    Whether a text can be an id is not asked: whoever looks the ids up among known ones finds out.
+    """
     forms: Collection[Whole] = WHOLE.values()
     for block in read_blocks(source, problems=problems, limits=limits):
         for form in forms:
@@ -218,26 +222,22 @@ def _nothing(block: Block, limits: Limits) -> None:
 
 def _all_labels(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
     found = decoded(block, LABEL, limits=limits)
-    if found is None or not has_keys(block, 2 * len(found)):
-        return None
-    return found if all_plain([one.id for one in found]) else None
+    return found if found is not None and has_keys(block, 2 * len(found)) else None
 
 
 def _all_scores(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
     found = decoded(block, SCORES, limits=limits)
     if found is None or not has_keys(block, 2 * len(found) + sum([len(one.scores) for one in found])):
         return None
-    return found if all_plain([one.id for one in found]) else None
+    return found
 
 
 def _all_triples(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
     entpair = b'"entpair"' in block.data
     triples = _entpairs(block, limits) if entpair else _pairs(block, limits)
-    usual = triples is not None and has_keys(block, (3 if entpair else 4) * len(triples))
-    if not usual or triples is None:
+    if triples is None or not has_keys(block, (3 if entpair else 4) * len(triples)):
         return None
-    names = [name for one in triples for name in (one.head, one.tail)]
-    return triples if all_plain(names) else None
+    return triples
 
 
 def _entpairs(block: Block, limits: Limits) -> list[BagPrediction] | None:
@@ -261,8 +261,14 @@ def _all_spans(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
         for start, end, label in spans:
             if not (0 <= start < end <= FARTHEST and label):
                 return None
-    usual = all_plain([line.id for line in found])
-    return [SpansPrediction(line.id, line.spans) for line in found] if usual else None
+    return [SpansPrediction(line.id, line.spans) for line in found]
+
+
+def _names_of(found: Sequence[Any]) -> list[str]:
+    """The ids that lines of one form give."""
+    if isinstance(found[0], BagPrediction):
+        return [name for one in found for name in (one.head, one.tail)]
+    return [one.id for one in found]
 
 
 Whole = Callable[[Block, Limits], Sequence[PredictionLine] | None]

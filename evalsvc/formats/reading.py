@@ -15,7 +15,7 @@ from evalsvc.formats.examples import EXAMPLES
 from evalsvc.formats.problems import Problems
 
 Source = bytes | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
-STEP = 1 << 18
+STEP = 1 << 15  # what is made of a piece stays within the caches, and within one arena of the allocator
 WHOLE = "gzip data from its beginning to its end"
 GZIP = b"\x1f\x8b"
 MOST_STRANGE = 6  # bytes that tell any of the strangers below

@@ -92,6 +92,37 @@ def test_a_wrong_line_in_a_later_block_is_named_by_its_number(line):
     assert [where for _, where in read(pieces)[1]] == [4]
 
 
+LABELLED = '{"id":"s%d","label":"r"}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        ([LABELLED % 1 + LABELLED % 2, ""], [("not_json", 2)]),
+        (
+            [LABELLED % 1 + " " + LABELLED % 2, '{"id":"s3",', '"label":"r"}'],
+            [("not_json", n) for n in (2, 3, 4)],
+        ),
+        (['{"id":"s1",', '"label":"r"}' + LABELLED % 2], [("not_json", 2), ("not_json", 3)]),
+        (
+            [LABELLED % 1 + "\r" + LABELLED % 2, '{"id":"s3"', ',"label":"r"}'],
+            [("not_json", 4), ("not_json", 5)],
+        ),
+        ([LABELLED % 1 + "\0"], [("nul_character", 2)]),
+    ],
+)
+def test_as_many_objects_as_lines_are_not_yet_one_a_line(lines, wrong):
+    pieces = pieces_of([LABELLED % 0, *lines], [1])
+    assert read(pieces)[1] == wrong
+    assert read([b"".join(pieces)])[1] == wrong
+
+
+@pytest.mark.parametrize("name", ["", " s1", "s1\t", "\u2003s1", "s" * 201])
+def test_an_id_that_is_none_is_told_in_a_later_block_too(name):
+    lines = [LABELLED % 0, LABELLED % 2, json.dumps({"id": name, "label": "r"})]
+    assert read(pieces_of(lines, [1, 1]))[1] == [("wrong_type", 3)]
+
+
 def test_the_last_line_needs_no_line_end():
     found, told, _ = read([b'{"id":"s1","label":"a"}\n', b'{"id":"s2","label":"b"}'])
     assert [(line, one.id) for line, one in found] == [(1, "s1"), (2, "s2")]
@@ -163,6 +194,10 @@ def test_gold_parts_are_the_labels_and_pairs_of_the_items():
         json.dumps(gold_line(id="")),
         json.dumps(gold_line(note=1)),
         json.dumps(gold_line(relations=[[0, "r", 1]])),
+        json.dumps(gold_line()).replace("a name", "a \0"),
+        json.dumps(gold_line(text="a \0")),
+        json.dumps(gold_line()) + json.dumps(gold_line(id="s2")) + "\n",
+        json.dumps(gold_line()).replace('"relations"', '\n"relations"'),
     ],
 )
 def test_unusual_gold_is_left_to_the_careful_reader(line):

@@ -29,7 +29,15 @@ BRINGS = {
     Batch.What.GOLD: "Published gold",
     Batch.What.SUGGESTIONS: "Predictions",
 }
-COUNTED = {"items": "sentences", "repeated_items": "repeated sentences", "suggestions": "predictions"}
+COUNTED = {  # in this order; a database may keep another one
+    "lines": "lines",
+    "items": "sentences",
+    "answers": "answers",
+    "suggestions": "predictions",
+    "repeated_items": "repeated sentences",
+    "repeated_lines": "repeated lines",
+    "exact_repeats": "of these with nothing new",
+}
 WORDS = {
     Batch.State.RECEIVED: ("wait", "Received: waits for a worker"),
     Batch.State.RUNNING: ("run", "Being read"),
@@ -153,13 +161,22 @@ def _shown(found: Batch, job: Job | None) -> dict[str, Any]:
             "warnings": _told(found.counts.get("first_warnings", [])),
             "odd": sum((found.counts.get("warnings") or {}).values()),
             "alike": _alike(found.counts.get("by_code") or {}),
-            "counts": [
-                (COUNTED.get(name, name.replace("_", " ")), n)
-                for name, n in found.counts.items()
-                if isinstance(n, int) and n and name not in ("labels_added", "labels_in_file")
-            ],
+            "counts": _figures(found.counts),
         }
     )
+
+
+def _figures(counts: dict[str, Any]) -> list[tuple[str, int]]:
+    """What was read and stored, as people call it; that all repeats say nothing new is what one expects."""
+    elsewhere = {"labels_added", "labels_in_file"}
+    if counts.get("exact_repeats") == counts.get("repeated_lines"):
+        elsewhere.add("exact_repeats")
+    names = [*(name for name in COUNTED if name in counts), *(name for name in counts if name not in COUNTED)]
+    return [
+        (COUNTED.get(name, name.replace("_", " ")), counts[name])
+        for name in names
+        if isinstance(counts[name], int) and counts[name] and name not in elsewhere
+    ]
 
 
 def _labels(found: Batch) -> dict[str, Any]:

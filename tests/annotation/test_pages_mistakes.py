@@ -293,6 +293,29 @@ def test_a_file_with_a_header_and_nothing_after_it_is_said_to_have_no_lines(
     assert "a header line and nothing after it" in page
 
 
+def figures(page: str) -> dict[str, str]:
+    return dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>", page))
+
+
+def test_a_repeated_line_is_counted_once(client: Client, desk: Desk) -> None:
+    batch = desk.bring(line(1), line(1), line(2))
+    shown = figures(client.get(f"/imports/{batch.pk}/").content.decode())
+    assert (shown["Lines"], shown["Sentences"], shown["Repeated lines"]) == ("3", "2", "1")
+    assert [name for name in shown if "epeat" in name or "nothing" in name] == ["Repeated lines"]
+
+
+def test_of_repeated_lines_those_that_add_a_label_are_told_from_the_others(
+    client: Client, desk: Desk
+) -> None:
+    said = (["born_in"], ["died_in"], ["died_in"])
+    batch = desk.bring(*(line(1, relations=relations) for relations in said))
+    batch.counts = dict(sorted(batch.counts.items()))  # as a database may give them back
+    batch.save(update_fields=["counts"])
+    shown = list(figures(client.get(f"/imports/{batch.pk}/").content.decode()).items())
+    at = shown.index(("Repeated lines", "2"))
+    assert shown[at + 1] == ("Of these with nothing new", "1")
+
+
 def test_a_known_sentence_whose_answer_nobody_can_choose_is_left_out_until_it_is_mended(desk: Desk) -> None:
     good, bad = line(1, relations=["born_in"]), line(2, relations=["born_on"])
     batch = desk.bring(good, bad, known="qualify")

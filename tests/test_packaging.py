@@ -32,9 +32,14 @@ def instructions(name: str) -> list[str]:
     return [line.split(maxsplit=1)[1] for line in joined.splitlines() if line.startswith(f"{name} ")]
 
 
-def web_command() -> list[str]:
+def web_command(**given: str) -> list[str]:
+    """What the container becomes: the shell fills in and goes."""
     (command,) = instructions("CMD")
-    return list(json.loads(command))
+    shell, option, line = json.loads(command)
+    assert (shell, option) == ("sh", "-c")
+    exec_, *words = shlex.split(with_defaults(line, given))
+    assert exec_ == "exec"  # so that it is told to stop itself
+    return words
 
 
 def read_by_settings() -> set[str]:
@@ -113,6 +118,12 @@ def test_the_image_serves_the_web_by_the_same_program_as_one_machine_does() -> N
     image, here = web_command(), commands(host="0.0.0.0", port=8000)["web"]
     assert image[0] == "python"
     assert image[1:] == here[1:]
+
+
+def test_the_image_has_as_many_threads_as_the_settings_count_on() -> None:
+    told = compose_environment("web", WEB_THREADS="16")
+    command = web_command(WEB_THREADS=told["WEB_THREADS"])
+    assert command[command.index("--threads") + 1] == "16"
 
 
 def test_every_service_says_whether_it_is_well_and_keeps_its_data() -> None:

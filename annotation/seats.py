@@ -62,6 +62,12 @@ def seat(project: int, user: User, *, by: Prepared[Annotator] = LOCKED, **given:
     return Seat(found, found.project, role)
 
 
+def left(user: User, slug: str) -> Project | None:
+    """The project in which the person was handed sentences and is a member no more; no other one."""
+    once = Project.objects.filter(slug=slug, annotators__user=user)
+    return once.exclude(members__user=user).first()
+
+
 def annotator_of(project: Project, user: User) -> Annotator:
     """The person as an annotator of this project."""
     known = Annotator.objects.filter(project=project, user=user).first()

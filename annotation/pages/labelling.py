@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from annotation import known, roles
+from annotation import known, roles, seats
 from annotation.models import Item, Project
 from annotation.ontology import Choice, inventory
 from annotation.pages.asking import around, page, person, project_for
@@ -86,7 +86,10 @@ def _waiting(project: Project, user: User) -> Waiting:
 
 @page()
 def label(request: HttpRequest, slug: str) -> HttpResponse:
-    project, role = project_for(request, slug, *roles.LABELS)
+    try:
+        project, role = project_for(request, slug, *roles.LABELS)
+    except Http404:
+        return _no_member(request, slug)
     shown = around(project, role, guideline=rendered(project.guideline))
     if project.kind != Kind.RELATIONS or project.state != Project.State.OPEN:
         return render(request, "annotation/label_closed.html", shown)
@@ -106,6 +109,14 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
             "qualifying": known.is_ahead(project, person(request), role=role),
         },
     )
+
+
+def _no_member(request: HttpRequest, slug: str) -> HttpResponse:
+    """Whoever worked there hears that they are out of it; to everybody else nothing is there."""
+    left = seats.left(person(request), slug)
+    if left is None:
+        raise Http404
+    return render(request, "annotation/label_left.html", {"project": left}, status=403)
 
 
 def _guide(project: Project, choice: Choice) -> dict[str, Any]:

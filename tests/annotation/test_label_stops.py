@@ -112,6 +112,24 @@ def test_whoever_is_no_longer_a_member_keeps_the_answers_until_brought_in_again(
     assert order() == ["s1", "s2", "s3"]
 
 
+def test_whoever_is_no_longer_a_member_finds_the_kept_answers_when_the_form_is_loaded_again(
+    page: Page, start: Start
+) -> None:
+    desk = start()
+    wait_for_reserve(page, 7)
+    answer_three_away(page)
+    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
+    page.context.set_offline(False)
+    is_stopped(page, "You are no longer in this project.")
+    page.reload()
+    page.get_by_role("heading", name="You are no longer in this project").wait_for()
+    assert kept_in(page) == [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
+    projects.set_member(desk.project, user=desk.people["ann"], role="annotator", by=desk.curator)
+    page.reload()
+    wait_until_sent(page, 3)
+    assert order() == ["s1", "s2", "s3"]
+
+
 def test_whoever_is_paused_is_told_once_and_what_was_answered_is_sent(page: Page, start: Start) -> None:
     desk = start(*(line(at) for at in range(1, 61)))
     wait_for_reserve(page, 55)

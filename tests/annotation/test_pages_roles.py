@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation import assignment, projects
 from tests.annotation.desk import Desk, line, person
 
 ROLES = ("ann", "judy", "vera", "curator", "stranger")
@@ -33,6 +34,34 @@ def test_a_page_of_a_project_is_for_the_roles_that_need_it(
 ) -> None:
     client.force_login(desk.people[who])
     assert client.get(reverse(page, args=["harbour"])).status_code == ALLOWED[page].get(who, 404)
+
+
+def form_of(client: Client, desk: Desk, who: str) -> tuple[int, str]:
+    client.force_login(desk.people[who])
+    answer = client.get(reverse("label", args=["harbour"]))
+    return answer.status_code, answer.content.decode()
+
+
+def test_whoever_labelled_and_is_a_member_no_more_is_told_so_at_the_form(client: Client, desk: Desk) -> None:
+    assignment.lease_next(desk.project, desk.people["ann"])
+    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
+    status, page = form_of(client, desk, "ann")
+    assert status == 403
+    assert "You are no longer in this project" in page
+    assert 'id="kept"' in page
+    projects.set_member(desk.project, user=desk.people["ann"], role="annotator", by=desk.curator)
+    assert form_of(client, desk, "ann")[0] == 200
+
+
+@pytest.mark.parametrize("who", ["bob", "vera"])
+def test_whoever_never_labelled_there_hears_nothing_of_a_project_they_are_out_of(
+    client: Client, desk: Desk, who: str
+) -> None:
+    desk.say("ann", 1, "born_in")
+    projects.remove_member(desk.project, user=desk.people[who], by=desk.curator)
+    status, page = form_of(client, desk, who)
+    assert status == 404
+    assert "Harbour" not in page
 
 
 @pytest.mark.parametrize("who", ROLES)

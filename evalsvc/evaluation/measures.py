@@ -158,14 +158,14 @@ _RANKED: dict[str, tuple[str, str, str, str]] = {
     "ap": (
         "average precision",
         "mean of the precision at each fact, in the order of score",
-        "Σ (R_k − R_{k−1})·P_k",
+        "Σ (R_k − R_{k−1})·P_k; without claims 0",
         "there are no facts",
     ),
     "auc": (
         "AUC",
         "area under precision against recall",
-        "trapezoid over (recall, precision), from recall 0 and precision 1",
-        "there are no facts or no claims",
+        "trapezoid over (recall, precision), from recall 0 and precision 1; without claims 0",
+        "there are no facts",
     ),
     "max_f1": (
         "best micro F1",
@@ -191,13 +191,13 @@ _HALF: dict[str, tuple[str, str, str, str]] = {
         "micro F1 at 0.5",
         "F1 of claims with a score of at least 0.5",
         "2PR/(P+R)",
-        "no facts",
+        "there are no facts or no claims",
     ),
     "macro_f1_at_half": (
         "macro F1 at 0.5",
         "every relation counts alike, claims with a score of at least 0.5",
         "mean of F1 over the inventory",
-        "there are no facts",
+        "there are no facts or no claims",
     ),
 }
 
@@ -224,7 +224,7 @@ def _opennre() -> list[Measure]:
         kept["auc"][0],
         kept["auc"][1],
         "trapezoid over the points alone, no starting point",
-        "fewer than 2 claims",
+        "there are no facts, or fewer than 2 claims",
     )
     tau = Measure(
         "opennre_tau",

@@ -33,14 +33,14 @@ def confusion(gold: ArrayLike, predicted: ArrayLike, *, n_labels: int) -> Ints:
     Raises
     ------
     ValueError
-        If lengths differ or a code is outside the inventory.
+        If lengths differ, or a code is no whole number or outside the inventory.
 
     Examples
     --------
     >>> confusion([0, 1, 1], [0, 0, -1], n_labels=2).tolist()
     [[1, 0, 0], [1, 0, 1]]
     """
-    truth, answer = np.asarray(gold), np.asarray(predicted)
+    truth, answer = integers(gold), integers(predicted)
     if truth.shape != answer.shape or truth.ndim != 1:
         raise ValueError(
             f"gold has shape {truth.shape}, predicted {answer.shape}: expected two lists of one length"
@@ -48,7 +48,7 @@ def confusion(gold: ArrayLike, predicted: ArrayLike, *, n_labels: int) -> Ints:
     _check_codes("gold", truth, 0, n_labels)
     _check_codes("predicted", answer, MISSING, n_labels)
     column = np.where(answer < 0, n_labels, answer)
-    cells = np.bincount(integers(truth) * (n_labels + 1) + column, minlength=n_labels * (n_labels + 1))
+    cells = np.bincount(truth * (n_labels + 1) + column, minlength=n_labels * (n_labels + 1))
     return cells.reshape(n_labels, n_labels + 1)
 
 

@@ -143,7 +143,7 @@ def wrf_figures(
     found = {}
     for mode in wrf.MODES:
         weights = wrf.gammas(size, mode=mode, scheme=scheme, gold=gold_counts)
-        found[f"wrf_{mode}"] = value_of(float(wrf.wrf(pooled.f1, weights)), reason=wrf.EMPTY)
+        found[f"wrf_{mode}"] = value_of(float(wrf.wrf(pooled.f1, weights)), reason=wrf.why_undefined(weights))
         found[f"wrf_{mode}_mean"] = wrf.mean_wrf(single, weights)
     return found
 

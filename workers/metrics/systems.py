@@ -55,8 +55,10 @@ def spread(runs: ArrayLike) -> Spread:
     1.4142
     """
     x = _runs(runs)
-    deviation = float(x.std(ddof=1)) if len(x) > 1 else _NAN
-    return Spread(len(x), float(x.mean()), deviation, float(x.min()), float(x.max()))
+    least, most = float(x.min()), float(x.max())
+    if least == most:  # the mean of equal numbers is rounded, and what they deviate from it is not 0
+        return Spread(len(x), least, 0.0 if len(x) > 1 else _NAN, least, most)
+    return Spread(len(x), float(x.mean()), float(x.std(ddof=1)), least, most)
 
 
 def _runs(runs: ArrayLike) -> Floats:

@@ -99,14 +99,15 @@ def weighted_average(scores: ArrayLike, weights: ArrayLike) -> float:
     Returns
     -------
     float
-        nan when the weights are.
+        nan when the weights are, and without classes.
 
     Examples
     --------
     >>> weighted_average([0.5, float("nan")], [0.5, 0.5])
     0.25
     """
-    return float(np.dot(np.nan_to_num(np.asarray(scores, dtype=np.float64)), np.asarray(weights)))
+    given = np.asarray(scores, dtype=np.float64)
+    return float(np.dot(np.nan_to_num(given), np.asarray(weights))) if given.size else float("nan")
 
 
 def micro_averages(counts: Counts, *, beta: float = 1.0) -> dict[str, Value]:

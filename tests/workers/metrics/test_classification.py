@@ -176,3 +176,15 @@ def test_the_table_of_the_official_scorer_has_a_row_per_relation_without_directi
     assert row[:4] == ("R", 3, 3, 2)
     assert report.values["semeval2010_accuracy_answered"].value == 2 / 3
     assert report.values["semeval2010_accuracy_as_other"].value == 3 / 4
+
+
+def test_nothing_to_classify_is_an_empty_matrix() -> None:
+    assert confusion([], [], n_labels=2).tolist() == [[0, 0, 0], [0, 0, 0]]
+    values = classification_suite([], [], labels=["NA", "A"], negative="NA").values
+    assert not any(value.defined for value in values.values())
+
+
+def test_codes_may_come_as_floats_without_a_fraction() -> None:
+    assert confusion([0.0, 1.0], [1.0, -1.0], n_labels=2).tolist() == [[0, 1, 0], [0, 0, 1]]
+    with pytest.raises(ValueError, match="whole numbers"):
+        confusion([0.5], [0], n_labels=2)

@@ -18,6 +18,7 @@ from workers.metrics.suites import (
     sets_suite,
 )
 from workers.metrics.values import Report
+from workers.metrics.weights import NO_GOLD
 from workers.metrics.wrf import tokens_of_lists
 
 LABELS = ["A(e1,e2)", "A(e2,e1)", "B(e1,e2)", "Other"]
@@ -161,3 +162,12 @@ def test_a_scheme_for_wrf_changes_it() -> None:
         for scheme in (None, "weighted")
     )
     assert plain != weighed
+
+
+@pytest.mark.parametrize("scheme", ["weighted", "entropy", "macro"])
+def test_a_scheme_for_wrf_without_gold_says_that_it_lacks_gold(scheme) -> None:
+    gold, said = spans_of_columns([], [], [], [], n_documents=6), spans([0, 1] * 6, 0)
+    values = entities_suite(gold, said, labels=["x", "y"], tokens=TOKENS, wrf_scheme=scheme).values
+    found = [values[f"wrf_{key}"] for key in ("strict", "lenient", "strict_mean", "lenient_mean")]
+    assert {value.reason for value in found} == {NO_GOLD}
+    assert not any(value.defined for value in found)

@@ -110,3 +110,12 @@ def test_schemes_that_order_two_systems_differently_are_named() -> None:
 
 def test_the_papers_margin_is_huge() -> None:
     assert size_word(cohens_d(Spread(5, 72.5, 0.3, 0, 0), Spread(5, 71.5, 0.4, 0, 0))) == "huge"
+
+
+@pytest.mark.parametrize("score", [0.1, 0.7, 1 / 3, 0.1 + 0.2])
+def test_equal_runs_do_not_vary_however_their_mean_is_rounded(score) -> None:
+    assert spread([score] * 3) == (3, score, 0.0, score, score)
+    seen = welch([score] * 3, [score / 2] * 7)
+    assert seen.reason == NO_VARIANCE
+    assert np.isnan([seen.t, seen.p, seen.low, seen.high, seen.d]).all()
+    assert seen.word is None

@@ -150,3 +150,9 @@ def test_one_flipped_example_of_the_rarest_class_moves_macro_by_its_share() -> N
     before, after = Counts.of([9, 2], [0, 0], [1, 0]), Counts.of([9, 1], [0, 0], [1, 1])
     moved = scheme_averages(before)["macro_f1"].value - scheme_averages(after)["macro_f1"].value
     assert macro_flip(before) == pytest.approx(moved)
+
+
+def test_an_inventory_without_labels_has_no_average() -> None:
+    found = scheme_averages(Counts.of([], [], [])) | micro_averages(Counts.of([], [], []))
+    assert not any(value.defined for value in found.values())
+    assert all(value.reason for value in found.values())

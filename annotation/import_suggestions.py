@@ -29,7 +29,7 @@ FORMS: dict[str, tuple[Form, ...]] = {Kind.RELATIONS: ("label", "labels", "score
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read and check; the store puts them in place of what stood there."""
     assert batch.project is not None
-    items = dict(batch.project.items.live().values_list("external_id", "pk"))
+    items = dict(batch.project.items.present().values_list("external_id", "pk"))
     check = _check(batch, items, problems)
     spelled = negatives(batch) - check.labels
     lines = (
@@ -61,7 +61,7 @@ def _check(batch: Batch, items: dict[str, int], problems: Problems) -> Predictio
         labels=names["relation" if paired else "entity"],
         negative=NA if paired else None,
         relations=names["relation"],
-        lengths=None if paired else _lengths(project.items.live()),
+        lengths=None if paired else _lengths(project.items.present()),
         forms=FORMS.get(project.kind, ("spans",)),
         missing="wrong",
         problems=problems,

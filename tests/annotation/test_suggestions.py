@@ -7,7 +7,7 @@ from django.test import Client
 
 from annotation import assignment, known
 from annotation.models import Project, Suggestion, Vote
-from tests.annotation.making import annotators, brought, curator, filled, says
+from tests.annotation.making import annotators, brought, curator, filled, line, says
 
 pytestmark = pytest.mark.django_db
 
@@ -60,6 +60,21 @@ def test_scores_suggest_what_is_more_likely_than_not_and_a_later_file_replaces()
     assert Suggestion.objects.get().payload["relations"] == ["A", "C"]
     brought(of, [{"id": "s0", "labels": ["B"]}], what="suggestions")
     assert Suggestion.objects.get().payload["relations"] == ["B"]
+
+
+def test_a_hidden_check_has_its_prediction_as_any_other_sentence(client: Client) -> None:
+    """Without one it would stand out among those that have one."""
+    of = filled(2, k=1)
+    brought(of, [line("check", relations=["A"])], known="check")
+    said = [{"id": "s0", "label": "B"}, {"id": "s1", "label": "B"}, {"id": "check", "label": "C"}]
+    assert brought(of, said, what="suggestions").counts["suggestions"] == 3
+    known.set_quality(of, by=curator(), suggests=True, check_every=1)
+    client.force_login(annotators(of, 1)[0])
+    address = f"/api/v1/projects/{of.slug}/reserve"
+    leases = client.post(address, {"holding": [], "n": 3}, content_type="application/json").json()["leases"]
+    shown = {lease["item"]["text"]: lease["suggestion"]["relations"] for lease in leases}
+    assert shown[line("check")["text"]] == ["C"]
+    assert len(shown) == 3
 
 
 def test_a_prediction_for_no_sentence_or_no_label_of_the_project_is_refused() -> None:

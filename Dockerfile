@@ -5,7 +5,7 @@ RUN pip install --no-cache-dir --prefix=/packages -r requirements.txt
 
 FROM python:3.11-slim
 RUN groupadd --gid 10001 evalsvc && useradd --uid 10001 --gid evalsvc --create-home evalsvc \
- && install -d -o evalsvc -g evalsvc /data /static
+ && install -d -o evalsvc -g evalsvc /data /data/files /static
 COPY --from=packages /packages /usr/local
 WORKDIR /app
 COPY manage.py ./

@@ -23,6 +23,7 @@ from evalsvc.environment import (
     env_object,
     secret_key,
 )
+from evalsvc.logs import logging_of
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -110,7 +111,7 @@ else:
         DATABASES["default"].setdefault("OPTIONS", {})["prepare_threshold"] = 2
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-STORAGES = {
+STORAGES: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": os.environ.get("STORAGE_BACKEND") or "django.core.files.storage.FileSystemStorage",
         "OPTIONS": env_object("STORAGE_OPTIONS"),
@@ -128,6 +129,8 @@ UPLOAD_MAX_BYTES = env_int("UPLOAD_MAX_BYTES", default=200_000_000, least=1)
 UPLOAD_MAX_UNPACKED_BYTES = env_int("UPLOAD_MAX_UNPACKED_BYTES", default=2_000_000_000, least=1)
 UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", default=20_000_000, least=1)
 UPLOAD_MAX_LINE_BYTES = env_int("UPLOAD_MAX_LINE_BYTES", default=4_000_000, least=1)
+# An import keeps of each line what tells it from the others: some 400 bytes.
+IMPORT_MAX_LINES = min(env_int("IMPORT_MAX_LINES", default=2_000_000, least=1), UPLOAD_MAX_LINES)
 # Threads of one web process; a quarter of them may be held by answers that wait.
 WEB_THREADS = env_int("WEB_THREADS", default=4, least=1)
 WAIT_MAX_SECONDS = env_int("WAIT_MAX_SECONDS", default=20)
@@ -299,12 +302,4 @@ USE_I18N = False
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = False
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    # Ticks come every few seconds and would drown what matters; each job is logged by the runner.
-    "loggers": {f"celery.{name}": {"level": "WARNING"} for name in ("worker.strategy", "app.trace", "beat")},
-    "root": {"handlers": ["console"], "level": env_level("LOG_LEVEL")},
-}
+LOGGING = logging_of(env_level("LOG_LEVEL"))

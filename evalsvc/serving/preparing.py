@@ -64,8 +64,9 @@ def require_free(host: str, port: int) -> None:
 
 
 def prepare() -> None:
-    """Bring the tables and the static files to this version."""
+    """Bring the tables and the static files to this version, and make the place of uploads."""
     require_fitting()
+    Path(settings.MEDIA_ROOT).mkdir(exist_ok=True)
     call_command("migrate", interactive=False, verbosity=0)
     remember()
     stamp, digest = settings.DATA_DIR / "static.stamp", static_digest()

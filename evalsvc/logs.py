@@ -1,0 +1,31 @@
+"""What the logs say: one line a happening, and nothing that only repeats itself."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+# Ticks come every few seconds and would drown what matters; each job is logged by the runner.
+QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
+
+
+def logging_of(level: str) -> dict[str, Any]:
+    """Django's LOGGING: everything to the console, from this level on."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {"in one line": {"()": "evalsvc.logs.InOneLine"}},
+        "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "loggers": {name: {"level": "WARNING"} for name in QUIET}
+        | {"django.security.DisallowedHost": {"filters": ["in one line"]}},
+        "root": {"handlers": ["console"], "level": level},
+    }
+
+
+class InOneLine(logging.Filter):
+    """Where a request for another host was refused says nothing, and whoever scans the net sends many."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.exc_info = None
+        return True

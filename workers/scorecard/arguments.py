@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from math import inf
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -68,6 +69,32 @@ def options_of(given: Namespace | dict[str, Any]) -> Options:
     return Options(**cast(Any, chosen), family=family)
 
 
+def whole(least: int) -> Callable[[str], int]:
+    """A whole number that is not below the least."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise ArgumentTypeError(f"expected a whole number, {least} or more, found {text}")
+        return number
+
+    return read
+
+
+def weight(text: str) -> float:
+    """A finite number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < inf:
+        raise ArgumentTypeError(f"{text} is no weight, expected a number above 0")
+    return number
+
+
 def add_score(parser: ArgumentParser) -> None:
     """GOLD PREDICTIONS and the options."""
     parser.add_argument("gold", type=Path, help="gold file")
@@ -81,8 +108,8 @@ def add_compare(parser: ArgumentParser) -> None:
     parser.add_argument("--against", type=Path, nargs="+", required=True, help="those of the second system")
     parser.add_argument("--gold", type=Path, required=True, help="gold file")
     parser.add_argument("--measures", nargs="+", metavar="MEASURE", help="which measures; default: main ones")
-    parser.add_argument("--replicates", type=int, default=1_000, help="with one run each (default 1000)")
-    parser.add_argument("--seed", type=int, default=0, help="of the replicates (default 0)")
+    parser.add_argument("--replicates", type=whole(1), default=1_000, help="with one run each (default 1000)")
+    parser.add_argument("--seed", type=whole(0), default=0, help="of the replicates (default 0)")
     add_options(parser)
 
 
@@ -106,6 +133,6 @@ def add_options(parser: ArgumentParser) -> None:
     tags.add_argument("--family", nargs="+", choices=FAMILIES, help="which measures of entities")
     tags.add_argument("--casefold", action="store_true", help="WRF: words that differ in case are one")
     averages = parser.add_argument_group("averages")
-    averages.add_argument("--beta", type=float, help="weight of recall in F (default 1)")
+    averages.add_argument("--beta", type=weight, help="weight of recall in F (default 1)")
     averages.add_argument("--entropy", choices=("all", "positive"), help="N of the entropy scheme")
     averages.add_argument("--include-negative", action="store_true", help="average the negative class too")

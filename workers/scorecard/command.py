@@ -38,7 +38,11 @@ def _guarded(given: Namespace, work: Callable[[Namespace], str]) -> Outcome:
         return Outcome(FITS, work(given))
     except Unfit as error:
         return _refusal(error, as_json=given.json)
-    except (Misuse, Refused, OSError) as error:
+    except OSError as error:
+        return Outcome(
+            DOES_NOT_FIT, err=f"{error.filename}: {error.strerror}." if error.filename else str(error)
+        )
+    except (Misuse, Refused) as error:
         return Outcome(DOES_NOT_FIT, err=str(error))
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from typing import Any
 
 from django.core.management import CommandParser
 
-from evalsvc.management.commands._here import Spoken
+from evalsvc.management.commands._scored import Scored
 
 
-class Command(Spoken):
+class Command(Scored):
     help = __doc__
-    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         from workers.scorecard.arguments import add_compare
@@ -23,10 +21,4 @@ class Command(Spoken):
     def handle(self, *args: Any, **options: Any) -> None:
         from workers.scorecard import command
 
-        outcome = command.compare(Namespace(**options))
-        if outcome.out:
-            self.stdout.write(outcome.out)
-        if outcome.err:
-            self.stderr.write(outcome.err)
-        if outcome.code:
-            sys.exit(outcome.code)
+        self.end(command.compare(Namespace(**options)))

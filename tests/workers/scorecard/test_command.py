@@ -74,9 +74,42 @@ def test_a_refusal_as_json_names_the_file_and_the_count(two, write, capsys):
     assert found["problems"][0]["code"] == "missing_id"
 
 
+def test_a_file_that_cannot_be_read_is_named_without_numbers_of_the_system(two, tmp_path, capsys):
+    for wrong, why in ((tmp_path / "none.jsonl", "No such file or directory"), (tmp_path, "Is a directory")):
+        for files in ([str(wrong), two[1]], [two[0], str(wrong)]):
+            assert main([*files, *two[2:]]) == 2
+            assert capsys.readouterr().err == f"{wrong}: {why}.\n"
+
+
 def test_a_file_that_is_not_there_ends_with_two(two, capsys):
     assert main([two[0], "nowhere.jsonl", *two[2:]]) == 2
     assert "nowhere.jsonl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [["--beta", "0"], ["--beta", "-1"], ["--beta", "nan"], ["--beta", "inf"]])
+def test_a_weight_of_recall_that_is_none_is_told_with_what_is_expected(two, capsys, wrong):
+    with pytest.raises(SystemExit) as ended:
+        main([*two, *wrong])
+    assert ended.value.code == 2
+    assert f"argument --beta: {wrong[1]} is no weight, expected a number above 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "least"),
+    [
+        (["--replicates", "0"], 1),
+        (["--replicates", "many"], 1),
+        (["--seed", "-1"], 0),
+        (["--seed", "0.5"], 0),
+    ],
+)
+def test_a_count_or_seed_that_is_none_is_told_with_what_is_expected(two, capsys, wrong, least):
+    gold, said, *task = two
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", said, "--against", said, "--gold", gold, *task, *wrong])
+    assert ended.value.code == 2
+    expected = f"argument {wrong[0]}: expected a whole number, {least} or more, found {wrong[1]}"
+    assert expected in capsys.readouterr().err
 
 
 def test_both_doors_print_the_same(two, capsys):

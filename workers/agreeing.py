@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from annotation import agreeing, outcomes
 from annotation.mapping import Payload
@@ -20,25 +17,15 @@ from annotation.testset import Kind
 from evalsvc.jobs.moves import Store
 from evalsvc.jobs.running import Progress
 from evalsvc.pieces import in_pieces
-from workers.metrics.agreement import (
-    COEFFICIENTS,
-    NO_PAIRS,
-    Answers,
-    agreement,
-    answers_of_columns,
-    coefficient,
-)
+from workers.metrics.agreement import answers_of_columns
 from workers.metrics.annotators import FEW_COMMON, LEAST_COMMON, PairTable, cohen_kappa, span_f1
-from workers.metrics.masi import MasiAlpha, sets_of_matrix
-from workers.metrics.resampling import draw, percentile_interval
+from workers.metrics.counts import Ints
 from workers.metrics.spans import spans_of_columns
+from workers.questions import REPLICATES, Figure, Question, answered, number
 
-REPLICATES = 1_000
 SHOWN = 40
 STEP = 2_000
 BLANK = ""  # an answer that was left without any label: no relation is called so
-Figure = dict[str, Any]
-Weights = NDArray[np.int64]
 
 
 @dataclass
@@ -67,11 +54,8 @@ def agree(subject: int, progress: Progress) -> Store:
         "annotators": said.names,
         "people": people(said, table),
         "pairs": shown(said, table, report.project.kind),
-        "relations": per_label(said, labels, progress),
         "replicates": REPLICATES,
-    }
-    if report.project.kind == Kind.RELATIONS:
-        figures |= {"na": of_na(said, progress), "overall": overall(said, labels, progress)}
+    } | compared(said, labels, report.project.kind, progress)
     return lambda: agreeing.done(report, figures | {"seconds": round(time.monotonic() - begun, 1)})
 
 
@@ -122,7 +106,7 @@ def shown(said: Said, table: PairTable, kind: str) -> list[Figure]:
     columns = (table.first, table.second, table.common, table.observed, table.value)
     return [
         {"first": int(a), "second": int(b), "common": int(n), "observed": float(observed)}
-        | {"measure": name, "value": _figure(value)}
+        | {"measure": name, "value": number(value)}
         | ({"reason": FEW_COMMON} if name == "kappa" and n < LEAST_COMMON else {})
         for a, b, n, observed, value in zip(*columns, strict=True)
         if a in busy and b in busy
@@ -146,71 +130,31 @@ def people(said: Said, table: PairTable) -> list[Figure]:
     ]
 
 
-def of_na(said: Said, progress: Progress) -> Figure:
-    """N/A as if it were a relation; an answer left without a label did not say it."""
-    progress(0, 0, "agreement on N/A")
-    holds = [int(not chosen) for chosen in said.chosen]
-    answers = answers_of_columns(said.item, holds, n_items=said.n_items, n_categories=2)
-    return {"answers": sum(holds)} | coefficients(answers, progress)
+def compared(said: Said, labels: Sequence[str], kind: str, progress: Progress) -> Figure:
+    """Each relation on its own: has it, or has it not. Where that is all, N/A and whole answers too."""
+    sets = sorted(set(said.chosen), key=sorted)
+    place = {chosen: at for at, chosen in enumerate(sets)}
+    whole = np.array([place[one] for one in said.chosen], dtype=np.int64)
+    makers = [partial(_has, said, whole, [name in one for one in sets]) for name in labels]
+    if kind == Kind.RELATIONS:
+        makers += [
+            partial(_has, said, whole, [not one for one in sets]),
+            partial(_whole, said, whole, sets, labels),
+        ]
+    told = answered(makers, n_items=said.n_items, progress=progress)
+    more = dict(zip(("na", "overall"), told[len(labels) :], strict=False))
+    return {"relations": dict(zip(labels, told, strict=False))} | more
 
 
-def per_label(said: Said, labels: Sequence[str], progress: Progress) -> dict[str, Figure]:
-    """Each relation on its own: has it, or has it not."""
-    found = {}
-    for at, name in enumerate(labels):
-        progress(at, len(labels) + 1, f"agreement on {name}")
-        holds = [int(name in chosen) for chosen in said.chosen]
-        answers = answers_of_columns(said.item, holds, n_items=said.n_items, n_categories=2)
-        found[name] = {"answers": sum(holds)} | coefficients(answers, progress)
-    return found
+def _has(said: Said, whole: Ints, holds: Sequence[bool]) -> Question:
+    """One choice as if it were all there is; an answer left without a label did not say N/A."""
+    has = np.array(holds, dtype=np.int64)[whole]
+    answers = answers_of_columns(said.item, has, n_items=said.n_items, n_categories=2)
+    return Question(answers, yes=int(has.sum()))
 
 
-def overall(said: Said, labels: Sequence[str], progress: Progress) -> Figure:
-    """Whole answers: a set is one category; α takes sets that share something for nearer."""
-    progress(len(labels), len(labels) + 1, "agreement on whole answers")
-    sets = {chosen: at for at, chosen in enumerate(sorted(set(said.chosen), key=sorted))}
-    whole = [sets[one] for one in said.chosen]
+def _whole(said: Said, whole: Ints, sets: Sequence[frozenset[str]], labels: Sequence[str]) -> Question:
+    """A set is one category; what sets share tells α which are nearer."""
     answers = answers_of_columns(said.item, whole, n_items=said.n_items, n_categories=len(sets))
-    held = np.array([[name in chosen for name in (*labels, BLANK)] for chosen in said.chosen], dtype=bool)
-    alpha = MasiAlpha(sets_of_matrix(said.item, held.reshape(len(said.chosen), -1), n_items=said.n_items))
-    low, high = _interval({"alpha_masi": alpha}, said.n_items, progress)["alpha_masi"]
-    masi = {"alpha_masi": {"value": _figure(alpha()), "low": low, "high": high}}
-    return coefficients(answers, progress) | masi
-
-
-def coefficients(answers: Answers, progress: Progress) -> Figure:
-    """Every coefficient with its 95 % interval over items, or the reason why there is none."""
-    values = agreement(answers)
-    asked: dict[str, Callable[[Weights], float]] = {
-        name: partial(_weighted, answers, name) for name in COEFFICIENTS
-    }
-    bounds = _interval(asked, answers.n_items, progress) if answers.modal else {}
-    told = {}
-    for name, value in values.items():
-        low, high = bounds.get(name, (None, None))
-        reason = {} if value.defined else {"reason": value.reason or NO_PAIRS}
-        told[name] = {"value": _figure(value.value), "low": low, "high": high} | reason
-    return told
-
-
-def _weighted(answers: Answers, name: str, weights: Weights) -> float:
-    return coefficient(answers, name, weights=weights)
-
-
-def _interval(
-    asked: Mapping[str, Callable[[Weights], float]], n_items: int, progress: Progress
-) -> dict[str, tuple[float | None, float | None]]:
-    """Percentile intervals of several figures from the same draws."""
-    drawn: dict[str, list[float]] = {name: [] for name in asked}
-    for replicate in range(REPLICATES):
-        weights = draw(n_items, seed=0, replicate=replicate)
-        for name, figure in asked.items():
-            drawn[name].append(figure(weights))
-        if replicate % 100 == 0:
-            progress(replicate, REPLICATES)
-    found = {name: percentile_interval(values, level=0.95) for name, values in drawn.items()}
-    return {name: (_figure(one.low), _figure(one.high)) for name, one in found.items()}
-
-
-def _figure(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+    members = [[name in one for name in (*labels, BLANK)] for one in sets]
+    return Question(answers, members=np.array(members, dtype=bool).reshape(len(sets), len(labels) + 1))

@@ -10,7 +10,7 @@ import pytest
 from django.db.models.functions import Now
 from rest_framework.test import APIClient
 
-from annotation import agreeing, assignment, insight, projects, voting
+from annotation import agreeing, assignment, insight, projects, setting_aside, voting
 from annotation.models import Project, Vote
 from evalsvc.refusals import Conflict, NotAllowed
 from tests.annotation.making import annotators, brought, curator, filled, person, says, worked
@@ -113,6 +113,28 @@ def test_the_agreement_is_computed_by_a_job_and_stored() -> None:
     assert "10 items" in figures["pairs"][0]["reason"]
     assert figures["relations"]["C"]["observed"]["value"] == 0.5
     assert figures["relations"]["C"]["observed"]["low"] == 0.0
+
+
+def test_the_intervals_are_the_same_however_many_questions_share_a_draw(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of = labelled()
+    together = reported(of)
+    monkeypatch.setattr("workers.questions.AT_ONCE", 1)
+    alone = reported(of)
+    for part in ("relations", "na", "overall"):
+        assert alone[part] == together[part]
+
+
+def test_answers_all_set_aside_while_the_job_waited_make_an_empty_report() -> None:
+    of = labelled()
+    report = agreeing.ask(of, by=curator())
+    for who in of.annotators.all():
+        setting_aside.set_aside(who, by=curator(), reason="a test")
+    worked("agreement", report.pk)
+    report.refresh_from_db()
+    assert (report.state, report.figures["answers"], report.figures["pairs"]) == ("done", 0, [])
+    assert report.figures["overall"]["alpha"]["value"] is None
 
 
 def test_the_agreement_of_two_people_of_one_mind_is_one_and_chance_tells_nothing_on_one_category() -> None:

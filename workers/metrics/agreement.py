@@ -27,13 +27,22 @@ def _sums(group: Ints, values: Floats, size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """How many answers of each category every item has, as rows (item, category, count)."""
+    """How many answers of each category every item has, as rows (item, category, count), by item.
+
+    *times* says how many items each one stands for, where it stands for more than itself.
+    """
 
     item: Ints
     category: Ints
     count: Ints
     n_items: int
     n_categories: int
+    times: Ints | None = None
+
+    @cached_property
+    def taken(self) -> Floats:
+        """How often each item counts when nobody says otherwise."""
+        return np.ones(self.n_items) if self.times is None else self.times.astype(np.float64)
 
     @cached_property
     def votes(self) -> Floats:
@@ -43,10 +52,10 @@ class Answers:
     @cached_property
     def modal(self) -> int:
         """The most common number of answers, of items with two or more; 0 when there is none."""
-        many = self.votes[self.votes >= 2].astype(np.int64)
-        if not len(many):
+        several = self.votes >= 2
+        if not several.any():
             return 0
-        often = np.bincount(many)
+        often = np.bincount(self.votes[several].astype(np.int64), weights=self.taken[several])
         return int(np.flatnonzero(often == often.max())[-1])
 
     def spread(self, per_row: Floats, weights: Floats) -> Floats:
@@ -144,7 +153,7 @@ def coefficient(answers: Answers, name: str, *, weights: ArrayLike | None = None
     0.3333
     """
     one_of("name", name, COEFFICIENTS)
-    taken = np.ones(answers.n_items) if weights is None else np.asarray(weights, dtype=np.float64)
+    taken = answers.taken if weights is None else np.asarray(weights, dtype=np.float64)
     chosen: dict[str, Callable[[Answers, Floats], float]] = {
         "observed": _observed,
         "fleiss": _fleiss,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workers.metrics.agreement import Answers, answers_of_columns
+from workers.metrics.counts import Ints
 from workers.metrics.ratios import Floats, divide
 
+MOST_SETS = 4_000  # their distances fill 128 MB
 _BLOCK = 512
 
 
@@ -100,41 +101,49 @@ def masi_alpha(given: SetAnswers, *, weights: ArrayLike | None = None) -> float:
 
 
 class MasiAlpha:
-    """The same, prepared once for many weightings."""
+    """The same, prepared once for many weightings: distances are kept unless the sets are very many."""
 
-    def __init__(self, given: SetAnswers) -> None:
-        self.answers = given.answers
-        self.distance = _in_blocks(given.members)
-        self.apart = _apart(given.answers, self.distance)
+    def __init__(self, given: SetAnswers, *, most_kept: int = MOST_SETS) -> None:
+        self.answers, self.members = given.answers, given.members
+        self.kept = _distances(given.members) if len(given.members) <= most_kept else None
+        self.apart = self._apart()
 
     def __call__(self, weights: ArrayLike | None = None) -> float:
         """α with item i taken weights[i] times."""
         answers = self.answers
-        taken = np.ones(answers.n_items) if weights is None else np.asarray(weights, dtype=np.float64)
+        taken = answers.taken if weights is None else np.asarray(weights, dtype=np.float64)
         pairable = taken * (answers.votes >= 2)
         spread = answers.spread(answers.count.astype(np.float64), pairable)
         n = spread.sum()
+        return float(1 - divide(np.dot(pairable, self.apart) * (n - 1), self._expected(spread)))
+
+    def _expected(self, spread: Floats) -> float:
+        if self.kept is not None:
+            return float(spread @ self.kept @ spread)
         used = np.flatnonzero(spread)
-        expected = spread[used] @ self.distance[np.ix_(used, used)] @ spread[used]
-        return float(1 - divide(np.dot(pairable, self.apart) * (n - 1), expected))
+        blocks = [used[at : at + _BLOCK] for at in range(0, len(used), _BLOCK)]
+        return sum(float(spread[some] @ self._between(some, used) @ spread[used]) for some in blocks)
+
+    def _between(self, some: Ints, others: Ints) -> Floats:
+        if self.kept is not None:
+            return np.asarray(self.kept[np.ix_(some, others)])
+        return masi_distance(self.members[some], self.members[others])
+
+    def _apart(self) -> Floats:
+        """Per item: Σ over ordered pairs of its answers of their distance, over (answers − 1)."""
+        answers = self.answers
+        bounds = np.searchsorted(answers.item, np.arange(answers.n_items + 1))
+        total = np.zeros(answers.n_items)
+        for item in np.flatnonzero(np.diff(bounds) > 1):
+            rows = slice(bounds[item], bounds[item + 1])
+            held, count = answers.category[rows], answers.count[rows]
+            total[item] = count @ self._between(held, held) @ count
+        return np.asarray(divide(total, answers.votes - 1, undefined=0.0))
 
 
-def _in_blocks(members: NDArray[np.bool_]) -> Floats:
-    rows: Sequence[Floats] = [
-        masi_distance(members[at : at + _BLOCK], members).astype(
-            np.float32 if len(members) > 8_000 else float
-        )
-        for at in range(0, len(members), _BLOCK)
-    ]
-    return np.concatenate(rows) if rows else np.zeros((0, 0))
-
-
-def _apart(answers: Answers, distance: Floats) -> Floats:
-    """Per item: Σ over ordered pairs of its answers of their distance, over (answers − 1)."""
-    bounds = np.searchsorted(answers.item, np.arange(answers.n_items + 1))
-    total = np.zeros(answers.n_items)
-    for item in np.flatnonzero(np.diff(bounds) > 1):
-        rows = slice(bounds[item], bounds[item + 1])
-        held, count = answers.category[rows], answers.count[rows]
-        total[item] = count @ distance[np.ix_(held, held)] @ count
-    return np.asarray(divide(total, answers.votes - 1, undefined=0.0))
+def _distances(members: NDArray[np.bool_]) -> Floats:
+    """Of every set to every other; in blocks, since what leads to them is several times as large."""
+    found = np.empty((len(members), len(members)))
+    for at in range(0, len(members), _BLOCK):
+        found[at : at + _BLOCK] = masi_distance(members[at : at + _BLOCK], members)
+    return found

@@ -19,8 +19,9 @@ from workers.metrics.agreement import (
     coefficient,
     interval,
 )
+from workers.metrics.alike import alike
 from workers.metrics.annotators import cohen_kappa, span_f1
-from workers.metrics.masi import MasiAlpha, masi_alpha, masi_distance, sets_of_matrix
+from workers.metrics.masi import MasiAlpha, SetAnswers, masi_alpha, masi_distance, sets_of_matrix
 from workers.metrics.spans import spans_of_columns
 
 FLEISS = [
@@ -83,6 +84,44 @@ def test_weights_mean_the_same_as_repeated_items(table, times) -> None:
     for name in COEFFICIENTS:
         expected = coefficient(answers_of_table(repeated), name)
         assert coefficient(whole, name, weights=times) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(tables, st.data())
+def test_items_answered_alike_may_be_counted_by_kind(table, data) -> None:
+    answers = answers_of_table(table)
+    kinds = alike(answers)
+    assert kinds.answers.n_items == len({tuple(row) for row in table})
+    assert kinds.answers.modal == answers.modal
+    times = data.draw(st.lists(st.integers(0, 3), min_size=len(table), max_size=len(table)))
+    totals = kinds.totals(np.array(times), drawn=sum(times))
+    for name in COEFFICIENTS:
+        for whole, part in ((None, None), (times, totals)):
+            wanted = coefficient(answers, name, weights=whole)
+            found = coefficient(kinds.answers, name, weights=part)
+            assert found == pytest.approx(wanted, abs=1e-12, nan_ok=True)
+
+
+def test_kinds_are_told_apart_by_more_than_their_last_answer() -> None:
+    answers = answers_of_columns([0, 0, 1, 1, 2, 3, 3], [0, 2, 1, 2, 2, 0, 2], n_items=4, n_categories=3)
+    kinds = alike(answers)
+    assert sorted(kinds.answers.times.tolist()) == [1, 1, 2]
+    assert sorted(kinds.answers.votes.tolist()) == [1.0, 2.0, 2.0]
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 7)), min_size=1, max_size=20), st.integers(0, 1_000)
+)
+def test_alpha_masi_needs_neither_all_items_nor_all_distances_at_hand(votes, seed) -> None:
+    item, rows = zip(*((at, [bool(code & 1 << bit) for bit in range(3)]) for at, code in votes), strict=True)
+    whole = sets_of_matrix(item, rows, n_items=5)
+    kinds = alike(whole.answers)
+    lean = MasiAlpha(SetAnswers(kinds.answers, whole.members), most_kept=0)
+    assert lean() == pytest.approx(masi_alpha(whole), abs=1e-12, nan_ok=True)
+    weights = np.random.default_rng(seed).integers(0, 3, 5)
+    totals = kinds.totals(weights, drawn=int(weights.sum()))
+    assert lean(totals) == pytest.approx(masi_alpha(whole, weights=weights), abs=1e-12, nan_ok=True)
 
 
 def test_fleiss_takes_items_with_the_modal_number_of_answers_only() -> None:

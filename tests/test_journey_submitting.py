@@ -67,11 +67,24 @@ def test_a_run_sent_from_the_browser_is_watched_until_it_stands_on_the_board(
     worker()
     page.wait_for_selector("text=Scored: micro F1 50.0")
     assert page.locator("[hx-trigger]").count() == 0
+    answer_first(page)
     page.click("text=See the board")
     row = page.locator(".board tbody tr")
     assert row.count() == 1
     assert "Tide net" in row.inner_text()
     assert "50.0" in row.inner_text()
+
+
+def answer_first(page: Page) -> None:
+    """On a phone too: what the run came to, then how it went, then what it was made from."""
+    page.set_viewport_size({"width": 360, "height": 800})
+    parts = ("scores", "classes", "state", "from")
+    tops = [
+        page.evaluate("name => document.getElementById(name).getBoundingClientRect().top", name)
+        for name in parts
+    ]
+    assert tops == sorted(set(tops))
+    page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def test_a_run_posted_by_api_becomes_a_row_of_the_board(page: Page, live: str, worker: StartWorker) -> None:

@@ -100,7 +100,7 @@ def clip(name: str, *, letters: int) -> str:
 
 def ranks(columns: Sequence[Column], names: Mapping[str, str], *, narrow: bool = False) -> SafeString:
     """Places under each measure, first at the top; what changes place has a series of its own."""
-    xs = [88 + 44 * i for i in range(len(columns))] if narrow else [196 + 44 * i for i in range(len(columns))]
+    xs = [(88 if narrow else 176) + 44 * i for i in range(len(columns))]
     placed = [{name: row for row, name in enumerate(column.order())} for column in columns]
     shown = [n for n in columns[0].order() if all(n in column for column in placed)][:SHOWN]
     rows = [sorted(shown, key=lambda name: place[name]) for place in placed]
@@ -109,7 +109,7 @@ def ranks(columns: Sequence[Column], names: Mapping[str, str], *, narrow: bool =
     for name in sorted(shown, key=lambda n: series[n], reverse=False):
         ys = [float(HEAD + ROW * row.index(name)) for row in rows]
         parts.append(_one(name, names[name], columns, list(zip(xs, ys, strict=True)), series[name], narrow))
-    width, height = (292, HEAD + ROW * len(shown)) if narrow else (568, HEAD + ROW * len(shown))
+    width, height = 292 if narrow else 528, HEAD + ROW * len(shown)  # as wide as the cards they stand in
     told = f"Places of {len(shown)} systems under {len(columns)} weighting schemes"
     return drawing(width, height, told, *parts, class_="narrow-only" if narrow else "wide-only")
 
@@ -143,9 +143,9 @@ def _one(
     ends = [percent(columns[i].figures[key].mean or 0) for i in (0, -1)]
     style = "lab-b" if series else "lab"
     (x, y), (x2, y2) = points[0], points[-1]
-    first = clip(name, letters=10) if narrow else f"{clip(name, letters=19)}  {ends[0]}"
+    first = clip(name, letters=10) if narrow else f"{clip(name, letters=16)}  {ends[0]}"
     parts.append(element("text", first, class_=style, x=x - 12, y=y + 4, text_anchor="end"))
     if not narrow:
-        last = f"{ends[1]}  {clip(name, letters=19)}"
+        last = f"{ends[1]}  {clip(name, letters=16)}"
         parts.append(element("text", last, class_=style, x=x2 + 12, y=y2 + 4))
     return element("g", *parts, class_="mark-g")

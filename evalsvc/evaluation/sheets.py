@@ -45,6 +45,7 @@ class Sheet:
     evaluation: Evaluation
     shown: list[ShownScore]
     more: list[ShownScore]
+    main: str
     note: str = ""
 
     @property
@@ -108,7 +109,7 @@ def sheet(evaluation: Evaluation) -> Sheet:
     rest = [key for key in MENU if key in scores and key not in usual]
     note = "; ".join([*_counts(evaluation), *evaluation.detail.get("notes", ())])
     shown, more = ([_shown(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
-    return Sheet(evaluation, shown, more, note)
+    return Sheet(evaluation, shown, more, main_score(evaluation), note)
 
 
 def _counts(evaluation: Evaluation) -> list[str]:

@@ -60,6 +60,20 @@ def test_a_scored_run_says_its_figure_first_and_what_it_was_made_from(client: Cl
         assert made_from in told
 
 
+def test_of_further_settings_the_main_figure_stands_before_they_are_opened(
+    client: Client, cast: Cast
+) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    settings = [("first", gold, "sentence", "micro_f1"), ("second", gold, "sentence", "accuracy")]
+    submission = cast.submit(cast.benchmark(settings=settings), LABEL_LINES)
+    while run_next("score"):
+        pass
+    client.force_login(cast.kim)
+    told = page(client, submission)
+    assert "<summary>second: accuracy 50.0</summary>" in told
+    assert "<summary>first" not in told
+
+
 def test_classes_stand_in_the_order_asked_for(client: Client, cast: Cast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     assert run_next("score")

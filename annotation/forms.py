@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from annotation.glancing import glance
@@ -129,7 +130,7 @@ class ImportForm(FileForm):
         initial=Batch.What.ITEMS,
         widget=forms.RadioSelect,
     )
-    upload = upload_field("UTF-8 text, gzip allowed.")
+    upload = upload_field(f"UTF-8 text, gzip allowed, up to {settings.IMPORT_MAX_LINES:,} lines.")
     format = forms.ChoiceField(required=False, choices=[*formats(ITEM_FORMATS), *formats(VOTE_FORMATS)[1:]])
     scheme = forms.ChoiceField(
         label="Tag scheme of CoNLL columns",

@@ -17,7 +17,7 @@ from annotation import import_gold, import_items, import_suggestions, import_vot
 from annotation.models import Batch, Item, Project, Suggestion, TestSet, TestSetRow, Vote
 from annotation.roles import CURATOR, require, require_organiser
 from evalsvc.formats.problems import Problems, Refused
-from evalsvc.formats.reading import Limits
+from evalsvc.formats.reading import GZIP, Limits
 from evalsvc.formats.sniffing import FORMATS, recognise_source
 from evalsvc.jobs.faults import InputFault
 from evalsvc.jobs.models import Job
@@ -146,14 +146,24 @@ def _check_options(what: str, format: str, options: dict[str, Any]) -> None:
 
 
 def _measured(upload: BinaryIO | File) -> tuple[str, int]:
-    """Digest and size, with the file set back to its beginning."""
-    digest, size = hashlib.sha256(), 0
+    """Digest and size, with the file set back to its beginning; of a packed one the job counts the lines."""
+    digest, size, lines, packed = hashlib.sha256(), 0, 0, False
+    most, limit = settings.IMPORT_MAX_LINES, settings.UPLOAD_MAX_BYTES
     for piece in iter(lambda: upload.read(1 << 18), b""):
+        packed = packed or (not size and piece.startswith(GZIP))
         size += len(piece)
+        lines += 0 if packed else piece.count(b"\n")
         digest.update(piece)
-        if size > settings.UPLOAD_MAX_BYTES:
-            limit = f"{settings.UPLOAD_MAX_BYTES:,} bytes"
-            raise TooLarge("too_large", f"The file is larger than {limit}.", hint="Pack it with gzip.")
+        if size > limit:
+            raise TooLarge(
+                "too_large",
+                f"The file is larger than {limit:,} bytes.",
+                hint="Pack it with gzip.",
+                limit=limit,
+            )
+        if lines > most:
+            hint = "Send it in several files."
+            raise TooLarge("too_many_lines", f"The file has more than {most:,} lines.", hint=hint, limit=most)
     upload.seek(0)
     return digest.hexdigest(), size
 
@@ -175,7 +185,7 @@ def load(batch: Batch, progress: Progress) -> Store:
     clear(batch)
     problems = Problems()
     limits = Limits(
-        settings.UPLOAD_MAX_UNPACKED_BYTES, settings.UPLOAD_MAX_LINES, settings.UPLOAD_MAX_LINE_BYTES
+        settings.UPLOAD_MAX_UNPACKED_BYTES, settings.IMPORT_MAX_LINES, settings.UPLOAD_MAX_LINE_BYTES
     )
     try:
         with batch.file.open("rb") as file:

@@ -18,6 +18,7 @@ def of_service() -> dict[str, Any]:
         "unpacked_bytes": settings.UPLOAD_MAX_UNPACKED_BYTES,
         "lines": settings.UPLOAD_MAX_LINES,
         "line_bytes": settings.UPLOAD_MAX_LINE_BYTES,
+        "import_lines": settings.IMPORT_MAX_LINES,
         "wait_seconds": settings.WAIT_MAX_SECONDS,
         "models": modelruns.limits(),
     }

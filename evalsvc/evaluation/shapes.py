@@ -223,6 +223,7 @@ class LimitsSerializer(serializers.Serializer[Any]):
     unpacked_bytes = serializers.IntegerField()
     lines = serializers.IntegerField()
     line_bytes = serializers.IntegerField()
+    import_lines = serializers.IntegerField(help_text="Of a file of sentences, answers, predictions or gold.")
     wait_seconds = serializers.IntegerField(help_text="The longest that ?wait= may ask for.")
     models = ModelLimitsSerializer()
 

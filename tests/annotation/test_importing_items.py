@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 from typing import Any
 
 import pytest
@@ -136,6 +138,32 @@ def test_token_sentences_with_spans_go_into_a_project_of_entities() -> None:
 def test_lines_of_the_wrong_kind_are_refused() -> None:
     assert brought(project("entities"), [line("s0")]).problems[0]["code"] == "mixed_forms"
     assert brought(project(), [{"id": "s0", "text": "No pair."}]).problems[0]["code"] == "missing_key"
+
+
+def test_a_file_with_more_lines_than_an_import_takes_is_refused_before_there_is_a_job(settings: Any) -> None:
+    settings.IMPORT_MAX_LINES = 2
+    with pytest.raises(TooLarge, match="more than 2 lines") as refused:
+        brought(project(), [line(f"s{at}") for at in range(4)])
+    assert (refused.value.code, "several files" in refused.value.hint) == ("too_many_lines", True)
+    assert not Batch.objects.exists()
+
+
+def test_how_many_lines_a_packed_file_has_is_found_before_anything_of_it_is_stored(settings: Any) -> None:
+    settings.IMPORT_MAX_LINES = 2
+    packed = io.BytesIO(gzip.compress(file([line(f"s{at}") for at in range(4)]).read()))
+    batch = importing.receive(what="items", upload=packed, filename="f", by=curator(), project=project())
+    worked("import", batch.pk)
+    batch.refresh_from_db()
+    assert (batch.state, batch.problems[0]["code"]) == ("refused", "too_many_lines")
+    assert not Item.objects.exists()
+
+
+def test_a_packed_file_is_read_twice_as_any_other() -> None:
+    packed = io.BytesIO(gzip.compress(file([line("s0", relations=["A"]), line("s1")]).read()))
+    of = project()
+    batch = importing.receive(what="items", upload=packed, filename="f", by=curator(), project=of)
+    worked("import", batch.pk)
+    assert [item.external_id for item in of.items.live()] == ["s0", "s1"]
 
 
 def test_nothing_counts_before_the_import_is_done() -> None:

@@ -379,6 +379,7 @@ def test_measures_and_limits_are_told(cast: Cast, settings: Any) -> None:
     client = as_user(cast.kim)
     assert [measure["key"] for measure in client.get("/api/v1/measures").json()] == list(MENU)
     assert client.get("/api/v1/limits").json()["upload_bytes"] == settings.UPLOAD_MAX_BYTES
+    assert client.get("/api/v1/limits").json()["import_lines"] == settings.IMPORT_MAX_LINES
 
 
 def test_gold_is_in_no_answer(cast: Cast) -> None:

@@ -39,6 +39,12 @@ class Profile:
         return sum(self.p_at.values()) / len(self.p_at)
 
 
+def _placed(claims: Claims, facts: Facts, placing: Placing | None) -> tuple[NDArray[np.bool_], Placing]:
+    """Which claims are facts, and where they stand: sorted here unless it was done before."""
+    hit = hits(claims, facts)
+    return hit, place(claims.score, hit, n_facts=len(facts)) if placing is None else placing
+
+
 def corrected(claims: Claims, facts: Facts, *, placing: Placing | None = None) -> Profile:
     """The order-free profile: one point per distinct score, every fact in the gold.
 
@@ -64,9 +70,7 @@ def corrected(claims: Claims, facts: Facts, *, placing: Placing | None = None) -
     >>> corrected(claims_of_columns([0, 1], [0, 0], [0.9, 0.8], n_pairs=2, n_relations=1), facts).ap
     1.0
     """
-    hit = hits(claims, facts)
-    if placing is None:
-        placing = place(claims.score, hit, n_facts=len(facts))
+    hit, placing = _placed(claims, facts, placing)
     curve = placing.points()
     f1, at = best_point(curve)
     tau = float(curve.score[at]) if at >= 0 else _NAN
@@ -111,9 +115,7 @@ def opennre(claims: Claims, facts: Facts, *, placing: Placing | None = None) -> 
     >>> opennre(claims_of_columns([0, 1], [0, 0], [0.9, 0.8], n_pairs=2, n_relations=1), facts).auc
     0.5
     """
-    hit = hits(claims, facts)
-    if placing is None:
-        placing = place(claims.score, hit, n_facts=len(facts))
+    hit, placing = _placed(claims, facts, placing)
     p_at = {n: float(placing.found_by(n) / n) if len(claims) >= n else _NAN for n in CUTS}
     scored = np.bincount(claims.relation[hit], minlength=claims.n_relations)
     if not len(claims) or not len(facts):

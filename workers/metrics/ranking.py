@@ -42,6 +42,11 @@ class Points:
         return np.asarray(divide(self.found, self.seen))
 
     @property
+    def gained(self) -> NDArray[np.number]:
+        """Facts that each point adds."""
+        return np.diff(self.found, prepend=0)
+
+    @property
     def recall(self) -> Floats:
         """Facts found per fact, of all facts, those never scored too."""
         return np.asarray(divide(self.found, self.n_facts))
@@ -201,8 +206,7 @@ def average_precision(curve: Points) -> float:
     >>> average_precision(points(rank([0.9, 0.5], [True, False], n_facts=2)))
     0.5
     """
-    gained = np.diff(curve.found, prepend=0)
-    return float(divide(np.dot(gained, np.nan_to_num(curve.precision)), curve.n_facts))
+    return float(divide(np.dot(curve.gained, np.nan_to_num(curve.precision)), curve.n_facts))
 
 
 def anchored_auc(curve: Points) -> float:
@@ -225,8 +229,7 @@ def anchored_auc(curve: Points) -> float:
     if not curve.n_facts:
         return float("nan")
     height = np.concatenate(([1.0], np.nan_to_num(curve.precision)))
-    gained = np.diff(curve.found, prepend=0)
-    return float(np.dot(gained, height[1:] + height[:-1]) / (2 * curve.n_facts))
+    return float(np.dot(curve.gained, height[1:] + height[:-1]) / (2 * curve.n_facts))
 
 
 def best_point(curve: Points) -> tuple[float, int]:

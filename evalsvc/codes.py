@@ -119,7 +119,7 @@ PEOPLE: dict[str, str] = {
     "invitation_over": "The invitation was used, was taken back or is over. Ask for a new one.",
     "invitation_void": "Whoever made the invitation may no longer invite there. Ask for a new one.",
     "last_owner": "A team keeps at least one owner. Make someone else one first.",
-    "last_way_in": "The account would be left without a way to log in. Set a password first.",
+    "last_way_in": "The account would be left without a way to log in. Get a password first.",
     "name_taken": "There is a team with this name already.",
     "no_labels": "There is nothing to choose from: labels are missing.",
     "not_administrator": "This is for whoever runs this place.",

@@ -218,16 +218,25 @@ def _by_key(entry: Entry, file: PredictionFile, phase: str) -> Received | None:
     ).first()
     if earlier is None:
         return None
-    sent = earlier.model_id or earlier.file_id
-    before = (sent, earlier.run, earlier.system.name, earlier.system.team_id, earlier.phase)
-    if before != (file.pk, entry.run, entry.system, entry.team.pk, phase):
+    if other := _differs(earlier, entry, file, phase):
         raise Conflict(
             "key_reused",
-            f"The Idempotency-Key {entry.key} stands for submission {earlier.pk}, another file or run, "
-            f"that of another team, or in another phase: it was sent {_in_phase(earlier)}.",
+            f"The Idempotency-Key {entry.key} stands for submission {earlier.pk}: {other}.",
             hint="Use a new key for a new submission.",
         )
     return Received(earlier, created=False)
+
+
+def _differs(earlier: Submission, entry: Entry, file: PredictionFile, phase: str) -> str:
+    """What of an earlier submission is not as it is sent now, in words; nothing where all is."""
+    told = {
+        "another file": (earlier.model_id or earlier.file_id) != file.pk,
+        f"run {earlier.run}": earlier.run != entry.run,
+        f"of {earlier.system}": earlier.system.name != entry.system,
+        f"of the team {earlier.system.team}": earlier.system.team_id != entry.team.pk,
+        f"sent {_in_phase(earlier)}": earlier.phase != phase,
+    }
+    return ", ".join(words for words, differs in told.items() if differs)
 
 
 def _in_phase(submission: Submission) -> str:

@@ -88,12 +88,21 @@ def set_active(user: User, *, active: bool, by: User) -> None:
     User.objects.filter(pk=user.pk).update(is_active=active)
 
 
+def may_disconnect(person: User) -> bool:
+    """Whether there is another way into the account than one identity."""
+    return person.has_usable_password() or person.identities.count() > 1
+
+
 def disconnect(identity: Identity) -> None:
     """Forget an identity; somebody without a password keeps the last one, or could not come back."""
     with transaction.atomic():
         person = User.objects.select_for_update().get(pk=identity.user_id)
-        if not person.has_usable_password() and person.identities.count() < 2:
-            raise Conflict("last_way_in", "You would have no way to log in.", hint="Set a password first.")
+        if not may_disconnect(person):
+            raise Conflict(
+                "last_way_in",
+                "You would have no way to log in.",
+                hint="Whoever runs this place can give you a password first.",
+            )
         Identity.objects.filter(pk=identity.pk).delete()
 
 

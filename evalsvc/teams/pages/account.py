@@ -59,6 +59,7 @@ def _rest(user: User) -> dict[str, Any]:
         "token_form": OwnTokenForm(user=user),
         "new_token": reverse("account-token-new"),
         "identities": user.identities.order_by("pk"),
+        "may_disconnect": accounts.may_disconnect(user),
         "provider": settings.OIDC_TITLE if settings.SINGLE_SIGN_ON else "",
     }
 

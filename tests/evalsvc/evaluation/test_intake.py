@@ -175,7 +175,7 @@ def test_a_key_submits_once(cast: Cast) -> None:
 def test_a_key_for_another_file_is_refused(cast: Cast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES, idempotency_key="k")
-    with pytest.raises(Conflict, match="another file or run"):
+    with pytest.raises(Conflict, match=": run 1\\.$"):
         cast.submit(benchmark, LINES, run="2", idempotency_key="k")
 
 
@@ -226,6 +226,7 @@ def test_a_key_of_one_team_answers_for_no_other(cast: Cast) -> None:
     with pytest.raises(Conflict) as caught:
         cast.submit(benchmark, LINES, idempotency_key="k", team=second)
     assert caught.value.code == "key_reused"
+    assert caught.value.detail.endswith(": of the team Kelpie.")
 
 
 # ---- what is no file of predictions --------------------------------------------------------------

@@ -16,6 +16,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
+import evalsvc.urls  # noqa: F401 - read once, as it is where single sign-on is off, before a test switches it on
 from evalsvc.teams import invitations, membership
 from evalsvc.teams.models import Identity, User
 from tests.evalsvc.teams.provider import CLIENT, ISSUER, FakeProvider, running
@@ -156,11 +157,13 @@ def test_an_identity_of_another_account_is_not_taken_over(client: Client, provid
 def test_the_last_way_in_is_not_disconnected(client: Client, provider: FakeProvider) -> None:
     came_back(client, provider)
     address = reverse("account-disconnect", args=[Identity.objects.get().pk])
+    assert "Disconnect" not in client.get(reverse("account")).content.decode()
     assert client.post(address).status_code == 409
     nora = User.objects.get()
     nora.set_password("seven-lamps-at-sea")
     nora.save()
     client.force_login(nora)
+    assert "Disconnect" in client.get(reverse("account")).content.decode()
     assert client.post(address).status_code == 302
     assert not Identity.objects.exists()
 

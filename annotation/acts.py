@@ -107,6 +107,7 @@ class Vote(models.Model):
             models.UniqueConstraint(fields=["annotator", "client_id"], name="a_write_counts_once"),
             models.UniqueConstraint(fields=["item", "annotator", "number"], name="acts_are_numbered"),
         ]
+        indexes = [models.Index(fields=["annotator", "item"], condition=Q(act="skip"), name="vote_skipped")]
 
     def __str__(self) -> str:
         return f"{self.act} by {self.annotator}"

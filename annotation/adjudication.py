@@ -1,4 +1,4 @@
-"""Disputed items: shown without names, decided by one person, reopened by them or when the votes change."""
+"""Disputes, and what nobody could decide: shown without names, decided by one, reopened when votes change."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
-from annotation import outcomes
+from annotation import outcomes, passing
 from annotation.consensus import MAJORITY, MAJORITY_NA, Count, Verdict
 from annotation.mapping import Payload, empty
 from annotation.models import Adjudication, Answer, Item, Project
 from annotation.outcomes import Rules, counted
+from annotation.passing import Pass
 from annotation.payloads import checked
 from annotation.roles import CURATOR, DECIDES, require
 from evalsvc.refusals import Conflict, NotAllowed, Refusal
@@ -40,7 +41,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """What a decider sees of an item: shuffled answers, the tally, what each policy makes of them."""
+    """What a decider sees of an item: shuffled answers, the tally, what each policy makes of them, and why
+    people passed it on where nobody else could decide it."""
 
     item: Item
     columns: list[Column]
@@ -52,12 +54,29 @@ class Dossier:
     votes_key: str
     may_ask_one_more: bool = False
     surplus: list[Payload] = field(default_factory=list)
+    passes: list[Pass] = field(default_factory=list)
 
 
-def disputes(project: Project, pattern: str = "") -> QuerySet[Item]:
-    """Disputed items, those of one vote pattern or all, by pattern and then in order of work."""
-    waiting = project.items.live().filter(state=Item.State.DISPUTED)
-    return (waiting.filter(pattern=pattern) if pattern else waiting).order_by("pattern", "rank")
+def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
+    """What waits for a decision: disputed items, and those that nobody could decide.
+
+    Of one kind or all; by kind (`split`: the vote pattern, or that nobody could), then in order of work.
+    """
+    passed = passing.keys(project)
+    which = Q(state=Item.State.DISPUTED) | Q(pk__in=passed) if passed else Q(state=Item.State.DISPUTED)
+    split = Case(When(state=Item.State.OPEN, then=Value(passing.PASSED_ON)), default=F("pattern"))
+    waiting = project.items.live().filter(which).annotate(split=split)
+    return (waiting.filter(split=pattern) if pattern else waiting).order_by("split", "rank")
+
+
+def split_of(item: Item) -> str:
+    """The kind under which it waits."""
+    return passing.PASSED_ON if item.state == Item.State.OPEN else item.pattern
+
+
+def waits(item: Item) -> bool:
+    """Whether somebody has to decide it."""
+    return item.state == Item.State.DISPUTED or passing.is_passed_on(item)
 
 
 def decided(project: Project) -> QuerySet[Adjudication]:
@@ -93,8 +112,9 @@ def dossier(item: Item, *, for_user: User) -> Dossier:
         k=k,
         by_policy=verdicts,
         votes_key=item.votes_key,
-        may_ask_one_more=outcomes.may_extend(item, rules),
+        may_ask_one_more=item.state != Item.State.OPEN and outcomes.may_extend(item, rules),
         surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
+        passes=passing.passes(item) if item.state == Item.State.OPEN else [],
     )
 
 
@@ -164,7 +184,7 @@ def _still_disputed(item: Item, votes_key: str) -> None:
             "The answers changed while you looked at them.",
             hint="Look at them again, then decide.",
         )
-    if item.state != Item.State.DISPUTED:
+    if not waits(item):
         raise Conflict("not_disputed", f"This sentence is {item.state}: there is nothing to decide.")
 
 

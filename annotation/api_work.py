@@ -20,6 +20,7 @@ from rest_framework.views import APIView
 from annotation import adjudication, assignment, roles, voting
 from annotation import serializers as shapes
 from annotation.models import Item, Lease, Project, Suggestion
+from annotation.passing import PASSED_ON
 from evalsvc.paging import Pages
 from evalsvc.problem_details import problems
 from evalsvc.teams.models import User
@@ -187,8 +188,11 @@ class History(APIView):
         return Response(shapes.HistorySerializer({"results": results}).data)
 
 
+ONE_KIND = f"One vote pattern, such as 2–2, or: {PASSED_ON}."
+
+
 class ByPattern(Pages):
-    ordering = ("pattern", "rank", "id")
+    ordering = ("split", "rank", "id")
 
 
 class Disputes(generics.ListAPIView[Item]):
@@ -204,7 +208,7 @@ class Disputes(generics.ListAPIView[Item]):
 
     @extend_schema(
         operation_id="disputes",
-        parameters=[OpenApiParameter("pattern", str, description="One vote pattern, such as 2–2.")],
+        parameters=[OpenApiParameter("pattern", str, description=ONE_KIND)],
         responses={200: shapes.DisputeSerializer(many=True)} | problems(401, 403, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotation import outcomes, sealing, settled
+from annotation import outcomes, passing, sealing, settled
 from annotation.mapping import Mapping
 from annotation.models import Adjudication, Answer, Item, Project, SourceLabels, Vote
 from annotation.ontology import inventory, mapping_of, parts_of
@@ -47,7 +47,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
         raise Conflict(
             "recomputing", f"{project} is being decided anew.", hint="Try again when that is done."
         )
-    _check(blockers(project), leave_out=leave_out)
+    _check(blockers(project), passing.passed_on(project).count(), leave_out=leave_out)
     made = {"kind": project.kind, "project": project, "by": by, "manifest": {"leave_out": leave_out}}
     annotated = sealing.announce(name=name, version=version, origin=Origin.ANNOTATED, **made)
     if SourceLabels.objects.filter(item__in=project.items.live()).exists():
@@ -57,7 +57,7 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
     return annotated
 
 
-def _check(counts: dict[str, int], *, leave_out: bool) -> None:
+def _check(counts: dict[str, int], passed_on: int, *, leave_out: bool) -> None:
     undecided = counts["open"] + counts["disputed"]
     if not counts["settled"] + counts["adjudicated"]:
         raise Conflict("nothing_settled", "No sentence is settled yet: there is nothing to freeze.")
@@ -65,6 +65,8 @@ def _check(counts: dict[str, int], *, leave_out: bool) -> None:
         open_ = f"{counted(counts['open'], 'sentence')} {'is' if counts['open'] == 1 else 'are'} open"
         words = f"{open_} and {counts['disputed']:,} disputed."
         hint = "Settle them, or leave them out: the manifest then lists them."
+        if passed_on:
+            hint = f"Nobody could decide {passed_on:,} of the open ones: decide those. {hint}"
         raise Conflict("not_settled", words, hint=hint)
 
 

@@ -270,3 +270,8 @@ def gather(keys: Sequence[int]) -> dict[int, Around]:
 def other_policy_changes(project: Project) -> int:
     """How many items the other policy would decide otherwise."""
     return project.items.live().filter(policy_matters=True).count()
+
+
+def other_policy_settles(project: Project) -> int:
+    """How many disputes it would settle."""
+    return project.items.live().filter(policy_matters=True, state=Item.State.DISPUTED).count()

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from annotation.adjudication import FINDINGS
 from annotation.models import Batch, Item, Policy, Project
+from annotation.passing import FOR_GOOD
 from annotation.testset import Kind, TestSet
 from annotation.voting import REASONS
 
@@ -253,6 +254,11 @@ class VerdictSerializer(serializers.Serializer[Any]):
     gold = PayloadSerializer(allow_null=True)
 
 
+class PassSerializer(serializers.Serializer[Any]):
+    reason = serializers.ChoiceField(choices=FOR_GOOD)
+    comment = serializers.CharField()
+
+
 class DossierSerializer(serializers.Serializer[Any]):
     item = ItemSerializer()
     columns = ColumnSerializer(many=True, help_text="Answers without names, in shuffled order.")
@@ -263,10 +269,14 @@ class DossierSerializer(serializers.Serializer[Any]):
     by_policy = serializers.DictField(child=VerdictSerializer())
     votes_key = serializers.CharField()
     may_ask_one_more = serializers.BooleanField()
+    passes = PassSerializer(many=True, help_text="Why people passed on it, where nobody could decide.")
 
 
 class DisputeSerializer(serializers.ModelSerializer[Item]):
     id = serializers.UUIDField(source="key")
+    pattern = serializers.CharField(
+        source="split", read_only=True, help_text="How the votes split, or that nobody could."
+    )
 
     class Meta:
         model = Item
@@ -283,7 +293,9 @@ class DecisionSerializer(serializers.Serializer[Any]):
         help_text="Instead of an answer: the sentence is left out of the set.",
     )
     reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=4_000)
-    votes_key = serializers.CharField(help_text="From the dispute: refused when the answers changed since.")
+    votes_key = serializers.CharField(
+        allow_blank=True, help_text="From the dispute: refused when the answers changed since."
+    )
 
 
 class DecidedSerializer(serializers.Serializer[Any]):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.urls import reverse
 
-from annotation.models import Batch, Item, Member, Project
+from annotation import adjudication
+from annotation.models import Member, Project
 from annotation.progress import left_for
 from annotation.testset import TestSet
 from evalsvc.evaluation import runs
@@ -78,20 +79,14 @@ def next_project(person: Person) -> Project | None:
 
 
 def _to_decide(person: User) -> list[Waiting]:
-    disputed = Q(items__state=Item.State.DISPUTED, items__batch__state=Batch.State.DONE)
     mine = Project.objects.filter(members__user=person, members__role__in=[Role.ADJUDICATOR, Role.CURATOR])
-    projects = Project.objects.filter(pk__in=mine.values("pk")).annotate(
-        disputes=Count("items", filter=disputed)
-    )
-    return [
-        Waiting(
-            f"{counted(project.disputes, 'dispute')} to decide",
-            project.title,
-            "Decide",
-            reverse("disputes", args=[project.slug]),
-        )
-        for project in projects.filter(disputes__gt=0).order_by("title")
-    ]
+    found = []
+    for project in mine.order_by("title"):
+        disputes = adjudication.disputes(project).count()
+        if disputes:
+            title = f"{counted(disputes, 'dispute')} to decide"
+            found.append(Waiting(title, project.title, "Decide", reverse("disputes", args=[project.slug])))
+    return found
 
 
 def _under_way(person: User) -> list[Waiting]:

@@ -407,6 +407,10 @@ class Migration(migrations.Migration):
             model_name='testsetrow',
             constraint=models.UniqueConstraint(fields=('test_set', 'external_id'), name='an_id_once_per_set'),
         ),
+        migrations.AddIndex(
+            model_name='vote',
+            index=models.Index(condition=models.Q(('act', 'skip')), fields=['annotator', 'item'], name='vote_skipped'),
+        ),
         migrations.AddConstraint(
             model_name='vote',
             constraint=models.UniqueConstraint(fields=('annotator', 'client_id'), name='a_write_counts_once'),

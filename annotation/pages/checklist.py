@@ -89,7 +89,7 @@ def _open(project: Project, n: Counts) -> Todo:
 
 def _disputes(project: Project, n: Counts) -> Todo:
     decided = n["all"] > 0 and not n["open"] + n["disputed"]
-    told = f"{n['disputed']:,} wait, {n['adjudicated']:,} decided"
+    told = f"{n['disputed'] + n['passed_on']:,} wait, {n['adjudicated']:,} decided"
     return Todo("Decide disputes", told, decided, _to("disputes", project), "Decide")
 
 

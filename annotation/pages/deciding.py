@@ -16,6 +16,7 @@ from annotation import adjudication, outcomes, roles
 from annotation.models import Item, Project
 from annotation.pages import marking, weighing
 from annotation.pages.asking import around, page, person, project_for
+from annotation.passing import PASSED_ON
 from evalsvc.refusals import Conflict, Refusal
 from evalsvc.storable import check
 
@@ -54,12 +55,14 @@ def _decided(project: Project) -> dict[str, Any]:
 
 def _bar(project: Project, pattern: str) -> dict[str, Any]:
     """What stands over both pages: how many are decided, and the vote patterns to choose from."""
-    counted = Counter(adjudication.disputes(project).values_list("pattern", flat=True))
+    counted = Counter(adjudication.disputes(project).values_list("split", flat=True))
     decided = project.items.live().filter(state__in=Item.BY_NAME).count()
     total = counted.total() + decided
     return {
         "pattern": pattern,
         "patterns": counted.most_common(8),
+        "passed_on": counted[PASSED_ON],
+        "disputed": counted.total() - counted[PASSED_ON],
         "waiting": counted.total(),
         "decided": decided,
         "total": total,
@@ -91,7 +94,7 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
         **_bar(project, pattern),
     )
     after = _next(project, item, pattern)
-    if item.state != Item.State.DISPUTED:
+    if not adjudication.waits(item):
         return render(
             request,
             "annotation/dispute_over.html",
@@ -151,7 +154,7 @@ def _case(request: HttpRequest, item: Item, *, later: str) -> dict[str, Any]:
     return filled | {
         "dossier": dossier,
         "case": case,
-        "differ": adjudication.disputes(item.project).filter(policy_matters=True).count(),
+        "differ": outcomes.other_policy_settles(item.project),
         "other": outcomes.Rules(item.project_id).other_policy,
         "findings": [(*entry, key) for entry, key in zip(adjudication.FINDINGS.items(), "BE", strict=True)],
         "client_id": uuid4(),
@@ -228,9 +231,9 @@ def _uuid(text: str) -> UUID:
 
 def _next(project: Project, item: Item, pattern: str) -> str:
     """The address of the dispute after this one, the first again at the end, the list when there is none."""
-    order = list(adjudication.disputes(project, pattern).values_list("key", "pattern", "rank"))
+    order = list(adjudication.disputes(project, pattern).values_list("key", "split", "rank"))
     others = [key for key in order if key[0] != item.key]
-    behind = [key for key in others if key[1:] > (item.pattern, item.rank)]
+    behind = [key for key in others if key[1:] > (adjudication.split_of(item), item.rank)]
     if not others:
         return reverse("disputes", args=[project.slug])
     return _address(project, (behind or others)[0][0], pattern)

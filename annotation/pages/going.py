@@ -42,10 +42,9 @@ def lead(counts: Mapping[str, int], ahead: Outlook) -> str:
         return "No sentences yet."
     decided = counts["all"] - counts["open"] - counts["disputed"]
     parts = [f"{decided:,} of {counted(counts['all'], 'sentence')} {_is(decided)} decided"]
-    if counts["disputed"]:
-        parts.append(
-            f"{counts['disputed']:,} {'waits' if counts['disputed'] == 1 else 'wait'} for a decision"
-        )
+    waiting = counts["disputed"] + counts.get("passed_on", 0)
+    if waiting:
+        parts.append(f"{waiting:,} {'waits' if waiting == 1 else 'wait'} for a decision")
     first = " and ".join(parts) + "."
     if not counts["open"]:
         return f"{first} No answer is wanted any more."

@@ -10,8 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from annotation import known, roles, seats
-from annotation.models import Item, Project
+from annotation import adjudication, known, roles, seats
+from annotation.models import Project
 from annotation.ontology import Choice, inventory
 from annotation.pages.asking import around, page, person, project_for
 from annotation.pages.guideline import rendered, section
@@ -79,7 +79,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def _waiting(project: Project, user: User) -> Waiting:
     role = roles.role_in(project, user) or ""
     decides = role in roles.DECIDES
-    disputed = project.items.live().filter(state=Item.State.DISPUTED).count() if decides else 0
+    disputed = adjudication.disputes(project).count() if decides else 0
     labels = role in roles.LABELS and project.state == Project.State.OPEN and project.kind == Kind.RELATIONS
     return Waiting(project, role, progress_of(project, user), disputed, labels, decides)
 

@@ -9,7 +9,7 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from annotation import outcomes, projects, roles, settled
+from annotation import outcomes, passing, projects, roles, settled
 from annotation.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
 from annotation.inviting import PLACE
 from annotation.models import Answer, Batch, Item, Member, Project
@@ -113,9 +113,12 @@ def _rule(project: Project, wanted: dict[str, Any], user: User) -> Project:
 
 
 def counts(project: Project) -> dict[str, int]:
-    """How many sentences are in each state, and in all."""
+    """How many sentences are in each state, and in all; of the open ones those that nobody could decide."""
     found = dict(project.items.live().order_by().values_list("state").annotate(n=Count("pk")))
-    return {str(state): found.get(state, 0) for state in Item.State.values} | {"all": sum(found.values())}
+    return {str(state): found.get(state, 0) for state in Item.State.values} | {
+        "all": sum(found.values()),
+        "passed_on": passing.passed_on(project).count(),
+    }
 
 
 def _overview(project: Project, role: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation import freezing, roles
+from annotation import freezing, passing, roles
 from annotation.forms import FreezeForm
 from annotation.models import Project
 from annotation.pages.asking import around, attempt, page, person, project_for
@@ -29,7 +29,12 @@ def freeze(request: HttpRequest, slug: str) -> HttpResponse:
         if made:
             return redirect("test-set", made.slug)
     shown = around(
-        project, role, form=form, blockers=freezing.blockers(project), sets=project.test_sets.order_by("-pk")
+        project,
+        role,
+        form=form,
+        blockers=freezing.blockers(project),
+        passed_on=passing.passed_on(project).count(),
+        sets=project.test_sets.order_by("-pk"),
     )
     return render(request, "annotation/freeze.html", shown)
 

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation import voting
 from annotation.models import Adjudication, Item
 from tests.annotation.desk import PASSWORD, Desk, line
 
@@ -132,6 +133,52 @@ def test_a_request_for_one_more_person_is_taken_back(client: Client, desk: Desk)
     item.refresh_from_db()
     assert (item.state, item.extra, item.free) == (Item.State.DISPUTED, 0, 0)
     assert client.post(address(item), {"action": "unask"}).status_code == 409
+
+
+def test_what_nobody_could_decide_is_listed_and_decided_with_the_reasons_on_show(
+    client: Client, desk: Desk
+) -> None:
+    item = desk.item(1)
+    for who in ("ann", "bob"):
+        voting.skip(
+            item, desk.people[who], client_id=uuid4(), reason="undecided", comment=f"Hard, says {at(who)}."
+        )
+    client.force_login(desk.people["judy"])
+    page = client.get(reverse("disputes", args=["harbour"])).content.decode()
+    assert "1 sentence nobody could decide" in page
+    assert address(item) in page
+    page = client.get(address(item)).content.decode()
+    shown = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "2 people passed it on, and nobody answered." in shown
+    assert "Can’t decide 2 of 2 “Hard, says 1.” “Hard, says 2.”" in shown
+    assert re.findall(r'data-key="(.)"', page) == ["N", "/", "B", "E"]
+    assert not re.search(r"\b([Aa]nn|[Bb]ob)\b", shown)
+    answer = client.post(address(item), decision(item, "died_in", reason="It says so."))
+    assert answer.headers["Location"] == reverse("disputes", args=["harbour"])
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == (Item.State.ADJUDICATED, ["died_in"])
+
+
+def at(who: str) -> int:
+    return ["ann", "bob"].index(who) + 1
+
+
+@pytest.mark.parametrize("page", ["home", "label-index", "project", "freeze", "progress"])
+def test_every_page_that_counts_what_waits_counts_what_nobody_could_decide(
+    client: Client, desk: Desk, page: str
+) -> None:
+    for who in ("ann", "bob"):
+        voting.skip(desk.item(1), desk.people[who], client_id=uuid4(), reason="broken")
+    client.force_login(desk.curator)
+    told = {
+        "home": "1 dispute to decide",
+        "label-index": "1 dispute to decide",
+        "project": "1 nobody could decide",
+        "freeze": "1 of them nobody could decide",
+        "progress": "1 waits for a decision",
+    }
+    args = [] if page in ("home", "label-index") else ["harbour"]
+    assert told[page] in client.get(reverse(page, args=args)).content.decode()
 
 
 def test_the_list_can_be_cut_to_one_vote_pattern(client: Client, desk: Desk) -> None:

@@ -37,7 +37,7 @@ Relations = list[str]
 
 
 class Queue(RuleBasedStateMachine):
-    """What the model keeps: per item the acts in order, each (item, person, payload or None, name), whose
+    """What the model keeps: per item the acts in order, each (item, person, payload or why not, name), whose
     answers are set aside, who is paused, and the rules of the project. Everything else follows."""
 
     def __init__(self) -> None:
@@ -52,12 +52,13 @@ class Queue(RuleBasedStateMachine):
         self.items = list(self.of.items.order_by("rank"))
         self.k, self.calls_extra = 2, False
         self.asked = dict.fromkeys(range(ITEMS), 0)
-        self.log: list[tuple[int, int, Relations | None, UUID]] = []
+        self.log: list[tuple[int, int, Relations | str, UUID]] = []
         self.aside: set[tuple[int, int]] = set()
         self.paused: set[int] = set()
 
     def teardown(self) -> None:
         try:
+            self.deciders_can_finish_what_waits_for_them()
             self.whoever_comes_afresh_can_finish_it()
         finally:
             self.patch.undo()
@@ -65,14 +66,29 @@ class Queue(RuleBasedStateMachine):
             self.held.__exit__(None, None, None)
 
     # ---- what the model makes of its log ---------------------------------------------------------
-    def acts(self, item: int, person: int) -> list[tuple[int, int, Relations | None, UUID]]:
+    def acts(self, item: int, person: int) -> list[tuple[int, int, Relations | str, UUID]]:
         return [act for act in self.log if act[:2] == (item, person)]
+
+    def last(self, item: int, person: int) -> Relations | str | None:
+        """What the person said of it last, or why they said nothing; None for no word at all."""
+        acts = self.acts(item, person)
+        return acts[-1][2] if acts else None
+
+    def passed_on(self, item: int) -> bool:
+        """Somebody passed it on for good, and nobody who works here is still to answer."""
+        if self.decided(item)[2].state != "open":
+            return False
+        here = [one for one in range(PEOPLE) if one not in self.paused]
+        if not all(any(act[1] == one for act in self.log) for one in here):
+            return False
+        said = [self.last(item, one) for one in range(PEOPLE)]
+        return "broken" in said and all(said[one] not in (None, "later") for one in here)
 
     def standing(self, item: int) -> dict[int, Relations]:
         """Answers in the server's order: a changed one keeps its place, a skipped one loses it."""
         places: dict[int, Relations] = {}
         for _, person, payload, _ in (act for act in self.log if act[0] == item):
-            if payload is None:
+            if isinstance(payload, str):
                 places.pop(person, None)
             else:
                 places[person] = payload
@@ -110,8 +126,8 @@ class Queue(RuleBasedStateMachine):
         for lease in handed:
             assert lease.annotator.user == self.people[person]
             if lease.pk not in own:
-                acts = self.acts(self.items.index(lease.item), person)
-                assert not acts or acts[-1][2] is None, "Nobody gets twice what they answered."
+                said = self.last(self.items.index(lease.item), person)
+                assert said in (None, "later"), "Nobody gets twice what they answered or passed on."
         assert len(handed) <= n
         assert self.out_and_free() == before, "Each item handed out is one less that is free, or taken back."
         assert keep or not own or own[0] == handed[0].pk, "A reloaded page gets its item back."
@@ -136,17 +152,22 @@ class Queue(RuleBasedStateMachine):
             self.aside.add((item, person))
         assert cast.surplus == (person not in self.decided(item)[1])
 
-    @rule(item=what, person=who)
-    def skip(self, item: int, person: int) -> None:
+    @rule(item=what, person=who, reason=st.sampled_from(["later", "broken"]))
+    def skip(self, item: int, person: int, reason: str) -> None:
         name, base = uuid4(), len(self.acts(item, person))
-        voting.skip(self.items[item], self.people[person], client_id=name, reason="later", base=base)
-        self.log.append((item, person, None, name))
+        voting.skip(self.items[item], self.people[person], client_id=name, reason=reason, base=base)
+        self.log.append((item, person, reason, name))
+
+    @rule(item=what)
+    def everybody_passes_on(self, item: int) -> None:
+        for person in range(PEOPLE):
+            self.skip(item, person, "broken")
 
     @precondition(lambda self: self.log)
     @rule(data=st.data())
     def send_again(self, data: Any) -> None:
         item, person, payload, name = data.draw(st.sampled_from(self.log))
-        told = {"relations": payload or []}
+        told = {"relations": [] if isinstance(payload, str) else payload}
         assert voting.answer(
             self.items[item], self.people[person], client_id=name, payload=told, base=99
         ).repeated
@@ -208,6 +229,12 @@ class Queue(RuleBasedStateMachine):
         setting_aside.set_one_aside(answer, by=curator(), aside=aside)
         (self.aside.add if aside else self.aside.discard)((item, person))
 
+    def deciders_can_finish_what_waits_for_them(self) -> None:
+        for item in list(adjudication.disputes(self.of)):
+            told = {"client_id": uuid4(), "votes_key": item.votes_key, "payload": {"relations": ["A"]}}
+            adjudication.decide(item, by=curator(), **told)
+        assert not adjudication.disputes(self.of).exists()
+
     def whoever_comes_afresh_can_finish_it(self) -> None:
         """As many new people as an item may want at the most, and nothing is open."""
         self.lose_every_device()
@@ -234,6 +261,12 @@ class Queue(RuleBasedStateMachine):
             assert [answer.set_aside for answer in kept] == [(at, one) in self.aside for one in replayed]
             wanted, _, verdict = self.decided(at)
             assert (item.state, item.gold, self.k + item.extra) == (verdict.state, verdict.gold, wanted)
+
+    @invariant()
+    def deciders_are_shown_what_waits_for_them(self) -> None:
+        waiting = {self.items.index(item) for item in adjudication.disputes(self.of)}
+        disputed = {at for at in range(ITEMS) if self.decided(at)[2].state == "disputed"}
+        assert waiting == disputed | {at for at in range(ITEMS) if self.passed_on(at)}
 
     @invariant()
     def what_is_free_and_what_is_out_are_what_is_wanted(self) -> None:

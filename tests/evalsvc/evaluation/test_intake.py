@@ -175,7 +175,7 @@ def test_a_key_submits_once(cast: Cast) -> None:
 def test_a_key_for_another_file_is_refused(cast: Cast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES, idempotency_key="k")
-    with pytest.raises(Conflict, match=": run 1\\.$"):
+    with pytest.raises(Conflict, match=r": run 1\.$"):
         cast.submit(benchmark, LINES, run="2", idempotency_key="k")
 
 

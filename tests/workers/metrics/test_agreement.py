@@ -1,6 +1,7 @@
 """Agreement against textbooks, the krippendorff package, scikit-learn, and direct definitions."""
 
 import itertools
+from dataclasses import replace
 
 import krippendorff
 import numpy as np
@@ -55,6 +56,22 @@ def test_the_textbook_data_of_krippendorff() -> None:
     found = agreement(answers_of_columns(item, category, n_items=15, n_categories=4))
     assert found["alpha"].value == pytest.approx(0.691358024691358, abs=1e-15)
     assert found["ac1"].value == pytest.approx(0.7091639179, abs=1e-10)
+
+
+# per:place_of_birth in CrowdTruth's open domain: answers, how many chose it, and of how many units that is so
+BIRTHPLACES = """
+14 0 3  15 0 3139  15 1 354  15 2 97  15 3 30  15 4 21  15 5 17  15 6 7  15 7 12  15 8 18  15 9 27  15 10 55
+15 11 59  15 12 82  15 13 87  15 14 53  15 15 18  16 0 5  16 1 10  16 2 1  16 3 1  16 4 1  16 8 1  16 14 1
+30 0 1
+"""
+
+
+def test_a_relation_of_a_crowd_of_thousands() -> None:
+    votes, chosen, units = np.array(BIRTHPLACES.split(), dtype=np.int64).reshape(-1, 3).T
+    found = agreement(replace(answers_of_table(np.stack((votes - chosen, chosen), axis=1)), times=units))
+    assert found["fleiss"].value == pytest.approx(0.6494512002492937, abs=1e-13)
+    assert found["alpha"].value == pytest.approx(0.6473431071183866, abs=1e-13)
+    assert found["ac1"].value == pytest.approx(0.9289303704, abs=1e-9)
 
 
 tables = st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=2, max_size=12)

@@ -13,7 +13,8 @@ from django.db.models import Count, Max, Q
 
 from annotation import brought, outcomes
 from annotation.entries import Entry
-from annotation.import_items import names_by_part, negatives
+from annotation.import_items import names_by_part
+from annotation.import_lines import CHUNK, negatives
 from annotation.mapping import Payload
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology import add_entries, mapping_of, parts_of
@@ -25,7 +26,6 @@ from evalsvc.formats.records import VoteLine
 from evalsvc.jobs.moves import Store
 from evalsvc.jobs.running import Progress
 
-CHUNK = 1_000
 Line = tuple[int, VoteLine]
 
 
@@ -121,10 +121,10 @@ class _Staging:
         return said
 
     def _positive(self, line: int, vote: VoteLine) -> Payload | None:
-        """The payload without the names that mean N/A, which stand alone or not at all."""
+        """The payload without the names that mean N/A; said of two entities they stand alone."""
         given = vote.payload["relations"]
-        kept = [name for name in given if name not in self.negative]
-        if kept and len(kept) < len(given):
+        kept = [one for one in given if (one if isinstance(one, str) else one[1]) not in self.negative]
+        if kept and len(kept) < len(given) and isinstance(given[0], str):
             self.problems.add("negative_with_label", line=line, found=", ".join(map(str, given)))
             return None
         blank = not given and not vote.payload["spans"] and not vote.na

@@ -11,10 +11,9 @@ from typing import Any
 from django.db.models import Avg, Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Length, Now, TruncDate
 
-from annotation import outcomes, outlook
+from annotation import named, outcomes, outlook
 from annotation.calling import called, numbered
 from annotation.models import Annotator, Answer, Item, Lease, Mark, Project, Vote
-from annotation.outcomes import labels_in
 from annotation.roles import CURATOR, OVERSEES, require
 from evalsvc.teams.models import User
 
@@ -262,17 +261,13 @@ def _idle() -> Any:
 def by_label(project: Project, *, for_user: User) -> list[Label]:
     """For each relation or type: items with enough answers on which somebody chose it, and disputed ones."""
     require(project, for_user, *OVERSEES)
-    mapping = outcomes.Rules(project).mapping
     disputed = (Item.State.DISPUTED, *Item.BY_NAME)
-    chosen: dict[int, set[str]] = defaultdict(set)
-    states: dict[int, bool] = {}
-    rows = Answer.objects.filter(item__project=project, item__use="", set_aside=False).standing()
-    rows = rows.exclude(item__state=Item.State.OPEN).order_by()
-    for item, state, payload in rows.values_list("item", "item__state", "payload").iterator(2_000):
-        states[item] = state in disputed
-        chosen[item] |= labels_in(mapping.payload(payload).payload)
-    seen = Counter(name for names in chosen.values() for name in names)
-    hard = Counter(name for item, names in chosen.items() if states[item] for name in names)
+    seen: Counter[str] = Counter()
+    hard: Counter[str] = Counter()
+    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).standing()
+    for state, chosen, n in named.on_items(project, answers.exclude(item__state=Item.State.OPEN)):
+        for counts in (seen, hard) if state in disputed else (seen,):
+            counts.update(dict.fromkeys(chosen, n))
     names = sorted(outcomes.names_of(project), key=lambda name: (-hard[name], -seen[name], name))
     return [Label(name, seen[name], hard[name]) for name in names]
 

@@ -10,14 +10,13 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, Sum
 from django.db.models.functions import Now
 
-from annotation import in_use, outcomes
+from annotation import in_use, named, outcomes
 from annotation.entries import Entry
 from annotation.mapping import Mapped, Mapping
 from annotation.models import OntologyLabel, OntologyStep, Project, SourceLabels
-from annotation.outcomes import labels_in
 from annotation.presets import PRESETS
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind
@@ -314,16 +313,15 @@ def _require_unused(step: OntologyStep, *, since: Any) -> None:
 def emptied(project: Project) -> dict[str, int]:
     """How many counted answers and source labels the deletions left as N/A."""
     mapping = mapping_of(project)
-    answers = sum(project.items.live().filter(emptied__gt=0).values_list("emptied", flat=True))
+    live = project.items.live().filter(emptied__gt=0).order_by()
+    answers = live.aggregate(n=Sum("emptied"))["n"] or 0
     sealed = SourceLabels.objects.filter(item__project=project, item__batch__state="done")
-    labels = sealed.values_list("labels", flat=True).iterator()
-    return {"answers": answers, "source_labels": sum(mapping.payload(payload).emptied for payload in labels)}
+    return {"answers": answers, "source_labels": named.left_empty(project, sealed, mapping)}
 
 
 def frequencies(project: Project) -> Counter[str]:
     """How often each of today's labels stands in the settled gold."""
-    golds = project.items.live().exclude(gold=None).values_list("gold", flat=True)
-    return Counter(name for gold in golds.iterator() if gold for name in labels_in(gold))
+    return named.in_gold(project)
 
 
 def locked(project: Project) -> Project:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from annotation import adjudication, import_votes
+from annotation import adjudication, import_votes, ontology
 from annotation.models import Annotator, Answer, Item, Project, Vote
 from tests.annotation.making import annotators, brought, curator, filled, line, project, says, voted
 
@@ -173,3 +173,17 @@ def test_a_name_in_a_file_is_never_a_person_who_works_here() -> None:
     assert (batch.counts["repeated_answers"], batch.counts["answers"]) == (1, 1)
     brought_in = Answer.objects.get(item__external_id="s1").annotator
     assert (brought_in.name, brought_in.user) == (f"{here.username} (file)", None)
+
+
+def test_relations_between_spans_come_in_as_answers_those_that_mean_none_left_out() -> None:
+    of = project("joint", labels=())
+    ontology.add_labels(of, ["PER", "LOC"], by=curator(), part="entity")
+    ontology.add_labels(of, ["in", "near"], by=curator(), part="relation")
+    brought(of, [{"id": "s0", "text": "Ada saw Turin"}])
+    spans = [[0, 3, "PER"], [8, 13, "LOC"]]
+    links = [[0, "in", 1], [1, "none", 0]]
+    lines = [vote("s0", who, spans=spans, relations=links) for who in ("x", "y")]
+    batch = brought(of, lines, what="votes", negative=["none"])
+    assert (batch.state, batch.problems) == ("done", [])
+    item = of.items.get()
+    assert (item.state, item.gold) == ("settled", {"spans": spans, "relations": [[0, "in", 1]]})

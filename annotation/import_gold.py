@@ -11,7 +11,7 @@ import msgspec
 
 from annotation import sealing
 from annotation.entries import readable
-from annotation.import_items import NEGATIVE, reading_options, reported
+from annotation.import_lines import NEGATIVE, reading_options, reported
 from annotation.models import Batch
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc import __version__

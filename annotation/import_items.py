@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -14,42 +14,25 @@ from django.db.models import Max
 
 from annotation import brought
 from annotation.entries import Entry
+from annotation.import_lines import CHUNK, fitting, lines_of, negatives, reported
 from annotation.mapping import Payload
 from annotation.models import Batch, Item, KnownAnswer, OntologyLabel, SourceLabels
 from annotation.ontology import add_entries, mapping_of, parts_of
-from annotation.testset import Kind
-from evalsvc.formats.merging import By, Facts, Line, MergedItem, find_repeats
-from evalsvc.formats.opening import open_items
+from evalsvc.formats.merging import By, Facts, MergedItem, find_repeats
 from evalsvc.formats.problems import Problems, did_you_mean
 from evalsvc.formats.reading import Limits
 from evalsvc.formats.records import Entity, ItemLine, payload
 from evalsvc.jobs.moves import Store
 from evalsvc.jobs.running import Progress
 
-CHUNK = 1_000
-NEGATIVE = ("NA", "N/A", "no_relation")
-
-
-def reading_options(batch: Batch) -> dict[str, Any]:
-    """What the reader of a format is told besides the file."""
-    given = {key: batch.options[key] for key in ("scheme", "repair") if key in batch.options}
-    return given | ({"column": int(batch.options["column"])} if "column" in batch.options else {})
-
-
-def negatives(batch: Batch) -> frozenset[str]:
-    """How this file may spell N/A."""
-    said = batch.options.get("negative")
-    usual = (*NEGATIVE, "Other") if batch.format.startswith("semeval") else NEGATIVE
-    return frozenset(usual if not said else [said] if isinstance(said, str) else said)
-
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read and find what repeats what, read again and stage; the store then makes the items count."""
-    lines = reported(_lines(batch, file, problems, limits), progress)
-    repeats = find_repeats(_fitting(lines, batch, problems), problems=problems, by=_by(batch))
+    lines = reported(lines_of(batch, file, problems, limits), progress)
+    repeats = find_repeats(fitting(lines, batch, problems), problems=problems, by=_by(batch))
     staging = _Staging(batch, problems)
     told = Problems()  # again what the first reading found
-    merged, done = repeats.merged(_fitting(_lines(batch, file, told, limits), batch, told)), 0
+    merged, done = repeats.merged(fitting(lines_of(batch, file, told, limits), batch, told)), 0
     while chunk := list(islice(merged, CHUNK)):
         progress(done, repeats.items, "storing items")
         staging.take(chunk)
@@ -58,38 +41,6 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
         problems.raise_if_any()
     batch.counts = {"lines": problems.lines_read} | staging.counts()
     return staging.store
-
-
-def reported(lines: Iterable[Line], progress: Progress) -> Iterator[Line]:
-    """The lines, saying now and then how far the reading is."""
-    for line, item in lines:
-        if line % CHUNK == 0:
-            progress(0, 0, f"reading, line {line:,}")
-        yield line, item
-
-
-def _lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[Line]:
-    """The file from its beginning."""
-    file.seek(0)
-    return open_items(file, format=batch.format, problems=problems, limits=limits, **reading_options(batch))
-
-
-def _fitting(lines: Iterable[Line], batch: Batch, problems: Problems) -> Iterator[Line]:
-    """Lines of the project's kind: with head and tail, or without."""
-    assert batch.project is not None
-    kind, answered = batch.project.kind, "known" in batch.options
-    for line, item in lines:
-        paired = item.head is not None and item.head.start is not None and item.text is not None
-        if kind == Kind.RELATIONS and not paired:
-            problems.add("missing_key", line=line, field="h", expected="head and tail with their places")
-        elif kind != Kind.RELATIONS and item.head is not None:
-            problems.add("mixed_forms", line=line, field="h", expected="spans: this project marks them")
-        elif item.text is None:
-            problems.add("missing_key", line=line, field="text", expected="the key text or tokens")
-        elif answered and item.relations is None and item.spans is None:
-            problems.add("missing_key", line=line, field="relations", expected="the known answer; [] is N/A")
-        else:
-            yield line, item
 
 
 def _by(batch: Batch) -> By:

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import msgspec
 from django.db import transaction
 
-from annotation.import_items import negatives
+from annotation.import_lines import CHUNK, negatives
 from annotation.mapping import Payload
 from annotation.models import Batch, ItemQuerySet, OntologyLabel, Suggestion
 from annotation.testset import Kind
@@ -19,7 +19,6 @@ from evalsvc.formats.records import LabelPrediction, PredictionLine, ScoresPredi
 from evalsvc.jobs.moves import Store
 from evalsvc.jobs.running import Progress
 
-CHUNK = 1_000
 SURE = 0.5
 NA = "N/A"
 Row = tuple[int, bytes]  # an item and the answer to show on it: few answers differ, so each is kept once

@@ -44,9 +44,12 @@ def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) 
             problems.stop("too_large", found="more", expected=f"at most {limits.max_bytes:,} bytes unpacked")
         whole, carry = _cut(carry, piece, limits)
         if whole:
-            yield (block := Block(whole, number))
+            block = Block(whole, number)
             number, content = number + len(block.rows), content or not whole.isspace()
+            problems.lines_read = number - 1
+            yield block
     if carry:
+        problems.lines_read = number
         yield Block(carry, number)
     if not content and (not carry or carry.isspace()):
         problems.stop("empty_file", found="no text", expected="at least one line that is not blank")

@@ -90,5 +90,6 @@ def test_predictions_may_spell_no_relation_in_any_usual_or_stated_way(spelled: s
     options = {"negative": spelled} if spelled == "Other" else {}
     batch = brought(of, lines, what="suggestions", **options)
     assert (batch.state, batch.refused, batch.counts["suggestions"]) == ("done", 0, 2)
+    assert batch.counts["lines"] == 2
     said = dict(Suggestion.objects.values_list("item__external_id", "payload"))
     assert said["s0"]["relations"] == []

@@ -11,7 +11,14 @@ from workers.metrics.counts import Counts, Ints
 from workers.metrics.profiles import Profile
 from workers.metrics.spans import Spans
 from workers.metrics.values import Value, value_of
-from workers.metrics.weights import NO_GOLD, NO_PREDICTION, NOTHING, micro_averages, scheme_averages
+from workers.metrics.weights import (
+    NO_GOLD,
+    NO_PREDICTION,
+    NOTHING,
+    micro_averages,
+    scheme_averages,
+    why_undefined,
+)
 
 NO_ITEMS = "there are no items"
 NO_FACTS = "there are no facts"
@@ -143,7 +150,9 @@ def wrf_figures(
     found = {}
     for mode in wrf.MODES:
         weights = wrf.gammas(size, mode=mode, scheme=scheme, gold=gold_counts)
-        found[f"wrf_{mode}"] = value_of(float(wrf.wrf(pooled.f1, weights)), reason=wrf.why_undefined(weights))
+        found[f"wrf_{mode}"] = value_of(
+            float(wrf.wrf(pooled.f1, weights)), reason=why_undefined(weights, otherwise=wrf.EMPTY)
+        )
         found[f"wrf_{mode}_mean"] = wrf.mean_wrf(single, weights)
     return found
 

@@ -74,6 +74,26 @@ def scheme_weights(gold: ArrayLike, scheme: str, *, items: int | None = None) ->
     return Weights((n > 0) / np.count_nonzero(n), ONE_CLASS)
 
 
+def why_undefined(weights: ArrayLike, *, otherwise: str) -> str:
+    """Why a sum with these weights is undefined: their scheme found no gold, or what is said otherwise.
+
+    Parameters
+    ----------
+    weights : array_like of float
+    otherwise : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> why_undefined(scheme_weights([0, 0], "weighted").values, otherwise="no class has a word")
+    'no averaged class has a gold label'
+    """
+    return NO_GOLD if np.isnan(np.asarray(weights, dtype=np.float64)).any() else otherwise
+
+
 def _raw(n: Floats, scheme: str, size: int) -> Floats:
     if scheme == "weighted":
         return n

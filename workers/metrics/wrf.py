@@ -16,7 +16,7 @@ from workers.metrics.options import one_of
 from workers.metrics.ratios import Floats, divide, f_score
 from workers.metrics.spans import Spans
 from workers.metrics.values import Value, value_of
-from workers.metrics.weights import NO_GOLD, scheme_weights
+from workers.metrics.weights import scheme_weights, why_undefined
 
 MODES = ("strict", "lenient")
 EMPTY = "no class has a word in a gold or a predicted entity"
@@ -333,23 +333,4 @@ def mean_wrf(per_document: WrfCounts, weights: ArrayLike) -> Value:
     scores = wrf(per_document.f1, weights)
     scores = scores[~np.isnan(scores)]
     mean = float(scores.mean()) if len(scores) else float("nan")
-    return value_of(mean, reason=why_undefined(weights))
-
-
-def why_undefined(weights: ArrayLike) -> str:
-    """Why there is no WRF with these γ: their scheme found no gold, or no class has a word.
-
-    Parameters
-    ----------
-    weights : array_like of float, shape (K,)
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> why_undefined(gammas(2, scheme="weighted", gold=[0, 0]))
-    'no averaged class has a gold label'
-    """
-    return NO_GOLD if np.isnan(np.asarray(weights, dtype=np.float64)).any() else EMPTY
+    return value_of(mean, reason=why_undefined(weights, otherwise=EMPTY))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
@@ -11,35 +12,48 @@ from evalsvc.evaluation.findings import Column
 from evalsvc.figures import percent
 
 # ---- precision against recall --------------------------------------------------------------------
-LEFT, RIGHT, TOP, BOTTOM = 44.0, 448.0, 30.0, 316.0
 Point = tuple[float, float]
 
 
-def _at(recall: float, precision: float) -> Point:
-    return LEFT + (RIGHT - LEFT) * recall, BOTTOM - (BOTTOM - TOP) * precision
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The square from 0 to 1 as it lies in the drawing."""
+
+    right: int
+    bottom: int
+    left: int = 44
+    top: int = 30
+
+    def at(self, recall: float, precision: float) -> Point:
+        x = self.left + (self.right - self.left) * recall
+        return x, self.bottom - (self.bottom - self.top) * precision
 
 
-def _frame() -> list[SafeString]:
+WIDE, NARROW = Frame(448, 316), Frame(248, 234)
+
+
+def _grid(frame: Frame) -> list[SafeString]:
     parts = []
     for tenth in range(0, 11, 2):
-        x, y = _at(tenth / 10, tenth / 10)
-        lines = f"M{LEFT:.0f} {y:.1f}H{RIGHT:.0f}M{x:.1f} {BOTTOM:.0f}V{TOP:.0f}"
+        x, y = frame.at(tenth / 10, tenth / 10)
+        lines = f"M{frame.left} {y:.1f}H{frame.right}M{x:.1f} {frame.bottom}V{frame.top}"
         word = f"{tenth / 10:.1f}"
         parts += [
             element("path", class_="grid", d=lines),
-            element("text", word, class_="ax", x=LEFT - 8, y=y + 4, text_anchor="end"),
-            element("text", word, class_="ax", x=x, y=BOTTOM + 18, text_anchor="middle"),
+            element("text", word, class_="ax", x=frame.left - 8, y=y + 4, text_anchor="end"),
+            element("text", word, class_="ax", x=x, y=frame.bottom + 18, text_anchor="middle"),
         ]
-    parts.append(element("text", "recall", class_="lab", x=246, y=354, text_anchor="middle"))
+    middle, under = (frame.left + frame.right) / 2, frame.bottom + 38
+    parts.append(element("text", "recall", class_="lab", x=middle, y=under, text_anchor="middle"))
     parts.append(element("text", "precision", class_="lab", x=8, y=14))
     return parts
 
 
-def _contour(f1: float) -> list[SafeString]:
+def _contour(f1: float, frame: Frame) -> list[SafeString]:
     """The line of equal F1, so that the curve can be read for it."""
     start = f1 / (2 - f1)
     recalls = [start + (1 - start) * i / 40 for i in range(41)]
-    points = [_at(recall, f1 * recall / (2 * recall - f1)) for recall in recalls]
+    points = [frame.at(recall, f1 * recall / (2 * recall - f1)) for recall in recalls]
     x, y = points[-1]
     return [
         element("path", class_="axis", stroke_dasharray="1 4", d=_path(points)),
@@ -56,25 +70,29 @@ def _path(points: Sequence[Point]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in [*kept, points[-1]])
 
 
-def curve(points: Sequence[Point], *, best: Point | None, tau: str) -> SafeString:
+def curve(
+    points: Sequence[Point], *, best: Point | None, tau: str, narrow: bool = False, **more: str
+) -> SafeString:
     """Precision against recall, the point of the highest F1 marked."""
-    parts = _frame() + [piece for f1 in (0.4, 0.6, 0.8) for piece in _contour(f1)]
+    frame = NARROW if narrow else WIDE
+    parts = _grid(frame) + [piece for f1 in (0.4, 0.6, 0.8) for piece in _contour(f1, frame)]
     if points:
-        parts.append(element("path", class_="l1", d=_path([_at(r, p) for r, p in points])))
+        parts.append(element("path", class_="l1", d=_path([frame.at(r, p) for r, p in points])))
     if best is not None:
-        parts += _best(best, tau)
-    return drawing(500, 360, "Precision against recall", *parts)
+        parts += _best(best, tau, frame)
+    beside = 44 if narrow else 52  # where the words of the contours stand
+    return drawing(frame.right + beside, frame.bottom + 44, "Precision against recall", *parts, **more)
 
 
-def _best(best: Point, tau: str) -> list[SafeString]:
-    (recall, precision), (x, y) = best, _at(*best)
+def _best(best: Point, tau: str, frame: Frame) -> list[SafeString]:
+    (recall, precision), (x, y) = best, frame.at(*best)
     title = element("title", f"best F1 at recall {recall:.2f}, precision {precision:.2f}")
-    left = recall > 0.7
+    left = recall > (0.7 if frame is WIDE else 0.6)
     place = (
         {"x": x - 10, "y": y + 18, "text_anchor": "end"} if left else {"x": x + 10, "y": y - 9}
     )  # the side of the curve that is empty
 
-    lines = f"M{x:.1f} {y:.1f}V{BOTTOM:.0f}M{x:.1f} {y:.1f}H{LEFT:.0f}"
+    lines = f"M{x:.1f} {y:.1f}V{frame.bottom}M{x:.1f} {y:.1f}H{frame.left}"
     return [
         element("path", class_="axis", stroke_dasharray="3 3", d=lines),
         element("rect", title, class_="f1 halo", x=x - 5, y=y - 5, width=10, height=10),

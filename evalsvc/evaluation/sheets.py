@@ -149,12 +149,13 @@ def values_of(evaluation: Evaluation) -> Mapping[str, float | None]:
     return {score.measure: score.value for score in evaluation.scores.all()}
 
 
-def draw(evaluation: Evaluation) -> SafeString:
+def draw(evaluation: Evaluation, **how: Any) -> SafeString:
     values = values_of(evaluation)
     recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
     best = None if recall is None or precision is None else (recall, precision)
     tau = values.get("tau")
-    return curves.curve(points_of(evaluation), best=best, tau="–" if tau is None else number(tau, digits=3))
+    told = "–" if tau is None else number(tau, digits=3)
+    return curves.curve(points_of(evaluation), best=best, tau=told, **how)
 
 
 def curve_chart(evaluation: Evaluation) -> CurveChart | None:
@@ -167,7 +168,8 @@ def curve_chart(evaluation: Evaluation) -> CurveChart | None:
     if recall is not None and precision is not None:
         finding = f"The best F1 lies at recall {recall:.2f}, precision {precision:.2f}"
     setting = evaluation.setting
-    return CurveChart(setting.key, setting.title, finding, draw(evaluation), _sampled(points))
+    both = draw(evaluation, class_="wide-only") + draw(evaluation, class_="narrow-only", narrow=True)
+    return CurveChart(setting.key, setting.title, finding, both, _sampled(points))
 
 
 def _sampled(points: Sequence[tuple[float, float]]) -> list[tuple[str, str]]:

@@ -171,3 +171,17 @@ def test_changing_the_rule_decides_all_items_anew(client: Client, desk: Desk) ->
     desk.project.refresh_from_db()
     assert (desk.project.k, desk.project.policy) == (1, "majority-na")
     assert desk.item(1).state == "settled"
+
+
+def test_what_has_not_begun_leads_to_setting_it_up(client: Client, desk: Desk) -> None:
+    there = reverse("project", args=[desk.project.slug])
+    listed = client.get(reverse("label-index")).content.decode()
+    assert f'href="{there}" aria-label="Set up {desk.project.title}"' in listed
+    freeze = client.get(reverse("freeze", args=[desk.project.slug])).content.decode()
+    assert "Nothing to freeze yet" in freeze
+    disputes = client.get(reverse("disputes", args=[desk.project.slug])).content.decode()
+    assert reverse("freeze", args=[desk.project.slug]) not in disputes
+    desk.bring(line(1))
+    desk.open()
+    disputes = client.get(reverse("disputes", args=[desk.project.slug])).content.decode()
+    assert reverse("freeze", args=[desk.project.slug]) in disputes

@@ -24,6 +24,7 @@ DRAWINGS = {
     "progress": charts.progress(3, 8),
     "parts": charts.parts_bar([("missed", 3), ("spurious", 1)]),
     "curve": curves.curve([(0.0, 1.0), (0.5, 0.8), (1.0, 0.3)], best=(0.5, 0.8), tau="0.418"),
+    "narrow curve": curves.curve([(0.0, 1.0), (1.0, 0.3)], best=(0.5, 0.8), tau="0.418", narrow=True),
     "ranks": curves.ranks(COLUMNS, NAMES),
     "narrow ranks": curves.ranks(COLUMNS, NAMES, narrow=True),
 }

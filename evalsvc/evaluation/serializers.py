@@ -82,7 +82,8 @@ class OutlookSerializer(serializers.Serializer[outlook.Outlook]):
     position = serializers.IntegerField(help_text="1: it is next. 0: it runs.")
     seconds = serializers.FloatField(
         allow_null=True,
-        help_text="null: nobody can tell, as too few jobs ended so far or no worker is heard of.",
+        help_text="null: nobody can tell, as too few jobs ended so far, no worker is heard of, "
+        "or it says nothing and takes longer than others did.",
     )
 
 

@@ -53,7 +53,7 @@ def of_job(job: Job) -> Outlook | None:
     each = durations(job.queue)
     mean = fmean(each) if len(each) >= FEWEST else None
     if job.state == State.RUNNING:
-        return Outlook(0, None if mean is None else max(mean - _age(job), 0.0))
+        return Outlook(0, _remaining(job, mean))
     ahead = _ahead(job)
     running = Job.objects.filter(queue=job.queue, state=State.RUNNING).count()
     if mean is None or not hearing.heard_of(job.queue):
@@ -62,8 +62,19 @@ def of_job(job: Job) -> Outlook | None:
     return Outlook(ahead + 1, mean * (ahead + running / 2) / max(running, 1) + mean)
 
 
+def _remaining(job: Job, mean: float | None) -> float | None:
+    """By what others took; for what runs longer than they did, by how far it has come; else nobody knows."""
+    age = _age(job)
+    if mean is not None and age < mean:
+        return mean - age
+    return age * (job.total - job.done) / job.done if 0 < job.done <= job.total else None
+
+
 def _age(job: Job) -> float:
-    return (timezone.now() - (job.started_at or timezone.now())).total_seconds()
+    """Seconds since its last attempt began: earlier ones came to nothing."""
+    began = job.events.filter(what="claimed").order_by("-pk").values_list("at", flat=True).first()
+    now = timezone.now()
+    return max((now - (began or job.started_at or now)).total_seconds(), 0.0)
 
 
 def _ahead(job: Job) -> int:

@@ -57,3 +57,46 @@ def test_the_last_end_is_that_of_any_job_of_the_queue() -> None:
     assert found is not None
     assert abs((found - last).total_seconds()) < 0.01
     assert outlook.last_ended("heavy") is None
+
+
+# ---- what a running job may still take -----------------------------------------------------------
+def running(*, begun: float, done: int = 0, total: int = 0, first: float = 0) -> Job:
+    """A job whose last attempt began so many seconds ago, and its first one maybe long before."""
+    now = timezone.now()
+    for n in range(3):
+        Job.objects.create(
+            kind="count", queue="score", subject=n, state="done", attempt=1,
+            started_at=now - timedelta(seconds=10_000), ended_at=now,
+        )  # fmt: skip
+    job = Job.objects.create(
+        kind="count", queue="score", subject=9, state="running", attempt=2 if first else 1,
+        started_at=now - timedelta(seconds=first or begun), done=done, total=total,
+    )  # fmt: skip
+    if first:
+        job.events.create(attempt=1, what="claimed", at=now - timedelta(seconds=first))
+    job.events.create(attempt=job.attempt, what="claimed", at=now - timedelta(seconds=begun))
+    return job
+
+
+def seconds_of(job: Job) -> float | None:
+    told = outlook.of_job(job)
+    assert told is not None
+    assert told.position == 0
+    return told.seconds
+
+
+@pytest.mark.django_db
+def test_what_runs_takes_as_long_as_others_did_counted_from_its_last_attempt() -> None:
+    assert seconds_of(running(begun=3_000)) == pytest.approx(7_000, rel=0.1)
+    Job.objects.all().delete()
+    assert seconds_of(running(begun=3_000, first=90_000)) == pytest.approx(7_000, rel=0.1)
+
+
+@pytest.mark.django_db
+def test_what_runs_longer_than_others_did_is_reckoned_by_how_far_it_has_come() -> None:
+    assert seconds_of(running(begun=20_000, done=250, total=1_000)) == pytest.approx(60_000, rel=0.1)
+
+
+@pytest.mark.django_db
+def test_of_what_runs_longer_and_tells_nothing_nobody_says_that_it_ends_at_once() -> None:
+    assert seconds_of(running(begun=20_000)) is None

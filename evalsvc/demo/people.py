@@ -50,9 +50,11 @@ def made_logins() -> dict[str, str]:
     """The passwords, made once."""
     if not logins():
         made = {name: secrets.token_urlsafe(9) for name in FULL_NAMES}
-        handle = os.open(logins_path(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        draft = logins_path().with_suffix(".new")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w") as file:
             json.dump(made, file)
+        draft.replace(logins_path())  # whole, or not there
     return logins()
 
 

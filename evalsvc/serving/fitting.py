@@ -50,12 +50,20 @@ def _differences(executor: MigrationExecutor) -> Iterator[str]:
     if not applied:
         return
     yield from _columns(executor)
-    stamp = settings.DATA_DIR / STAMP
-    before = json.loads(stamp.read_text()) if stamp.exists() else {}
+    before = _remembered()
     for key in applied:
         told = before.get(".".join(key))
         if told and key in known and told != _digest(executor, key):
             yield f"the step {'.'.join(key)} is not the one they were made by"
+
+
+def _remembered() -> dict[str, str]:
+    """What was written down; nothing where a machine went down before it reached the disk."""
+    try:
+        told = json.loads((settings.DATA_DIR / STAMP).read_text())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _columns(executor: MigrationExecutor) -> Iterator[str]:

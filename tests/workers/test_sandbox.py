@@ -154,6 +154,15 @@ def test_a_result_is_read_even_where_a_stranger_wrote_the_error() -> None:
     assert _told(b"\xff\n") == ("", "\ufffd\n")
 
 
+def test_an_error_is_heard_after_any_number_of_warnings(tmp_path: Path) -> None:
+    from workers.sandbox.launching import _end_of, _told
+
+    with (tmp_path / "said").open("w+b") as said:
+        said.write(b"a warning of a component\n" * 10_000)
+        said.write(b'{"kind": "MemoryError", "said": "Unable to allocate"}\n')
+        assert _told(_end_of(said)) == ("MemoryError", "Unable to allocate")
+
+
 CONFINED = """
 import os, sys
 sys.path.insert(0, {root!r})

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from workers.sandbox.confining import OTHER_USER, Bounds
 
@@ -83,8 +83,7 @@ def launch(
             start_new_session=True,
         )
         overdue = _watched(process, bounds.seconds, watch)
-        said.seek(0)
-        kind, words = _told(said.read(SAID_BYTES))
+        kind, words = _told(_end_of(said))
     return Ended(process.returncode, overdue, kind, words)
 
 
@@ -103,6 +102,12 @@ def _watched(process: subprocess.Popen[bytes], seconds: float, watch: Callable[[
     finally:
         process.kill()
         process.wait()
+
+
+def _end_of(said: IO[bytes]) -> bytes:
+    """Its last words: an error is told at the end, and a pipeline may have warned of much before it."""
+    said.seek(max(0, said.seek(0, os.SEEK_END) - SAID_BYTES))
+    return said.read(SAID_BYTES)
 
 
 def _told(said: bytes) -> tuple[str, str]:

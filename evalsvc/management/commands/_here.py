@@ -118,7 +118,11 @@ def opened(path: str) -> Iterator[BinaryIO]:
     """The file, or a sentence that it isn't there."""
     if not Path(path).is_file():
         raise CommandError(f"There is no file {path}.")
-    with open(path, "rb") as file:
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise CommandError(f"{path} can't be read ({error.strerror}).") from error
+    with file:
         yield file
 
 

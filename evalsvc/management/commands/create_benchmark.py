@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management import CommandError, CommandParser
 from django.db import transaction
 
+from annotation.testset import TestSet
 from evalsvc.evaluation import benchmarks
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.figures import counted
@@ -61,6 +62,9 @@ def _from_file(path: str) -> dict[str, Any]:
         raise CommandError(f"{path} can't be read as JSON: {error}.") from error
     if not isinstance(told, dict):
         raise CommandError(f"{path} holds no JSON object. {EXAMPLE}")
+    settings = told.get("settings", [])
+    if not (isinstance(settings, list) and all(isinstance(setting, dict) for setting in settings)):
+        raise CommandError(f"settings of {path} is no list of JSON objects. {EXAMPLE}")
     return told
 
 
@@ -78,4 +82,14 @@ def _from_options(given: dict[str, Any]) -> dict[str, Any]:
 
 def _sets_of(setting: dict[str, Any]) -> dict[str, Any]:
     only = setting.get("only")
-    return {"test_set": test_set_of(setting.get("test_set", "")), "only": test_set_of(only) if only else None}
+    return {"test_set": _frozen(setting.get("test_set", "")), "only": _frozen(only) if only else None}
+
+
+def _frozen(slug: str) -> TestSet:
+    """The set of this name, when it can be scored on."""
+    found: TestSet = test_set_of(slug)
+    if found.state != TestSet.State.FROZEN:
+        raise CommandError(
+            f"The test set {slug!r} is not frozen but {found.state}: its import or freeze did not end."
+        )
+    return found

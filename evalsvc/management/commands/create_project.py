@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management import CommandParser
+from django.core.management import CommandError, CommandParser
 
 from annotation import ontology, projects
 from annotation.models import Policy
@@ -29,8 +29,7 @@ class Command(Acting):
     def handle(self, *args: Any, **options: Any) -> None:
         guideline = ""
         if options["guideline"]:
-            with opened(options["guideline"]) as file:
-                guideline = file.read().decode()
+            guideline = _text(options["guideline"])
         with plain():
             by = self.person(options["by"])
             wanted = {name: options[name] for name in ("title", "slug", "kind", "k", "policy")}
@@ -39,3 +38,11 @@ class Command(Acting):
         self.say(f"{project}: /projects/{project.slug}/, {project.policy}, k = {project.k}")
         if choices:
             self.say(f"  {len(choices)} labels to choose from, and N/A")
+
+
+def _text(path: str) -> str:
+    with opened(path) as file:
+        try:
+            return file.read().decode()
+        except UnicodeDecodeError as error:
+            raise CommandError(f"{path} is not text in UTF-8 (byte {error.start + 1}).") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management import CommandParser
+from django.core.management import CommandError, CommandParser
 
 from annotation.testset import export
 from evalsvc.management.commands._here import Spoken, plain, test_set_of
@@ -23,8 +23,11 @@ class Command(Spoken):
         with plain():
             test_set.verify()
         if options["output"]:
-            with Path(options["output"]).open("wb") as file:
-                file.writelines(export(test_set))
+            try:
+                with Path(options["output"]).open("wb") as file:
+                    file.writelines(export(test_set))
+            except OSError as error:
+                raise CommandError(f"{options['output']} can't be written ({error.strerror}).") from error
             self.stderr.write(f"{test_set.rows:,} lines, sha256 {test_set.sha256}")
         else:
             for line in export(test_set):

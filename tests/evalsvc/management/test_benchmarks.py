@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.testset import TestSet
 from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.teams.models import User
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
 from tests.evalsvc.evaluation.conftest import cast
 
@@ -64,6 +66,19 @@ def test_a_setting_that_does_not_fit_leaves_no_benchmark(file: Path) -> None:
 def test_an_unknown_key_of_the_file_is_named(file: Path) -> None:
     with pytest.raises(CommandError, match="colour"):
         run("create_benchmark", write(file, colour="blue"), "--by", "olga")
+
+
+@pytest.mark.parametrize("told", ["gold", [["gold"]], {"test_set": "gold"}])
+def test_settings_that_are_no_list_of_objects_are_told_with_an_example(file: Path, told: Any) -> None:
+    with pytest.raises(CommandError, match=r"is no list of JSON objects(.|\n)*The file:"):
+        run("create_benchmark", write(file, settings=told), "--by", "olga")
+
+
+def test_a_test_set_whose_import_failed_is_told_to_be_that(file: Path) -> None:
+    olga = User.objects.get(username="olga")
+    TestSet.objects.create(slug="half", name="Half", version="1", kind="relations", state="failed", by=olga)
+    with pytest.raises(CommandError, match="'half' is not frozen but failed"):
+        run("create_benchmark", write(file, settings=[SETTING | {"test_set": "half"}]), "--by", "olga")
 
 
 def test_options_that_lack_something_say_what(file: Path) -> None:

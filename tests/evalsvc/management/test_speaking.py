@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError
 
+from evalsvc.management.commands._here import opened
 from tests.places.workers import ROOT
 
 
@@ -61,6 +64,8 @@ def test_a_reader_that_goes_away_gets_no_traceback(folder: Path) -> None:
         (("describe", "nowhere"), "There is no test set 'nowhere'; there are: "),
         (("import_items", "nowhere", "manage.py"), "There is no project 'nowhere'."),
         (("submit", "nowhere", "x", "--team", "t", "--system", "s"), "There is no benchmark 'nowhere'."),
+        (("create_project", "P", "--guideline", sys.executable), f"{sys.executable} is not text in UTF-8"),
+        (("export", "key-1", "-o", "/proc/no/such"), "/proc/no/such can't be written"),
         (("import_gold", "no-file", "--name", "N", "--set-version", "1"), "There is no file no-file."),
     ],
 )
@@ -69,6 +74,20 @@ def test_what_is_not_there_is_said_in_a_sentence(folder: Path, words: tuple[str,
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(said)
     assert done.stderr.count("\n") == 1
+
+
+def test_a_file_without_the_right_to_read_it_is_said_to_be_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "votes.jsonl").touch()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)  # root may read everything
+    with pytest.raises(CommandError, match=r"votes\.jsonl can't be read \(Permission denied\)"):  # noqa: SIM117
+        with opened(str(tmp_path / "votes.jsonl")):
+            pass
 
 
 def test_without_tables_a_command_says_how_to_get_them(tmp_path: Path) -> None:

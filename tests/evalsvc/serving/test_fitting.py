@@ -103,6 +103,14 @@ def test_tables_of_another_build_are_refused_with_what_to_do(folder: Path, state
     assert dumped(folder) == before
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_a_note_that_never_reached_the_disk_hinders_no_start(folder: Path, text: str) -> None:
+    (folder / "tables.json").write_text(text)
+    again = prepared(folder)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "jobs.0001_initial" in (folder / "tables.json").read_text()
+
+
 def test_a_step_that_was_rewritten_since_is_refused_too(folder: Path) -> None:
     stamp = folder / "tables.json"
     text = stamp.read_text()

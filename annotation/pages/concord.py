@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from annotation.models import Project
 from annotation.ontology import inventory
 from annotation.pages.heat import Heat, heat_of
-from annotation.pages.intervals import Figure, axis, coefficient, interval, scale_of, share, spelled
+from annotation.pages.intervals import Column, Figure, coefficient, share, spelled
 from evalsvc.figures import counted, listed
 
 TENTATIVE = 0.667  # Krippendorff's lowest α for tentative conclusions
@@ -142,14 +142,14 @@ def _note(told: Mapping[str, Any], names: Sequence[str], heat: Heat | None) -> s
 
 def _whole(told: Mapping[str, Any]) -> Table:
     found = {key: Figure.of(told[key]) for key, _, _ in WHOLE}
-    scale = scale_of(found.values(), width=150)
+    column = Column.of(list(found.values()), width=150)
     lines = [
-        Line(title, detail, {"value": coefficient(found[key].value)}, interval(found[key], scale))
+        Line(title, detail, {"value": coefficient(found[key].value)}, column.interval(found[key]))
         if found[key].value is not None
         else Line(title, detail, {"value": coefficient(None)}, "", reason=found[key].reason)
         for key, title, detail in WHOLE
     ]
-    return Table(axis(scale), lines)
+    return Table(column.axis(), lines)
 
 
 def _relations(told: Mapping[str, Any], named: Mapping[str, str], *, order: str, every: bool) -> Table | None:
@@ -160,12 +160,12 @@ def _relations(told: Mapping[str, Any], named: Mapping[str, str], *, order: str,
         rows.append(("N/A", told["na"]))
     rows.sort(key=_least if order == "least" else _frequent)
     figures = [Figure.of(one["alpha"]) for _, one in rows if _enough(one)]
-    scale = scale_of(figures, width=300, whole=True)
+    column = Column.of(figures, width=300, whole=True)
     shown = rows if every or len(rows) <= SHOWN + 4 else rows[:SHOWN]
     lines = [
-        _line(title, one, lambda figure: interval(figure, scale, below=TENTATIVE)) for title, one in shown
+        _line(title, one, lambda figure: column.interval(figure, below=TENTATIVE)) for title, one in shown
     ]
-    return Table(axis(scale), lines, more=len(rows) - len(shown))
+    return Table(column.axis(), lines, more=len(rows) - len(shown))
 
 
 def _frequent(row: tuple[str, Mapping[str, Any]]) -> Any:

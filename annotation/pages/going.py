@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from annotation.insight import READ, Day, Label, Pace, Person
 from annotation.outlook import HandedOut, Idle, Outlook
 from annotation.pages.days import words
-from annotation.pages.intervals import Figure, axis, interval, scale_of, share
+from annotation.pages.intervals import Column, Figure, share
 from evalsvc.figures import DASH, counted, listed, moment, number
 
 SHOWN = 20
@@ -146,12 +146,12 @@ def disputed(labels: Sequence[Label], titles: Mapping[str, str], *, frequent: bo
         return None
     seen.sort(key=(lambda one: (-one.items, one.name)) if frequent else _most_disputed)
     figures = [_figure(label) for label in seen]
-    scale = scale_of([Figure(0.0), *figures], width=260)
+    column = Column.of([Figure(0.0), *figures], width=260)
     rows = [
-        (titles.get(one.name, one.name), one, share(one.share), interval(figure, scale, write=share))
+        (titles.get(one.name, one.name), one, share(one.share), column.interval(figure, write=share))
         for one, figure in zip(seen, figures, strict=True)
     ]
-    return Disputed(axis(scale, _percent), rows)
+    return Disputed(column.axis(_percent), rows)
 
 
 def _most_disputed(one: Label) -> Any:

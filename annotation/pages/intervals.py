@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from evalsvc.drawing import Scale, drawing, element
 from evalsvc.figures import DASH, number
+
+NARROW = 96  # what a phone has beside a name and two figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +65,32 @@ def scale_of(figures: Iterable[Figure], *, width: int, whole: bool = False) -> S
     return Scale(ends or [0.0, 1.0], start=4, stop=width - 4)
 
 
-def axis(scale: Scale, write: Any = tick_word) -> SafeString:
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Figures on one scale, drawn wide and for a phone; the style sheet shows one of the two."""
+
+    wide: Scale
+    narrow: Scale
+
+    @classmethod
+    def of(cls, figures: Sequence[Figure], *, width: int, whole: bool = False) -> Column:
+        return cls(*(scale_of(figures, width=each, whole=whole) for each in (width, NARROW)))
+
+    def axis(self, write: Any = tick_word) -> SafeString:
+        return self._both(lambda scale, class_: axis(scale, write, class_=class_))
+
+    def interval(self, figure: Figure, **more: Any) -> SafeString:
+        return self._both(lambda scale, class_: interval(figure, scale, class_=class_, **more))
+
+    def _both(self, draw: Callable[[Scale, str], Any]) -> SafeString:
+        return format_html("{}{}", draw(self.wide, "fix wide-only"), draw(self.narrow, "fix narrow-only"))
+
+
+def axis(scale: Scale, write: Any = tick_word, *, class_: str = "fix") -> SafeString:
     """The column head: round figures over their places."""
     ticks = scale.ticks()
-    step = 2 if len(ticks) > 5 else 1
     last = len(ticks) - 1
+    step = max(last, 1) if _width(scale) == NARROW else 2 if last >= 5 else 1
     texts = [
         element(
             "text",
@@ -80,14 +104,21 @@ def axis(scale: Scale, write: Any = tick_word) -> SafeString:
         if at % step == 0
     ]
     box = {"viewBox": f"0 0 {_width(scale)} 14", "width": _width(scale), "height": 14}
-    return element("svg", *texts, class_="fix", **box, aria_hidden="true")
+    return element("svg", *texts, class_=class_, **box, aria_hidden="true")
 
 
 def _width(scale: Scale) -> int:
     return round(scale.stop + 4)
 
 
-def interval(figure: Figure, scale: Scale, *, below: float | None = None, write: Any = coefficient) -> Any:
+def interval(
+    figure: Figure,
+    scale: Scale,
+    *,
+    below: float | None = None,
+    write: Any = coefficient,
+    class_: str = "fix",
+) -> Any:
     """A dot and its interval; a square in the second colour below a stated bound."""
     if figure.value is None:
         return ""
@@ -104,4 +135,4 @@ def interval(figure: Figure, scale: Scale, *, below: float | None = None, write:
         parts.append(element("rect", title, class_="f2 halo", x=x - 3.4, y=5.6, width=6.8, height=6.8))
     else:
         parts.append(element("circle", title, class_="f1 halo", cx=x, cy=9, r=3.8))
-    return drawing(_width(scale), 18, told, *parts, class_="fix")
+    return drawing(_width(scale), 18, told, *parts, class_=class_)

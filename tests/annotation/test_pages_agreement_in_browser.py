@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from annotation import agreeing
 from annotation.models import AgreementReport
 from tests.annotation.desk import PASSWORD, Desk, done, line
 
@@ -44,3 +45,21 @@ def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, desk: 
     bars = page.locator("#relations svg[role=img]")
     assert "place lived" in page.locator("#relations").inner_text()
     assert bars.count() >= 1
+
+
+@pytest.mark.parametrize("name", ["agreement", "progress"])
+def test_on_a_phone_intervals_are_seen_without_scrolling(page: Page, desk: Desk, name: str) -> None:
+    done("agreement", agreeing.ask(desk.project, by=desk.curator).pk)
+    page.set_default_timeout(PATIENCE)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"/login/?next=/projects/harbour/{name}/")
+    page.fill("#id_username", "cleo")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.locator("#relations tbody svg:visible").first.wait_for()
+    drawn = page.locator("table svg[role=img]:visible").all()
+    ends = [box["x"] + box["width"] for svg in drawn if (box := svg.bounding_box())]
+    assert len(ends) >= 2
+    assert max(ends) <= 360
+    wider = "all => all.filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert page.locator(".scroll:has(table svg[role=img])").evaluate_all(wider) == 0

@@ -153,7 +153,7 @@ class OneSubmission(APIView):
         parameters=[
             OpenApiParameter(
                 "wait",
-                int,
+                {"type": "integer", "minimum": 0, "maximum": 99_999},
                 description="Answer when the state changes, after so many seconds at the latest; up to 20. "
                 "Where too many wait already the answer comes at once, with Retry-After.",
             )
@@ -163,9 +163,9 @@ class OneSubmission(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """A submission's state, progress, place in the queue and timeline."""
         submission = roles.submission_asked_for(request, pk)
-        headers = {}
-        if "wait" in request.query_params and submission.state not in lifecycle.ENDED:
-            seconds = following.seconds_of(request.query_params["wait"])
+        asked, headers = request.query_params.get("wait"), {}
+        seconds = None if asked is None else following.seconds_of(asked)
+        if seconds is not None and submission.state not in lifecycle.ENDED:
             if not following.wait_for_change(submission, seconds):
                 headers["Retry-After"] = str(following.ASK_AGAIN_SECONDS)
             submission = roles.submission_asked_for(request, pk)

@@ -107,6 +107,9 @@ def test_a_wait_that_is_no_number_of_seconds_is_refused(cast: Cast, client: Clie
     client.force_login(cast.kim)
     answer = status(client, submission, wait=wait)
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_wait")
+    lifecycle.cancel(submission, by=cast.kim)
+    answer = status(client, submission, wait=wait)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_wait")
 
 
 def test_nobody_waits_longer_than_the_limit() -> None:

@@ -11,14 +11,19 @@ QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
 
 def logging_of(level: str) -> dict[str, Any]:
     """Django's LOGGING: everything to the console, from this level on."""
+    loggers: dict[str, dict[str, Any]] = {name: {"level": "WARNING"} for name in QUIET}
+    loggers["celery.app.trace"]["filters"] = ["no database"]
+    loggers["django.security.DisallowedHost"] = {"filters": ["other host"]}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"in one line": {"()": "evalsvc.logs.InOneLine"}},
+        "filters": {
+            "other host": {"()": "evalsvc.logs.InOneLine"},
+            "no database": {"()": "evalsvc.logs.WithoutDatabase"},
+        },
         "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "loggers": {name: {"level": "WARNING"} for name in QUIET}
-        | {"django.security.DisallowedHost": {"filters": ["in one line"]}},
+        "loggers": loggers,
         "root": {"handlers": ["console"], "level": level},
     }
 
@@ -28,4 +33,15 @@ class InOneLine(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.exc_info = None
+        return True
+
+
+class WithoutDatabase(logging.Filter):
+    """Each tick finds a database that is gone anew; where it was looked for says nothing."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        from django.db import InterfaceError, OperationalError
+
+        if record.exc_info and isinstance(record.exc_info[1], InterfaceError | OperationalError):
+            record.exc_info = None
         return True

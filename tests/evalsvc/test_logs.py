@@ -1,0 +1,31 @@
+"""What repeats itself is one line in the log; everything else keeps where it happened."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+
+
+def test_a_request_for_another_host_is_one_line(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    assert client.get("/healthz", headers={"host": "harbour.invalid"}).status_code == 400
+    (record,) = [record for record in caplog.records if record.name == "django.security.DisallowedHost"]
+    assert "harbour.invalid" in record.getMessage()
+    assert record.exc_info is None
+
+
+@pytest.mark.parametrize(
+    ("error", "is_traced"), [(OperationalError("connection failed"), False), (KeyError("x"), True)]
+)
+def test_a_tick_without_a_database_is_one_line_and_any_other_fault_is_traced(
+    error: Exception, is_traced: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    try:
+        raise error
+    except (OperationalError, KeyError):
+        logging.getLogger("celery.app.trace").exception("Task raised: %s", error)
+    (record,) = caplog.records
+    assert bool(record.exc_info) is is_traced
+    assert str(error) in record.getMessage()

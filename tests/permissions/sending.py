@@ -57,7 +57,7 @@ def waiting(cast: Cast) -> Told:
 
 
 def disputed(cast: Cast) -> Told:
-    return {"id": cast.item(3).key}
+    return {"id": str(cast.item(3).key)}
 
 
 def leased(cast: Cast) -> Told:
@@ -149,14 +149,14 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
         [f"api-annotator-{act}" for act in ("pause", "resume", "set-aside", "put-back")],
         lambda cast: {"pk": cast.lease.annotator_id},
     ),
-    "api-take-back": lambda cast: {"id": cast.item(2).key},
+    "api-take-back": lambda cast: {"id": str(cast.item(2).key)},
     "api-import": lambda cast: {"pk": cast.batch.pk},
     "api-import:gold": lambda cast: {"pk": cast.gold_batch.pk},
     **dict.fromkeys(("api-test-set", "api-test-set-lines"), release),
     **dict.fromkeys(("api-test-set:twin", "api-test-set-lines:twin"), source),
     **dict.fromkeys(("api-test-set:gold", "api-test-set-lines:gold"), gold),
     **dict.fromkeys(("api-lease-heartbeat", "api-lease-return"), leased),
-    **dict.fromkeys(("api-answer", "api-skip"), lambda cast: {"id": cast.lease.item.key}),
+    **dict.fromkeys(("api-answer", "api-skip"), lambda cast: {"id": str(cast.lease.item.key)}),
     **dict.fromkeys(("api-dispute", "api-decision", "api-one-more"), disputed),
     **dict.fromkeys(
         ("api-benchmark", "api-settings", "api-board", "api-submissions", "api-check", "api-models"), tides

@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.files.storage import storages
+
+from evalsvc.jobs.faults import caught
 
 BROKERS = ("redis", "rediss", "redis+socket", "memory")
 Apps = Sequence[AppConfig] | None
@@ -50,6 +53,16 @@ def upload_limits_fit_together(app_configs: Apps, **kwargs: Any) -> list[CheckMe
         return []
     hint = "Keep UPLOAD_MAX_LINE_BYTES ≤ UPLOAD_MAX_BYTES ≤ UPLOAD_MAX_UNPACKED_BYTES."
     return [Error("The upload limits contradict each other.", hint=hint, id="evalsvc.E004")]
+
+
+@register
+def the_storage_of_files_can_be_had(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
+    error = caught(lambda: storages["default"])
+    if error is None:
+        return []
+    named = settings.STORAGES["default"]["BACKEND"]
+    hint = "Install its package, or correct STORAGE_BACKEND and STORAGE_OPTIONS."
+    return [Error(f"The storage {named} can't be had: {error}.", hint=hint, id="evalsvc.E005")]
 
 
 @register(Tags.security, deploy=True)

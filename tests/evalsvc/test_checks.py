@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.storage.handler import StorageHandler
 
 from evalsvc import checks
 
@@ -47,3 +48,26 @@ def test_production_on_sqlite_without_a_broker_is_warned_of(monkeypatch: pytest.
         monkeypatch.delenv(name, raising=False)
     assert ids(checks.production_stores_in_postgres(None)) == ["evalsvc.W001"]
     assert ids(checks.production_has_a_broker_of_its_own(None)) == ["evalsvc.W002"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "said"),
+    [
+        ("storages.backends.nowhere.Storage", {}, "storages.backends.nowhere.Storage can't be had"),
+        ("django.core.files.storage.FileSystemStorage", {"bucket_name": "b"}, "bucket_name"),
+    ],
+)
+def test_a_storage_that_cannot_be_had_is_named(
+    settings, monkeypatch: pytest.MonkeyPatch, backend: str, options: dict[str, str], said: str
+) -> None:
+    told = settings.STORAGES | {"default": {"BACKEND": backend, "OPTIONS": options}}
+    settings.STORAGES = told
+    monkeypatch.setattr(checks, "storages", StorageHandler(told))
+    (error,) = checks.the_storage_of_files_can_be_had(None)
+    assert error.id == "evalsvc.E005"
+    assert said in error.msg
+    assert "STORAGE_BACKEND" in error.hint
+
+
+def test_the_storage_as_it_comes_passes() -> None:
+    assert checks.the_storage_of_files_can_be_had(None) == []

@@ -56,12 +56,15 @@ def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) 
 
 
 def _cut(carry: bytes, piece: bytes, limits: Limits) -> tuple[bytes, bytes]:
-    """Whole lines, and the beginning of the next; a line without end is not waited for for ever."""
+    """Whole lines, and the beginning of the next; a line without end is not waited for for ever.
+
+    A carriage return at the edge may be half of a line end: it waits for what follows.
+    """
     cut = piece.rfind(b"\n") + 1
     if cut:
         return b"".join((carry, memoryview(piece)[:cut])), piece[cut:]
     data = carry + piece
-    if len(data) > limits.max_line_bytes:
+    if len(data) > limits.max_line_bytes + 3:
         cut = len(data) - len(data.splitlines(keepends=True)[-1]) or len(data)
     return data[:cut], data[cut:]
 

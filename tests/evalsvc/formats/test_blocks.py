@@ -136,6 +136,16 @@ def test_limits_hold_by_the_block():
     assert read(pieces_of(lines, [1, 1]), max_bytes=70)[1] == [("too_large", None)]
 
 
+@pytest.mark.parametrize("length", [40, 41, 42, 43, 44, 90])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_line_is_too_long_in_whatever_pieces_it_comes(length, end):
+    lines = [LABELLED % 1, '{"id":"s2","label":"' + "r" * (length - 22) + '"}', LABELLED % 3]
+    data = "".join(line + end for line in lines).encode()
+    whole = read([data], max_line_bytes=40)
+    assert whole[1] == ([("line_too_long", 2)] if length > 42 else [])
+    assert read([data[at : at + 1] for at in range(len(data))], max_line_bytes=40) == whole
+
+
 @pytest.mark.parametrize("data", [b"", b"\n \n", b"\r\n"])
 def test_a_file_with_nothing_in_it_is_refused(data):
     assert read([data])[1] == [("empty_file", None)]

@@ -55,11 +55,6 @@ def barriers(page: Page, address: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["login", "password-reset", "password-reset-sent"])
-def test_a_visitors_page_has_no_barriers(page: Page, name: str) -> None:
-    assert barriers(page, reverse(name)) == []
-
-
 @pytest.mark.parametrize("name", ["account", "people", "team"])
 def test_a_persons_page_has_no_barriers(page: Page, team: Team, name: str) -> None:
     log_in(page)

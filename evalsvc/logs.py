@@ -7,18 +7,21 @@ from typing import Any
 
 # Ticks come every few seconds and would drown what matters; each job is logged by the runner.
 QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
+# Whoever scans the net asks for other hosts; a clock without a broker fails to reach it at each tick.
+REPEATED = ("django.security.DisallowedHost", "celery.beat")
 
 
 def logging_of(level: str) -> dict[str, Any]:
     """Django's LOGGING: everything to the console, from this level on."""
     loggers: dict[str, dict[str, Any]] = {name: {"level": "WARNING"} for name in QUIET}
     loggers["celery.app.trace"]["filters"] = ["no database"]
-    loggers["django.security.DisallowedHost"] = {"filters": ["other host"]}
+    for name in REPEATED:
+        loggers.setdefault(name, {})["filters"] = ["one line"]
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "filters": {
-            "other host": {"()": "evalsvc.logs.InOneLine"},
+            "one line": {"()": "evalsvc.logs.InOneLine"},
             "no database": {"()": "evalsvc.logs.WithoutDatabase"},
         },
         "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
@@ -29,9 +32,10 @@ def logging_of(level: str) -> dict[str, Any]:
 
 
 class InOneLine(logging.Filter):
-    """Where a request for another host was refused says nothing, and whoever scans the net sends many."""
+    """The first line says it all, and where it happened is always the same."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = record.getMessage().partition("\n")[0], ()
         record.exc_info = None
         return True
 

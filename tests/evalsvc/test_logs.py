@@ -16,6 +16,17 @@ def test_a_request_for_another_host_is_one_line(client: Client, caplog: pytest.L
     assert record.exc_info is None
 
 
+def test_a_tick_of_the_clock_without_a_broker_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    try:
+        raise ConnectionRefusedError("nobody listens")
+    except ConnectionRefusedError as error:
+        stack = ["File one\n", "File two\n"]
+        logging.getLogger("celery.beat").exception("Message Error: %s\n%s", error, stack)
+    (record,) = caplog.records
+    assert record.getMessage() == "Message Error: nobody listens"
+    assert record.exc_info is None
+
+
 @pytest.mark.parametrize(
     ("error", "is_traced"), [(OperationalError("connection failed"), False), (KeyError("x"), True)]
 )

@@ -17,7 +17,7 @@ from annotation.import_items import names_by_part
 from annotation.import_lines import CHUNK, negatives
 from annotation.mapping import Payload
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
-from annotation.ontology import add_entries, mapping_of, parts_of
+from annotation.ontology import add_entries, locked, mapping_of, parts_of
 from annotation.testset import Kind
 from evalsvc.formats.opening import open_votes
 from evalsvc.formats.problems import Problems, did_you_mean
@@ -69,7 +69,8 @@ class _Staging:
 
     def _names(self, part: str) -> set[str] | None:
         """What a vote may say; None where the file's own labels make the inventory."""
-        names = set(self.project.labels.filter(part=part).values_list("name", flat=True))
+        of_data = self.project.labels.filter(part=part, derived=False)
+        names = {*of_data.values_list("name", flat=True), *outcomes.names_of(self.project, part)}
         return names if names and self.batch.options.get("labels") != "add" else None
 
     @transaction.atomic
@@ -239,6 +240,7 @@ class _Staging:
 
     def store(self) -> None:
         """In the transaction that ends the import: k is what came, labels are known, items decided."""
+        locked(self.project)  # before any item, as whoever changes the labels does
         surplus = self._surplus()
         keys = sorted(self.positions.keys() - set(surplus))
         by_count: dict[int, list[int]] = defaultdict(list)

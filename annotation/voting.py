@@ -95,8 +95,8 @@ def skip(
 ) -> Cast:
     """Pass an item on to somebody else. A skip is no vote; it takes a former answer back."""
     if reason not in REASONS:
-        known = ", ".join(REASONS)
-        raise Refusal("unknown_reason", f"{reason!r} is no reason: {known}.", field="reason")
+        reasons = ", ".join(REASONS)
+        raise Refusal("unknown_reason", f"{reason!r} is no reason: {reasons}.", field="reason")
     act = Act(client_id, base, comment, flagged, milliseconds, handed)
     return _write(item, user, act, kind=Vote.Act.SKIP, reason=reason)
 

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from annotation import adjudication, import_votes, ontology
+from annotation import adjudication, import_votes, importing, ontology
 from annotation.models import Annotator, Answer, Item, Project, Vote
-from tests.annotation.making import annotators, brought, curator, filled, line, project, says, voted
+from tests.annotation.making import (
+    annotators,
+    brought,
+    curator,
+    file,
+    filled,
+    line,
+    project,
+    says,
+    voted,
+    worked,
+)
+from tests.places.postgres import in_threads, somebody_waits, until
 
 pytestmark = pytest.mark.django_db
 
@@ -34,6 +47,48 @@ def test_votes_settle_their_items_with_k_as_many_as_came() -> None:
     assert found["s0"] == ("settled", 3, {"spans": [], "relations": ["A"]})
     assert found["s1"][:2] == ("settled", 1)
     assert found["s2"] == ("open", None, None)
+
+
+def test_a_label_whose_step_was_undone_is_none_that_a_vote_may_say() -> None:
+    of = with_items()
+    step = ontology.merge(of, ["A", "B"], target="AB", by=curator())
+    assert brought(of, [vote("s0", "w1", "AB")], what="votes").refused == 0
+    Answer.objects.all().delete()
+    Vote.objects.all().delete()
+    ontology.undo(step, by=curator())
+    batch = brought(of, [vote("s0", "w2", "AB"), vote("s0", "w3", "A")], what="votes")
+    assert (batch.refused, batch.problems[0]["code"]) == (1, "unknown_label")
+
+
+@pytest.mark.postgres
+def test_an_import_that_ends_and_a_change_of_the_labels_take_turns(
+    postgres: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = with_items()
+    batch = importing.receive(
+        what="votes",
+        upload=file([vote("s0", "w1", "A")]),
+        filename="votes.jsonl",
+        options={"labels": "add"},
+        by=curator(),
+        project=of,
+    )
+    ending, offer, boss = Event(), import_votes._Staging._offer_labels, curator()
+
+    def slowly(staging: Any) -> Any:
+        ending.set()
+        until(somebody_waits)
+        return offer(staging)
+
+    def act(at: int) -> str:
+        if at == 0:
+            return worked("import", batch.pk).state
+        assert ending.wait(30)
+        return ontology.merge(of, ["A", "B"], target="AB", by=boss).target
+
+    monkeypatch.setattr(import_votes._Staging, "_offer_labels", slowly)
+    assert in_threads(2, act) == ["done", "AB"]
+    assert of.items.get(external_id="s0").gold == {"spans": [], "relations": ["AB"]}
 
 
 def test_a_stated_k_leaves_items_with_fewer_answers_open() -> None:

@@ -66,7 +66,7 @@ def _report(gold: Path, predictions: Path, options: Options, gold_column: int) -
             return None
         truth_tags, said_tags = whole.tags[0], said.tags[0]
     names = [str(name) for name in tags]
-    if first_bad_tag(names, options.scheme) is not None:
+    if first_bad_tag(names, options.scheme) is not None or any(name != name.strip() for name in names):
         return None
     labels = Vocabulary()
     truth, guess = (_spans(codes, whole.lengths, names, labels, options) for codes in (truth_tags, said_tags))

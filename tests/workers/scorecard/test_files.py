@@ -106,6 +106,15 @@ def _without(line: str, column: int) -> str:
     return " ".join(part for at, part in enumerate(fields) if at != column) + "\n"
 
 
+@pytest.mark.parametrize("space", [" ", "  ", "\u00a0", "\u2028"])
+def test_white_space_around_a_tag_is_no_part_of_it(write: Write, space):
+    gold = write("gold.conll", f"Ada\tB-PER\nand\tO\nByron\tB-PER{space}\n")
+    said = write("said.conll", f"Ada\tB-PER{space}\nand\tO{space}\nByron\tB-PER\n")
+    for sides in ((gold, gold), (gold, said)):
+        seen = score(*sides, ENTITIES)
+        assert [row[:4] for row in seen.classes["conll"]] == [("PER", 2, 2, 2)]
+
+
 @pytest.mark.parametrize("family", [("conll",), ("conll", "muc", "wrf")])
 @pytest.mark.parametrize("change", [str, lambda text: text.replace(" ", "\t").replace("\n", "\r\n")])
 def test_columns_are_scored_as_line_by_line(write: Write, monkeypatch, family, change):

@@ -102,7 +102,7 @@ def _curl(request: HttpRequest, team: Team, boards: list[Benchmark]) -> Command 
     """For the board the team submitted to last, else the first one."""
     last = Submission.objects.filter(system__team=team, benchmark__in=boards).order_by("-pk").first()
     board = last.benchmark if last else next(iter(boards), None)
-    return curl(request, board) if board else None
+    return curl(request, board, team=team) if board else None
 
 
 def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.urls import reverse
 
+from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Benchmark
+from evalsvc.teams.models import Team
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,16 @@ class Command:
         return "\n".join(self.lines)
 
 
-def curl(request: HttpRequest, benchmark: Benchmark, *, system: str = "my system", run: str = "1") -> Command:
+def curl(request: HttpRequest, benchmark: Benchmark, *, team: Team | None = None) -> Command:
+    """For one team, the person's first unless told; it is named where they are in several."""
     address = request.build_absolute_uri(reverse("api-submissions", args=[benchmark.slug]))
+    teams = list(roles.teams_of(request.user))
+    named = f" -F team={(team or teams[0]).slug}" if len(teams) > 1 else ""
     return Command(
         [
             'curl -H "Authorization: Bearer $TOKEN" \\',
             "  -F file=@predictions.jsonl \\",
-            f'  -F system="{system}" -F run={run} \\',
+            f'  -F system="my system" -F run=1{named} \\',
             f"  {address}",
         ]
     )

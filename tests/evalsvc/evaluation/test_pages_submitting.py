@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from evalsvc.evaluation import benchmarks, modelhosts
 from evalsvc.evaluation.models import PredictionFile, Setting, Submission
+from evalsvc.teams.membership import create_team
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
 from tests.workers.test_scoring import LABEL_LINES
 from workers.runner import run_next
@@ -38,6 +39,22 @@ def test_what_a_document_without_a_line_means_is_said_as_the_board_has_it(
     page = client.get(reverse("submit", args=["ner"])).content.decode()
     assert said in page
     assert page.count("Every document needs") + page.count("document without a line") == 1
+
+
+def test_the_command_names_the_team_for_whoever_is_in_several(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    submit, board = reverse("submit", args=["rel"]), reverse("board", args=["rel"])
+    for address in (submit, board, reverse("team", args=["kelpie"])):
+        assert "-F team=" not in client.get(address).content.decode()
+    create_team(name="Zander", by=cast.kim)
+    for address, team in (
+        (submit, "kelpie"),
+        (board, "kelpie"),
+        (reverse("team", args=["kelpie"]), "kelpie"),
+        (reverse("team", args=["zander"]), "zander"),
+    ):
+        assert f"-F team={team}" in client.get(address).content.decode(), address
 
 
 @pytest.mark.parametrize("packed", [False, True])

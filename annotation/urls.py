@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from annotation import api, api_watch, api_work
+from annotation import api, api_watch, api_words, api_work
 
 api_patterns = [
     path("projects", api.Projects.as_view(), name="api-projects"),
     path("projects/<slug:slug>", api.OneProject.as_view(), name="api-project"),
     path("projects/<slug:slug>/imports", api.Imports.as_view(), name="api-imports"),
     path("imports/<int:pk>", api.OneImport.as_view(), name="api-import"),
+    path("projects/<slug:slug>/ontology", api_words.Labels.as_view(), name="api-ontology"),
+    path("projects/<slug:slug>/ontology/<int:pk>", api_words.OneLabel.as_view(), name="api-ontology-label"),
     path("projects/<slug:slug>/freeze", api.Freeze.as_view(), name="api-freeze"),
     path("test-sets", api.TestSets.as_view(), name="api-test-sets"),
     path("test-sets/<slug:slug>", api.OneTestSet.as_view(), name="api-test-set"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from evalsvc.formats.problems import Problems
@@ -14,7 +15,15 @@ def score(gold: Path, predictions: Path, options: Options) -> Report:
     """Score one prediction file; raises `Unfit` or `Misuse` when the two do not go together."""
     column = gold_column(gold, predictions, options)
     found = _quickly(gold, predictions, options, column)
-    return _carefully(gold, predictions, options, column) if found is None else found
+    return _noted(_carefully(gold, predictions, options, column) if found is None else found, options)
+
+
+def _noted(found: Report, options: Options) -> Report:
+    """Averages keep their names whatever β is: then it is said."""
+    if options.beta == 1 or not any(key.endswith("weighted_f1") for key in found.values):
+        return found
+    note = f"Averages and the F of their classes are F_β with β = {options.beta:g}; other figures are F1."
+    return replace(found, notes=(*found.notes, note))
 
 
 def gold_column(gold: Path, predictions: Path, options: Options) -> int:

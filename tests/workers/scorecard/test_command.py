@@ -30,6 +30,16 @@ def test_a_table_names_every_measure_and_class(two, capsys):
     assert ["b", "20", "0", "0", "–", "0.0000", "0.0000"] in rows
 
 
+def test_a_beta_that_is_not_1_is_said_beside_the_figures(two, capsys):
+    note = "Averages and the F of their classes are F_β with β = 2; other figures are F1."
+    assert main([*two, "--beta", "2"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == note
+    assert main([*two, "--beta", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == [note]
+    assert main([*two, "--beta", "1"]) == 0
+    assert "β" not in capsys.readouterr().out
+
+
 def test_json_holds_measures_reasons_and_classes(two, capsys):
     assert main(["score", *two, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

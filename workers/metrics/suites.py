@@ -209,14 +209,14 @@ def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], 
     Parameters
     ----------
     gold, predicted : Links
-    Over the same documents; codes into one inventory each of labels and of relations.
+        Over the same documents; codes into one inventory each of labels and of relations.
     relations : sequence of str
     beta : float, default 1.0
 
     Returns
     -------
     Report
-    Tables ``relation_bounds`` and ``relation_strict``.
+        Tables ``relation_bounds`` and ``relation_strict``.
 
     Examples
     --------

@@ -95,7 +95,8 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     Returns
     -------
     Comparison
-        p and interval are nan below two runs on a side, or when neither side varies.
+        t, df, p, interval and d are nan below two runs on a side, or when neither side varies; *reason* says
+        which.
 
     Examples
     --------

@@ -323,6 +323,7 @@ def mean_wrf(per_document: WrfCounts, weights: ArrayLike) -> Value:
     Returns
     -------
     Value
+        nan, with the reason, when no document has a defined class with a weight.
 
     Examples
     --------

@@ -14,6 +14,7 @@ import redis
 
 SOCKET_PATH_MAX = 107  # what the kernel's socket address holds
 START_SECONDS = 10
+PREFIX = "evalsvc-broker-"
 PR_SET_PDEATHSIG = 1
 
 
@@ -49,15 +50,24 @@ class EmbeddedBroker:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.socket_folder = Path(tempfile.mkdtemp(prefix="evalsvc-"))
+        self.url_file = folder.with_suffix(".url")
+        self._forget_the_one_before()
+        self.socket_folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         self.socket = self.socket_folder / "broker.sock"
         if len(str(self.socket)) > SOCKET_PATH_MAX:
             raise BrokerFailed(
                 f"The path {self.socket} is too long for a socket: set TMPDIR to a shorter one."
             )
         self.url = f"redis+socket://{self.socket}"
-        self.url_file = folder.with_suffix(".url")
         self.process: subprocess.Popen[bytes] | None = None
+
+    def _forget_the_one_before(self) -> None:
+        """Where a start was killed, its socket's folder lies about still."""
+        if self.url_file.exists():
+            before = Path(self.url_file.read_text().removeprefix("redis+socket://")).parent
+            if before.name.startswith(PREFIX) and before.parent == Path(tempfile.gettempdir()):
+                shutil.rmtree(before, ignore_errors=True)
+            self.url_file.unlink()
 
     def command(self) -> list[str]:
         options = {

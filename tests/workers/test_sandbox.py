@@ -154,6 +154,24 @@ def test_a_result_is_read_even_where_a_stranger_wrote_the_error() -> None:
     assert _told(b"\xff\n") == ("", "\ufffd\n")
 
 
+def test_what_a_killed_worker_left_is_taken_away_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    other, old, young = (tmp_path / name for name in ("mine", "evalsvc-model-old", "evalsvc-model-young"))
+    for folder in (other, old, young):
+        (folder / "model").mkdir(parents=True)
+    linked = tmp_path / "evalsvc-model-link"
+    linked.symlink_to(other)
+    for path in (other, old, linked):
+        os.utime(path, (0, 0), follow_symlinks=False)
+    with place() as folder:
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+            [folder.name, linked.name, other.name, young.name]
+        )
+    assert (other / "model").exists()
+
+
 def test_an_error_is_heard_after_any_number_of_warnings(tmp_path: Path) -> None:
     from workers.sandbox.launching import _end_of, _told
 

@@ -19,6 +19,7 @@ from workers.sandbox.confining import OTHER_USER, Bounds
 
 CODE = str(Path(__file__).resolve().parents[2])
 START = "import sys; sys.path.append({code!r}); from workers.sandbox.inside import main; main()"
+PREFIX, LEFT_SECONDS = "evalsvc-model-", 7 * 86_400
 LOOK_EVERY_SECONDS = 0.05
 SAID_BYTES = 8_000
 
@@ -36,7 +37,8 @@ class Ended:
 @contextmanager
 def place() -> Iterator[Path]:
     """A folder of its own: `model` and `in` to read, `out` with one file to write, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="evalsvc-model-"))
+    _sweep()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     try:
         folder.chmod(0o711)
         for name in ("model", "in", "out"):
@@ -48,6 +50,17 @@ def place() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep() -> None:
+    """Take away what workers left that were killed in the middle; no job lasts as long."""
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        try:
+            age = time.time() - left.lstat().st_mtime
+        except FileNotFoundError:  # its owner is just done
+            continue
+        if age > LEFT_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)  # refuses what is only a link
 
 
 def launch(

@@ -78,6 +78,22 @@ def alive(pid: int) -> bool:
     return state != "Z" and os.path.exists(f"/proc/{pid}")
 
 
+def test_a_start_takes_away_what_a_killed_one_left(tmp_path: Path) -> None:
+    killed = EmbeddedBroker(tmp_path / "broker")
+    killed.url_file.write_text(killed.url)
+    broker = EmbeddedBroker(tmp_path / "broker")
+    assert not killed.socket_folder.exists()
+    assert not broker.url_file.exists()
+    broker.close()
+
+
+def test_a_start_takes_away_nothing_that_is_not_a_brokers(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "broker.url").write_text(f"redis+socket://{tmp_path}/mine/broker.sock")
+    EmbeddedBroker(tmp_path / "broker").close()
+    assert (tmp_path / "mine").exists()
+
+
 def test_one_that_cannot_start_says_where_the_reason_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -191,10 +191,7 @@ def _mending(problem: Problem, problems: Problems) -> Mending:
 def _untold(first: Sequence[Problem], problems: Problems) -> list[Mending]:
     """Kinds of which none is among the first problems, such as ids left out of a file of slips."""
     codes = problems.by_code.keys() - {problem.code for problem in first}
-    return [
-        Mending(None, code, CODES[code], problems.by_code[code], problems.example_of(code))
-        for code in sorted(codes)
-    ]
+    return [Mending(None, code, CODES[code], problems.by_code[code], "") for code in sorted(codes)]
 
 
 def _says(problem: Problem, more: Sequence[str] = (), alike: int = 1) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.db.models.functions import Now, TruncDate
 
-from annotation import known
+from annotation import known, passing
 from annotation.assignment import put_off
 from annotation.models import Annotator, Item, ItemQuerySet, Lease, Project, Vote
 from annotation.roles import CURATOR, LABELS, require
@@ -51,10 +51,14 @@ def left_for(project: Project, user: User, *, role: str) -> int:
 
 
 def wanted(project: Project) -> int:
-    """Answers that the sentences of a project still want, those being given now among them."""
+    """Answers that the sentences of a project still want, those being given now among them.
+
+    Of what everybody passed on none is wanted: deciders have the word.
+    """
     live = project.items.live().filter(state=Item.State.OPEN).order_by()
-    free: int = live.aggregate(n=Sum("free"))["n"] or 0
-    return free + Lease.objects.filter(item__in=live, ending="").count()
+    passed = passing.passed_on(project).order_by()
+    free, given_up = (items.aggregate(n=Sum("free"))["n"] or 0 for items in (live, passed))
+    return int(free - given_up) + Lease.objects.filter(item__in=live, ending="").count()
 
 
 def _coming(project: Project, annotator: Annotator | None) -> int:

@@ -46,7 +46,7 @@ def lead(counts: Mapping[str, int], ahead: Outlook) -> str:
     if waiting:
         parts.append(f"{waiting:,} {'waits' if waiting == 1 else 'wait'} for a decision")
     first = " and ".join(parts) + "."
-    if not counts["open"]:
+    if not ahead.wanted:
         return f"{first} No answer is wanted any more."
     wanted = f"{counted(ahead.wanted, 'answer')} {_is(ahead.wanted)} still wanted"
     if ahead.days_left is None:

@@ -21,7 +21,7 @@ from annotation.pages.projects import counts
 from evalsvc.downloads import csv_file, svg_file
 from evalsvc.teams.models import User
 
-LIVE = 200_000
+LIVE = 500_000
 PER_PAGE = 50
 
 

@@ -112,6 +112,23 @@ def test_what_was_put_off_is_left_and_not_skipped() -> None:
     assert (left(of, user), progress_of(of, user)["skipped"]) == (1, 1)
 
 
+def test_no_answer_is_wanted_of_what_everybody_passed_on() -> None:
+    of = filled(2, k=2)
+    for user in annotators(of, 2):
+        voting.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="broken")
+        assert left(of, user) == 1
+    assert wanted(of) == 2
+    browser = Client()
+    browser.force_login(curator())
+    address = reverse("progress", args=[of.slug])
+    assert "1 waits for a decision. 2 answers are still wanted" in browser.get(address).content.decode()
+    for user in annotators(of, 2):
+        says(of.items.get(external_id="s1"), user, "A")
+    assert wanted(of) == 0
+    told = browser.get(address).content.decode()
+    assert "1 waits for a decision. No answer is wanted any more." in told
+
+
 def test_nothing_is_left_for_whoever_is_paused_or_of_a_project_that_is_closed() -> None:
     of = filled(3, k=1)
     first, second = annotators(of, 2)

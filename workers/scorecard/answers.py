@@ -49,7 +49,7 @@ def read_answers(path: Path, gold: Gold, options: Options, problems: Problems) -
     check = PredictionCheck(
         ids=gold.index,
         labels=gold.inventory,
-        negative=options.negative,
+        negative=options.negative if options.task != "entities" else None,
         pairs=gold.bags,
         tokens=_tokens(gold),
         lengths=_lengths(gold),

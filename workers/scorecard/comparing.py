@@ -34,6 +34,8 @@ MAIN = (
     "ap",
     "auc",
     "max_f1",
+    "opennre_auc",
+    "opennre_max_f1",
 )
 NO_FIGURE = "the measure is undefined for a run"
 NOT_RESAMPLED = "one run each, and this measure is not resampled"
@@ -77,6 +79,7 @@ def compare(
         truth = read_gold(gold, options, Problems(), column=gold_column(gold, a[0], options))
     sides = [[_answers(path, truth, options) for path in side] for side in (a, b)]
     reports = [[report(truth, run, options) for run in side] for side in sides]
+    _require_one_form([*a, *b], [one for side in reports for one in side])
     measures = _measures(asked.measures, reports[0][0])
     runs = len(a), len(b)
     if runs == (1, 1):
@@ -90,6 +93,14 @@ def compare(
 def _answers(path: Path, gold: Gold, options: Options) -> Answers:
     with naming(path):
         return read_answers(path, gold, options, Problems())
+
+
+def _require_one_form(paths: Sequence[Path], reports: Sequence[Report]) -> None:
+    for path, found in zip(paths, reports, strict=True):
+        if found.values.keys() != reports[0].values.keys():
+            raise Misuse(
+                f"{path} and {paths[0]} have other measures: give labels, or scores, in all of them."
+            )
 
 
 def _measures(asked: Sequence[str] | None, found: Report) -> list[str]:

@@ -128,6 +128,10 @@ def with_inventory(gold: Gold, options: Options) -> Gold:
     gold.relations = sorted({name for links in gold.links for _, name, _ in links})
     seen = {label for spans in gold.spans for _, _, label in spans} if gold.spans else set(gold.label)
     stated = stated_labels(options)
+    if options.task == "entities" and options.negative in seen:
+        raise Misuse(
+            f"The gold has entities of the class {options.negative}: it can't be named by --negative."
+        )
     strange = sorted(seen.difference(stated or seen))
     if strange:
         raise Misuse(f"The gold has the label {strange[0]}, which {options.labels} lacks.")

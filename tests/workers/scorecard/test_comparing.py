@@ -161,3 +161,25 @@ def test_the_report_is_a_table_from_either_door(write, options, capsys):
     assert out.splitlines()[0].startswith("A: 2 runs, B: 2 runs. Welch")
     accuracy = next(line for line in out.splitlines() if line.startswith("accuracy"))
     assert math.isclose(float(accuracy.split()[1]), 1 - 0.5 / 60, abs_tol=5e-5)
+
+
+def test_runs_in_forms_that_have_other_measures_are_not_compared(write, capsys):
+    gold = write("gold.jsonl", [{"id": "1", "relations": ["a"]}, {"id": "2", "relations": []}])
+    labels = write("labels.jsonl", [{"id": "1", "label": "a"}, {"id": "2", "label": "NA"}])
+    scores = write("scores.jsonl", [{"id": "1", "scores": {"a": 0.5}}])
+    words = ["--gold", str(gold), "--task", "sentences", "--negative", "NA"]
+    for a, b in (([labels], [scores]), ([scores], [labels]), ([scores, labels], [scores])):
+        assert main(["compare", *map(str, a), "--against", *map(str, b), *words]) == 2
+        assert "labels, or scores, in all of them" in capsys.readouterr().err
+
+
+def test_runs_are_compared_in_the_profile_of_the_toolkit_too(write, capsys):
+    gold = write("gold.jsonl", [{"id": str(at), "relations": ["a"]} for at in range(3)])
+    runs = [
+        write(f"{run}.jsonl", [{"id": str(at), "scores": {"a": 0.5 + at / 9}} for at in range(run)])
+        for run in (1, 2, 3)
+    ]
+    words = ["--gold", gold, "--task", "sentences", "--negative", "NA", "--profile", "opennre"]
+    found = rows_of(report(capsys, *runs[:2], "--against", *runs[1:], *words))
+    assert found.keys() == {"opennre_auc", "opennre_max_f1"}
+    assert found["opennre_max_f1"]["p"] is not None

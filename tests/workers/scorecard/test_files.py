@@ -274,3 +274,15 @@ def test_a_refusal_keeps_twenty_problems_and_counts_all(write: Write):
         score(write("gold.jsonl", GOLD), said, Options(task="sentences", negative="NA"))
     problems: Problems = refused.value.problems
     assert (len(problems.first), problems.total) == (20, 50)
+
+
+def test_entities_have_no_negative_class(write: Write):
+    gold = write("gold.conll", "Ada\tB-PER\ncame\tO\n")
+    said = write("said.conll", "Ada\tB-PER\ncame\tB-LOC\n")
+    with pytest.raises(Misuse, match="entities of the class PER"):
+        score(gold, gold, Options(task="entities", scheme="IOB2", negative="PER"))
+    with pytest.raises(Unfit) as refused:
+        score(gold, said, Options(task="entities", scheme="IOB2", negative="LOC"))
+    assert [problem.code for problem in refused.value.problems.first] == ["unknown_label"]
+    named = score(gold, gold, Options(task="entities", scheme="IOB2", negative="O"))
+    assert named.values["conll_micro_f1"].value == 1.0

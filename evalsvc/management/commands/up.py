@@ -50,6 +50,8 @@ class Command(Spoken):
         self.say(f"serving at {supervisor.address}  (data and logs: {settings.DATA_DIR})")
         if not (demo and self.load_demo(supervisor)):
             self.tell_who_may_enter()
+        if supervisor.stopping.is_set():
+            return
         if supervisor.unnamed:
             named = ", ".join(settings.ALLOWED_HOSTS)
             self.say(f"only {named} are answered; ALLOWED_HOSTS=NAME,NAME make up answers others")
@@ -90,6 +92,7 @@ class Command(Spoken):
             if supervisor.stopping.wait(0.5):
                 loader.terminate()
                 loader.wait()
+                self.say("the demo is not all here yet; the next start goes on with it")
                 return
         if loader.returncode:
             self.say(

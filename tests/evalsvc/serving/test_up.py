@@ -8,12 +8,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError
 
+from evalsvc.management.commands.up import Command
 from evalsvc.serving.preparing import port_of, require_free
 from evalsvc.serving.supervisor import Supervisor, answers
 from tests.places.workers import ROOT, environment, until
@@ -146,6 +148,20 @@ def test_a_database_that_does_not_answer_is_told_in_words(up: Up, tmp_path: Path
     assert "DATABASE_URL says where they are" in said
     assert "Traceback" not in said
     assert "lamp" not in said
+
+
+def test_nobody_is_sent_to_a_service_that_was_stopped_while_the_demo_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = StringIO()
+    service, starting = Supervisor(host="127.0.0.1", port=8000, say=print), Command(stdout=out)
+    loader = subprocess.Popen(["/bin/sleep", "600"])
+    monkeypatch.setattr(starting, "load_demo", lambda of: starting.wait_for(loader, of) or True)
+    service.stopping.set()
+    starting.greet(service, demo=True)
+    assert loader.returncode == -signal.SIGTERM
+    assert "the next start goes on with it" in out.getvalue()
+    assert "in a browser" not in out.getvalue()
 
 
 def test_who_listens_for_others_without_a_name_for_them_is_told(settings: Any) -> None:

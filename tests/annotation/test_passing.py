@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
+from django.test import Client
 
 from annotation import adjudication, assignment, freezing, known, passing, projects, voting
 from annotation.models import Item, Project
@@ -155,6 +156,23 @@ def test_more_answers_asked_for_leave_the_decision_alone() -> None:
     projects.set_k(of, k=3, by=curator())
     item.refresh_from_db()
     assert item.state == "unusable"
+
+
+def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
+    of, item, people = passed()
+    for user, relation in zip(people, "AB", strict=True):
+        says(of.items.get(external_id="s2"), user, relation)
+    client.force_login(curator())
+    address = f"/api/v1/projects/{of.slug}/disputes?page_size=1"
+    first = client.get(address).json()
+    second = client.get(first["next"]).json()
+    shown = [page["results"][0]["pattern"] for page in (first, second)]
+    assert (shown, second["next"]) == (["1–1", passing.PASSED_ON], None)
+    told = client.get(f"/api/v1/items/{item.key}/dispute").json()
+    assert told["passes"] == [{"reason": "undecided", "comment": ""}] * 2
+    sent = {"client_id": str(uuid4()), "finding": "broken", "votes_key": told["votes_key"]}
+    made = client.post(f"/api/v1/items/{item.key}/decision", sent, content_type="application/json")
+    assert made.json() == {"item": str(item.key), "state": "unusable"}
 
 
 def test_what_is_merely_open_is_not_decided() -> None:

@@ -7,15 +7,19 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation import agreeing, assignment, freezing, importing, inviting
-        from evalsvc.jobs import ticks
-        from evalsvc.jobs.kinds import Kind, register
-        from evalsvc.teams import places
+        from annotation import project_invitations
+        from annotation.freezing import builder
+        from annotation.imports import batches
+        from annotation.queue import assignment
+        from annotation.reports import agreement
+        from evalsvc.core.accounts import invitation_targets
+        from evalsvc.core.jobs import periodic
+        from evalsvc.core.jobs.kinds import Kind, register
 
-        register(Kind("import", "ingest", importing.follow))
-        register(Kind("freeze", "heavy", freezing.follow))
+        register(Kind("import", "ingest", batches.follow))
+        register(Kind("freeze", "heavy", builder.follow))
         register(Kind("describe", "heavy"))
         register(Kind("recompute", "heavy"))
-        register(Kind("agreement", "heavy", agreeing.follow))
-        ticks.register("leases", assignment.expire)
-        places.register(inviting.PLACE)
+        register(Kind("agreement", "heavy", agreement.follow))
+        periodic.register("leases", assignment.expire)
+        invitation_targets.register(project_invitations.PLACE)

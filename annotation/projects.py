@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
-from annotation import outcomes
-from annotation.consensus import MAJORITY, MAJORITY_NA
+from annotation.consensus import item_state
+from annotation.consensus.majority import MAJORITY, MAJORITY_NA
 from annotation.models import Member, Policy, Project
 from annotation.roles import CURATOR, LABELS, require, require_organiser
 from annotation.testset import Kind
-from evalsvc.refusals import Conflict, Refusal
-from evalsvc.teams.models import User
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, Refusal
 
 MOST_ANNOTATORS = 50
 
@@ -140,7 +140,7 @@ def set_k(project: Project, *, k: int, by: User) -> Project:
     _known(k=k)
     Project.objects.filter(pk=project.pk).update(k=k)
     project.k = k
-    outcomes.changed(project)
+    item_state.changed(project)
     return project
 
 
@@ -151,7 +151,7 @@ def set_policy(project: Project, *, policy: str, by: User) -> Project:
     _known(policy=policy)
     Project.objects.filter(pk=project.pk).update(policy=policy)
     project.policy = policy
-    outcomes.changed(project)
+    item_state.changed(project)
     return project
 
 

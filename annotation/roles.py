@@ -6,9 +6,9 @@ from django.db.models import BigIntegerField, CharField, QuerySet
 from django.http import Http404
 
 from annotation.models import Member, Project
-from evalsvc.prepared import Given, Prepared
-from evalsvc.refusals import NotAllowed
-from evalsvc.teams.models import User
+from evalsvc.core.accounts.models import User
+from evalsvc.core.db.prepared_queries import Given, Prepared
+from evalsvc.core.errors.exceptions import NotAllowed
 
 VIEWER, ANNOTATOR = Member.Role.VIEWER, Member.Role.ANNOTATOR
 ADJUDICATOR, CURATOR = Member.Role.ADJUDICATOR, Member.Role.CURATOR

@@ -12,8 +12,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from evalsvc.refusals import Conflict, NotAllowed
-from evalsvc.teams.models import User
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 AT_ONCE = 2_000  # lines that are read together
 

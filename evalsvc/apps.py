@@ -10,4 +10,5 @@ class ShellConfig(AppConfig):
     label = "shell"
 
     def ready(self) -> None:
+        import_module("evalsvc.celery")
         import_module("evalsvc.checks")

@@ -7,4 +7,5 @@ from celery import Celery
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
 
 app = Celery("evalsvc")
+app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.files.storage import storages
 
-from evalsvc.jobs.faults import caught
+from evalsvc.core.jobs.exceptions import caught
 
 BROKERS = ("redis", "rediss", "redis+socket", "memory")
 Apps = Sequence[AppConfig] | None

@@ -55,8 +55,9 @@ INSTALLED_APPS = [
     "django_htmx",
     "csp",
     "evalsvc",
-    "evalsvc.jobs",
-    "evalsvc.teams",
+    "evalsvc.core.web",
+    "evalsvc.core.jobs",
+    "evalsvc.core.accounts",
     "annotation",
     "evalsvc.evaluation",
 ]
@@ -64,9 +65,9 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "evalsvc.unchanged.Unchanged",
-    "evalsvc.errors.ApiProblems",
-    "evalsvc.whole.WholeBodies",
+    "evalsvc.core.web.conditional_get.Unchanged",
+    "evalsvc.core.errors.handlers.ApiProblems",
+    "evalsvc.core.web.truncated_body.WholeBodies",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -74,7 +75,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "evalsvc.strange.StrangeText",
+    "evalsvc.core.web.text_middleware.StrangeText",
 ]
 ROOT_URLCONF = "evalsvc.urls"
 WSGI_APPLICATION = "evalsvc.wsgi.application"
@@ -87,7 +88,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "evalsvc.pages.frame",
+                "evalsvc.home.frame",
             ],
         },
     }
@@ -116,7 +117,7 @@ STORAGES: dict[str, dict[str, Any]] = {
         "BACKEND": os.environ.get("STORAGE_BACKEND") or "django.core.files.storage.FileSystemStorage",
         "OPTIONS": env_object("STORAGE_OPTIONS"),
     },
-    "staticfiles": {"BACKEND": "evalsvc.serving.immutable.ImmutableStaticFiles"},
+    "staticfiles": {"BACKEND": "evalsvc.core.web.static_storage.ImmutableStaticFiles"},
 }
 MEDIA_ROOT = DATA_DIR / "files"
 MEDIA_URL = "/files-are-never-served-directly/"
@@ -185,7 +186,7 @@ if SINGLE_SIGN_ON:
     OIDC_RP_SCOPES, OIDC_USE_PKCE, OIDC_TIMEOUT = "openid email profile", True, 10
     OIDC_AUTHENTICATION_CALLBACK_URL = "single-sign-on-back"
     LOGIN_REDIRECT_URL_FAILURE = "/login/?refused=single-sign-on"
-    AUTHENTICATION_BACKENDS += ["evalsvc.teams.single_sign_on.Provider"]
+    AUTHENTICATION_BACKENDS += ["evalsvc.core.accounts.single_sign_on.Provider"]
 
 # ---- what a browser is told ----------------------------------------------------------------------
 CONTENT_SECURITY_POLICY = {
@@ -204,7 +205,7 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "evalsvc.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "evalsvc.core.errors.handlers.csrf_failure"
 if HTTPS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
@@ -218,17 +219,17 @@ if HTTPS:
 # ---- API ---------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "evalsvc.teams.tokens.TokenAuthentication",
+        "evalsvc.core.accounts.tokens.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
-        "evalsvc.teams.scopes.WithinScope",
+        "evalsvc.core.accounts.token_scopes.WithinScope",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["evalsvc.storable.StorableJson"],
+    "DEFAULT_PARSER_CLASSES": ["evalsvc.core.web.text_validation.StorableJson"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "evalsvc.errors.problem_response",
+    "EXCEPTION_HANDLER": "evalsvc.core.errors.handlers.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {

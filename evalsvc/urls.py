@@ -8,10 +8,11 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from annotation.page_urls import page_patterns as annotation_pages
 from annotation.urls import api_patterns as annotation_api
-from evalsvc import docs, pages
+from evalsvc import docs_pages as docs
+from evalsvc import home
+from evalsvc.core.accounts.page_urls import page_patterns as team_pages
 from evalsvc.evaluation.page_urls import page_patterns as evaluation_pages
 from evalsvc.evaluation.urls import api_patterns as evaluation_api
-from evalsvc.teams.page_urls import page_patterns as team_pages
 
 # Swagger writes styles into the page; its script is served from here, and no other page is relaxed.
 swagger = csp_update({"style-src": [SELF, UNSAFE_INLINE]})(
@@ -30,8 +31,8 @@ docs_pages = [
 ]
 
 urlpatterns = [
-    path("", require_safe(pages.home), name="home"),
-    path("healthz", require_safe(pages.health), name="health"),
+    path("", require_safe(home.home), name="home"),
+    path("healthz", require_safe(home.health), name="health"),
     path("", include([*team_pages, *annotation_pages, *evaluation_pages, *docs_pages])),
     path("api/v1/", include([*annotation_api, *evaluation_api])),
     path(
@@ -42,7 +43,7 @@ urlpatterns = [
     path("api/docs/", swagger, name="api-docs"),
 ]
 
-handler400 = "evalsvc.errors.bad_request"
-handler403 = "evalsvc.errors.forbidden"
-handler404 = "evalsvc.errors.not_found"
-handler500 = "evalsvc.errors.server_error"
+handler400 = "evalsvc.core.errors.handlers.bad_request"
+handler403 = "evalsvc.core.errors.handlers.forbidden"
+handler404 = "evalsvc.core.errors.handlers.not_found"
+handler500 = "evalsvc.core.errors.handlers.server_error"

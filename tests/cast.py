@@ -15,15 +15,22 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from annotation import adjudication, agreeing, assignment, freezing, importing, ontology, projects, voting
+from annotation import projects
+from annotation.adjudication import decisions
+from annotation.freezing import builder
+from annotation.imports import batches
 from annotation.models import Batch, Item, Lease, Project, TestSet
-from evalsvc.evaluation import benchmarks, intake
+from annotation.ontology import inventory
+from annotation.queue import assignment, votes
+from annotation.reports import agreement
+from evalsvc.core.accounts import teams, tokens
+from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.formats.problems import Refused
+from evalsvc.core.formats.writer import canonical_line
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
-from evalsvc.formats.problems import Refused
-from evalsvc.formats.writing import canonical_line
-from evalsvc.jobs.models import Job
-from evalsvc.teams import membership, tokens
-from evalsvc.teams.models import ApiToken, Team, User
+from evalsvc.evaluation.submissions import intake
 from workers.runner import run_inline
 
 PASSWORD = "harbour-lamp-7"
@@ -132,19 +139,19 @@ class Cast:
         project = projects.create(title=slug.title(), slug=slug, kind="relations", k=2, by=root)
         projects.set_member(project, user=self[curator], role="curator", by=root)
         projects.remove_member(project, user=root, by=self[curator])
-        ontology.add_labels(project, LABELS, by=self[curator])
+        inventory.add_labels(project, LABELS, by=self[curator])
         return project
 
     def bring(self, into: Project, lines: Iterable[dict[str, Any]], *, by: str, what: str = "items") -> Batch:
         upload = io.BytesIO(jsonl(lines))
-        batch = importing.receive(what=what, upload=upload, filename="lines.jsonl", by=self[by], project=into)
+        batch = batches.receive(what=what, upload=upload, filename="lines.jsonl", by=self[by], project=into)
         work("import", batch.pk)
         return batch
 
     def say(self, who: str, at: int, *relations: str) -> None:
         payload = {"spans": [], "relations": list(relations)}
         told = {"client_id": uuid4(), "comment": COMMENTS[who], "flagged": True}
-        voting.answer(self.item(at), self[who], payload=payload, **told)
+        votes.answer(self.item(at), self[who], payload=payload, **told)
 
     def _label(self) -> None:
         """s1 is settled, s2 adjudicated, s3 disputed, s4 leased to ann, s5 to bob, s6 to s8 are open."""
@@ -164,12 +171,12 @@ class Cast:
 
     def _compare(self) -> None:
         """How far the annotators of Harbour agree is worked out once."""
-        work("agreement", agreeing.ask(self.harbour, by=self["cleo"]).pk)
+        work("agreement", agreement.ask(self.harbour, by=self["cleo"]).pk)
 
     def _decide(self, at: int) -> None:
         told = {"payload": {"spans": [], "relations": ["died_in"]}, "reason": REASON}
         key = self.item(at).votes_key
-        adjudication.decide(self.item(at), by=self["judy"], client_id=uuid4(), votes_key=key, **told)
+        decisions.decide(self.item(at), by=self["judy"], client_id=uuid4(), votes_key=key, **told)
 
     def _leased(self, who: str) -> Lease:
         lease = assignment.lease_next(self.harbour, self[who])
@@ -177,7 +184,7 @@ class Cast:
         return lease
 
     def _release(self) -> None:
-        self.release = freezing.freeze(
+        self.release = builder.freeze(
             self.harbour, name="Harbour", version="1.0", leave_out=True, by=self["cleo"]
         )
         work("freeze", self.release.pk)
@@ -197,7 +204,7 @@ class Cast:
         self._rank_entities()
 
     def _publish(self, name: str, lines: Iterable[dict[str, Any]], **options: str) -> Batch:
-        batch = importing.receive(
+        batch = batches.receive(
             what="gold",
             upload=io.BytesIO(jsonl(lines)),
             filename="gold.jsonl",
@@ -211,13 +218,13 @@ class Cast:
         gold = {"id": "d1", "tokens": [GOLD_TOKEN, "left"], "spans": [[0, 1, "PER"]], "relations": []}
         test_set = TestSet.objects.get(batch=self._publish("Shoals", [gold], kind="entities"))
         told = {"slug": "shoals", "title": "Shoals", "task": "entities", "labels": ["PER"]}
-        self.shoals = benchmarks.create(**told, options={"scheme": "IOB2"}, by=self["olga"])
+        self.shoals = creation.create(**told, options={"scheme": "IOB2"}, by=self["olga"])
         told = {"key": "main", "title": "Documents", "unit": "document", "main": "conll_micro_f1"}
-        benchmarks.add_setting(self.shoals, test_set=test_set, by=self["olga"], **told)
+        creation.add_setting(self.shoals, test_set=test_set, by=self["olga"], **told)
 
     def _board(self, slug: str, title: str, *, public: bool) -> Benchmark:
         olga = self["olga"]
-        board = benchmarks.create(
+        board = creation.create(
             slug=slug,
             title=title,
             task="relations",
@@ -228,7 +235,7 @@ class Cast:
         )
         for key, unit in (("main", "sentence"), ("bags", "bag")):
             told = {"test_set": self.gold, "unit": unit, "main": "micro_f1"}
-            benchmarks.add_setting(board, key=key, title=f"{title} {key}", by=olga, **told)
+            creation.add_setting(board, key=key, title=f"{title} {key}", by=olga, **told)
         return board
 
     def submit(self, who: str, team: Team, *, run: str, body: bytes, filename: str = "") -> Submission:
@@ -237,10 +244,10 @@ class Cast:
 
     def _submit(self) -> None:
         """One run of Kelpie scored and one waiting; one of its rival, with one refused before it."""
-        self.kelpie = membership.create_team(name="Kelpie", by=self["kim"])
+        self.kelpie = teams.create_team(name="Kelpie", by=self["kim"])
         for name in ("mia", "tess"):
-            membership.add_member(self.kelpie, user=self[name], by=self["kim"])
-        lugworm = membership.create_team(name="Lugworm", by=self["lars"])
+            teams.add_member(self.kelpie, user=self[name], by=self["kim"])
+        lugworm = teams.create_team(name="Lugworm", by=self["lars"])
         self.scored = self.submit("kim", self.kelpie, run="1", body=scores(0.9), filename=FILE)
         self.rivals = self.submit("lars", lugworm, run="1", body=scores(0.7), filename=RIVAL_FILE)
         for submission in (self.scored, self.rivals):
@@ -256,7 +263,7 @@ class Cast:
 
     def _give_keys(self) -> None:
         """Tess may do most, so that only the scope stands between her tokens and the doors."""
-        benchmarks.Organiser.objects.create(benchmark=self.tides, user=self["tess"], role="organiser")
+        creation.Organiser.objects.create(benchmark=self.tides, user=self["tess"], role="organiser")
         self.token, _ = tokens.issue(self["kim"], name=TEAM_TOKEN, team=self.kelpie)
         for scope in ("read", "submit", "full", "expired", "revoked"):
             wide = scope if scope in ApiToken.Scope.values else "full"

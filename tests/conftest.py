@@ -15,7 +15,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as examples
 
 from evalsvc.celery import app as celery_app
-from evalsvc.serving.broker import EmbeddedBroker
+from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.places import browser as browsers
 from tests.places import postgres as pg
 from tests.places.workers import Worker

@@ -132,7 +132,7 @@ def test_exceptions_are_caught_wholesale_in_one_place_only() -> None:
             or (isinstance(node.type, ast.Name) and node.type.id in {"Exception", "BaseException"})
         )
     ]
-    assert set(caught) == {"evalsvc/jobs/faults.py"}
+    assert set(caught) == {"evalsvc/core/jobs/exceptions.py"}
 
 
 def test_models_hold_no_rules_in_save_and_no_signals_are_used() -> None:

@@ -20,13 +20,13 @@ import pytest
 
 from evalsvc import client as program
 from evalsvc.client import Client, Refusal, Unreached
-from evalsvc.evaluation import benchmarks
+from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.tokens import issue
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Setting, Submission
-from evalsvc.teams.models import User
-from evalsvc.teams.tokens import issue
 from tests.conftest import StartWorker
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
-from tests.workers.test_scoring import LABEL_LINES
+from tests.workers.handlers.test_score import LABEL_LINES
 from workers.runner import run_next
 
 BROKEN = jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_off"}])
@@ -85,7 +85,7 @@ def test_scores_of_an_earlier_version_are_shown_when_they_are_asked_for(
     while run_next("score"):
         pass
     assert "main\n" in run(live, token, tmp_path, "scores", sent["id"]).stdout
-    benchmarks.revise_setting(setting, test_set=freeze("fewer", RELATION_GOLD[:5], by=olga), by=olga)
+    creation.revise_setting(setting, test_set=freeze("fewer", RELATION_GOLD[:5], by=olga), by=olga)
     while run_next("score"):
         pass
     for words, number in (([], 2), (["--version", 1], 1)):

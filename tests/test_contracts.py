@@ -8,8 +8,8 @@ from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from evalsvc.celery import app
-from evalsvc.evaluation.measures import MENU
-from evalsvc.jobs import kinds
+from evalsvc.core.jobs import kinds
+from evalsvc.evaluation.measures.menu import MENU
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,13 +31,13 @@ def api_routes() -> list[str]:
 
 
 def test_every_measure_on_the_menu_is_cooked_and_none_besides() -> None:
-    from workers.kitchen import dishes
+    from workers.scoring.scorer import dishes
 
     assert set(dishes()) == set(MENU)
 
 
 def test_every_kind_of_job_has_a_handler_and_every_handler_a_kind() -> None:
-    from workers.registry import HANDLERS
+    from workers.handlers.registry import HANDLERS
 
     assert set(HANDLERS) == set(kinds.names())
 

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import pytest
 from django.test import Client
 
+from evalsvc.core.accounts.tokens import issue
+from evalsvc.core.formats.error_examples import EXAMPLES, OF_A_LINE
+from evalsvc.core.formats.problems import CODES, WARNINGS
+from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.models import Submission
-from evalsvc.formats.examples import EXAMPLES, OF_A_LINE
-from evalsvc.formats.problems import CODES, WARNINGS
-from evalsvc.jobs.models import Job
-from evalsvc.teams.tokens import issue
 from tests.corpus.broken import BROKEN, ELSEWHERE, ROOM, TOO_LARGE, Broken
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
 

@@ -18,9 +18,9 @@ from django.test import Client
 from django.urls import Resolver404, resolve
 
 from annotation.models import Annotator
-from evalsvc.errors import CODES
-from evalsvc.teams import tokens
-from evalsvc.teams.models import User
+from evalsvc.core.accounts import tokens
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.handlers import CODES
 from tests.cast import PASSWORD, Cast, work
 from tests.permissions import asking
 from tests.permissions.table import API

@@ -11,7 +11,7 @@ import pytest
 
 from annotation.models import Item, Vote
 from annotation.testset import TestSet
-from tests.annotation.desk import PASSWORD, Desk, line
+from tests.annotation.page_project import PASSWORD, Desk, line
 from tests.conftest import StartWorker
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from django.utils.text import slugify
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.conftest import StartWorker
 from tests.evalsvc.evaluation.cast import ENTITY_GOLD, LABELS, RELATION_GOLD, Cast, freeze, jsonl, sentence
-from tests.workers.test_scoring import LABEL_LINES
+from tests.workers.handlers.test_score import LABEL_LINES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

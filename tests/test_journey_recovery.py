@@ -8,15 +8,15 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.models import Evaluation, Score, Submission
-from evalsvc.evaluation.timeline import timeline
-from evalsvc.teams.tokens import issue
+from evalsvc.evaluation.submissions.timeline import timeline
 from tests.evalsvc.evaluation.cast import Cast, jsonl
 from tests.places.workers import until
-from tests.workers.test_scoring import LABEL_LINES
+from tests.workers.handlers.test_score import LABEL_LINES
 
 if TYPE_CHECKING:
-    from evalsvc.serving.broker import EmbeddedBroker
+    from evalsvc.local.embedded_broker import EmbeddedBroker
     from tests.conftest import StartWorker
 
 pytestmark = pytest.mark.worker

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from annotation.models import Member, Project, Vote
-from tests.annotation.desk import PASSWORD, line, person
+from tests.annotation.page_project import PASSWORD, line, person
 from tests.conftest import StartWorker
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.models import Submission
-from evalsvc.teams.tokens import issue
 from tests.conftest import StartWorker
 from tests.evalsvc.evaluation.cast import Cast, jsonl
-from tests.workers.test_scoring import LABEL_LINES
+from tests.workers.handlers.test_score import LABEL_LINES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -18,7 +18,7 @@ import yaml
 from django.conf import settings
 from django.core.management import get_commands
 
-from evalsvc.serving.supervisor import commands
+from evalsvc.local.supervisor import commands
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())

@@ -24,7 +24,7 @@ from schemathesis import checks, openapi
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi import checks as described
 
-from evalsvc.teams.tokens import issue
+from evalsvc.core.accounts.tokens import issue
 from evalsvc.wsgi import application
 from tests.cast import Cast
 from tests.permissions.asking import endpoints, undone

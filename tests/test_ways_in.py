@@ -9,9 +9,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from evalsvc.core.accounts.tokens import issue
+from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission
-from evalsvc.jobs.models import Job
-from evalsvc.teams.tokens import issue
 from tests.corpus.broken import CONLL, PAIR, WHOLE, npy
 from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, jsonl
 

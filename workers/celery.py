@@ -7,7 +7,7 @@ from evalsvc.celery import app
 
 django.setup()
 app.conf.imports = ("workers.tasks",)
-for step in ("workers.warming:Warmed", "workers.trying:ModelSelfTest"):
+for step in ("workers.preload:Warmed", "workers.sandbox.startup_check:ModelSelfTest"):
     app.steps["worker"].add(step)
 # A tick heals what a lost hint, an expired lease or a back-off left waiting. A late one is of no use.
 app.conf.beat_schedule = {

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection
 
-from evalsvc.jobs import claiming, ending, queueing, ticks
-from evalsvc.jobs.faults import Cancelled, InputFault, LeaseLost, TryLater, caught
-from evalsvc.jobs.models import Job
-from evalsvc.jobs.reconciling import reconcile
-from evalsvc.jobs.running import Lease, Progress
-from workers.registry import HANDLERS
+from evalsvc.core.jobs import claim, completion, periodic
+from evalsvc.core.jobs import queue as queueing
+from evalsvc.core.jobs.exceptions import Cancelled, InputFault, LeaseLost, TryLater, caught
+from evalsvc.core.jobs.lease import Lease, Progress
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.reconciler import reconcile
+from workers.handlers.registry import HANDLERS
 
 log = logging.getLogger(__name__)
 DEFECT = "Something broke on our side; it is logged as job {pk}. The input is not known to be at fault."
@@ -23,11 +24,11 @@ TOO_LONG = "The work took longer than the time limit of the service."
 def run_next(queue: str) -> bool:
     """Do the fairest due job of the queue; False when nothing is due."""
     reconcile()
-    ticks.run()
-    job = claiming.claim(queue)
+    periodic.run()
+    job = claim.claim(queue)
     if job is None:
         return False
-    if claiming.due(queue).exists():
+    if claim.due(queue).exists():
         queueing.hint(queue)
     run(job)
     return True
@@ -35,7 +36,7 @@ def run_next(queue: str) -> bool:
 
 def run_inline(job: Job) -> Job:
     """Do this one job in this process, if nobody else has it; the job as it is afterwards."""
-    claimed = claiming.claim_this(job)
+    claimed = claim.claim_this(job)
     if claimed:
         run(claimed)
     return Job.objects.get(pk=job.pk)
@@ -61,7 +62,7 @@ def _work(job: Job) -> None:
     with Lease(job) as lease:
         store = HANDLERS[job.kind](job.subject, Progress(lease))
     lease.check()
-    ending.complete(job, store)
+    completion.complete(job, store)
 
 
 def _end(job: Job, error: Exception) -> None:
@@ -70,7 +71,7 @@ def _end(job: Job, error: Exception) -> None:
         if isinstance(error, kinds):
             return end(job, error)
     log.error("Job %s (%s %s) met a defect", job.pk, job.kind, job.subject, exc_info=error)
-    ending.fail(job, code="defect", reason=DEFECT.format(pk=job.pk))
+    completion.fail(job, code="defect", reason=DEFECT.format(pk=job.pk))
     return None
 
 
@@ -80,20 +81,20 @@ def _left_to_others(job: Job, error: Exception) -> None:
 
 def _refused(job: Job, error: Exception) -> None:
     assert isinstance(error, InputFault)
-    ending.fail(job, code=error.code, reason=error.reason)
+    completion.fail(job, code=error.code, reason=error.reason)
 
 
 def _put_off(job: Job, error: Exception) -> None:
     log.warning("Job %s is put off: %s", job.pk, error)
-    ending.retry(job, reason=str(error) or type(error).__name__)
+    completion.retry(job, reason=str(error) or type(error).__name__)
 
 
 def _stopped(job: Job, error: Exception) -> None:
-    ending.cancel(job)
+    completion.cancel(job)
 
 
 def _overdue(job: Job, error: Exception) -> None:
-    ending.fail(job, code="time_limit", reason=TOO_LONG)
+    completion.fail(job, code="time_limit", reason=TOO_LONG)
 
 
 End = Callable[[Job, Exception], None]

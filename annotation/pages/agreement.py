@@ -8,13 +8,14 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 
-from annotation import agreeing, roles
+from annotation import roles
 from annotation.models import AgreementReport, Project
-from annotation.pages.asking import around, page, person, project_for
-from annotation.pages.concord import ORDERS, concord, titles
-from annotation.pages.heat import heat_of, heat_svg
-from evalsvc.downloads import csv_file, svg_file
-from evalsvc.jobs.models import Job
+from annotation.pages.agreement_heatmap import heat_of, heat_svg
+from annotation.pages.agreement_view import ORDERS, concord, titles
+from annotation.pages.view_helpers import around, page, person, project_for
+from annotation.reports import agreement as agreeing
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.downloads import csv_file, svg_file
 
 State = AgreementReport.State
 GOING = (State.WAITING, State.RUNNING)
@@ -31,7 +32,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     newest = agreeing.latest(project, for_user=person(request))
     going = newest if newest and newest.state in GOING else None
     if getattr(request, "htmx", False) and going:
-        return render(request, "annotation/_agreeing.html", {"project": project} | _work(going))
+        return render(request, "annotation/_agreement_state.html", {"project": project} | _work(going))
     response = render(request, "annotation/agreement.html", _shown(request, project, role, newest, going))
     if getattr(request, "htmx", False):
         response["HX-Refresh"] = "true"

@@ -9,13 +9,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from msgspec import convert
 
-from annotation import brought, importing, ontology, roles
-from annotation.forms import GoldForm, ImportForm
+from annotation import roles
+from annotation.imports import batches as importing
+from annotation.imports import imported_labels
 from annotation.models import Batch, Project
-from annotation.pages.asking import around, attempt, page, person, project_for
-from evalsvc.formats.problems import CODES, Problem
-from evalsvc.jobs import queueing
-from evalsvc.jobs.models import Job
+from annotation.ontology import inventory
+from annotation.pages.forms import GoldForm, ImportForm
+from annotation.pages.view_helpers import around, attempt, page, person, project_for
+from evalsvc.core.formats.problems import CODES, Problem
+from evalsvc.core.jobs import queue
+from evalsvc.core.jobs.models import Job
 
 ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -119,20 +122,20 @@ def _acted(request: HttpRequest, found: Batch, job: Job | None) -> None:
     sent, user, project = request.POST, person(request), found.project
     action, name, part = sent.get("action"), sent.get("name", ""), sent.get("part", "")
     if action is None and job:
-        queueing.ask_cancel(job)
+        queue.ask_cancel(job)
     if action is None or project is None:
         return
     if action == "merge":
         like = sent.get("like", "")
-        ontology.merge(project, [name, like], target=like, by=user)
+        inventory.merge(project, [name, like], target=like, by=user)
         messages.info(request, f"{name} counts as {like} from now on. The ontology’s page can undo it.")
     elif action == "add":
-        names = [one.name for one in brought.labels_of(found) if one.lacking and one.part == part]
-        made = ontology.add_labels(project, names, by=user, part=part)
+        names = [one.name for one in imported_labels.labels_of(found) if one.lacking and one.part == part]
+        made = inventory.add_labels(project, names, by=user, part=part)
         messages.info(request, f"{len(made):,} added to the ontology.")
     elif action == "out":
-        names = [one.name for one in brought.labels_of(found) if one.added and one.part == part]
-        gone = brought.take_out(project, names, part=part, by=user)
+        names = [one.name for one in imported_labels.labels_of(found) if one.added and one.part == part]
+        gone = imported_labels.take_out(project, names, part=part, by=user)
         messages.info(request, f"{gone:,} taken out of the ontology again.")
 
 
@@ -183,7 +186,7 @@ def _labels(found: Batch) -> dict[str, Any]:
     """What the file said can be chosen: what was added, what the ontology lacks, what looks like a slip."""
     if found.state != Batch.State.DONE:
         return {}
-    labels = brought.labels_of(found)
+    labels = imported_labels.labels_of(found)
     return {
         "file_labels": labels,
         "slips": [one for one in labels if one.like and not one.lacking],

@@ -10,14 +10,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from annotation import adjudication, known, roles, seats
+from annotation import roles
+from annotation.adjudication import decisions
 from annotation.models import Project
-from annotation.ontology import Choice, inventory
-from annotation.pages.asking import around, page, person, project_for
-from annotation.pages.guideline import rendered, section
-from annotation.progress import progress_of
+from annotation.ontology.inventory import Choice, inventory
+from annotation.pages.guideline_html import rendered, section
+from annotation.pages.view_helpers import around, page, person, project_for
+from annotation.queue import gold_questions, participants
+from annotation.reports.progress import progress_of
 from annotation.testset import Kind
-from evalsvc.teams.models import User
+from evalsvc.core.accounts.models import User
 
 COLUMNS = 3
 HEADING = 1.2
@@ -25,10 +27,10 @@ MUCH = 1.4  # a list this much longer is worse than a group in two columns
 BAR = 176
 # All parts of the form's module, so that a browser fetches them side by side and not one after another.
 PARTS = tuple(
-    f"evalsvc/label/{part}.js"
+    f"annotation/label/{part}.js"
     for part in (
-        *("answer", "drafts", "finding", "guide", "hand", "keys", "outbox", "pace", "page", "past"),
-        *("reserve", "rounds", "sentence", "server", "shelf"),
+        *("answer", "drafts", "search", "guide", "keyboard", "keys", "outbox", "pace", "page", "history"),
+        *("reserve", "rounds", "sentence", "server", "storage"),
     )
 )
 COMMANDS = (
@@ -79,7 +81,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def _waiting(project: Project, user: User) -> Waiting:
     role = roles.role_in(project, user) or ""
     decides = role in roles.DECIDES
-    disputed = adjudication.disputes(project).count() if decides else 0
+    disputed = decisions.disputes(project).count() if decides else 0
     labels = role in roles.LABELS and project.state == Project.State.OPEN and project.kind == Kind.RELATIONS
     return Waiting(project, role, progress_of(project, user), disputed, labels, decides)
 
@@ -106,17 +108,17 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
             "api": _api(project),
             "commands": COMMANDS,
             "parts": PARTS,
-            "qualifying": known.is_ahead(project, person(request), role=role),
+            "qualifying": gold_questions.is_ahead(project, person(request), role=role),
         },
     )
 
 
 def _no_member(request: HttpRequest, slug: str) -> HttpResponse:
     """Whoever worked there hears that they are out of it; to everybody else nothing is there."""
-    left = seats.left(person(request), slug)
+    left = participants.left(person(request), slug)
     if left is None:
         raise Http404
-    return render(request, "annotation/label_left.html", {"project": left}, status=403)
+    return render(request, "annotation/label_progress.html", {"project": left}, status=403)
 
 
 def _guide(project: Project, choice: Choice) -> dict[str, Any]:

@@ -9,17 +9,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from annotation import insight, otherwise, outcomes, outlook, roles
-from annotation.mapping import Payload
+from annotation import roles
+from annotation.consensus import item_state
+from annotation.consensus.label_mapping import Payload
 from annotation.models import Answer, Project
-from annotation.ontology import inventory
-from annotation.pages import going
-from annotation.pages.asking import around, page, person, project_for
-from annotation.pages.days import both, calendar, days_svg
-from annotation.pages.intervals import share
+from annotation.ontology.inventory import inventory
+from annotation.pages import progress_view
+from annotation.pages.daily_chart import both, calendar, days_svg
+from annotation.pages.interval_chart import share
 from annotation.pages.projects import counts
-from evalsvc.downloads import csv_file, svg_file
-from evalsvc.teams.models import User
+from annotation.pages.view_helpers import around, page, person, project_for
+from annotation.reports import policy_comparison, project_stats, workload
+from evalsvc.core.accounts.models import User
+from evalsvc.core.web.downloads import csv_file, svg_file
 
 LIVE = 500_000
 PER_PAGE = 50
@@ -29,26 +31,26 @@ PER_PAGE = 50
 def progress(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, *roles.OVERSEES)
     user = person(request)
-    n, ahead = counts(project), outlook.outlook(project, for_user=user)
-    idle = outlook.idle(project, for_user=user)
-    people = insight.by_annotator(project, for_user=user)
+    n, ahead = counts(project), workload.outlook(project, for_user=user)
+    idle = workload.idle(project, for_user=user)
+    people = project_stats.by_annotator(project, for_user=user)
     every, frequent = "all" in request.GET, request.GET.get("order") == "frequent"
-    days, pace = _days(project, user), insight.pace(project, for_user=user)
+    days, pace = _days(project, user), project_stats.pace(project, for_user=user)
     told = {
-        "lead": going.lead(n, ahead),
-        "stats": going.stats(ahead, pace, outlook.handed_out(project, for_user=user), idle),
-        "idle": idle and going.idle_words(idle),
+        "lead": progress_view.lead(n, ahead),
+        "stats": progress_view.stats(ahead, pace, workload.handed_out(project, for_user=user), idle),
+        "idle": idle and progress_view.idle_words(idle),
         "days": days,
-        "rushed": going.rushed(pace),
-        "finding": going.finding(days),
+        "rushed": progress_view.rushed(pace),
+        "finding": progress_view.finding(days),
         "svg": both(days),
         "people": [
-            (one, share(one.rushed), *going.state_of(one))
-            for one in (people if every else people[: going.SHOWN])
+            (one, share(one.rushed), *progress_view.state_of(one))
+            for one in (people if every else people[: progress_view.SHOWN])
         ],
         "everybody": len(people),
-        "changes": outcomes.other_policy_changes(project),
-        "other": outcomes.Rules(project).other_policy,
+        "changes": item_state.other_policy_changes(project),
+        "other": item_state.Rules(project).other_policy,
         "frequent": frequent,
     }
     return render(
@@ -58,20 +60,20 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-def _days(project: Project, user: User) -> list[insight.Day]:
+def _days(project: Project, user: User) -> list[project_stats.Day]:
     today: date = timezone.now().date()
     until = today if project.state == Project.State.OPEN else date.min
-    return calendar(insight.by_day(project, for_user=user), until=until)
+    return calendar(project_stats.by_day(project, for_user=user), until=until)
 
 
 def _labels(project: Project, user: User, n: dict[str, int], *, frequent: bool) -> dict[str, object]:
     """Counted while somebody waits, unless there are too many answers for that."""
     if Answer.objects.filter(item__project=project).count() > LIVE:
         return {"too_many": True}
-    labels = insight.by_label(project, for_user=user)
-    table = going.disputed(labels, _titles(project), frequent=frequent)
+    labels = project_stats.by_label(project, for_user=user)
+    table = progress_view.disputed(labels, _titles(project), frequent=frequent)
     disputed = n["all"] - n["open"] - n["settled"]
-    return {"labels_table": table, "found": going.found(table, (disputed, n["all"] - n["open"]))}
+    return {"labels_table": table, "found": progress_view.found(table, (disputed, n["all"] - n["open"]))}
 
 
 def _titles(project: Project) -> dict[str, str]:
@@ -103,7 +105,7 @@ PEOPLE = (
 @page()
 def people_csv(request: HttpRequest, slug: str) -> HttpResponse:
     project, _ = project_for(request, slug, *roles.OVERSEES)
-    people = insight.by_annotator(project, for_user=person(request))
+    people = project_stats.by_annotator(project, for_user=person(request))
     rows = [[getattr(one, name) for name in PEOPLE] for one in people]
     return csv_file(f"{project.slug}-people.csv", PEOPLE, rows)
 
@@ -111,7 +113,7 @@ def people_csv(request: HttpRequest, slug: str) -> HttpResponse:
 @page()
 def labels_csv(request: HttpRequest, slug: str) -> HttpResponse:
     project, _ = project_for(request, slug, *roles.OVERSEES)
-    labels = insight.by_label(project, for_user=person(request))
+    labels = project_stats.by_label(project, for_user=person(request))
     rows = [[one.name, one.items, one.disputed, one.share, *(one.interval or ("", ""))] for one in labels]
     heads = ["relation", "items", "disputed", "share", "low", "high"]
     return csv_file(f"{project.slug}-disputed.csv", heads, rows)
@@ -121,16 +123,16 @@ def labels_csv(request: HttpRequest, slug: str) -> HttpResponse:
 def other_policy(request: HttpRequest, slug: str) -> HttpResponse:
     """The sentences that the other policy would decide otherwise, for those who see votes."""
     project, role = project_for(request, slug, *roles.DECIDES)
-    changed = otherwise.changed(project, for_user=person(request))
+    changed = policy_comparison.changed(project, for_user=person(request))
     pages = Paginator(changed, PER_PAGE)
     shown = pages.get_page(request.GET.get("page"))
     titles = _titles(project)
     rows = [
         (one.item, _outcome(one.item.gold, titles), _outcome(None if one.disputed else one.gold, titles))
-        for one in otherwise.by_other_policy(project, list(shown))
+        for one in policy_comparison.by_other_policy(project, list(shown))
     ]
-    told = {"rows": rows, "shown": shown, "other": outcomes.Rules(project).other_policy}
-    return render(request, "annotation/otherwise.html", around(project, role, **told))
+    told = {"rows": rows, "shown": shown, "other": item_state.Rules(project).other_policy}
+    return render(request, "annotation/policy_comparison.html", around(project, role, **told))
 
 
 def _outcome(gold: Payload | None, titles: dict[str, str]) -> str:

@@ -9,17 +9,20 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from annotation import outcomes, passing, projects, roles, settled
-from annotation.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
-from annotation.inviting import PLACE
+from annotation import projects, roles
+from annotation.adjudication import unanswerable_items
+from annotation.consensus import item_state
+from annotation.freezing import settled_items
 from annotation.models import Answer, Batch, Item, Member, Project
-from annotation.pages import mine
-from annotation.pages.asking import around, attempt, key, page, person, project_for
-from annotation.pages.checklist import checklist, following
-from annotation.pages.guideline import rendered
-from evalsvc.refusals import Conflict
-from evalsvc.teams.models import User
-from evalsvc.teams.pages.inviting import panel
+from annotation.pages import my_work as mine
+from annotation.pages.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
+from annotation.pages.guideline_html import rendered
+from annotation.pages.setup_checklist import checklist, following
+from annotation.pages.view_helpers import around, attempt, key, page, person, project_for
+from annotation.project_invitations import PLACE
+from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.pages.invitations import panel
+from evalsvc.core.errors.exceptions import Conflict
 
 LIVE = Q(items__batch__state=Batch.State.DONE)
 
@@ -117,13 +120,13 @@ def counts(project: Project) -> dict[str, int]:
     found = dict(project.items.live().order_by().values_list("state").annotate(n=Count("pk")))
     return {str(state): found.get(state, 0) for state in Item.State.values} | {
         "all": sum(found.values()),
-        "passed_on": passing.passed_on(project).count(),
+        "passed_on": unanswerable_items.passed_on(project).count(),
     }
 
 
 def _overview(project: Project, role: str) -> dict[str, Any]:
     n = counts(project)
-    ended, each = n["all"] - n["open"], settled.answers_each(project)
+    ended, each = n["all"] - n["open"], settled_items.answers_each(project)
     steps = checklist(project, n) if role == roles.CURATOR else []
     return around(
         project,
@@ -132,13 +135,13 @@ def _overview(project: Project, role: str) -> dict[str, Any]:
         ended=ended,
         bars=_bars(n),
         answers=Answer.objects.filter(item__project=project, item__batch__state=Batch.State.DONE).count(),
-        each=settled.in_words(each),
+        each=settled_items.in_words(each),
         wanting=n["open"] or not n["all"],
         several=each[0] != each[1],
-        split=", ".join(f"{what}: {found:,}" for what, found in settled.settled_as(project).items()),
-        changes=outcomes.other_policy_changes(project),
+        split=", ".join(f"{what}: {found:,}" for what, found in settled_items.settled_as(project).items()),
+        changes=item_state.other_policy_changes(project),
         other="majority-na" if project.policy == "majority" else "majority",
-        pending=outcomes.unsettled(project),
+        pending=item_state.unsettled(project),
         steps=steps,
         next_step=following(steps),
         can_label=projects.can_label(project),

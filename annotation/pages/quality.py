@@ -11,15 +11,22 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from annotation import known, roles, setting_aside
-from annotation.calling import called
-from annotation.forms_watch import KnownForm, KnownSentenceForm, PredictionsForm, QualityForm, ReasonForm
+from annotation import roles
 from annotation.models import Annotator, Answer, Batch, Item, Mark, Oversight, Project, Suggestion, Vote
-from annotation.ontology import inventory
-from annotation.pages import imports, weighing
-from annotation.pages.asking import around, attempt, key, page, person, project_for
+from annotation.ontology.inventory import inventory
+from annotation.pages import dispute_view, imports
+from annotation.pages.quality_forms import (
+    KnownForm,
+    KnownSentenceForm,
+    PredictionsForm,
+    QualityForm,
+    ReasonForm,
+)
+from annotation.pages.view_helpers import around, attempt, key, page, person, project_for
+from annotation.queue import exclusions, gold_questions
+from annotation.reports.display_names import called
 from annotation.testset import Kind
-from evalsvc.refusals import Refusal
+from evalsvc.core.errors.exceptions import Refusal
 
 MOST = 200
 Forms = dict[str, Any]
@@ -83,7 +90,7 @@ def _received(request: HttpRequest, project: Project, form: BaseForm, action: st
 
 
 def _settings(request: HttpRequest, project: Project, form: BaseForm) -> str:
-    known.set_quality(project, by=person(request), **form.cleaned_data)
+    gold_questions.set_quality(project, by=person(request), **form.cleaned_data)
     return "Changed. It holds from the next sentence that is handed out."
 
 
@@ -97,14 +104,14 @@ def _known_one(request: HttpRequest, project: Project, form: BaseForm) -> str:
         )  # fmt: skip
     payload = {"spans": [], "relations": wanted["answer"]}
     told = {"use": wanted["use"], "explains": wanted["explains"], "by": person(request)}
-    known.make_known(item, payload=payload, **told)
+    gold_questions.make_known(item, payload=payload, **told)
     return f"{item.external_id} has a known answer now, and is no part of the work."
 
 
 def _back_to_work(request: HttpRequest, project: Project) -> None:
     pk = request.POST.get("item", "")
     item = get_object_or_404(Item, project=project, pk=key(pk))
-    known.make_work(item, by=person(request))
+    gold_questions.make_work(item, by=person(request))
     messages.info(request, f"{item.external_id} is work like any other again.")
 
 
@@ -113,12 +120,12 @@ def _shown(project: Project) -> dict[str, Any]:
     marks = items.annotate(
         tried=Count("marks"), passed=Count("marks", filter=Q(marks__right=True)), touched=Count("votes")
     )
-    choices, words = weighing.choices_of(project), called(project)
+    choices, words = dispute_view.choices_of(project), called(project)
     uses = dict(items.order_by().values_list("use").annotate(n=Count("pk")))
     suggestions = Suggestion.objects.filter(item__in=project.items.live())
     return {
         "uses": {use: uses.get(use, 0) for use in (Item.Use.QUALIFY, Item.Use.CHECK)},
-        "known_items": [(item, weighing.shown(item.known.payload, choices)) for item in marks[:MOST]],
+        "known_items": [(item, dispute_view.shown(item.known.payload, choices)) for item in marks[:MOST]],
         "n_known": sum(uses.values()),
         "picks_sentences": project.kind == Kind.RELATIONS,
         "n_suggestions": suggestions.count(),
@@ -179,10 +186,10 @@ def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def _decided(request: HttpRequest, who: Annotator, action: str, form: ReasonForm) -> bool:
     by, reason, name = person(request), form.cleaned_data["reason"], called(who.project)[who.name]
     verbs: dict[str, Any] = {
-        "pause": known.pause,
-        "resume": known.resume,
-        "set-aside": setting_aside.set_aside,
-        "put-back": setting_aside.put_back,
+        "pause": gold_questions.pause,
+        "resume": gold_questions.resume,
+        "set-aside": exclusions.set_aside,
+        "put-back": exclusions.put_back,
     }
     said = {
         "pause": f"{name} is paused and gets nothing new; what they held went back.",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bench.cases.inputs import SEED
 from bench.harness import Case, Side
 from workers.metrics.bags import Claims, Facts, claims_of_columns, facts_of_columns
-from workers.metrics.profiles import opennre
+from workers.metrics.ranking_profiles import opennre
 from workers.metrics.reranking import SortedClaims, bootstrap_ranking, sort_claims
 from workers.metrics.resampling import draw
 

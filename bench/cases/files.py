@@ -14,8 +14,8 @@ import numpy as np
 
 from bench.cases.inputs import SEED
 from bench.harness import Case, Side
-from workers.scorecard.arguments import Options
-from workers.scorecard.files import score
+from workers.cli.arguments import Options
+from workers.scoring.files import score
 
 SENTENCES = 172_448
 RELATIONS = [f"/people/person/relation_{number}" for number in range(52)]

@@ -29,7 +29,7 @@ class Synced(Cluster):
 
 def shape() -> list[str]:
     """How `manage.py up` and the container run gunicorn."""
-    from evalsvc.serving.supervisor import commands
+    from evalsvc.local.supervisor import commands
 
     command = commands(host="127.0.0.1", port=0)["web"]
     return command[command.index("--worker-class") :]

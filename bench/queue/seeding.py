@@ -27,14 +27,15 @@ class Place:
 
 def service(url: str, *, items: int, people: int) -> Place:
     """The service's tables; the default connection leads to them."""
-    from annotation import ontology, projects
+    from annotation import projects
     from annotation.models import Batch
-    from evalsvc.teams.models import User
-    from evalsvc.teams.tokens import issue
+    from annotation.ontology import inventory
+    from evalsvc.core.accounts.models import User
+    from evalsvc.core.accounts.tokens import issue
 
     olga = User.objects.create_user("olga", may_organise=True)
     project = projects.create(title="Bench", slug="bench", kind="relations", k=K, by=olga)
-    ontology.add_labels(project, LABELS, by=olga)
+    inventory.add_labels(project, LABELS, by=olga)
     batch = Batch.objects.create(project=project, what="items", size=0, state="done", by=olga)
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(

@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from bench.service import inputs
 from bench.service.running import Service, until
-from evalsvc.evaluation import identity
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation.benchmarks import scoring_identity
 from evalsvc.evaluation.models import Submission
-from evalsvc.jobs.models import Job
-from workers import scoring
-from workers.columns import uncollected
+from workers.handlers import score
+from workers.scoring.column_reader import uncollected
 
 IDLE, ROUNDS, WAITING, KILLS = 20, 10, 500, 3
 SMALL = 50
@@ -86,7 +86,7 @@ def _in_process(submission: Submission) -> float:
     """Reading the stored file, the gold, and scoring; nothing stored, nothing reused."""
     begun = time.perf_counter()
     with uncollected():
-        list(scoring._scored(submission, identity.fitting(submission), lambda *_: None))  # type: ignore[arg-type]
+        list(score._scored(submission, scoring_identity.fitting(submission), lambda *_: None))  # type: ignore[arg-type]
     return time.perf_counter() - begun
 
 

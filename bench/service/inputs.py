@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.service.running import Service
-from evalsvc.evaluation import benchmarks
+from evalsvc.evaluation.benchmarks import creation
 from tests.evalsvc.evaluation.cast import freeze
 
 SENTENCES, TOKENS, TYPES = 10_000, 20, ["PER", "LOC", "ORG", "MISC"]
@@ -72,8 +72,8 @@ def opened(
     task = "entities" if unit == "document" else "relations"
     test_set = freeze(f"{slug}-gold", gold, by=service.olga, labels=labels, kind=task)
     told: dict[str, Any] = {"title": slug, "slug": slug, "task": task, "labels": labels, "by": service.olga}
-    benchmark = benchmarks.create(**told, negative="" if task == "entities" else "N/A")
+    benchmark = creation.create(**told, negative="" if task == "entities" else "N/A")
     main = "conll_micro_f1" if task == "entities" else "ap"
-    benchmarks.add_setting(
+    creation.add_setting(
         benchmark, key="main", title="Main", test_set=test_set, unit=unit, main=main, by=service.olga
     )

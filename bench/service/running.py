@@ -15,13 +15,13 @@ from urllib.request import Request, urlopen
 
 from django.core.management import call_command
 
+from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.teams import create_team
+from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.models import Submission
-from evalsvc.serving.broker import EmbeddedBroker
-from evalsvc.serving.children import Child
-from evalsvc.serving.supervisor import answers, commands
-from evalsvc.teams.membership import create_team
-from evalsvc.teams.models import User
-from evalsvc.teams.tokens import issue
+from evalsvc.local.child_process import Child
+from evalsvc.local.embedded_broker import EmbeddedBroker
+from evalsvc.local.supervisor import answers, commands
 
 
 class Service:

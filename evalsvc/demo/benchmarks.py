@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from annotation.testset import TestSet
+from evalsvc.core.formats.writer import canonical_line
 from evalsvc.demo import SEED
+from evalsvc.demo.accounts import CURATOR, TEAMS, Cast
 from evalsvc.demo.corpus import Sentence
 from evalsvc.demo.entities import TokenSentence
-from evalsvc.demo.people import CURATOR, TEAMS, Cast
 from evalsvc.demo.systems import RUNS, SYSTEMS, predictions
 from evalsvc.demo.taggers import TAGGERS, entity_predictions
-from evalsvc.evaluation import benchmarks, intake
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark
-from evalsvc.formats.writing import canonical_line
+from evalsvc.evaluation.submissions import intake
 
 RELATION_SETTINGS = (
     ("manual-sentence", "Human gold, sentences", "annotated", None, "sentence", "micro_f1"),
@@ -38,7 +39,7 @@ def relation_benchmark(cast: Cast, gold: TestSet) -> Benchmark:
     sets = {"annotated": gold, "source": gold.source_twin}
     for key, title, origin, only, unit, main in RELATION_SETTINGS:
         if not benchmark.settings.filter(key=key).exists():
-            benchmarks.add_setting(
+            creation.add_setting(
                 benchmark, key=key, title=title, test_set=sets[origin], unit=unit, main=main,
                 by=cast.users[CURATOR], only=sets[only] if only else None,
             )  # fmt: skip
@@ -56,7 +57,7 @@ def entity_benchmark(cast: Cast, gold: TestSet) -> Benchmark:
         summary="People, organisations and places in harbour news",
     )
     if not benchmark.settings.exists():
-        benchmarks.add_setting(
+        creation.add_setting(
             benchmark, key="spans", title="Human gold, spans", test_set=gold, unit="document",
             main="conll_micro_f1", by=cast.users[CURATOR],
         )  # fmt: skip
@@ -84,7 +85,7 @@ def submit_entity_runs(cast: Cast, benchmark: Benchmark, sentences: list[TokenSe
 
 def _benchmark(cast: Cast, gold: TestSet, *, slug: str, **told: Any) -> Benchmark:
     found = Benchmark.objects.filter(slug=slug).first()
-    return found or benchmarks.create(slug=slug, labels=gold.labels, by=cast.users[CURATOR], **told)
+    return found or creation.create(slug=slug, labels=gold.labels, by=cast.users[CURATOR], **told)
 
 
 def _submit(

@@ -7,18 +7,23 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from annotation import adjudication, freezing, importing, ontology, projects, voting
+from annotation import projects
+from annotation.adjudication import decisions
+from annotation.freezing import builder
+from annotation.imports import batches
 from annotation.models import Item, Project
+from annotation.ontology import inventory
+from annotation.queue import votes as voting
 from annotation.testset import TestSet
+from evalsvc.core.accounts.models import User
+from evalsvc.core.formats.writer import canonical_line
 from evalsvc.demo import SEED
+from evalsvc.demo.accounts import ADJUDICATOR, CURATOR, Cast
 from evalsvc.demo.annotators import ANNOTATORS, relation_votes
 from evalsvc.demo.corpus import Sentence
 from evalsvc.demo.entities import LABELS, SPAN_ANNOTATORS, TokenSentence, span_votes
-from evalsvc.demo.people import ADJUDICATOR, CURATOR, Cast
+from evalsvc.demo.job_wait import done
 from evalsvc.demo.relations import RELATIONS
-from evalsvc.demo.waiting import done
-from evalsvc.formats.writing import canonical_line
-from evalsvc.teams.models import User
 
 RELATION_PROJECT, ENTITY_PROJECT = "harbour-news", "harbour-names"
 RELEASE = "1.0"
@@ -45,7 +50,7 @@ def relation_project(cast: Cast, sentences: list[Sentence]) -> Project:
     """Sentences imported, four people's votes cast, most disputes decided; some items open, some disputed."""
     curator = cast.users[CURATOR]
     project = _project(RELATION_PROJECT, "Harbour news, relations", "relations", 4, GUIDELINE, curator)
-    ontology.add_labels(project, [_label(relation) for relation in RELATIONS], by=curator)
+    inventory.add_labels(project, [_label(relation) for relation in RELATIONS], by=curator)
     _staff(project, dict.fromkeys(ANNOTATORS, "annotator") | {ADJUDICATOR: "adjudicator"}, cast)
     _import(project, "items", [_item_line(s) for s in sentences], "harbour-news.jsonl", curator)
     projects.open_for_work(project, by=curator)
@@ -58,7 +63,7 @@ def entity_project(cast: Cast, sentences: list[TokenSentence]) -> Project:
     """Tokenised sentences and three people's span votes, both by import."""
     curator = cast.users[CURATOR]
     project = _project(ENTITY_PROJECT, "Harbour news, names", "entities", 3, SPAN_GUIDELINE, curator)
-    ontology.add_labels(project, list(LABELS), by=curator)
+    inventory.add_labels(project, list(LABELS), by=curator)
     _staff(project, {ADJUDICATOR: "adjudicator"}, cast)
     items = [{"id": s.id, "tokens": list(s.tokens)} for s in sentences]
     _import(project, "items", items, "harbour-names.jsonl", curator)
@@ -74,7 +79,7 @@ def entity_project(cast: Cast, sentences: list[TokenSentence]) -> Project:
 def release(project: Project, *, by: User) -> TestSet:
     """Version 1.0: what is settled or decided; open and disputed items are left out and listed."""
     made = project.test_sets.filter(version=RELEASE, origin="annotated").first()
-    made = made or freezing.freeze(project, name=project.title, version=RELEASE, leave_out=True, by=by)
+    made = made or builder.freeze(project, name=project.title, version=RELEASE, leave_out=True, by=by)
     done("freeze", made.pk)
     made.refresh_from_db()
     return made
@@ -127,10 +132,10 @@ def _import(
     project: Project, what: str, lines: Iterable[dict[str, Any]], filename: str, by: User, **options: Any
 ) -> None:
     """Through the import that everybody uses, once."""
-    sent = project.batches.filter(what=what).exclude(state__in=importing.SWEPT).first()
+    sent = project.batches.filter(what=what).exclude(state__in=batches.SWEPT).first()
     if sent is None:
         upload = io.BytesIO(b"".join(canonical_line(line) for line in lines))
-        sent = importing.receive(
+        sent = batches.receive(
             what=what, upload=upload, filename=filename, options=options, by=by, project=project
         )
     done("import", sent.pk)
@@ -153,7 +158,7 @@ def _decide(project: Project, truth: dict[str, Sentence], adjudicator: User) -> 
     items = project.items.live().filter(state__in=by_hand).order_by("pattern", "rank")
     chosen = [item for at, item in enumerate(items) if at % LEFT_DISPUTED]
     for item in (item for item in chosen if item.state == Item.State.DISPUTED):
-        adjudication.decide(
+        decisions.decide(
             item,
             by=adjudicator,
             payload={"spans": [], "relations": list(truth[item.external_id].relations)},

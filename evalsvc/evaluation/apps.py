@@ -8,14 +8,15 @@ class EvaluationConfig(AppConfig):
     label = "evaluation"
 
     def ready(self) -> None:
-        from evalsvc.evaluation import keeping, organisers
-        from evalsvc.evaluation.lifecycle import follow
-        from evalsvc.jobs import ticks
-        from evalsvc.jobs.kinds import Kind, register
-        from evalsvc.teams import places
+        from evalsvc.core.accounts import invitation_targets
+        from evalsvc.core.jobs import periodic
+        from evalsvc.core.jobs.kinds import Kind, register
+        from evalsvc.evaluation.benchmarks import organisers
+        from evalsvc.evaluation.submission_states import follow
+        from evalsvc.evaluation.submissions import file_store
 
         register(Kind("score", queue="score", follow=follow))
         register(Kind("check", queue="ingest", follow=follow))
         register(Kind("predict", queue="heavy", follow=follow))
-        places.register(organisers.PLACE)
-        ticks.register("unused files", keeping.tick)
+        invitation_targets.register(organisers.PLACE)
+        periodic.register("unused files", file_store.tick)

@@ -9,12 +9,14 @@ from statistics import fmean, stdev
 
 from django.db.models import Q
 
-from evalsvc.evaluation import headlines, marking, phases, versions
-from evalsvc.evaluation.measures import MENU
+from evalsvc.core.accounts.models import Team
+from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.evaluation.benchmarks import phases, versions
+from evalsvc.evaluation.measures import default_measures
+from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person
-from evalsvc.refusals import Refusal
-from evalsvc.teams.models import Team
+from evalsvc.evaluation.submissions import gold_exposure
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +118,11 @@ def board(
     runs: dict[int, list[Submission]] = defaultdict(list)
     for submission in submissions:
         runs[submission.system_id].append(submission)
-    seers = marking.teams_that_saw((held.test_set, held.only))
+    seers = gold_exposure.teams_that_saw((held.test_set, held.only))
     rows = [_row(of_system, scores, seers) for of_system in runs.values()]
     found = {key for row in rows for key in row.figures}
     shown = [key for key in MENU if key in found and key in (setting.measures or MENU)]
-    higher = headlines.as_shown(setting, order_by).higher_is_better
+    higher = default_measures.as_shown(setting, order_by).higher_is_better
     return Board(setting, order_by, shown, _ranked(rows, order_by, higher=higher), held.number)
 
 

@@ -10,8 +10,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from annotation.testset import TestSet
-from evalsvc.jobs.models import Job
-from evalsvc.teams.models import ApiToken, Team
+from evalsvc.core.accounts.models import ApiToken, Team
+from evalsvc.core.jobs.models import Job
 
 
 class Benchmark(models.Model):

@@ -7,9 +7,9 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from rest_framework.request import Request
 
+from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.errors.exceptions import NotAllowed, Refusal
 from evalsvc.evaluation.models import Benchmark, Organiser, Submission
-from evalsvc.refusals import NotAllowed, Refusal
-from evalsvc.teams.models import ApiToken, Team, User
 
 VIEWER, ORGANISER = Organiser.Role.VIEWER, Organiser.Role.ORGANISER
 Person = User | AnonymousUser

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.annotation.desk import Desk, line
-from tests.annotation.hand import Start, log_in
+from tests.annotation.browser_keyboard import Start, log_in
+from tests.annotation.page_project import Desk, line
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import UUID, uuid4
 
-from tests.annotation.judging import Found, judge
+from tests.annotation.log_checks import Found, judge
 
 NAMES = ("A", "B", "C")
 MOST_RESERVE = 6
@@ -41,7 +41,7 @@ class Client:
 
     def __init__(self, project: int, user: int, journal: Path, seed: int) -> None:
         from annotation.models import Project
-        from evalsvc.teams.models import User
+        from evalsvc.core.accounts.models import User
 
         self.project, self.user = Project.objects.get(pk=project), User.objects.get(pk=user)
         self.dice = random.Random(seed)
@@ -61,7 +61,8 @@ class Client:
 
     def turn(self) -> None:
         """Take an item; answer, skip, keep alive, return, or forget it."""
-        from annotation import assignment, voting
+        from annotation.queue import assignment
+        from annotation.queue import votes as voting
 
         lease = assignment.lease_next(self.project, self.user, holding=self.holding)
         self.note("lease")
@@ -79,7 +80,8 @@ class Client:
             self.send(lease.item.key, voting.last_number(lease), skip=move < 0.11)
 
     def reserve(self) -> None:
-        from annotation import assignment, voting
+        from annotation.queue import assignment
+        from annotation.queue import votes as voting
 
         held = assignment.lease_some(self.project, self.user, n=3, holding=self.holding)
         self.note("reserve")
@@ -88,7 +90,7 @@ class Client:
             self.send(lease.item.key, voting.last_number(lease))
 
     def send(self, item: UUID, base: int, *, skip: bool = False, name: UUID | None = None) -> None:
-        from annotation import voting
+        from annotation.queue import votes as voting
 
         name = name or uuid4()
         payload = {"relations": self.dice.sample(NAMES, self.dice.choice((0, 1, 1, 1, 2)))}
@@ -106,7 +108,7 @@ class Client:
 
     def refused(self, write: Callable[[], object]) -> object | None:
         """What was written, or None on a conflict that the rules foresee."""
-        from evalsvc.refusals import Conflict
+        from evalsvc.core.errors.exceptions import Conflict
 
         try:
             return write()
@@ -116,7 +118,7 @@ class Client:
 
     def again(self) -> None:
         """The network repeats what it sent."""
-        from annotation import voting
+        from annotation.queue import votes as voting
 
         if self.past:
             item, _, name, payload = self.dice.choice(self.past)
@@ -137,8 +139,8 @@ class Client:
 def prove(plan: Plan) -> Found:
     """Set up, let them loose, then hold the outcome to what was promised."""
     from annotation import projects
-    from tests.annotation.making import annotators, curator, line, project
-    from tests.annotation.making import brought as bring
+    from tests.annotation.factories import annotators, curator, line, project
+    from tests.annotation.factories import brought as bring
 
     found = Found(items=plan.items)
     of = project(labels=NAMES, k=2)
@@ -157,9 +159,10 @@ def prove(plan: Plan) -> Found:
 
 def _let_loose(plan: Plan, found: Found, project: int, users: list[int], folder: Path) -> None:
     """Keep all clients going, killing one now and then, lapsing leases, changing k, until enough is done."""
-    from annotation import assignment, projects
+    from annotation import projects
     from annotation.models import Project
-    from tests.annotation.making import curator
+    from annotation.queue import assignment
+    from tests.annotation.factories import curator
     from workers.runner import run_next
 
     dice, deadline = random.Random(plan.seed), time.time() + plan.seconds
@@ -251,8 +254,9 @@ def _over_assigned(project: int) -> int:
 
 def _finish(project: int, people: list) -> None:
     """Everybody comes back once more: whatever is still wanted can be answered."""
-    from annotation import assignment, voting
     from annotation.models import Lease, Project
+    from annotation.queue import assignment
+    from annotation.queue import votes as voting
 
     of = Project.objects.get(pk=project)
     for lease in Lease.objects.filter(ending="", item__project=of).select_related("annotator__user"):

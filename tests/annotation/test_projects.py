@@ -8,8 +8,8 @@ import pytest
 from django.http import Http404
 
 from annotation import projects, roles
-from evalsvc.refusals import Conflict, NotAllowed, Refusal
-from tests.annotation.making import annotators, brought, curator, filled, line, person, project, voted
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from tests.annotation.factories import annotators, brought, curator, filled, line, person, project, voted
 
 pytestmark = pytest.mark.django_db
 

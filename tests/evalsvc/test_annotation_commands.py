@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Project
 from annotation.testset import TestSet
-from tests.annotation.making import line, person
+from tests.annotation.factories import line, person
 
 pytestmark = pytest.mark.django_db
 

@@ -12,13 +12,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from evalsvc.codes import ROOMS
-from evalsvc.errors import CODES as STATUSES
-from evalsvc.evaluation.measures import MENU
+from evalsvc.core.errors.codes import ROOMS
+from evalsvc.core.errors.handlers import CODES as STATUSES
+from evalsvc.core.formats.error_examples import EXAMPLES
+from evalsvc.core.formats.problems import CODES
+from evalsvc.core.formats.registry import FORMATS
+from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.templatetags.figures import powers
-from evalsvc.formats.examples import EXAMPLES
-from evalsvc.formats.problems import CODES
-from evalsvc.formats.sniffing import FORMATS
 
 
 def shown(client: Client, name: str) -> str:

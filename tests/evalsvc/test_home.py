@@ -7,11 +7,11 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Item
-from evalsvc.teams.models import User
-from tests.annotation.desk import Desk, line
+from evalsvc.core.accounts.models import User
+from tests.annotation.page_project import Desk, line
 from tests.evalsvc.evaluation.cast import Cast
 from tests.evalsvc.evaluation.conftest import cast  # noqa: F401
-from tests.workers.test_scoring import LABEL_LINES
+from tests.workers.handlers.test_score import LABEL_LINES
 
 
 def home(client: Client, person: User | None = None) -> str:

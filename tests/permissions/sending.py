@@ -12,8 +12,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from annotation.testset import TestSet
-from evalsvc.teams.models import Identity, Invitation
-from evalsvc.teams.tokens import digest
+from evalsvc.core.accounts.models import Identity, Invitation
+from evalsvc.core.accounts.tokens import digest
 from tests.cast import Cast, jsonl, scores, sentence
 
 LINK = "canary-link"

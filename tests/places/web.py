@@ -7,7 +7,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from evalsvc.serving.supervisor import answers, commands
+from evalsvc.local.supervisor import answers, commands
 from tests.places.workers import ROOT, environment, until
 
 START_SECONDS = 120

@@ -6,11 +6,11 @@ import time
 from typing import TYPE_CHECKING
 
 from workers.celery import app
-from workers.registry import HANDLERS
+from workers.handlers.registry import HANDLERS
 
 if TYPE_CHECKING:
-    from evalsvc.jobs.moves import Store
-    from evalsvc.jobs.running import Progress
+    from evalsvc.core.jobs.lease import Progress
+    from evalsvc.core.jobs.transitions import Store
 
 __all__ = ["app"]
 score = HANDLERS["score"]

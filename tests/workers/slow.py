@@ -8,11 +8,11 @@ import time
 from typing import TYPE_CHECKING
 
 from workers.celery import app
-from workers.registry import HANDLERS
+from workers.handlers.registry import HANDLERS
 
 if TYPE_CHECKING:
-    from evalsvc.jobs.moves import Store
-    from evalsvc.jobs.running import Progress
+    from evalsvc.core.jobs.lease import Progress
+    from evalsvc.core.jobs.transitions import Store
 
 __all__ = ["app"]
 
@@ -26,7 +26,7 @@ def slow(subject: int, progress: Progress) -> Store:
 
 
 def store(subject: int) -> None:
-    from evalsvc.teams.models import Team
+    from evalsvc.core.accounts.models import Team
 
     Team.objects.create(slug=f"result-{Team.objects.count()}", name=f"after {subject}")
 

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from annotation import freezing, projects, sealing, testset
+from annotation import projects, testset
+from annotation.freezing import builder, writer
 from annotation.testset import export
-from evalsvc import pieces
-from evalsvc.teams.models import User
-from tests.annotation.making import brought, curator, line, project, voted
+from evalsvc.core.accounts.models import User
+from evalsvc.core.db import batched_reads
+from tests.annotation.factories import brought, curator, line, project, voted
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
-from workers import agreeing, loading
+from workers.handlers import agreement
+from workers.scoring import frozen_gold
 
 
 @pytest.fixture(autouse=True)
@@ -25,10 +27,10 @@ def small_pieces(
     settings.MEDIA_ROOT = tmp_path / "files"
     for module, name, size in (
         (testset, "AT_ONCE", 2),
-        (pieces, "AT_ONCE", 2),
-        (sealing, "CHUNK", 1),
-        (loading, "STEP", 1),
-        (agreeing, "STEP", 1),
+        (batched_reads, "AT_ONCE", 2),
+        (writer, "CHUNK", 1),
+        (frozen_gold, "STEP", 1),
+        (agreement, "STEP", 1),
     ):
         monkeypatch.setattr(module, name, size)
 
@@ -52,7 +54,7 @@ def both_write(*told: Any) -> None:
 
 def test_gold_is_read_to_its_end() -> None:
     setting = Cast.hired().relations().settings.get()
-    gold = loading.load_gold(setting, tick=both_write)
+    gold = frozen_gold.load_gold(setting, tick=both_write)
     assert list(gold.index) == [each["id"] for each in RELATION_GOLD]
 
 
@@ -68,8 +70,8 @@ def answered() -> Any:
 
 
 def test_a_set_and_its_twin_of_source_labels_are_frozen(answered: Any) -> None:
-    made = freezing.freeze(answered, name="Trial", version="1", by=curator())
-    store = freezing.build(made, both_write)
+    made = builder.freeze(answered, name="Trial", version="1", by=curator())
+    store = builder.build(made, both_write)
     with transaction.atomic():
         store()
     made.refresh_from_db()
@@ -78,5 +80,5 @@ def test_a_set_and_its_twin_of_source_labels_are_frozen(answered: Any) -> None:
 
 
 def test_the_answers_of_a_project_are_read_for_its_agreement(answered: Any) -> None:
-    said = agreeing.read(answered, both_write)
+    said = agreement.read(answered, both_write)
     assert (len(said.item), said.n_items, len(said.names)) == (10, 5, 2)

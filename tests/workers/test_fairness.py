@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from django.db import transaction
 
-from evalsvc.jobs import kinds
-from evalsvc.jobs.models import Job, JobEvent
-from evalsvc.jobs.queueing import enqueue
+from evalsvc.core.jobs import kinds
+from evalsvc.core.jobs.models import Job, JobEvent
+from evalsvc.core.jobs.queue import enqueue
 from tests.places.workers import Worker, until
 
 pytestmark = pytest.mark.worker

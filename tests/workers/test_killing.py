@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from evalsvc.jobs import kinds
-from evalsvc.jobs.models import Job
-from evalsvc.jobs.queueing import ask_cancel, enqueue
-from evalsvc.serving.broker import EmbeddedBroker
-from evalsvc.teams.models import Team
+from evalsvc.core.accounts.models import Team
+from evalsvc.core.jobs import kinds
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import ask_cancel, enqueue
+from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.places.workers import Worker, until
 
 pytestmark = [pytest.mark.worker, pytest.mark.usefixtures("quick")]

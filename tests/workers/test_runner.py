@@ -7,14 +7,14 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
 from django.db.models import F
 
-from evalsvc.jobs import kinds
-from evalsvc.jobs.faults import InputFault, TryLater
-from evalsvc.jobs.models import Job, JobEvent
-from evalsvc.jobs.moves import Store
-from evalsvc.jobs.queueing import ask_cancel, enqueue
-from evalsvc.jobs.running import Progress
+from evalsvc.core.jobs import kinds
+from evalsvc.core.jobs.exceptions import InputFault, TryLater
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.models import Job, JobEvent
+from evalsvc.core.jobs.queue import ask_cancel, enqueue
+from evalsvc.core.jobs.transitions import Store
 from workers import runner
-from workers.registry import HANDLERS
+from workers.handlers.registry import HANDLERS
 
 pytestmark = pytest.mark.django_db
 Do = Callable[[Callable[[int, Progress], Store]], Job]

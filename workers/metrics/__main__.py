@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from workers.scorecard.command import main
+from workers.cli.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from workers.metrics.counts import Ints, integers
 from workers.metrics.options import one_of
 from workers.metrics.ratios import Floats, divide
+from workers.metrics.report import Value, value_of
 from workers.metrics.resampling import REPLICATES, Interval, draw, percentile_interval
-from workers.metrics.values import Value, value_of
 
 COEFFICIENTS = ("observed", "fleiss", "alpha", "ac1")
 NO_PAIRS = "no item has two answers"

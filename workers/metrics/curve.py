@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from workers.metrics.ranking import Points
 from workers.metrics.ratios import Floats
-from workers.metrics.values import Curve
+from workers.metrics.report import Curve
 
 MOST_POINTS = 2_000
 TOLERANCE = 5e-4

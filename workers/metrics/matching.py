@@ -12,8 +12,8 @@ from workers.metrics.assignment import heaviest, heaviest_in_tree
 from workers.metrics.counts import Ints
 from workers.metrics.encoding import expand, row_keys, shared
 from workers.metrics.options import one_of
+from workers.metrics.report import Outcome
 from workers.metrics.spans import Spans
-from workers.metrics.values import Outcome
 
 SCHEMAS = ("strict", "exact", "partial", "type")
 _SMALL = 12

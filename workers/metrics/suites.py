@@ -11,7 +11,11 @@ from workers.metrics import semeval2010
 from workers.metrics.bags import Claims, Facts, facts_of_columns, hits
 from workers.metrics.classification import accuracy, averaged_classes, confusion, confusion_counts
 from workers.metrics.curve import thin
-from workers.metrics.figures import (
+from workers.metrics.fact_ranks import place
+from workers.metrics.ranking_profiles import corrected, opennre
+from workers.metrics.relations import MODES, Links, link_counts
+from workers.metrics.report import ClassRow, Outcome, Report, Value, class_rows, value_of
+from workers.metrics.report_values import (
     NO_CLAIMS,
     NO_FACTS,
     NO_ITEMS,
@@ -21,13 +25,9 @@ from workers.metrics.figures import (
     semeval_figures,
     wrf_figures,
 )
-from workers.metrics.placing import place
-from workers.metrics.profiles import corrected, opennre
-from workers.metrics.relations import MODES, Links, link_counts
-from workers.metrics.schemas import outcomes_by_label, pairings_by_label, total
+from workers.metrics.semeval2013 import outcomes_by_label, pairings_by_label, total
 from workers.metrics.sets import set_counts
 from workers.metrics.spans import Spans, exact_counts
-from workers.metrics.values import ClassRow, Outcome, Report, Value, class_rows, value_of
 from workers.metrics.weights import macro_flip
 from workers.metrics.wrf import Tokens
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from workers.metrics.counts import Counts, integers
 from workers.metrics.options import one_of
 from workers.metrics.ratios import Floats, divide, f_score, precision, recall
-from workers.metrics.values import Value, value_of
+from workers.metrics.report import Value, value_of
 
 SCHEMES = ("weighted", "dodrans", "entropy", "entropy-positive", "macro", "macro-all")
 ONE_CLASS = "every item is of one class: its entropy weight is 0, so macro is used"

@@ -14,8 +14,8 @@ from workers.metrics.counts import Ints, integers
 from workers.metrics.encoding import Vocabulary, encode, row_keys, shared
 from workers.metrics.options import one_of
 from workers.metrics.ratios import Floats, divide, f_score
+from workers.metrics.report import Value, value_of
 from workers.metrics.spans import Spans
-from workers.metrics.values import Value, value_of
 from workers.metrics.weights import scheme_weights, why_undefined
 
 MODES = ("strict", "lenient")

@@ -8,8 +8,8 @@ import stat
 from collections.abc import Iterable
 from typing import ClassVar
 
-from workers.sandbox.refused import NotConfined, call, libc
-from workers.sandbox.syscalls import LANDLOCK_ADD, LANDLOCK_CREATE, LANDLOCK_RESTRICT
+from workers.sandbox.allowed_syscalls import LANDLOCK_ADD, LANDLOCK_CREATE, LANDLOCK_RESTRICT
+from workers.sandbox.prctl import NotConfined, call, libc
 
 WRITE_FILE, READ_FILE, READ_DIR = 1 << 1, 1 << 2, 1 << 3
 TRUNCATE = 1 << 14

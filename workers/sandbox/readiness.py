@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from workers.sandbox import landlock, syscalls
-from workers.sandbox.confining import Bounds
-from workers.sandbox.launching import Ended, launch, place
-from workers.sandbox.refused import NotConfined
+from workers.sandbox import allowed_syscalls, landlock
+from workers.sandbox.confinement import Bounds
+from workers.sandbox.launcher import Ended, launch, place
+from workers.sandbox.prctl import NotConfined
 
 BOUNDS = Bounds(seconds=180, memory_bytes=2_000_000_000, result_bytes=100_000)
 
@@ -34,7 +34,7 @@ def readiness() -> Readiness:
     if platform.system() != "Linux":
         return Readiness("Models need Linux.")
     try:
-        syscalls.machine()
+        allowed_syscalls.machine()
         abi = landlock.version()
     except NotConfined as error:
         return Readiness(str(error))

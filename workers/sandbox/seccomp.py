@@ -6,8 +6,8 @@ import ctypes
 import errno
 from typing import ClassVar
 
-from workers.sandbox.refused import NotConfined, libc
-from workers.sandbox.syscalls import ALLOWED, AUDIT_ARCH, CLONE3, ONLY, machine
+from workers.sandbox.allowed_syscalls import ALLOWED, AUDIT_ARCH, CLONE3, ONLY, machine
+from workers.sandbox.prctl import NotConfined, libc
 
 LOAD, EQUALS, RETURN = 0x20, 0x15, 0x06
 KILL, ALLOW, ERRNO = 0x80000000, 0x7FFF0000, 0x00050000

@@ -9,20 +9,23 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from evalsvc.downloads import csv_file, svg_file
-from evalsvc.evaluation import curves, findings, headlines, phases, roles, tables, versions
-from evalsvc.evaluation.findings import Column, Turn
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.web.downloads import csv_file, svg_file
+from evalsvc.core.web.formatting import counted, signed
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.api.benchmark_serializers import BoardSerializer
+from evalsvc.evaluation.benchmarks import phases, versions
 from evalsvc.evaluation.leaderboard import Board, board
-from evalsvc.evaluation.measures import MENU
+from evalsvc.evaluation.measures import default_measures
+from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.overview import overviews
-from evalsvc.evaluation.pages.prose import rendered
+from evalsvc.evaluation.pages import board_summary, board_table, curve_charts
+from evalsvc.evaluation.pages.board_overview import overviews
+from evalsvc.evaluation.pages.board_summary import Column, Turn
+from evalsvc.evaluation.pages.curl_command import curl
+from evalsvc.evaluation.pages.markdown import rendered
 from evalsvc.evaluation.pages.settings import facts
-from evalsvc.evaluation.pages.terminal import curl
-from evalsvc.evaluation.shapes import BoardSerializer
-from evalsvc.figures import counted, signed
-from evalsvc.refusals import Refusal
-from evalsvc.teams.models import User
 
 TURNS_SHOWN = 12
 KINDS = {"relations": ("relation", "relations"), "entities": ("type", "types")}
@@ -88,8 +91,8 @@ def _figures(
     request: HttpRequest, benchmark: Benchmark, settings: list[Setting], setting: Setting
 ) -> dict[str, Any]:
     found = board(setting, request.GET.get("order", ""), person=request.user, version=version_asked(request))
-    further = headlines.on_board(setting, found.measures)
-    table = tables.table(found, further, seen=_seen(request, found))
+    further = default_measures.on_board(setting, found.measures)
+    table = board_table.table(found, further, seen=_seen(request, found))
     kind, kinds = KINDS[benchmark.task]
     told: dict[str, Any] = {
         "table": table,
@@ -122,31 +125,33 @@ def _seen(request: HttpRequest, found: Board) -> set[int]:
 def _findings(settings: list[Setting], setting: Setting, found: Board) -> dict[str, Any]:
     wanted = [(other, (found.order_by, other.main)) for other in settings if other.pk != setting.pk]
     elsewhere = [board(other, of=measures) for other, measures in wanted]
-    names = tables.names([found, *elsewhere])
-    here = tables.as_column(found, found.order_by)
+    names = board_table.names([found, *elsewhere])
+    here = board_table.as_column(found, found.order_by)
     groups = _same_setting(found), [_elsewhere(other, found.order_by) for other in elsewhere]
-    turned = findings.turns(here, [column for group in groups for column in group])
+    turned = board_summary.turns(here, [column for group in groups for column in group])
     told = {
-        "sentence": findings.sentence(here, groups, names),
+        "sentence": board_summary.sentence(here, groups, names),
         "turned": [_turn(turn, names) for turn in turned[:TURNS_SHOWN]],
         "turned_lead": _turned_lead(turned),
     }
-    schemes = headlines.schemes(setting, found.measures)
+    schemes = default_measures.schemes(setting, found.measures)
     return told | ({"schemes": _schemes(found, schemes, names)} if schemes and len(found.rows) > 1 else {})
 
 
 def _same_setting(found: Board) -> list[Column]:
     """Micro and macro of this setting, the one pair whose disagreement everybody asks for."""
     keys = [
-        key for key in headlines.schemes(found.setting, found.measures) if "micro" in key or "macro" in key
+        key
+        for key in default_measures.schemes(found.setting, found.measures)
+        if "micro" in key or "macro" in key
     ]
-    return [tables.as_column(found, key) for key in keys if key != found.order_by]
+    return [board_table.as_column(found, key) for key in keys if key != found.order_by]
 
 
 def _elsewhere(other: Board, measure: str) -> Column:
     """The same measure in another setting, so that only the gold or the unit differs; else its main one."""
     key = measure if measure in other.measures else other.setting.main
-    return tables.as_column(other, key, title=f"{MENU[key].title} on “{other.setting.title}”")
+    return board_table.as_column(other, key, title=f"{MENU[key].title} on “{other.setting.title}”")
 
 
 def _turn(turn: Turn, names: dict[str, str]) -> dict[str, str]:
@@ -173,12 +178,18 @@ def _turned_lead(turned: list[Turn]) -> str:
 
 
 def _schemes(found: Board, keys: list[str], names: dict[str, str]) -> dict[str, Any]:
-    columns = [tables.as_column(found, key, title=_scheme(key)) for key in keys]
+    columns = [board_table.as_column(found, key, title=_scheme(key)) for key in keys]
     rows = []
     for row in found.rows:
-        cells = [tables.cell(row.figures.get(key), headlines.as_shown(found.setting, key)) for key in keys]
+        cells = [
+            board_table.cell(row.figures.get(key), default_measures.as_shown(found.setting, key))
+            for key in keys
+        ]
         rows.append((names[str(row.system.pk)], cells))
-    drawn = {"wide": curves.ranks(columns, names), "narrow": curves.ranks(columns, names, narrow=True)}
+    drawn = {
+        "wide": curve_charts.ranks(columns, names),
+        "narrow": curve_charts.ranks(columns, names, narrow=True),
+    }
     return drawn | {
         "titles": [column.title for column in columns],
         "rows": rows,
@@ -257,7 +268,7 @@ def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
     """The drawing of the five schemes, with literal colours."""
     benchmark, _, setting = chosen(request, slug)
     found = board(setting, person=request.user) if setting else None
-    keys = headlines.schemes(found.setting, found.measures) if found else []
-    columns = [tables.as_column(found, key, title=_scheme(key)) for key in keys if found]
-    drawn = curves.ranks(columns, tables.names([found])) if found and columns else ""
+    keys = default_measures.schemes(found.setting, found.measures) if found else []
+    columns = [board_table.as_column(found, key, title=_scheme(key)) for key in keys if found]
+    drawn = curve_charts.ranks(columns, board_table.names([found])) if found and columns else ""
     return svg_file(drawn, f"{benchmark.slug}-schemes.svg")

@@ -9,11 +9,12 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from evalsvc.evaluation import inputs, phases, roles, rosters
-from evalsvc.evaluation.headlines import as_shown
+from evalsvc.core.web.formatting import count, moment
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.benchmarks import expected_ids, phases, prediction_inputs
+from evalsvc.evaluation.measures.default_measures import as_shown
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
-from evalsvc.evaluation.setting_forms import PHASE_WORDS, UNIT_WORDS
-from evalsvc.figures import count, moment
+from evalsvc.evaluation.pages.setting_forms import PHASE_WORDS, UNIT_WORDS
 
 
 def _found(request: HttpRequest, slug: str, key: str) -> tuple[Benchmark, Setting]:
@@ -56,7 +57,7 @@ def facts(found: Setting, held: SettingVersion | None = None) -> list[tuple[str,
         ("Test set", f"{gold.test_set}, {gold.test_set.get_origin_display().lower()}"),
         *([("Only", f"the sentences of {only}")] if only else []),
         ("Scored by", UNIT_WORDS[found.unit]),
-        ("Rows", count(rosters.count(gold))),
+        ("Rows", count(expected_ids.count(gold))),
         ("Main measure", f"{measure.title}, {way} is better"),
         ("Takes what is submitted", PHASE_WORDS[found.phase]),
     ]
@@ -70,5 +71,7 @@ def inputs_file(request: HttpRequest, slug: str, key: str) -> HttpResponseBase:
     phases.require_begun(found, request.user)
     named = f'attachment; filename="{slug}-{key}.jsonl"'
     return StreamingHttpResponse(
-        inputs.lines(found), content_type="application/x-ndjson", headers={"Content-Disposition": named}
+        prediction_inputs.lines(found),
+        content_type="application/x-ndjson",
+        headers={"Content-Disposition": named},
     )

@@ -10,12 +10,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsvc.downloads import csv_file, svg_file
-from evalsvc.evaluation import charts, identity, leaderboard, lifecycle, marking, phases, roles, runs, sheets
+from evalsvc.core.jobs import worker_presence
+from evalsvc.core.web.downloads import csv_file, svg_file
+from evalsvc.core.web.formatting import counted
+from evalsvc.evaluation import leaderboard, roles, submission_states
+from evalsvc.evaluation.benchmarks import phases, scoring_identity
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
-from evalsvc.evaluation.timeline import timeline
-from evalsvc.figures import counted
-from evalsvc.jobs import hearing
+from evalsvc.evaluation.pages import charts, run_list, score_view
+from evalsvc.evaluation.submissions import gold_exposure
+from evalsvc.evaluation.submissions.timeline import timeline
 
 State = Submission.State
 
@@ -34,7 +37,7 @@ class Trouble:
 def index(request: HttpRequest) -> HttpResponse:
     teams = list(roles.teams_of(request.user))
     seen = roles.seen_submissions(request.user)
-    listed, older = runs.page_of(seen, request)
+    listed, older = run_list.page_of(seen, request)
     told = {
         "teams": teams,
         "runs": listed,
@@ -50,7 +53,7 @@ def _lead(request: HttpRequest, teams: int) -> str:
     seen = roles.seen_submissions(request.user)
     if not teams and not seen.exists():
         return "You are in no team yet. Runs are submitted by a team and shown under its name."
-    way = seen.filter(state__in=runs.UNDER_WAY).count()
+    way = seen.filter(state__in=run_list.UNDER_WAY).count()
     if way:
         return f"{counted(way, 'run')} {'is' if way == 1 else 'are'} on the way."
     if not teams:
@@ -70,7 +73,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
 def state(request: HttpRequest, pk: int) -> HttpResponse:
     """The state alone while it waits; the whole page's body once it has ended."""
     submission = roles.submission_for(request.user, pk)
-    if submission.state in runs.UNDER_WAY and not submission.withdrawn_at:
+    if submission.state in run_list.UNDER_WAY and not submission.withdrawn_at:
         return render(request, "evaluation/state.html", _waiting(submission))
     told = _told(request, submission)
     response = render(request, "evaluation/submission_body.html", told)
@@ -82,7 +85,7 @@ def _waiting(submission: Submission) -> dict[str, Any]:
     job = submission.job
     return {
         "submission": submission,
-        "under_way": submission.state in runs.UNDER_WAY,
+        "under_way": submission.state in run_list.UNDER_WAY,
         "steps": timeline(submission),
         "trouble": _trouble(submission),
         "progress": charts.progress(job.done, job.total) if job else charts.progress(0, 0),
@@ -93,7 +96,7 @@ def _waiting(submission: Submission) -> dict[str, Any]:
 def _where(submission: Submission) -> str:
     """Where the work is, in words."""
     job = submission.job
-    if job and submission.state == State.QUEUED and not hearing.heard_of(job.queue):
+    if job and submission.state == State.QUEUED and not worker_presence.heard_of(job.queue):
         return "no worker was heard of in the last minute; it is kept, and waits until one comes"
     if submission.state != State.RUNNING or job is None:
         return "a free worker takes it next; this page shows it by itself"
@@ -117,7 +120,7 @@ def _trouble(submission: Submission) -> Trouble | None:
 
 def _left_out(submission: Submission) -> Trouble | None:
     """Settings without a score: their gold came after the file, or scoring by it did not end well."""
-    titles = ", ".join(f"“{setting.title}”" for setting in identity.not_covered(submission))
+    titles = ", ".join(f"“{setting.title}”" for setting in scoring_identity.not_covered(submission))
     if not titles:
         return None
     if submission.reason:
@@ -144,15 +147,15 @@ def _told(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         return told
     evaluations = leaderboard.newest(submission, person=request.user)
     ranked = [e for e in evaluations if e.setting.unit == Setting.Unit.BAG] or evaluations
-    drawn = [chart for evaluation in ranked if (chart := sheets.curve_chart(evaluation))]
+    drawn = [chart for evaluation in ranked if (chart := score_view.curve_chart(evaluation))]
     key, order = request.GET.get("of", ""), request.GET.get("order", "")
     return told | {
         "lead": _first_sentence(submission, evaluations) + _sealed(submission, request),
-        "evaluations": [sheets.sheet(evaluation) for evaluation in evaluations],
+        "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
         "curves": drawn,
-        "lost": sheets.lost(evaluations[0], submission.benchmark) if evaluations else None,
-        "classes": sheets.class_table(evaluations, submission.benchmark, key=key, order=order),
-        "made_from": sheets.made_from(submission, evaluations),
+        "lost": score_view.lost(evaluations[0], submission.benchmark) if evaluations else None,
+        "classes": score_view.class_table(evaluations, submission.benchmark, key=key, order=order),
+        "made_from": score_view.made_from(submission, evaluations),
     }
 
 
@@ -170,7 +173,7 @@ def _first_sentence(submission: Submission, evaluations: list[Evaluation]) -> st
         return told[State(submission.state)]
     scored = "Scored, and withdrawn" if submission.withdrawn_at else "Scored"
     figures = (
-        f"{sheets.main_score(evaluations[0])} on “{evaluations[0].setting.title}”" if evaluations else ""
+        f"{score_view.main_score(evaluations[0])} on “{evaluations[0].setting.title}”" if evaluations else ""
     )
     return f"{scored}: {figures}. {_standing(submission)}" if figures else f"{scored}."
 
@@ -190,7 +193,7 @@ def _standing(submission: Submission) -> str:
     standing = submission.system.runs.filter(state=State.SCORED, withdrawn_at=None).count()
     seen = (
         " Someone of the team labelled or decided this gold; the board says so."
-        if submission.saw_gold or marking.saw_gold(submission.benchmark, submission.system.team)
+        if submission.saw_gold or gold_exposure.saw_gold(submission.benchmark, submission.system.team)
         else ""
     )
     return (
@@ -202,7 +205,7 @@ def _standing(submission: Submission) -> str:
 @require_POST
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     submission = roles.submission_for(request.user, pk)
-    lifecycle.cancel(submission, by=roles.person(request))
+    submission_states.cancel(submission, by=roles.person(request))
     return redirect("submission", submission.pk)
 
 
@@ -210,7 +213,7 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
     submission = roles.submission_for(request.user, pk)
-    lifecycle.withdraw(submission, by=roles.person(request))
+    submission_states.withdraw(submission, by=roles.person(request))
     return redirect("submission", submission.pk)
 
 
@@ -219,7 +222,7 @@ def _with_curve(request: HttpRequest, pk: int) -> tuple[Submission, Evaluation]:
     submission = roles.submission_for(request.user, pk)
     asked = request.GET.get("setting", "")
     for evaluation in leaderboard.newest(submission, person=request.user):
-        if sheets.points_of(evaluation) and asked in ("", evaluation.setting.key):
+        if score_view.points_of(evaluation) and asked in ("", evaluation.setting.key):
             return submission, evaluation
     raise Http404
 
@@ -228,7 +231,7 @@ def _with_curve(request: HttpRequest, pk: int) -> tuple[Submission, Evaluation]:
 @require_safe
 def curve_svg(request: HttpRequest, pk: int) -> HttpResponse:
     submission, evaluation = _with_curve(request, pk)
-    drawn = sheets.draw(evaluation)
+    drawn = score_view.draw(evaluation)
     return svg_file(drawn, f"submission-{submission.pk}-{evaluation.setting.key}.svg")
 
 
@@ -237,4 +240,4 @@ def curve_svg(request: HttpRequest, pk: int) -> HttpResponse:
 def curve_csv(request: HttpRequest, pk: int) -> HttpResponse:
     submission, evaluation = _with_curve(request, pk)
     name = f"submission-{submission.pk}-{evaluation.setting.key}.csv"
-    return csv_file(name, ["recall", "precision"], sheets.points_of(evaluation))
+    return csv_file(name, ["recall", "precision"], score_view.points_of(evaluation))

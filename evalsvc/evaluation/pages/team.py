@@ -12,21 +12,21 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from evalsvc.evaluation import roles, runs
+from evalsvc.core.accounts import teams
+from evalsvc.core.accounts.forms import ROLES, MemberForm, TokenForm
+from evalsvc.core.accounts.models import Team, TeamMember, User
+from evalsvc.core.accounts.pages.invitations import panel
+from evalsvc.core.accounts.pages.teams import owns, told_tokens
+from evalsvc.core.web.formatting import counted
+from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
-from evalsvc.evaluation.pages import left
-from evalsvc.evaluation.pages.terminal import Command, curl
-from evalsvc.figures import counted
-from evalsvc.teams import membership
-from evalsvc.teams.forms import ROLES, MemberForm, TokenForm
-from evalsvc.teams.models import Team, TeamMember, User
-from evalsvc.teams.pages.inviting import panel
-from evalsvc.teams.pages.teams import owns, told_tokens
+from evalsvc.evaluation.pages import quota_view, run_list
+from evalsvc.evaluation.pages.curl_command import Command, curl
 
 SHOWS: dict[str, tuple[str, Q]] = {
     "all": ("All", Q()),
-    "under-way": ("Under way", Q(state__in=runs.UNDER_WAY)),
-    "needs-you": ("Needs you", Q(state__in=runs.NEEDS_YOU)),
+    "under-way": ("Under way", Q(state__in=run_list.UNDER_WAY)),
+    "needs-you": ("Needs you", Q(state__in=run_list.NEEDS_YOU)),
 }
 
 
@@ -35,14 +35,14 @@ SHOWS: dict[str, tuple[str, Q]] = {
 def team(request: HttpRequest, slug: str) -> HttpResponse:
     """Everything to its members; to organisers its runs on their boards; to others what stands on boards."""
     user, found = roles.person(request), get_object_or_404(Team, slug=slug)
-    inside = user.is_superuser or membership.role_in(found, user) is not None
+    inside = user.is_superuser or teams.role_in(found, user) is not None
     submissions = Submission.objects if inside else roles.seen_submissions(user)
     submissions = submissions.filter(system__team=found)
     boards = list(roles.visible(user).order_by("title") if inside else _organised(user, found))
     systems = _systems(found) if inside else _standing(found, user)
     if not (inside or boards or systems):
         raise Http404
-    told = {"team": found, "inside": inside, "systems": systems, "quotas": left.of_team(found, boards)}
+    told = {"team": found, "inside": inside, "systems": systems, "quotas": quota_view.of_team(found, boards)}
     if inside or boards:
         told |= _history(request, submissions)
     if inside:
@@ -52,7 +52,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _history(request: HttpRequest, submissions: QuerySet[Submission]) -> dict[str, Any]:
     show = request.GET.get("show", "all")
-    listed, older = runs.page_of(submissions.filter(SHOWS.get(show, SHOWS["all"])[1]), request, size=30)
+    listed, older = run_list.page_of(submissions.filter(SHOWS.get(show, SHOWS["all"])[1]), request, size=30)
     return {
         "lead": _lead(submissions),
         "filters": [(key, word, submissions.filter(q).count()) for key, (word, q) in SHOWS.items()],
@@ -64,7 +64,7 @@ def _history(request: HttpRequest, submissions: QuerySet[Submission]) -> dict[st
 
 
 def _lead(submissions: QuerySet[Submission]) -> str:
-    way = submissions.filter(state__in=runs.UNDER_WAY).count()
+    way = submissions.filter(state__in=run_list.UNDER_WAY).count()
     scored = submissions.filter(state=Submission.State.SCORED, withdrawn_at=None).count()
     if not way and not scored:
         return "No run is scored yet. A refused file or a lost worker costs nothing."
@@ -122,4 +122,4 @@ def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]
     )
     told = forms | {"members": members, "owner": owner, "tokens": tokens}
     told["new_token"] = reverse("token-new", args=[team.slug])
-    return told | (panel(membership.PLACE, team) if owner else {})
+    return told | (panel(teams.PLACE, team) if owner else {})

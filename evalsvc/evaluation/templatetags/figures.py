@@ -9,9 +9,9 @@ from django import template
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from evalsvc import drawing, figures
-from evalsvc.evaluation import charts
+from evalsvc.core.web import formatting, svg
 from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.pages import charts
 
 register = template.Library()
 
@@ -26,12 +26,12 @@ BADGES = {
 }
 
 for _write in (
-    figures.count,
-    figures.byte_size,
-    figures.day,
-    figures.moment,
-    figures.clock,
-    figures.short_hash,
+    formatting.count,
+    formatting.byte_size,
+    formatting.day,
+    formatting.moment,
+    formatting.clock,
+    formatting.short_hash,
 ):
     register.filter(_write.__name__, _write)
 
@@ -40,7 +40,7 @@ for _write in (
 def counted(value: int, words: str) -> str:
     """`{{ n|counted:"run" }}`, or `{{ n|counted:"entry,entries" }}`."""
     one, _, many = words.partition(",")
-    return figures.counted(value, one, many)
+    return formatting.counted(value, one, many)
 
 
 @register.filter
@@ -51,13 +51,13 @@ def powers(formula: str) -> SafeString:
 
 @register.filter
 def share_of(part: float, whole: float) -> str:
-    return figures.share(part, whole)
+    return formatting.share(part, whole)
 
 
 @register.filter
 def ratio(value: float | None) -> str:
     """A figure per class: two digits, a dash where it is undefined."""
-    return figures.DASH if value is None else figures.number(value, digits=2)
+    return formatting.DASH if value is None else formatting.number(value, digits=2)
 
 
 @register.filter
@@ -67,14 +67,14 @@ def bar(value: float | None) -> SafeString:
 
 @register.simple_tag
 def swatch(number: int) -> SafeString:
-    return drawing.swatch(number)
+    return svg.swatch(number)
 
 
 @register.simple_tag
 def training(benchmark: Benchmark, label: str) -> str:
     """How often a label occurs in the training data, as far as the organisers told."""
     known = benchmark.training_counts.get(label)
-    return figures.DASH if known is None else figures.count(known)
+    return formatting.DASH if known is None else formatting.count(known)
 
 
 @register.simple_tag
@@ -90,9 +90,11 @@ def badge(submission: Submission) -> SafeString:
 def stamp(at: datetime | None) -> SafeString | str:
     """A time as people write it, and to the second for who points at it; all times are UTC."""
     if at is None:
-        return figures.DASH
+        return formatting.DASH
     exact = f"{at:%Y-%m-%d %H:%M:%S} UTC"
-    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), exact, figures.moment(at))
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), exact, formatting.moment(at)
+    )
 
 
 @register.filter

@@ -7,18 +7,18 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from evalsvc.management.commands._scored import Scored
+from evalsvc.management.commands._scoring import Scored
 
 
 class Command(Scored):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
-        from workers.scorecard.arguments import add_compare
+        from workers.cli.arguments import add_compare
 
         add_compare(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from workers.scorecard import command
+        from workers.cli import command
 
         self.end(command.compare(Namespace(**options)))

@@ -10,10 +10,10 @@ from django.core.management import CommandError, CommandParser
 from django.db import transaction
 
 from annotation.testset import TestSet
-from evalsvc.evaluation import benchmarks
+from evalsvc.core.web.formatting import counted
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark
-from evalsvc.figures import counted
-from evalsvc.management.commands._here import Acting, plain, test_set_of
+from evalsvc.management.commands._base import Acting, plain, test_set_of
 
 EXAMPLE = """The file:
   {"slug": "harbour", "title": "Harbour", "task": "relations", "negative": "N/A",
@@ -42,13 +42,13 @@ class Command(Acting):
         by = self.person(given["by"])
         settings = [setting | _sets_of(setting) for setting in told.pop("settings", [])]
         used = [setting["test_set"] for setting in settings]
-        told.setdefault("labels", benchmarks.labels_of(used))
+        told.setdefault("labels", creation.labels_of(used))
         told.setdefault("negative", used[0].negative if used and told.get("task") == "relations" else "")
         try:
             with plain(), transaction.atomic():
-                benchmark = benchmarks.create(by=by, **told)
+                benchmark = creation.create(by=by, **told)
                 for setting in settings:
-                    benchmarks.add_setting(benchmark, by=by, **setting)
+                    creation.add_setting(benchmark, by=by, **setting)
         except TypeError as error:
             raise CommandError(f"{error}. {EXAMPLE}") from error
         n = counted(len(benchmark.labels), "label")

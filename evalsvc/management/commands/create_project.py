@@ -6,11 +6,12 @@ from typing import Any
 
 from django.core.management import CommandError, CommandParser
 
-from annotation import ontology, projects
+from annotation import projects
 from annotation.models import Policy
-from annotation.presets import PRESETS
+from annotation.ontology import inventory
+from annotation.ontology.presets import PRESETS
 from annotation.testset import Kind
-from evalsvc.management.commands._here import Acting, opened, plain
+from evalsvc.management.commands._base import Acting, opened, plain
 
 
 class Command(Acting):
@@ -34,7 +35,7 @@ class Command(Acting):
             by = self.person(options["by"])
             wanted = {name: options[name] for name in ("title", "slug", "kind", "k", "policy")}
             project = projects.create(**wanted, guideline=guideline, by=by)
-            choices = ontology.apply_preset(project, options["preset"], by=by) if options["preset"] else []
+            choices = inventory.apply_preset(project, options["preset"], by=by) if options["preset"] else []
         self.say(f"{project}: /projects/{project.slug}/, {project.policy}, k = {project.k}")
         if choices:
             self.say(f"  {len(choices)} labels to choose from, and N/A")

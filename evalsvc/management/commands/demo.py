@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from evalsvc.demo import SEED, people
+from evalsvc.demo import SEED, accounts
 from evalsvc.demo.corpus import relation_corpus
 from evalsvc.demo.entities import entity_corpus
-from evalsvc.management.commands._here import Spoken
+from evalsvc.management.commands._base import Spoken
 
 
 class Command(Spoken):
@@ -24,16 +24,16 @@ class Command(Spoken):
         self.print_logins()
 
     def load(self) -> None:
-        from evalsvc.demo import benchmarks, projects, standing
+        from evalsvc.demo import benchmarks, load_state, projects
 
-        cast = people.gather()
+        cast = accounts.gather()
         sentences, documents = relation_corpus(SEED), entity_corpus(SEED)
         self.say(f"{len(sentences)} sentences, votes of four people, most disputes decided")
         relations = projects.relation_project(cast, sentences)
         self.say(f"{len(documents)} sentences with names, votes of three people")
         entities = projects.entity_project(cast, documents)
         self.say("freezing one release of each")
-        curator = cast.users[people.CURATOR]
+        curator = cast.users[accounts.CURATOR]
         gold, spans = (projects.release(project, by=curator) for project in (relations, entities))
         boards = benchmarks.relation_benchmark(cast, gold), benchmarks.entity_benchmark(cast, spans)
         self.say("submitting thirty runs; the worker scores them from here on")
@@ -41,12 +41,12 @@ class Command(Spoken):
             *benchmarks.submit_relation_runs(cast, boards[0], sentences),
             *benchmarks.submit_entity_runs(cast, boards[1], documents),
         ]
-        standing.remember()
+        load_state.remember()
         self.say(f"{len(sent)} runs submitted")
 
     def print_logins(self) -> None:
-        passwords = people.logins()
-        for purpose, name in people.SHOWN.items() if passwords else ():
+        passwords = accounts.logins()
+        for purpose, name in accounts.SHOWN.items() if passwords else ():
             self.stdout.write(f"  {purpose:<12} {name:<10} {passwords[name]}")
 
     def say(self, words: str) -> None:

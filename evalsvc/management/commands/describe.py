@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management import CommandParser
 
 from annotation.testset import TestSet
-from evalsvc.management.commands._here import Acting, test_set_of
+from evalsvc.management.commands._base import Acting, test_set_of
 
 
 def told(command: Acting, test_set: TestSet) -> None:

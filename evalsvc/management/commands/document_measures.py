@@ -7,8 +7,8 @@ from typing import Any
 
 from django.conf import settings
 
-from evalsvc.evaluation.menu_docs import renewed
-from evalsvc.management.commands._here import Spoken
+from evalsvc.evaluation.measures.documentation import renewed
+from evalsvc.management.commands._base import Spoken
 
 
 class Command(Spoken):

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management import CommandError, CommandParser
 
 from annotation.testset import export
-from evalsvc.management.commands._here import Spoken, plain, test_set_of
+from evalsvc.management.commands._base import Spoken, plain, test_set_of
 
 
 class Command(Spoken):

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation import freezing
+from annotation.freezing import builder
 from annotation.testset import TestSet
-from evalsvc.management.commands._here import Acting, plain, project_of
+from evalsvc.management.commands._base import Acting, plain, project_of
 from evalsvc.management.commands.describe import told
 
 
@@ -25,7 +25,7 @@ class Command(Acting):
     def handle(self, *args: Any, **options: Any) -> None:
         project = project_of(options["project"])
         with plain():
-            made = freezing.freeze(
+            made = builder.freeze(
                 project,
                 name=options["name"] or project.title,
                 version=options["set_version"],

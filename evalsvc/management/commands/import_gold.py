@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation import importing
+from annotation.imports import batches
 from annotation.models import Batch
 from annotation.testset import Kind
-from evalsvc.formats.sniffing import FORMATS
-from evalsvc.management.commands._here import Acting, opened, plain
+from evalsvc.core.formats.registry import FORMATS
+from evalsvc.management.commands._base import Acting, opened, plain
 from evalsvc.management.commands.describe import told
 
 
@@ -28,18 +28,16 @@ class Command(Acting):
         parser.add_argument("--format", choices=sorted(FORMATS), default="", help="default: told by content")
         parser.add_argument("--labels", nargs="+", help="the inventory; default: what the data uses")
         parser.add_argument("--negative", help="how the negative class is spelt; default: told by the data")
-        parser.add_argument(
-            "--scheme", choices=importing.CHOICES["scheme"], help="tag scheme of CoNLL columns"
-        )
-        parser.add_argument("--repair", choices=importing.CHOICES["repair"])
+        parser.add_argument("--scheme", choices=batches.CHOICES["scheme"], help="tag scheme of CoNLL columns")
+        parser.add_argument("--repair", choices=batches.CHOICES["repair"])
         parser.add_argument("--column", type=int, help="column of the tags; -1 is the last")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        known = importing.OPTIONS[Batch.What.GOLD]
+        known = batches.OPTIONS[Batch.What.GOLD]
         wanted = {name: options[name] for name in known if options.get(name) is not None}
         wanted["version"] = options["set_version"]
         with plain(), opened(options["file"]) as file:
-            batch = importing.receive(
+            batch = batches.receive(
                 what=Batch.What.GOLD,
                 upload=file,
                 filename=Path(options["file"]).name,

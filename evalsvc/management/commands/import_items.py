@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation import importing
+from annotation.imports import batches
 from annotation.models import Batch
-from evalsvc.formats.sniffing import FORMATS
-from evalsvc.management.commands._here import Acting, opened, plain, project_of
+from evalsvc.core.formats.registry import FORMATS
+from evalsvc.management.commands._base import Acting, opened, plain, project_of
 
 
 class Importing(Acting):
@@ -23,16 +23,16 @@ class Importing(Acting):
         parser.add_argument("project", help="slug of the project")
         parser.add_argument("file", help="UTF-8, plain or gzip")
         parser.add_argument("--format", choices=sorted(FORMATS), default="", help="default: told by content")
-        parser.add_argument("--on-error", choices=importing.CHOICES["on_error"], dest="on_error")
+        parser.add_argument("--on-error", choices=batches.CHOICES["on_error"], dest="on_error")
         parser.add_argument("--labels", choices=["add"], help="add labels the ontology lacks")
         parser.add_argument("--negative", help="how the file spells N/A")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        known = importing.OPTIONS[self.what]
+        known = batches.OPTIONS[self.what]
         wanted = {name: options[name] for name in known if options.get(name) is not None}
         with plain(), opened(options["file"]) as file:
             project = project_of(options["project"])
-            batch = importing.receive(
+            batch = batches.receive(
                 what=self.what,
                 upload=file,
                 filename=Path(options["file"]).name,
@@ -67,8 +67,6 @@ class Command(Importing):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument(
-            "--scheme", choices=importing.CHOICES["scheme"], help="tag scheme of CoNLL columns"
-        )
-        parser.add_argument("--repair", choices=importing.CHOICES["repair"])
+        parser.add_argument("--scheme", choices=batches.CHOICES["scheme"], help="tag scheme of CoNLL columns")
+        parser.add_argument("--repair", choices=batches.CHOICES["repair"])
         parser.add_argument("--column", type=int, help="column of the tags; -1 is the last")

@@ -6,7 +6,9 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation import freezing, importing, outcomes, settled
+from annotation.consensus import item_state
+from annotation.freezing import builder, settled_items
+from annotation.imports import batches
 from annotation.models import Batch
 from evalsvc.management.commands.import_items import Importing
 
@@ -17,14 +19,16 @@ class Command(Importing):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--empty", choices=importing.CHOICES["empty"], help="what an empty cell means")
+        parser.add_argument("--empty", choices=batches.CHOICES["empty"], help="what an empty cell means")
         parser.add_argument("-k", type=int, help="answers an item needs; default: as many as came for it")
 
     def do_pending(self, project: Any, options: dict[str, Any]) -> None:
-        if outcomes.unsettled(project):
+        if item_state.unsettled(project):
             self.do("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:
             self.say(f"{project} by {project.policy}:")
-            self.figures(freezing.blockers(project))
-            self.figures({f"settled with {what}": n for what, n in settled.settled_as(project).items()})
-            self.figures({"the other policy would decide otherwise": outcomes.other_policy_changes(project)})
+            self.figures(builder.blockers(project))
+            self.figures({f"settled with {what}": n for what, n in settled_items.settled_as(project).items()})
+            self.figures(
+                {"the other policy would decide otherwise": item_state.other_policy_changes(project)}
+            )

@@ -6,10 +6,12 @@ from typing import Any
 
 from django.core.management import CommandParser
 
-from annotation import freezing, outcomes, projects, settled
+from annotation import projects
+from annotation.consensus import item_state
+from annotation.freezing import builder, settled_items
 from annotation.models import Policy
-from evalsvc.jobs.queueing import enqueue
-from evalsvc.management.commands._here import Acting, plain, project_of
+from evalsvc.core.jobs.queue import enqueue
+from evalsvc.management.commands._base import Acting, plain, project_of
 
 
 class Command(Acting):
@@ -25,11 +27,13 @@ class Command(Acting):
         if options["policy"]:
             with plain():
                 projects.set_policy(project, policy=options["policy"], by=self.person(options["by"]))
-        if not outcomes.unsettled(project):
+        if not item_state.unsettled(project):
             enqueue("recompute", project.pk)
         self.do("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:
             self.say(f"{project} by {project.policy}:")
-            self.figures(freezing.blockers(project))
-            self.figures({f"settled with {what}": n for what, n in settled.settled_as(project).items()})
-            self.figures({"the other policy would decide otherwise": outcomes.other_policy_changes(project)})
+            self.figures(builder.blockers(project))
+            self.figures({f"settled with {what}": n for what, n in settled_items.settled_as(project).items()})
+            self.figures(
+                {"the other policy would decide otherwise": item_state.other_policy_changes(project)}
+            )

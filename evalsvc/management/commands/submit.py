@@ -7,11 +7,12 @@ from typing import Any
 
 from django.core.management import CommandError, CommandParser
 
-from evalsvc.evaluation import intake, leaderboard
-from evalsvc.evaluation.measures import MENU
+from evalsvc.core.accounts.models import Team, User
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Evaluation, Submission
-from evalsvc.management.commands._here import Acting, opened, plain
-from evalsvc.teams.models import Team, User
+from evalsvc.evaluation.submissions import intake
+from evalsvc.management.commands._base import Acting, opened, plain
 
 STEP = 1 << 18
 

@@ -11,7 +11,7 @@ class Command(BaseCommand):
     help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from workers.trying import try_and_tell
+        from workers.sandbox.startup_check import try_and_tell
 
         found = try_and_tell()
         if found.ready:

@@ -10,10 +10,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management import CommandError, CommandParser, call_command
 
-from evalsvc.management.commands._here import Spoken
-from evalsvc.serving.broker import BrokerFailed, die_with_parent
-from evalsvc.serving.preparing import only_one, port_of, prepare, require_free
-from evalsvc.serving.supervisor import Supervisor
+from evalsvc.local.embedded_broker import BrokerFailed, die_with_parent
+from evalsvc.local.startup_checks import only_one, port_of, prepare, require_free
+from evalsvc.local.supervisor import Supervisor
+from evalsvc.management.commands._base import Spoken
 
 
 class Command(Spoken):
@@ -59,9 +59,9 @@ class Command(Spoken):
 
     def load_demo(self, supervisor: Supervisor) -> bool:
         """On the first start (or after one cut short), with the service running: one can watch it arrive."""
-        from evalsvc.demo import standing
+        from evalsvc.demo import load_state
 
-        if not standing.is_wanted():
+        if not load_state.is_wanted():
             return False
         self.say("loading the demo; DEMO=0 would start empty")
         loader = subprocess.Popen(
@@ -75,8 +75,8 @@ class Command(Spoken):
 
     def tell_who_may_enter(self) -> None:
         """The demo's log-ins on every start; where nobody is known, how to make the first account."""
-        from evalsvc.demo.people import logins
-        from evalsvc.teams.models import User
+        from evalsvc.core.accounts.models import User
+        from evalsvc.demo.accounts import logins
 
         if logins():
             call_command("demo", logins=True, stdout=self.stdout)

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from annotation import adjudication, voting
+from annotation.adjudication import decisions
 from annotation.models import Answer, Project
+from annotation.queue import votes
 from annotation.testset import TestSet
-from evalsvc.demo import SEED, standing, waiting
+from evalsvc.demo import SEED, job_wait, load_state
 from evalsvc.demo.annotators import relation_votes
 from evalsvc.demo.corpus import relation_corpus
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.models import Setting, Submission
-from tests.annotation.making import worked
+from tests.annotation.factories import worked
 
 
 class PowerGone(Exception):
@@ -39,7 +40,7 @@ def cut_after(times: int, real: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.fixture
 def folder(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     settings.DATA_DIR = tmp_path
-    monkeypatch.setattr(waiting, "PATIENCE", -1)  # no worker is there to take the jobs
+    monkeypatch.setattr(job_wait, "PATIENCE", -1)  # no worker is there to take the jobs
     return tmp_path
 
 
@@ -63,15 +64,15 @@ def swapped(one: list[str], other: list[str]) -> set[frozenset[str]]:
 def test_a_start_that_was_cut_short_is_taken_up_and_ends_as_promised(
     sqlite: None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert standing.is_wanted()
-    for module, name, times in ((voting, "answer", 150), (adjudication, "decide", 4)):
+    assert load_state.is_wanted()
+    for module, name, times in ((votes, "answer", 150), (decisions, "decide", 4)):
         with monkeypatch.context() as cut:
             cut.setattr(module, name, cut_after(times, getattr(module, name)))
             with pytest.raises(PowerGone):
                 call_command("demo", verbosity=0)
-        assert standing.is_wanted()
+        assert load_state.is_wanted()
     call_command("demo")
-    assert not standing.is_wanted()
+    assert not load_state.is_wanted()
 
     assert Counter(Project.objects.values_list("slug", "kind")) == {
         ("harbour-news", "relations"): 1,

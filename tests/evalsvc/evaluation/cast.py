@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.testset import TestSet, TestSetRow
-from evalsvc.evaluation import benchmarks, intake
+from evalsvc.core.accounts.models import Team, User
+from evalsvc.core.accounts.teams import create_team
+from evalsvc.core.formats.writer import canonical_line
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
-from evalsvc.formats.writing import canonical_line
-from evalsvc.teams.membership import create_team
-from evalsvc.teams.models import Team, User
+from evalsvc.evaluation.submissions import intake
 
 LABELS = ["born_in", "works_for", "part_of"]
 Line = dict[str, Any]
@@ -108,9 +109,9 @@ class Cast:
     def benchmark(self, slug: str = "rel", *, settings: Iterable[Any] = (), **told: Any) -> Benchmark:
         """A relation benchmark; settings are (key, test set, unit, main[, only])."""
         told = {"title": slug, "task": "relations", "labels": LABELS, "negative": "N/A"} | told
-        benchmark = benchmarks.create(slug=slug, by=self.olga, **told)
+        benchmark = creation.create(slug=slug, by=self.olga, **told)
         for key, test_set, unit, main, *only in settings:
-            benchmarks.add_setting(
+            creation.add_setting(
                 benchmark,
                 key=key,
                 title=key,

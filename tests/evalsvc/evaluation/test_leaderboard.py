@@ -6,10 +6,11 @@ from statistics import stdev
 
 import pytest
 
-from evalsvc.evaluation import benchmarks, leaderboard, lifecycle
+from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.evaluation import leaderboard, submission_states
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import Row, board
 from evalsvc.evaluation.models import Benchmark, Submission
-from evalsvc.refusals import Refusal
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, Line, freeze
 from workers.runner import run_next
 
@@ -73,7 +74,7 @@ def test_the_main_measure_orders_unless_another_is_asked_for(cast: Cast) -> None
 def test_a_withdrawn_run_no_longer_counts(cast: Cast) -> None:
     benchmark = cast.relations()
     first, _ = scored(cast, benchmark, "Net", 2, 6)
-    lifecycle.withdraw(first, by=cast.kim)
+    submission_states.withdraw(first, by=cast.kim)
     figure = rows(benchmark)["Net"].figures["accuracy"]
     assert (figure.n, figure.mean) == (1, 1.0)
 
@@ -122,7 +123,7 @@ def test_a_setting_added_later_is_scored_for_the_runs_that_stand(cast: Cast) -> 
     benchmark = cast.relations()
     (submission,) = scored(cast, benchmark, "Net", 6)
     part = freeze("part", RELATION_GOLD[:3], by=cast.olga)
-    late = benchmarks.add_setting(
+    late = creation.add_setting(
         benchmark, key="late", title="Late", test_set=part, unit="sentence", main="micro_f1", by=cast.olga
     )
     assert [row.system.name for row in board(benchmark.settings.get(key="main")).rows] == ["Net"]

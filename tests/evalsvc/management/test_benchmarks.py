@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.testset import TestSet
+from evalsvc.core.accounts.models import User
 from evalsvc.evaluation.models import Benchmark, Submission
-from evalsvc.teams.models import User
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
 from tests.evalsvc.evaluation.conftest import cast
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from evalsvc.management.commands._here import opened
+from evalsvc.management.commands._base import opened
 from tests.places.workers import ROOT
 
 

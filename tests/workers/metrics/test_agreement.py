@@ -20,8 +20,8 @@ from workers.metrics.agreement import (
     coefficient,
     interval,
 )
-from workers.metrics.alike import alike
 from workers.metrics.annotators import cohen_kappa, span_f1
+from workers.metrics.grouping import alike
 from workers.metrics.masi import MasiAlpha, SetAnswers, masi_alpha, masi_distance, sets_of_matrix
 from workers.metrics.spans import spans_of_columns
 

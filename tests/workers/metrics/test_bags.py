@@ -9,8 +9,8 @@ from sklearn.metrics import auc, average_precision_score, f1_score, precision_re
 from tests.workers.metrics.ranked_numbers import GOLD, SCORES
 from workers.metrics.bags import Claims, Facts, bag_claims, claims_of_columns, facts_of_columns, hits
 from workers.metrics.curve import thin
-from workers.metrics.profiles import corrected, opennre
 from workers.metrics.ranking import falling, points, precision_at, rank
+from workers.metrics.ranking_profiles import corrected, opennre
 from workers.metrics.suites import bags_suite
 
 NAN = float("nan")

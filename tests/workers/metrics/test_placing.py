@@ -5,12 +5,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workers.metrics import placing
+from workers.metrics import fact_ranks
 from workers.metrics.bags import CUTS, claims_of_columns, facts_of_columns, hits
 from workers.metrics.curve import thin
-from workers.metrics.placing import place
-from workers.metrics.profiles import opennre
+from workers.metrics.fact_ranks import place
 from workers.metrics.ranking import anchored_auc, average_precision, best_point, points, precision_at, rank
+from workers.metrics.ranking_profiles import opennre
 
 CLAIMS = st.lists(
     st.tuples(st.sampled_from([-1.0, -0.0, 0.0, 0.25, 0.5, 0.75, 3.0]), st.booleans()), max_size=30
@@ -24,7 +24,7 @@ def test_the_figures_are_those_of_the_sorted_list(claims, unscored, few):
     score, hit = np.array([one for one, _ in claims]), np.array([two for _, two in claims], dtype=bool)
     n_facts = int(hit.sum()) + unscored
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placing, "_FEW_TIES", few)
+        patch.setattr(fact_ranks, "_FEW_TIES", few)
         placed = place(score, hit, n_facts=n_facts)
     ranked = rank(score, hit, n_facts=n_facts)
     np.testing.assert_array_equal(placed.rank, np.flatnonzero(ranked.hit) + 1)

@@ -11,7 +11,7 @@ from seqeval.scheme import IOB2
 from workers.metrics.bags import claims_of_columns, facts_of_columns
 from workers.metrics.encoding import Vocabulary
 from workers.metrics.matching import PairingCounts, document_pairings
-from workers.metrics.profiles import corrected, opennre
+from workers.metrics.ranking_profiles import corrected, opennre
 from workers.metrics.spans import exact_counts, spans_of_lists
 from workers.metrics.tags import spans_of_tags
 from workers.metrics.weights import micro_averages, scheme_weights

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from workers.metrics.bags import Claims, Facts, claims_of_columns, facts_of_columns, hits
 from workers.metrics.classification import confusion, confusion_counts
-from workers.metrics.figures import wrf_figures
 from workers.metrics.ranking import STATISTICS, points, rank, statistic
+from workers.metrics.report_values import wrf_figures
 from workers.metrics.reranking import bootstrap_ranking, randomise_ranking, sort_claims
 from workers.metrics.resampling import (
     Tallies,

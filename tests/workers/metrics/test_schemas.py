@@ -3,7 +3,7 @@
 import pytest
 
 from workers.metrics.matching import PairingCounts, document_pairings
-from workers.metrics.schemas import outcomes_by_label, pairings_by_label, total
+from workers.metrics.semeval2013 import outcomes_by_label, pairings_by_label, total
 from workers.metrics.spans import Spans, spans_of_lists
 
 LABELS = ["PER", "LOC", "ORG"]

@@ -9,6 +9,7 @@ from workers.metrics.bags import claims_of_columns, facts_of_columns
 from workers.metrics.catalogue import MEASURES
 from workers.metrics.classification import confusion, confusion_counts
 from workers.metrics.relations import links_of_columns
+from workers.metrics.report import Report
 from workers.metrics.spans import Spans, spans_of_columns
 from workers.metrics.suites import (
     bags_suite,
@@ -17,7 +18,6 @@ from workers.metrics.suites import (
     relations_suite,
     sets_suite,
 )
-from workers.metrics.values import Report
 from workers.metrics.weights import NO_GOLD
 from workers.metrics.wrf import tokens_of_lists
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from workers.metrics.standings import disagreements, rank_bands, significantly_better
+from workers.metrics.rank_bands import disagreements, rank_bands, significantly_better
 from workers.metrics.systems import FEW_RUNS, NO_VARIANCE, Spread, cohens_d, holm, size_word, spread, welch
 
 A = [0.71, 0.72, 0.705, 0.731, 0.718]

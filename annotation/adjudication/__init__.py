@@ -1,0 +1,1 @@
+"""Disputes and unanswerable items, decided by adjudicators."""

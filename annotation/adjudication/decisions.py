@@ -1,0 +1,247 @@
+"""Disputes, and what nobody could decide: shown without names, decided by one, reopened when votes change."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models.functions import Now
+
+from annotation.adjudication import unanswerable_items
+from annotation.adjudication.unanswerable_items import Pass
+from annotation.consensus import item_state
+from annotation.consensus.item_state import Rules, counted
+from annotation.consensus.label_mapping import Payload, empty
+from annotation.consensus.majority import MAJORITY, MAJORITY_NA, Count, Verdict
+from annotation.models import Adjudication, Answer, Item, Project
+from annotation.queue.answer_validation import checked
+from annotation.roles import CURATOR, DECIDES, require
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+
+FINDINGS: dict[str, str] = {
+    Adjudication.Finding.BROKEN: "The sentence is broken",
+    Adjudication.Finding.ENTITY: "An entity is marked wrongly",
+}
+LETTERS = "WXYZABCDEFGHIJKLMNOPQRSTUV"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One person's answer without the person."""
+
+    letter: str
+    payload: Payload
+    comment: str = ""
+    flagged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """What a decider sees of an item: shuffled answers, the tally, what each policy makes of them, and why
+    people passed it on where nobody else could decide it."""
+
+    item: Item
+    columns: list[Column]
+    tally: list[Count]
+    na: int
+    n: int
+    k: int
+    by_policy: dict[str, Verdict]
+    votes_key: str
+    may_ask_one_more: bool = False
+    surplus: list[Payload] = field(default_factory=list)
+    passes: list[Pass] = field(default_factory=list)
+
+
+def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
+    """What waits for a decision: disputed items, and those that nobody could decide.
+
+    Of one kind or all; by kind (`split`: the vote pattern, or that nobody could), then in order of work.
+    """
+    passed = unanswerable_items.keys(project)
+    which = Q(state=Item.State.DISPUTED) | Q(pk__in=passed) if passed else Q(state=Item.State.DISPUTED)
+    split = Case(When(state=Item.State.OPEN, then=Value(unanswerable_items.PASSED_ON)), default=F("pattern"))
+    waiting = project.items.live().filter(which).annotate(split=split)
+    return (waiting.filter(split=pattern) if pattern else waiting).order_by("split", "rank")
+
+
+def split_of(item: Item) -> str:
+    """The kind under which it waits."""
+    return unanswerable_items.PASSED_ON if item.state == Item.State.OPEN else item.pattern
+
+
+def waits(item: Item) -> bool:
+    """Whether somebody has to decide it."""
+    return item.state == Item.State.DISPUTED or unanswerable_items.is_passed_on(item)
+
+
+def decided(project: Project) -> QuerySet[Adjudication]:
+    """Decisions that stand, the newest first."""
+    standing = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
+    return standing.select_related("item", "by").order_by("-pk")
+
+
+def dossier(item: Item, *, for_user: User) -> Dossier:
+    """Everything a decider may see; the order of columns is the decider's own and stays the same."""
+    require(item.project, for_user, *DECIDES)
+    rules = Rules(item.project_id)
+    k = item_state.wanted(item, rules)
+    answers = list(Answer.objects.filter(item=item).standing().select_related("vote"))
+    count = counted(answers, k=k)
+    late = [answer for answer in answers if answer not in count and not answer.set_aside]
+    mapped = [rules.mapping.payload(answer.payload).payload for answer in count]
+    verdicts = {policy: rules.verdict(mapped, k, policy) for policy in (MAJORITY, MAJORITY_NA)}
+    verdict = verdicts[rules.policy]
+    shuffled = list(zip(mapped, count, strict=True))
+    random.Random(f"{item.pk}:{for_user.pk}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
+    letters = [letter * (1 + at // 26) for at in range(len(shuffled)) for letter in LETTERS[at % 26]]
+    columns = [
+        Column(letter, payload, answer.vote.comment, answer.vote.flagged)
+        for letter, (payload, answer) in zip(letters, shuffled, strict=True)
+    ]
+    return Dossier(
+        item=item,
+        columns=sorted(columns, key=lambda column: letters.index(column.letter)),
+        tally=verdict.tally,
+        na=verdict.na,
+        n=verdict.n,
+        k=k,
+        by_policy=verdicts,
+        votes_key=item.votes_key,
+        may_ask_one_more=item.state != Item.State.OPEN and item_state.may_extend(item, rules),
+        surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
+        passes=unanswerable_items.passes(item) if item.state == Item.State.OPEN else [],
+    )
+
+
+@transaction.atomic
+def decide(
+    item: Item,
+    *,
+    by: User,
+    payload: dict[str, Any] | None = None,
+    finding: str = "",
+    reason: str = "",
+    client_id: UUID,
+    votes_key: str,
+) -> Adjudication:
+    """Settle a dispute by an answer, or by the finding that the item can have none.
+
+    Refused when the votes changed after the decider saw them.
+    """
+    project = Project.objects.get(pk=item.project_id)
+    require(project, by, *DECIDES)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    before = Adjudication.objects.filter(client_id=client_id).first()
+    if before:
+        return _again(before, item, by)
+    _still_disputed(item, votes_key)
+    said = _said(payload, finding, item, project)
+    made = Adjudication.objects.create(
+        item=item,
+        by=by,
+        payload=said,
+        finding=finding,
+        reason=reason,
+        votes_key=votes_key,
+        client_id=client_id,
+    )
+    item_state.settle(item)
+    return made
+
+
+def _said(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
+    if not finding and payload is None:
+        raise Refusal("nothing_chosen", "Neither an answer nor a finding is given.", field="payload")
+    if not finding:
+        return checked(payload or {}, item=item, project=project)
+    if finding not in FINDINGS:
+        known = ", ".join(FINDINGS)
+        raise Refusal("unknown_finding", f"{finding!r} is no finding: {known}.", field="finding")
+    if payload and (payload.get("spans") or payload.get("relations")):
+        raise Refusal("bad_payload", "A sentence that can have no answer is given one.", field="payload")
+    return empty()
+
+
+def _again(before: Adjudication, item: Item, by: User) -> Adjudication:
+    if (before.item_id, before.by_id) != (item.pk, by.pk):
+        raise Conflict("client_id_reused", "This client_id was used for another decision.", field="client_id")
+    return before
+
+
+def _still_disputed(item: Item, votes_key: str) -> None:
+    if item.state in Item.BY_NAME:
+        raise Conflict(
+            "already_decided", "Somebody decided this sentence meanwhile.", hint="Go on to the next."
+        )
+    if item.votes_key != votes_key:
+        raise Conflict(
+            "votes_changed",
+            "The answers changed while you looked at them.",
+            hint="Look at them again, then decide.",
+        )
+    if not waits(item):
+        raise Conflict("not_disputed", f"This sentence is {item.state}: there is nothing to decide.")
+
+
+@transaction.atomic
+def ask_one_more(item: Item, *, by: User) -> Item:
+    """Call one more person in on a disputed item."""
+    project = Project.objects.get(pk=item.project_id)
+    require(project, by, *DECIDES)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    if item.state != Item.State.DISPUTED:
+        raise Conflict("not_disputed", f"This sentence is {item.state}: there is nothing to decide.")
+    rules = item_state.Rules(project)
+    if not item_state.may_extend(item, rules):
+        raise Conflict(
+            "enough_asked",
+            f"{item_state.wanted(item, rules)} people were asked already, {item.extra} more than usual.",
+            hint="Decide it yourself, or let a curator raise the limit.",
+        )
+    item.asked = item.extra + 1
+    item.save(update_fields=["asked"])
+    return item_state.settle(item)
+
+
+@transaction.atomic
+def ask_no_more(item: Item, *, by: User) -> Item:
+    """Take back the last request for one more person; whoever has answered meanwhile is surplus."""
+    project = Project.objects.get(pk=item.project_id)
+    require(project, by, *DECIDES)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    if not may_ask_no_more(item):
+        raise Conflict("not_asked", "Nobody is being asked about this sentence beyond the usual number.")
+    item.asked -= 1
+    item.save(update_fields=["asked"])
+    return item_state.settle(item)
+
+
+def may_ask_no_more(item: Item) -> bool:
+    """Whether a decider asked for somebody who has not answered yet."""
+    return item.state == Item.State.OPEN and item.asked > 0
+
+
+@transaction.atomic
+def take_back(item: Item, *, by: User) -> Adjudication:
+    """Undo a decision: the item is disputed again, and the decision stays on record as taken back."""
+    project = Project.objects.get(pk=item.project_id)
+    role = require(project, by, *DECIDES)
+    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    standing = item.adjudications.filter(reopened_at=None).first()
+    if standing is None:
+        raise Conflict("not_decided", f"This sentence is {item.state}: no decision stands on it.")
+    if standing.by_id != by.pk and role != CURATOR:
+        raise NotAllowed(
+            "not_yours",
+            "Somebody else decided this sentence.",
+            hint="They can take it back, or a curator of the project.",
+        )
+    Adjudication.objects.filter(pk=standing.pk).update(reopened_at=Now())
+    item_state.settle(item)
+    return standing

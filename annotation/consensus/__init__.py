@@ -1,0 +1,1 @@
+"""From counted answers to the state of an item."""

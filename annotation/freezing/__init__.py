@@ -1,0 +1,1 @@
+"""From settled items to a frozen test set."""

@@ -1,0 +1,97 @@
+"""From gold rows to an immutable set: staged in short transactions, hashed, sealed in one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils.text import slugify
+
+from annotation.testset import Origin, TestSet, TestSetRow, export
+from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.formats.writer import canonical_line
+from evalsvc.core.jobs.exceptions import TryLater
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.queue import enqueue
+
+CHUNK = 1_000
+_CALLED: dict[str, str] = {
+    Origin.ANNOTATED: "A test set",
+    Origin.SOURCE: "A set of source labels",
+    Origin.IMPORTED: "An imported test set",
+}
+
+
+def announce(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
+    """The row of a set to be built; a failed one of the same name makes room."""
+    name, version = name.strip(), version.strip()
+    slug = slugify(f"{name} {version}".replace(".", "-") + (" source" if origin == "source" else ""))[:100]
+    if not (name and version and slug) or len(name) > 120 or len(version) > 20:
+        expected = "a name of 1–120 and a version of 1–20 characters"
+        raise Refusal("invalid_input", f"A test set needs {expected}.", field="name")
+    failed = TestSet.objects.filter(name=name, version=version, state=TestSet.State.FAILED)
+    failed.filter(twin__in=failed.filter(origin=origin)).delete()
+    failed.filter(origin=origin, source_twin=None).delete()
+    try:
+        with transaction.atomic():
+            return TestSet.objects.create(slug=slug, name=name, version=version, origin=origin, **more)
+    except IntegrityError as error:
+        hint = "A frozen set is never changed: give the new one another version."
+        raise Conflict(
+            "name_taken", f"{_CALLED[origin]} {name} {version} exists already.", hint=hint
+        ) from error
+
+
+def write_rows(
+    test_set: TestSet, objects: Iterable[dict[str, Any]], *, progress: Progress, total: int = 0
+) -> int:
+    """Stage the set's lines, whatever an earlier attempt left being removed first; returns how many."""
+    while keys := list(test_set.lines.values_list("pk", flat=True)[:CHUNK]):
+        TestSetRow.objects.filter(pk__in=keys).delete()
+    count, source = 0, iter(objects)
+    while chunk := list(islice(source, CHUNK)):
+        rows = [
+            TestSetRow(
+                test_set=test_set,
+                number=count + at,
+                external_id=gold["id"],
+                line=canonical_line(gold).decode().rstrip("\n"),
+            )
+            for at, gold in enumerate(chunk, 1)
+        ]
+        with transaction.atomic():
+            TestSetRow.objects.bulk_create(rows, batch_size=500)
+        count += len(rows)
+        progress(count, total, f"writing {test_set}")
+    return count
+
+
+def seal(
+    test_set: TestSet, *, count: int, labels: Sequence[dict[str, str]], manifest: dict[str, Any]
+) -> None:
+    """Freeze what was staged; from here on nothing changes it."""
+    digest, found = hashlib.sha256(), 0
+    for line in export(test_set):
+        digest.update(line)
+        found += 1
+    if found != count:
+        raise TryLater(f"{found:,} of {count:,} lines of {test_set} are there; it is built again.")
+    TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(
+        state=TestSet.State.FROZEN,
+        rows=count,
+        sha256=digest.hexdigest(),
+        labels=list(labels),
+        manifest=manifest,
+        frozen_at=Now(),
+    )
+    enqueue("describe", test_set.pk)
+
+
+def by_frequency(counts: Counter[str]) -> list[str]:
+    """Names, the most frequent first, equal ones by name."""
+    return [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]

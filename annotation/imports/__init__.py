@@ -1,0 +1,1 @@
+"""Imports of items, votes, gold and suggestions."""

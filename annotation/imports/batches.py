@@ -1,0 +1,271 @@
+"""Imports: a file received with its job, worked through in short transactions, counted only when done."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, BinaryIO, cast
+
+from django.conf import settings
+from django.core.files import File
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from annotation.imports import gold, items, suggestions, votes
+from annotation.models import Batch, Item, Project, Suggestion, TestSet, TestSetRow, Vote
+from annotation.roles import CURATOR, require, require_organiser
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, Refusal, TooLarge
+from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.registry import FORMATS, recognise_source
+from evalsvc.core.formats.text_lines import GZIP, Limits
+from evalsvc.core.jobs.exceptions import InputFault
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.jobs.transitions import Store
+
+OPTIONS: dict[str, frozenset[str]] = {
+    Batch.What.ITEMS: frozenset({"on_error", "labels", "negative", "scheme", "repair", "column", "known"}),
+    Batch.What.VOTES: frozenset({"on_error", "labels", "negative", "empty", "k"}),
+    Batch.What.SUGGESTIONS: frozenset({"on_error", "negative"}),
+    Batch.What.GOLD: frozenset(
+        {"name", "version", "kind", "labels", "negative", "scheme", "repair", "column"}
+    ),
+}
+CHOICES: dict[str, tuple[str, ...]] = {
+    "on_error": ("refuse-lines", "refuse-file"),
+    "empty": ("no-vote", "no-label"),
+    "known": ("qualify", "check"),
+    "scheme": ("IOB1", "IOB2", "BIOES", "BILOU"),
+    "repair": ("conlleval", "strict-iob2"),
+}
+
+
+def _is_count(value: Any, *, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= 1_000
+
+
+def _is_column(value: Any) -> bool:
+    """From either end; as a number or, from forms, as text."""
+    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    return text.isascii() and text.removeprefix("-").isdigit() and abs(int(text)) <= 1_000
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value)
+
+
+# What an option may be, and how that is said.
+WORDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "k": (partial(_is_count, least=1), "a whole number from 1 to 1,000"),
+    "column": (
+        _is_column,
+        "the number of a column: the first is 0, the last -1",
+    ),
+    "negative": (
+        lambda value: (isinstance(value, str) and bool(value)) or (_are_names(value) and bool(value)),
+        "one name, or a list of names, that mean N/A",
+    ),
+    "labels": (lambda value: value == "add" or _are_names(value), "“add”, or a list of names"),
+}
+SWEPT = (Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
+CHUNK = 1_000
+LOADERS: dict[str, Callable[[Batch, BinaryIO, Problems, Limits, Progress], Store]] = {
+    Batch.What.ITEMS: items.load,
+    Batch.What.VOTES: votes.load,
+    Batch.What.GOLD: gold.load,
+    Batch.What.SUGGESTIONS: suggestions.load,
+}
+
+
+def receive(
+    *,
+    what: str,
+    upload: BinaryIO | File,
+    filename: str,
+    by: User,
+    format: str = "",
+    options: Mapping[str, Any] | None = None,
+    project: Project | None = None,
+) -> Batch:
+    """Store the file; the batch and its job come to be in one transaction."""
+    options = dict(options or {})
+    format = format or ("jsonl-predictions" if what == Batch.What.SUGGESTIONS else "")
+    _allowed(what, project, by)
+    _check_options(what, format, options)
+    digest, size = _measured(upload)
+    with transaction.atomic():
+        batch = Batch(
+            project=project, what=what, format=format, options=options, filename=filename[:200], by=by
+        )
+        batch.sha256, batch.size = digest, size
+        if project is not None:
+            _one_at_a_time(project)
+        batch.file.save(f"{digest[:16]}", upload if isinstance(upload, File) else File(upload), save=False)
+        batch.save()
+        if what == Batch.What.GOLD:
+            gold.announce(batch)
+        enqueue("import", batch.pk)
+    batch.refresh_from_db()
+    return batch
+
+
+def _allowed(what: str, project: Project | None, by: User) -> None:
+    if what not in OPTIONS:
+        raise Refusal("unknown_import", f"{what!r} is none of {', '.join(OPTIONS)}.", field="what")
+    if what == Batch.What.GOLD:
+        return require_organiser(by)
+    if project is None:
+        raise Refusal("project_missing", f"An import of {what} goes into a project.", field="project")
+    require(project, by, CURATOR)
+    return None
+
+
+def _check_options(what: str, format: str, options: dict[str, Any]) -> None:
+    unknown = set(options) - OPTIONS[what]
+    if unknown:
+        raise Refusal(
+            "unknown_option",
+            f"An import of {what} has no option {', '.join(sorted(unknown))}.",
+            hint=f"It has {', '.join(sorted(OPTIONS[what]))}.",
+            field="options",
+        )
+    if format and format not in FORMATS:
+        raise Refusal("unknown_format", f"{format!r} is none of {', '.join(FORMATS)}.", field="format")
+    for name, (fits, expected) in WORDS.items():
+        if name in options and not fits(options[name]):
+            raise Refusal("bad_option", f"{name} is {expected}, not {options[name]!r}.", field=name)
+    for name, allowed in CHOICES.items():
+        if name in options and options[name] not in allowed:
+            raise Refusal(
+                "bad_option", f"{name} is one of {', '.join(allowed)}, not {options[name]!r}.", field=name
+            )
+
+
+def _measured(upload: BinaryIO | File) -> tuple[str, int]:
+    """Digest and size, with the file set back to its beginning; of a packed one the job counts the lines."""
+    digest, size, lines, packed = hashlib.sha256(), 0, 0, False
+    most, limit = settings.IMPORT_MAX_LINES, settings.UPLOAD_MAX_BYTES
+    for piece in iter(lambda: upload.read(1 << 18), b""):
+        packed = packed or (not size and piece.startswith(GZIP))
+        size += len(piece)
+        lines += 0 if packed else piece.count(b"\n")
+        digest.update(piece)
+        if size > limit:
+            raise TooLarge(
+                "too_large",
+                f"The file is larger than {limit:,} bytes.",
+                hint="Pack it with gzip.",
+                limit=limit,
+            )
+        if lines > most:
+            hint = "Send it in several files."
+            raise TooLarge("too_many_lines", f"The file has more than {most:,} lines.", hint=hint, limit=most)
+    upload.seek(0)
+    return digest.hexdigest(), size
+
+
+def _one_at_a_time(project: Project) -> None:
+    """Two imports at once could both bring the same item."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    going = project.batches.filter(state__in=(Batch.State.RECEIVED, Batch.State.RUNNING)).first()
+    if going is not None:
+        raise Conflict(
+            "import_running",
+            f"{going.filename} is still being imported into {project}.",
+            hint="Wait until it is done, or cancel it.",
+        )
+
+
+def load(batch: Batch, progress: Progress) -> Store:
+    """Work through the file; what the returned store does makes it count."""
+    clear(batch)
+    problems = Problems()
+    limits = Limits(
+        settings.UPLOAD_MAX_UNPACKED_BYTES, settings.IMPORT_MAX_LINES, settings.UPLOAD_MAX_LINE_BYTES
+    )
+    try:
+        with batch.file.open("rb") as file:
+            source = cast(BinaryIO, file)
+            batch.format = batch.format or _format(source, batch.options, problems)
+            store = LOADERS[batch.what](batch, source, problems, limits, progress)
+            if batch.options.get("on_error") == "refuse-file":
+                problems.raise_if_any()
+    except Refused as refused:
+        _note(batch, refused.problems)
+        raise InputFault("refused", refused.problems.summary()) from refused
+    _note(batch, problems)
+    return lambda: _done(batch, store)
+
+
+def _format(file: BinaryIO, options: Mapping[str, Any], problems: Problems) -> str:
+    """A stated tag scheme says that the file is columns; else its content tells."""
+    return "conll" if options.get("scheme") else recognise_source(file, problems=problems)
+
+
+def _note(batch: Batch, problems: Problems) -> None:
+    """Keep what was wrong, whatever becomes of the import."""
+    told = problems.as_json()
+    batch.problems, batch.refused = told["problems"], problems.places
+    batch.counts = batch.counts | {"by_code": told["by_code"], "warnings": told["warnings"]}
+    if told["first_warnings"]:
+        batch.counts["first_warnings"] = told["first_warnings"]
+    batch.save(update_fields=["format", "problems", "refused", "counts"])
+
+
+def _done(batch: Batch, store: Store) -> None:
+    Batch.objects.filter(pk=batch.pk).update(
+        state=Batch.State.DONE, counts=batch.counts, format=batch.format, ended_at=Now()
+    )
+    store()
+
+
+def follow(job: Job) -> None:
+    """Mirror the job's state onto its batch; `done` is written by the store itself."""
+    states = {
+        Job.State.QUEUED: Batch.State.RECEIVED,
+        Job.State.RUNNING: Batch.State.RUNNING,
+        Job.State.CANCELLED: Batch.State.CANCELLED,
+        Job.State.FAILED: Batch.State.REFUSED if job.error_code == "refused" else Batch.State.FAILED,
+    }
+    state = states.get(Job.State(job.state))
+    if state is None:
+        return
+    over = {"ended_at": Now()} if state in SWEPT else {}
+    Batch.objects.filter(pk=job.subject).update(state=state, reason=job.error, **over)
+    if state in SWEPT:
+        building = TestSet.objects.filter(batch=job.subject, state=TestSet.State.BUILDING)
+        building.update(state=TestSet.State.FAILED, reason=job.error or "The import was cancelled.")
+
+
+def sweep() -> int:
+    """Remove rows that refused, failed and cancelled imports left behind."""
+    over = Batch.objects.filter(state__in=SWEPT)
+    return sum(clear(batch) for batch in over.filter(items__isnull=False).distinct()) + sum(
+        clear(batch) for batch in over.filter(votes__isnull=False).distinct()
+    )
+
+
+def clear(batch: Batch) -> int:
+    """Remove the rows of an import that is not done, in short transactions."""
+    if batch.state == Batch.State.DONE:
+        raise Conflict("import_done", f"{batch} is done: its rows count.")
+    staged = (
+        Vote.objects.filter(batch=batch),
+        Suggestion.objects.filter(batch=batch),
+        Item.objects.filter(batch=batch),
+        TestSetRow.objects.filter(test_set__batch=batch),
+    )
+    return sum(_clear(rows) for rows in staged)
+
+
+def _clear(rows: QuerySet[Any]) -> int:
+    removed = 0
+    while keys := list(rows.values_list("pk", flat=True)[:CHUNK]):
+        with transaction.atomic():
+            rows.model._default_manager.filter(pk__in=keys).delete()
+        removed += len(keys)
+    return removed

@@ -1,0 +1,169 @@
+"""Published gold in: a test set of the imported origin, without a project; one bad line refuses the file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import msgspec
+from django.conf import settings
+
+from annotation.freezing import writer
+from annotation.imports.line_reader import NEGATIVE, reading_options, reported
+from annotation.models import Batch
+from annotation.ontology.preset_schema import readable
+from annotation.testset import Kind, Origin, TestSet
+from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.formats.duplicates import Line, MergedItem, find_repeats
+from evalsvc.core.formats.problems import Problems, did_you_mean
+from evalsvc.core.formats.readers import open_items
+from evalsvc.core.formats.records import ItemLine
+from evalsvc.core.formats.text_lines import Limits, read_lines
+from evalsvc.core.formats.writer import item_object
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.transitions import Store
+
+
+def announce(batch: Batch) -> TestSet:
+    """The test set that the batch will fill, in the transaction that receives it."""
+    options = batch.options
+    kind = options.get("kind") or Kind.RELATIONS
+    if kind not in Kind.values:
+        raise Refusal("unknown_kind", f"{kind!r} is none of {', '.join(Kind.values)}.", field="kind")
+    return writer.announce(
+        name=str(options.get("name", "")),
+        version=str(options.get("version", "")),
+        origin=Origin.IMPORTED,
+        kind=kind,
+        batch=batch,
+        by=batch.by,
+    )
+
+
+def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
+    """Read it, find what repeats what, read it again; only a file without a bad line is staged."""
+    test_set = TestSet.objects.get(batch=batch)
+    lines = reported(_lines(batch, file, problems, limits), progress)
+    repeats = find_repeats(lines, problems=problems, by="id")
+
+    def again() -> Iterator[MergedItem]:
+        return repeats.merged(_lines(batch, file, Problems(), limits))
+
+    found = _Found.of(_checked(again(), test_set.kind, problems))
+    negative, stated = _negative(batch, found.names)
+    labels = _labels(batch, found.names, negative)
+    if batch.options.get("labels"):
+        _check_labels(again(), labels, negative, problems)
+    problems.raise_if_any()
+    golds = (_gold(entry.item, negative) for entry in again())
+    count = writer.write_rows(test_set, golds, progress=progress, total=repeats.items)
+    batch.counts = {
+        "lines": problems.lines_read,
+        "items": count,
+        "repeated_lines": found.repeated_lines,
+        "labels": len(labels),
+        "without_text": found.without_text,
+    }
+    manifest = {
+        "origin": Origin.IMPORTED,
+        "file": {"name": batch.filename, "sha256": batch.sha256, "format": batch.format, "bytes": batch.size},
+        "options": batch.options,
+        "counts": batch.counts,
+        "labels_from": "options" if batch.options.get("labels") else "data",
+        "negative": {"name": negative, "from": stated},
+        "evalsvc": settings.VERSION,
+    }
+    return lambda: _seal(test_set, negative, count, labels, manifest)
+
+
+def _seal(test_set: TestSet, negative: str, count: int, labels: list[str], manifest: dict[str, Any]) -> None:
+    TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(negative=negative)
+    inventory = [{"name": name, "title": readable(name)} for name in labels]
+    writer.seal(test_set, count=count, labels=inventory, manifest=manifest)
+
+
+def _lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[Line]:
+    """The file from its beginning."""
+    file.seek(0)
+    if batch.format == "labels":
+        for line, text in read_lines(file, problems=problems, limits=limits):
+            if text.strip():
+                yield line, ItemLine(str(line), None, relations=(text.strip(),))
+        return
+    options = reading_options(batch) | {"require_text": False}
+    yield from open_items(file, format=batch.format, problems=problems, limits=limits, **options)
+
+
+def _checked(entries: Iterable[MergedItem], kind: str, problems: Problems) -> Iterator[MergedItem]:
+    """All of them; gold says what is right on every line, in the form of its kind."""
+    for entry in entries:
+        line, item = entry.line, entry.item
+        missing = item.relations is None if kind == Kind.RELATIONS else item.spans is None
+        if missing:
+            field = "relations" if kind == Kind.RELATIONS else "spans"
+            problems.add("missing_key", line=line, field=field, expected=f"the key {field}: this is gold")
+        elif kind == Kind.RELATIONS and item.spans:
+            problems.add("mixed_forms", line=line, field="spans", expected="relations only")
+        elif kind == Kind.ENTITIES and item.relations:
+            problems.add("mixed_forms", line=line, field="relations", expected="spans only")
+        yield entry
+
+
+@dataclass
+class _Found:
+    """What is in the file as a whole."""
+
+    names: Counter[str] = field(default_factory=Counter)
+    repeated_lines: int = 0
+    without_text: int = 0
+
+    @classmethod
+    def of(cls, entries: Iterable[MergedItem]) -> _Found:
+        found = cls()
+        for entry in entries:
+            found.names.update(_names(entry.item))
+            found.repeated_lines += len(entry.repeats)
+            found.without_text += entry.item.text is None
+        return found
+
+
+def _negative(batch: Batch, used: Container[str]) -> tuple[str, str]:
+    """How the negative class is spelt, and whether that was said or found."""
+    said = batch.options.get("negative")
+    if said:
+        return str(said), "options"
+    usual = ("Other", *NEGATIVE) if batch.format.startswith("semeval") else NEGATIVE
+    found = next((name for name in usual if name in used), None)
+    return (found, "data") if found else ("N/A", "default")
+
+
+def _names(item: ItemLine) -> list[str]:
+    """All labels of a line."""
+    links = [name if isinstance(name, str) else name[1] for name in item.relations or ()]
+    return [span[2] for span in item.spans or ()] + links
+
+
+def _labels(batch: Batch, names: Counter[str], negative: str) -> list[str]:
+    """The inventory: as stated, else what the data uses, the most frequent first."""
+    stated = [str(name) for name in batch.options.get("labels") or () if name != negative]
+    if stated:
+        return list(dict.fromkeys(stated))
+    return writer.by_frequency(Counter({name: n for name, n in names.items() if name != negative}))
+
+
+def _check_labels(
+    entries: Iterable[MergedItem], stated: list[str], negative: str, problems: Problems
+) -> None:
+    for entry in entries:
+        for name in set(_names(entry.item)) - {*stated, negative}:
+            problems.add("unknown_label", line=entry.line, found=name, hint=did_you_mean(name, stated))
+
+
+def _gold(item: ItemLine, negative: str) -> dict[str, Any]:
+    """The frozen line: the negative class is the empty list."""
+    if item.spans is not None:
+        return item_object(msgspec.structs.replace(item, relations=item.relations or ()))
+    kept = tuple(name for name in item.relations or () if name != negative)
+    return item_object(msgspec.structs.replace(item, relations=kept))

@@ -1,0 +1,128 @@
+"""The labels a file brought: those it added, those the ontology lacks, those that look like slips."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from annotation.consensus import item_state
+from annotation.consensus.item_state import labels_in
+from annotation.models import Adjudication, Batch, KnownAnswer, Project, Vote
+from annotation.ontology import labels_in_answers
+from annotation.ontology.inventory import locked, mapping_of, renew
+from annotation.roles import CURATOR, require
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict
+
+MOST = 300
+RARE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One label of a file as the ontology has it now."""
+
+    part: str
+    name: str
+    lines: int
+    added: bool
+    lacking: bool
+    like: str = ""
+
+
+def noted(labels: Mapping[str, Counter[str]], added: Mapping[str, Collection[str]]) -> dict[str, Any]:
+    """What an import keeps of its labels: the most frequent ones, and how many there were."""
+    named = [(n, name, part) for part, counts in labels.items() for name, n in counts.items()]
+    rows = [
+        {"part": part, "name": name, "lines": n, "added": name in added.get(part, ())}
+        for n, name, part in sorted(named, key=lambda entry: (-entry[0], entry[1]))
+    ]
+    return {"labels": rows[:MOST], "labels_in_file": len(rows)}
+
+
+def labels_of(batch: Batch) -> list[Label]:
+    """The labels of an import, each held against the ontology of today."""
+    rows = batch.counts.get("labels") or []
+    if batch.project is None or not rows:
+        return []
+    mapping, raw = mapping_of(batch.project), set(batch.project.labels.values_list("part", "name"))
+    lines = Counter({row["name"]: row["lines"] for row in rows})
+    lines.update({name: 0 for _, name in raw})
+    like = _slips(lines, {name for _, name in raw} - {row["name"] for row in rows if row["added"]})
+    return [
+        Label(
+            row["part"],
+            row["name"],
+            row["lines"],
+            row["added"] and (row["part"], row["name"]) in raw,
+            (row["part"], row["name"]) not in raw,
+            "" if row["name"] in mapping else like.get(row["name"], ""),
+        )
+        for row in rows
+    ]
+
+
+def _slips(lines: Counter[str], settled: Collection[str]) -> dict[str, str]:
+    """Names one letter, or case and spaces, away from one that was there or is far more usual."""
+    shared: dict[str, list[str]] = defaultdict(list)
+    for name in lines:
+        for variant in _variants(name):
+            shared[variant].append(name)
+    found: dict[str, str] = {}
+    for names in shared.values():
+        usual = max(names, key=lambda name: (name in settled, lines[name]))
+        for name in names:
+            rare = name not in settled and (usual in settled or RARE * lines[name] <= lines[usual])
+            if name != usual and rare and _digits(name) == _digits(usual):
+                found[name] = usual
+    return found
+
+
+def _variants(name: str) -> set[str]:
+    """The name without case and punctuation, and with one letter left out."""
+    plain = re.sub(r"[\s_-]+", "_", name.casefold())
+    return {plain} | ({plain[:at] + plain[at + 1 :] for at in range(len(plain))} if len(plain) > 3 else set())
+
+
+def _digits(name: str) -> list[str]:
+    return re.findall(r"\d", name)
+
+
+@transaction.atomic
+def take_out(project: Project, names: Collection[str], *, part: str, by: User) -> int:
+    """Remove labels that nothing uses yet, as if they had never been added."""
+    require(project, by, CURATOR)
+    locked(project)
+    used = set(names) & _used(project)
+    labels_in_answers.let_answers_come_in(project)
+    used |= set(names) & _used(project, at__gte=Now() - labels_in_answers.JUST_NOW)
+    if used:
+        raise Conflict(
+            "label_in_use",
+            f"{', '.join(sorted(used)[:5])}: chosen in an answer, or part of a step.",
+            hint="Delete or merge it in the ontology: such a step keeps the answers.",
+        )
+    removed, _ = project.labels.filter(part=part, name__in=names).delete()
+    renew(project)
+    item_state.changed(project)
+    return removed
+
+
+def _used(project: Project, **acts: Any) -> set[str]:
+    """Every label that an answer (or one of these `acts`), a decision, a known answer or a step names."""
+    of = {"item__project": project}
+    rows: Iterable[Any] = (
+        *(Vote.objects.filter(payload__isnull=False, **of, **acts), Adjudication.objects.filter(**of)),
+        KnownAnswer.objects.filter(**of),
+    )
+    named = {
+        name for row in rows for said in row.values_list("payload", flat=True) for name in labels_in(said)
+    }
+    steps = project.steps.values_list("sources", "target")
+    return named | {name for sources, target in steps for name in (*sources, target)}

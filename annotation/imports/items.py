@@ -1,0 +1,251 @@
+"""Sentences in: repeats merged, source labels sealed, labels of the file offered to the ontology."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, BinaryIO
+
+from django.db import transaction
+from django.db.models import Max
+
+from annotation.consensus.label_mapping import Payload
+from annotation.imports import imported_labels
+from annotation.imports.line_reader import CHUNK, fitting, lines_of, negatives, reported
+from annotation.models import Batch, Item, KnownAnswer, OntologyLabel, SourceLabels
+from annotation.ontology.inventory import add_entries, mapping_of, parts_of
+from annotation.ontology.preset_schema import Entry
+from evalsvc.core.formats.duplicates import By, Facts, MergedItem, find_repeats
+from evalsvc.core.formats.problems import Problems, did_you_mean
+from evalsvc.core.formats.records import Entity, ItemLine, payload
+from evalsvc.core.formats.text_lines import Limits
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.transitions import Store
+
+
+def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
+    """Read and find what repeats what, read again and stage; the store then makes the items count."""
+    lines = reported(lines_of(batch, file, problems, limits), progress)
+    repeats = find_repeats(fitting(lines, batch, problems), problems=problems, by=_by(batch))
+    staging = _Staging(batch, problems)
+    told = Problems()  # again what the first reading found
+    merged, done = repeats.merged(fitting(lines_of(batch, file, told, limits), batch, told)), 0
+    while chunk := list(islice(merged, CHUNK)):
+        progress(done, repeats.items, "storing items")
+        staging.take(chunk)
+        done += len(chunk)
+    if not (staging.stored or staging.repeated):
+        problems.raise_if_any()
+    batch.counts = {"lines": problems.lines_read} | staging.counts()
+    return staging.store
+
+
+def _by(batch: Batch) -> By:
+    """Units of judgment and of a published test set keep their ids: votes and predictions name them."""
+    return "id" if batch.format in ("crowdtruth-units", "semeval-test") else "content"
+
+
+def content_key(item: ItemLine, *, by: str = "content") -> str:
+    """What makes two lines the same item: sentence and places; without places, or by id, also the id."""
+    places = [[e.key, e.start, e.end] for e in (item.head, item.tail) if e is not None]
+    parts = [item.text, places, item.id if by == "id" or not places else ""]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+class _Staging:
+    """Rows on their way in, and what the project already has of them."""
+
+    def __init__(self, batch: Batch, problems: Problems) -> None:
+        assert batch.project is not None
+        self.batch, self.project, self.problems = batch, batch.project, problems
+        self.negative = negatives(batch)
+        self.rank = self.project.items.aggregate(last=Max("rank"))["last"] or 0
+        self.use = str(batch.options.get("known", ""))
+        self.there = {part: self._there(part) for part in parts_of(self.project)}
+        self.stored = 0
+        self.repeated_lines = self.exact_repeats = self.several = 0
+        self.facts = Facts()
+        self.repeated: dict[int, list[MergedItem]] = {}
+        self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
+
+    def _there(self, part: str) -> set[str] | None:
+        """What can be chosen, None where the file may add to it."""
+        names = set(self.project.labels.filter(part=part).values_list("name", flat=True))
+        return None if not names or self.batch.options.get("labels") == "add" else names
+
+    def _can_be_given(self, entry: MergedItem) -> bool:
+        """Whether a known answer is one that people can choose; a line with another would fail them all."""
+        for part, named in names_by_part(self.source(entry.item)).items():
+            there = self.there.get(part)
+            lacking = sorted(named - there) if there is not None else []
+            if lacking and there is not None:
+                self.problems.add(
+                    "unknown_label",
+                    line=entry.line,
+                    field="relations" if part == OntologyLabel.Part.RELATION else "spans",
+                    found=lacking[0],
+                    expected="a known answer that people can choose",
+                    hint=did_you_mean(lacking[0], there) or "Add it to the ontology, or mend the line.",
+                )
+                return False
+        return True
+
+    def counts(self) -> dict[str, Any]:
+        """What was read and stored so far."""
+        return {
+            "items": self.stored,
+            "repeated_items": len(self.repeated),
+            "repeated_lines": self.repeated_lines,
+            "exact_repeats": self.exact_repeats,
+            "several_labels": self.several,
+            "pairs": self.facts.pairs,
+            "facts": self.facts.facts,
+        }
+
+    def positive(self, item: ItemLine) -> ItemLine:
+        """The item without the names that mean N/A."""
+        kept = tuple(name for name in item.relations or () if name not in self.negative)
+        return ItemLine(item.id, item.text, item.tokens, item.head, item.tail, item.spans, kept)  # type: ignore[arg-type]
+
+    def take(self, chunk: Sequence[MergedItem]) -> None:
+        """Store those that are new, in one short transaction, and remember those that are not."""
+        by = _by(self.batch)
+        keys = {content_key(entry.item, by=by): entry for entry in chunk}
+        present = self.project.items.present()
+        known = dict(present.filter(content_key__in=keys).values_list("content_key", "pk"))
+        taken = present.filter(external_id__in=[entry.item.id for entry in chunk])
+        names = dict(taken.values_list("external_id", "content_key"))
+        fresh: list[tuple[str, MergedItem]] = []
+        for key, entry in keys.items():
+            if key in known:
+                self.repeated.setdefault(known[key], []).append(_labels_alone(entry))
+            elif names.get(entry.item.id, key) != key:
+                hint = "Another sentence of the project has this id."
+                self.problems.add("duplicate_id", line=entry.line, field="id", found=entry.item.id, hint=hint)
+            elif not self.use or self._can_be_given(entry):
+                fresh.append((key, entry))
+        self._insert(fresh)
+        for entry in chunk:
+            self._count(entry)
+
+    def _count(self, entry: MergedItem) -> None:
+        for part, said in names_by_part(self.source(entry.item)).items():
+            self.labels[part].update(said)
+        kept = self.positive(entry.item)
+        self.facts.add(kept)
+        self.several += len(kept.relations or ()) > 1
+        self.repeated_lines += len(entry.repeats)
+        self.exact_repeats += entry.exact
+
+    @transaction.atomic
+    def _insert(self, fresh: Sequence[tuple[str, MergedItem]]) -> None:
+        rows = [self._row(key, entry) for key, entry in fresh]
+        rows = Item.objects.bulk_create(rows, batch_size=500)
+        said = [(row, self.source(entry.item)) for row, (_, entry) in zip(rows, fresh, strict=True)]
+        if self.use:
+            known = [KnownAnswer(item=row, payload=labels) for row, labels in said if labels is not None]
+            KnownAnswer.objects.bulk_create(known, batch_size=500)
+        else:
+            sealed = [SourceLabels(item=row, labels=labels) for row, labels in said if labels is not None]
+            SourceLabels.objects.bulk_create(sealed, batch_size=500)
+        self.stored += len(rows)
+
+    def _row(self, key: str, entry: MergedItem) -> Item:
+        self.rank += 1
+        item = entry.item
+        return Item(
+            project=self.project,
+            batch=self.batch,
+            external_id=item.id,
+            content_key=key,
+            rank=self.rank,
+            use=self.use,
+            text=item.text or "",
+            tokens=list(item.tokens) if item.tokens is not None else None,
+            head=mention(item.head),
+            tail=mention(item.tail),
+            repeats=self._repeats(entry),
+        )
+
+    def _repeats(self, entry: MergedItem) -> list[dict[str, Any]]:
+        file = self.batch.filename
+        return [{"file": file, "line": repeat.line, "id": repeat.id} for repeat in entry.repeats]
+
+    def source(self, item: ItemLine) -> Payload | None:
+        """What the source says of an item, None where it says nothing at all."""
+        if item.relations is None and item.spans is None:
+            return None
+        kept = self.positive(item)
+        return dict(payload(spans=kept.spans or (), relations=kept.relations or ()))
+
+    def store(self) -> None:
+        """In the transaction that ends the import: open the items, add what repeats brought."""
+        self.project.refresh_from_db()
+        Item.objects.filter(batch=self.batch, use="").update(free=self.project.k)
+        self._add_to_known()
+        added = {part: self._offer(part, counts) for part, counts in self.labels.items()}
+        self.batch.counts["labels_added"] = sum(map(len, added.values()))
+        self.batch.counts |= imported_labels.noted(self.labels, added)
+        Batch.objects.filter(pk=self.batch.pk).update(counts=self.batch.counts)
+
+    def _add_to_known(self) -> None:
+        keys = list(self.repeated)
+        for start in range(0, len(keys), 500):
+            items = list(Item.objects.filter(pk__in=keys[start : start + 500]).select_related("sealed"))
+            for item in items:
+                for entry in self.repeated[item.pk]:
+                    own = {"file": self.batch.filename, "line": entry.line, "id": entry.item.id}
+                    item.repeats = [*item.repeats, own, *self._repeats(entry)]
+                    self._unite(item, entry)
+            Item.objects.bulk_update(items, ["repeats"], batch_size=100)
+
+    def _unite(self, item: Item, entry: MergedItem) -> None:
+        """Source labels become the union of what the lines said."""
+        said = self.source(entry.item)
+        sealed = getattr(item, "sealed", None)
+        if said is None or item.use or self.use:
+            return
+        if sealed is None:
+            SourceLabels.objects.create(item=item, labels=said)
+        elif item.head is not None and set(said["relations"]) - set(sealed.labels["relations"]):
+            sealed.labels["relations"] = list(
+                dict.fromkeys([*sealed.labels["relations"], *said["relations"]])
+            )
+            sealed.save(update_fields=["labels"])
+
+    def _offer(self, part: str, counts: Counter[str]) -> set[str]:
+        """An empty ontology takes the file's labels, frequent ones first; a filled one only if asked to."""
+        empty = not self.project.labels.filter(part=part).exists()
+        if not (empty or self.batch.options.get("labels") == "add"):
+            return set()
+        gone = mapping_of(self.project)
+        names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
+        entries = [Entry(name) for name in names if name not in gone]
+        return {row.name for row in add_entries(self.project, entries, part=part)}
+
+
+def _labels_alone(entry: MergedItem) -> MergedItem:
+    """What is added to an item that is there already: no text is kept until the end."""
+    item = ItemLine(entry.item.id, None, spans=entry.item.spans, relations=entry.item.relations)
+    return MergedItem(entry.line, item, entry.repeats)
+
+
+def names_by_part(said: Payload | None) -> dict[str, set[str]]:
+    """Which names of a payload belong to which inventory."""
+    if said is None:
+        return {}
+    spans = {span[2] for span in said["spans"]}
+    relations = {name if isinstance(name, str) else name[1] for name in said["relations"]}
+    named = {OntologyLabel.Part.ENTITY.value: spans, OntologyLabel.Part.RELATION.value: relations}
+    return {part: names for part, names in named.items() if names}
+
+
+def mention(entity: Entity | None) -> dict[str, Any] | None:
+    """An entity as the item's row keeps it."""
+    if entity is None:
+        return None
+    kept = {"id": entity.key, "name": entity.name, "start": entity.start, "end": entity.end}
+    return kept | ({"type": entity.type} if entity.type else {})

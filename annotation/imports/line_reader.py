@@ -1,0 +1,62 @@
+"""The lines of an import: read from the beginning as its options say, those that do not fit reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+from annotation.models import Batch
+from annotation.testset import Kind
+from evalsvc.core.formats.duplicates import Line
+from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.readers import open_items
+from evalsvc.core.formats.text_lines import Limits
+from evalsvc.core.jobs.lease import Progress
+
+CHUNK = 1_000
+NEGATIVE = ("NA", "N/A", "no_relation")
+
+
+def reading_options(batch: Batch) -> dict[str, Any]:
+    """What the reader of a format is told besides the file."""
+    given = {key: batch.options[key] for key in ("scheme", "repair") if key in batch.options}
+    return given | ({"column": int(batch.options["column"])} if "column" in batch.options else {})
+
+
+def negatives(batch: Batch) -> frozenset[str]:
+    """How this file may spell N/A."""
+    said = batch.options.get("negative")
+    usual = (*NEGATIVE, "Other") if batch.format.startswith("semeval") else NEGATIVE
+    return frozenset(usual if not said else [said] if isinstance(said, str) else said)
+
+
+def reported(lines: Iterable[Line], progress: Progress) -> Iterator[Line]:
+    """The lines, saying now and then how far the reading is."""
+    for line, item in lines:
+        if line % CHUNK == 0:
+            progress(0, 0, f"reading, line {line:,}")
+        yield line, item
+
+
+def lines_of(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[Line]:
+    """The file from its beginning."""
+    file.seek(0)
+    return open_items(file, format=batch.format, problems=problems, limits=limits, **reading_options(batch))
+
+
+def fitting(lines: Iterable[Line], batch: Batch, problems: Problems) -> Iterator[Line]:
+    """Lines of the project's kind: with head and tail, or without."""
+    assert batch.project is not None
+    kind, answered = batch.project.kind, "known" in batch.options
+    for line, item in lines:
+        paired = item.head is not None and item.head.start is not None and item.text is not None
+        if kind == Kind.RELATIONS and not paired:
+            problems.add("missing_key", line=line, field="h", expected="head and tail with their places")
+        elif kind != Kind.RELATIONS and item.head is not None:
+            problems.add("mixed_forms", line=line, field="h", expected="spans: this project marks them")
+        elif item.text is None:
+            problems.add("missing_key", line=line, field="text", expected="the key text or tokens")
+        elif answered and item.relations is None and item.spans is None:
+            problems.add("missing_key", line=line, field="relations", expected="the known answer; [] is N/A")
+        else:
+            yield line, item

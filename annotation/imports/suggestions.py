@@ -1,0 +1,111 @@
+"""Predictions in, as first answers to be shown when the project says so; later files replace earlier ones."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import msgspec
+from django.db import transaction
+
+from annotation.consensus.label_mapping import Payload
+from annotation.imports.line_reader import CHUNK, negatives
+from annotation.models import Batch, ItemQuerySet, OntologyLabel, Suggestion
+from annotation.testset import Kind
+from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
+from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.readers import open_predictions
+from evalsvc.core.formats.records import LabelPrediction, PredictionLine, ScoresPrediction
+from evalsvc.core.formats.text_lines import Limits
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.transitions import Store
+
+SURE = 0.5
+NA = "N/A"
+Row = tuple[int, bytes]  # an item and the answer to show on it: few answers differ, so each is kept once
+FORMS: dict[str, tuple[Form, ...]] = {Kind.RELATIONS: ("label", "labels", "scores")}
+
+
+def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
+    """Read and check; the store puts them in place of what stood there."""
+    assert batch.project is not None
+    items = dict(batch.project.items.present().values_list("external_id", "pk"))
+    check = _check(batch, items, problems)
+    spelled = negatives(batch) - check.labels
+    lines = (
+        (line, _spelled(said, spelled))
+        for line, said in open_predictions(file, format=batch.format, problems=problems, limits=limits)
+    )
+    rows: list[Row] = []
+    spelt: dict[bytes, bytes] = {}
+    for claim in check.claims(lines):
+        said = msgspec.json.encode(_payload(check.form, claim))
+        rows.append((items[claim[0]], spelt.setdefault(said, said)))
+        if len(rows) % CHUNK == 0:
+            progress(len(rows), len(items), "reading predictions")
+    if not rows:
+        problems.raise_if_any()
+    batch.counts = {"lines": problems.lines_read, "suggestions": len(rows)}
+    return lambda: _store(batch, rows)
+
+
+def _check(batch: Batch, items: dict[str, int], problems: Problems) -> PredictionCheck:
+    project = batch.project
+    assert project is not None
+    names = {part: set[str]() for part in OntologyLabel.Part.values}
+    for part, name in project.labels.values_list("part", "name"):
+        names[part].add(name)
+    paired = project.kind == Kind.RELATIONS
+    return PredictionCheck(
+        ids=items,
+        labels=names["relation" if paired else "entity"],
+        negative=NA if paired else None,
+        relations=names["relation"],
+        lengths=None if paired else _lengths(project.items.present()),
+        forms=FORMS.get(project.kind, ("spans",)),
+        missing="wrong",
+        problems=problems,
+    )
+
+
+def _spelled(said: PredictionLine, spelled: frozenset[str]) -> PredictionLine:
+    """The line with N/A in the one spelling that is known here, however the file spells it."""
+    match said:
+        case LabelPrediction(label=name) if name in spelled:
+            return LabelPrediction(said.id, NA)
+        case ScoresPrediction(scores=scores) if not spelled.isdisjoint(scores):
+            return ScoresPrediction(
+                said.id, {NA if name in spelled else name: scores[name] for name in scores}
+            )
+        case _:
+            return said
+
+
+def _lengths(items: ItemQuerySet) -> dict[str, int]:
+    fields = items.values_list("external_id", "text", "tokens")
+    return {
+        name: len(tokens) if tokens is not None else len(text) for name, text, tokens in fields.iterator()
+    }
+
+
+def _payload(form: Form | None, claim: Claim) -> Payload:
+    """The claim as an answer; of scores, what is more likely than not."""
+    if form == "spans":
+        return {"spans": [list(span) for span in claim[1]], "relations": [list(link) for link in claim[2]]}
+    said = claim[1]
+    if form == "label":
+        return {"spans": [], "relations": [] if said == NA else [said]}
+    if form == "scores":
+        return {"spans": [], "relations": [name for name, score in said.items() if score >= SURE]}
+    return {"spans": [], "relations": list(said)}
+
+
+@transaction.atomic
+def _store(batch: Batch, rows: list[Row]) -> None:
+    for start in range(0, len(rows), CHUNK):
+        made = [
+            Suggestion(item_id=item, batch=batch, payload=msgspec.json.decode(said))
+            for item, said in rows[start : start + CHUNK]
+        ]
+        Suggestion.objects.bulk_create(
+            made, update_conflicts=True, unique_fields=["item"], update_fields=["batch", "payload"]
+        )

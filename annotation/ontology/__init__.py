@@ -1,0 +1,1 @@
+"""The label inventory, its changes, texts and presets."""

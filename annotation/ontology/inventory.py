@@ -1,0 +1,331 @@
+"""The inventory people choose from: labels added, and reversible steps that merge, delete and rename them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Mapping as MappingOf
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import Max, Sum
+from django.db.models.functions import Now
+
+from annotation.consensus import item_state
+from annotation.consensus.label_mapping import Mapped, Mapping
+from annotation.models import OntologyLabel, OntologyStep, Project, SourceLabels
+from annotation.ontology import label_usage as named
+from annotation.ontology import labels_in_answers
+from annotation.ontology.preset_schema import Entry
+from annotation.ontology.presets import PRESETS
+from annotation.roles import CURATOR, require
+from annotation.testset import Kind
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, Refusal
+
+__all__ = [
+    "Choice",
+    "Mapped",
+    "Mapping",
+    "add_labels",
+    "apply_preset",
+    "delete",
+    "inventory",
+    "mapping_of",
+    "merge",
+    "rename",
+    "renew",
+    "undo",
+]
+DIGITS = "1234567890"
+CAPS = (*DIGITS, *(f"⇧{digit}" for digit in DIGITS), *(f"⌥{digit}" for digit in DIGITS))
+WORDS = ("title", "phrase", "group", "definition", "choose", "avoid", "head_type", "tail_type")
+MERGE, DELETE, RENAME = (
+    OntologyStep.Operation.MERGE,
+    OntologyStep.Operation.DELETE,
+    OntologyStep.Operation.RENAME,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One label as people choose it; `key` is its cap, empty beyond the thirtieth, `row` has its words."""
+
+    name: str
+    title: str
+    phrase: str = ""
+    group: str = ""
+    definition: str = ""
+    choose: list[str] = field(default_factory=list)
+    avoid: list[str] = field(default_factory=list)
+    head_type: str = ""
+    tail_type: str = ""
+    key: str = ""
+    row: int = 0
+
+
+def mapping_of(project: Project) -> Mapping:
+    """What the standing steps make of raw names."""
+    return Mapping.from_steps(project.steps.filter(undone_at=None))
+
+
+def inventory(project: Project, part: str = "relation") -> list[Choice]:
+    """Today's labels in order, each with the words of its own row."""
+    mapping = mapping_of(project)
+    rows = list(OntologyLabel.objects.filter(project=project, part=part))
+    own = {row.name: row for row in rows}
+    raw = mapping.labels(row.name for row in rows if not row.derived)
+    first = {mapping.label(row.name): row for row in reversed(rows)}
+    described = [(name, own.get(name) or first[name]) for name in raw]
+    described.sort(key=lambda entry: entry[1].rank)
+    return [_choice(name, row, at) for at, (name, row) in enumerate(described)]
+
+
+def _choice(name: str, row: OntologyLabel, at: int) -> Choice:
+    words = {word: getattr(row, word) for word in WORDS}
+    return Choice(name, **words, key=CAPS[at] if at < len(CAPS) else "", row=row.pk)
+
+
+def parts_of(project: Project) -> tuple[str, ...]:
+    """Which inventories a kind of project has."""
+    relation, entity = OntologyLabel.Part.RELATION, OntologyLabel.Part.ENTITY
+    both = {Kind.RELATIONS: (relation,), Kind.ENTITIES: (entity,), Kind.JOINT: (entity, relation)}
+    return both[Kind(project.kind)]
+
+
+@transaction.atomic
+def add_labels(
+    project: Project, labels: Iterable[str | MappingOf[str, Any]], *, by: User, part: str = ""
+) -> list[OntologyLabel]:
+    """Add labels by name, or by name and words; names already there keep what they have."""
+    require(project, by, CURATOR)
+    entries = [_entry(label) for label in labels]
+    return add_entries(project, entries, part=part or parts_of(project)[0])
+
+
+def _entry(label: str | MappingOf[str, Any]) -> Entry:
+    words = {"name": label} if isinstance(label, str) else dict(label)
+    unknown = set(words) - {"name", *WORDS}
+    name = str(words.get("name", "")).strip()
+    if unknown or not 0 < len(name) <= 200:
+        raise Refusal(
+            "bad_label",
+            f"A label has a name of 1–200 characters and may have {', '.join(WORDS)}; found {sorted(words)}.",
+            field="name",
+        )
+    lists = {key: tuple(words[key]) for key in ("choose", "avoid") if key in words}
+    return Entry(**(words | lists | {"name": name}))
+
+
+def add_entries(project: Project, entries: Sequence[Entry], *, part: str) -> list[OntologyLabel]:
+    """Rows for entries that are not there yet, ranked after those that are."""
+    locked(project)
+    known = set(project.labels.filter(part=part).values_list("name", flat=True))
+    taken = mapping_of(project)
+    fresh = [entry for entry in {entry.name: entry for entry in entries}.values() if entry.name not in known]
+    for entry in fresh:
+        if entry.name in taken and taken.label(entry.name) != entry.name:
+            raise Conflict(
+                "name_taken",
+                f"{entry.name} was merged, deleted or renamed by a step.",
+                hint="Undo that step, or choose another name.",
+            )
+    return _store(project, [entry.as_label(part, derived=False) for entry in fresh])
+
+
+def _store(project: Project, rows: list[OntologyLabel]) -> list[OntologyLabel]:
+    last = project.labels.aggregate(last=Max("rank"))["last"] or 0
+    for at, row in enumerate(rows, 1):
+        row.project, row.rank = project, last + at
+    stored = OntologyLabel.objects.bulk_create(rows, batch_size=500)
+    renew(project)
+    return stored
+
+
+def renew(project: Project) -> None:
+    """What was remembered of the inventory holds no longer."""
+    project.inventory_stamp = uuid4()
+    Project.objects.filter(pk=project.pk).update(inventory_stamp=project.inventory_stamp)
+
+
+@transaction.atomic
+def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
+    """Bring a preset's labels, words and steps into the project; steps already standing are left out."""
+    require(project, by, CURATOR)
+    preset = PRESETS.get(key)
+    if preset is None:
+        raise Refusal("unknown_preset", f"{key!r} is no preset: {', '.join(PRESETS)}.", field="preset")
+    if preset.part not in parts_of(project):
+        raise Refusal("wrong_preset", f"{preset.title} has no labels for a project of {project.kind}.")
+    locked(project)
+    rows = {row.name: row for row in preset.labels()}
+    known = {row.name: row for row in project.labels.filter(part=preset.part, name__in=rows)}
+    for name, row in known.items():
+        _fill_in(row, rows[name])
+    OntologyLabel.objects.bulk_update(known.values(), [*WORDS], batch_size=100)
+    _store(project, [row for name, row in rows.items() if name not in known])
+    mapping = mapping_of(project)
+    for sources, target in preset.steps.merges:
+        _add_step(project, MERGE, [name for name in sources if name not in mapping], target, by)
+    _add_step(project, DELETE, [name for name in preset.steps.deleted if name not in mapping], "", by)
+    item_state.changed(project)
+    return inventory(project, preset.part)
+
+
+def _fill_in(row: OntologyLabel, words: OntologyLabel) -> None:
+    """Words somebody wrote stay; a title made from the name does not."""
+    for word in WORDS:
+        if not getattr(row, word) or word == "title":
+            setattr(row, word, getattr(words, word))
+
+
+@transaction.atomic
+def merge(project: Project, sources: Collection[str], *, target: str, by: User) -> OntologyStep:
+    """Several labels count as one from now on; the target may be one of them or a new name."""
+    return _step(project, MERGE, sources, target, by)
+
+
+@transaction.atomic
+def delete(project: Project, sources: Collection[str], *, by: User) -> OntologyStep:
+    """Labels leave the inventory; answers that said nothing else count as N/A."""
+    return _step(project, DELETE, sources, "", by)
+
+
+@transaction.atomic
+def rename(project: Project, source: str, *, target: str, by: User) -> OntologyStep:
+    """A label gets another name."""
+    return _step(project, RENAME, [source], target, by)
+
+
+def _step(project: Project, operation: str, sources: Collection[str], target: str, by: User) -> OntologyStep:
+    require(project, by, CURATOR)
+    locked(project)
+    sources, target = list(dict.fromkeys(sources)), target.strip()
+    part = _part_of(project, sources)
+    today = {choice.name for choice in inventory(project, part)}
+    _check_step(project, operation, sources, target, today)
+    if target and not project.labels.filter(part=part, name=target).exists():
+        first = OntologyLabel.objects.get(pk=_row_of(project, part, sources[0]).pk)
+        first.pk, first.name, first.derived = None, target, True
+        first.title = Entry(target).as_label(part, derived=True).title
+        _store(project, [first])
+    step = _add_step(project, operation, sources, target, by)
+    assert step is not None
+    item_state.changed(project)
+    return step
+
+
+def _part_of(project: Project, sources: Sequence[str]) -> str:
+    """All sources stand in one of the project's inventories."""
+    found: list[tuple[str, set[str]]] = []
+    for part in parts_of(project):
+        missing = set(sources) - {choice.name for choice in inventory(project, part)}
+        found.append((part, missing))
+    part, missing = min(found, key=lambda entry: len(entry[1]))
+    if missing or not sources:
+        named = ", ".join(sorted(missing)) or "nothing"
+        raise Refusal("unknown_label", f"Not in the inventory: {named}.", field="sources")
+    return part
+
+
+def _check_step(
+    project: Project, operation: str, sources: Sequence[str], target: str, today: set[str]
+) -> None:
+    if operation == MERGE and len({*sources, target}) < 2 + (target not in sources):
+        raise Refusal("bad_step", "A merge needs at least two labels.", field="sources")
+    if operation != DELETE and not 0 < len(target) <= 200:
+        raise Refusal("bad_step", "The new name has 1–200 characters.", field="target")
+    elsewhere = target in today and target not in sources
+    if operation == RENAME and (elsewhere or target in sources):
+        raise Conflict(
+            "name_taken", f"{target} stands in the inventory already.", hint="Merge the two instead."
+        )
+    mapping = mapping_of(project)
+    if target in mapping and mapping.label(target) != target:
+        raise Conflict(
+            "name_taken", f"{target} was merged, deleted or renamed before.", hint="Undo that step."
+        )
+
+
+def _row_of(project: Project, part: str, name: str) -> OntologyLabel:
+    """The row whose words describe today's label of this name."""
+    mapping = mapping_of(project)
+    rows = list(OntologyLabel.objects.filter(project=project, part=part))
+    own = [row for row in rows if row.name == name]
+    return (own or [row for row in rows if mapping.label(row.name) == name])[0]
+
+
+def _add_step(
+    project: Project, operation: str, sources: Sequence[str], target: str, by: User
+) -> OntologyStep | None:
+    if not sources:
+        return None
+    number = (project.steps.aggregate(last=Max("number"))["last"] or 0) + 1
+    step = OntologyStep.objects.create(
+        project=project, number=number, operation=operation, sources=list(sources), target=target, by=by
+    )
+    renew(project)
+    return step
+
+
+@transaction.atomic
+def undo(step: OntologyStep, *, by: User) -> None:
+    """Take a step back, the last standing one first; answers given in its new label must not be lost."""
+    project = step.project
+    require(project, by, CURATOR)
+    locked(project)
+    step = OntologyStep.objects.select_for_update().get(pk=step.pk)
+    last = project.steps.filter(undone_at=None).last()
+    if last is None or last.pk != step.pk:
+        raise Conflict(
+            "not_the_last_step",
+            "Only the last standing step can be undone.",
+            hint="Undo the later steps first.",
+        )
+    _require_unused(step, since=step.at)
+    labels_in_answers.let_answers_come_in(project)
+    _require_unused(step, since=Now() - labels_in_answers.JUST_NOW)
+    OntologyStep.objects.filter(pk=step.pk).update(undone_at=Now())
+    renew(project)
+    item_state.changed(project)
+
+
+def _require_unused(step: OntologyStep, *, since: Any) -> None:
+    """Nobody named its target since; a target that is a label of the data's own stays one."""
+    project, name = step.project, step.target
+    if not name or project.labels.filter(name=name, derived=False).exists():
+        return
+    n = labels_in_answers.acts_with(project, name, since=since)
+    if n:
+        were = "answer was" if n == 1 else "answers were"
+        raise Conflict(
+            "target_in_use",
+            f"{n:,} {were} given in {name} since; undone, {'it' if n == 1 else 'they'} would have no label.",
+        )
+    if labels_in_answers.is_known_answer(project, name):
+        raise Conflict(
+            "target_in_use",
+            f"{name} is the known answer of a sentence; undone, that would have no label.",
+            hint="Make the sentence work like any other first.",
+        )
+
+
+def emptied(project: Project) -> dict[str, int]:
+    """How many counted answers and source labels the deletions left as N/A."""
+    mapping = mapping_of(project)
+    live = project.items.live().filter(emptied__gt=0).order_by()
+    answers = live.aggregate(n=Sum("emptied"))["n"] or 0
+    sealed = SourceLabels.objects.filter(item__project=project, item__batch__state="done")
+    return {"answers": answers, "source_labels": named.left_empty(project, sealed, mapping)}
+
+
+def frequencies(project: Project) -> Counter[str]:
+    """How often each of today's labels stands in the settled gold."""
+    return named.in_gold(project)
+
+
+def locked(project: Project) -> Project:
+    """Hold the project's row: one change of its ontology at a time."""
+    return Project.objects.select_for_update(no_key=True).get(pk=project.pk)

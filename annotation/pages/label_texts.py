@@ -1,0 +1,32 @@
+"""The page of one label: the words that people read when they choose."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from annotation import roles
+from annotation.models import OntologyLabel
+from annotation.ontology import inventory, label_texts
+from annotation.pages.guideline_html import rendered, section
+from annotation.pages.label_text_forms import WordsForm
+from annotation.pages.view_helpers import around, attempt, page, person, project_for
+
+
+@page("GET", "POST")
+def words(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    project, role = project_for(request, slug, roles.CURATOR)
+    label = get_object_or_404(OntologyLabel, project=project, pk=pk)
+    form = WordsForm.of(label, request.POST or None)
+    if form.is_valid() and request.POST.get("action") != "show":
+        kept = attempt(form, lambda: label_texts.describe(label, by=person(request), **form.cleaned_data))
+        if kept:
+            messages.info(request, f"{kept.title}: kept. Annotators see it with their next page.")
+            return redirect("ontology", slug)
+    text = request.POST.get("definition", label.definition)
+    choices = [choice.row for choice in inventory.inventory(project, label.part)]
+    after = choices[choices.index(label.pk) + 1 :][:1] if label.pk in choices else []
+    told = {"label": label, "form": form, "preview": rendered(text), "unsaved": text != label.definition}
+    told |= {"following": after, "section": section(project.guideline, label.name, label.title)}
+    return render(request, "annotation/ontology_label.html", around(project, role, **told))

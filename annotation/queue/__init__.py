@@ -1,0 +1,1 @@
+"""Leases, assignment, votes and gold questions."""

@@ -1,0 +1,1 @@
+"""Progress, workload and agreement."""

@@ -1,0 +1,134 @@
+"""What people do with their teams: start one, add members, make and revoke tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from evalsvc.core.accounts import teams as membership
+from evalsvc.core.accounts import tokens
+from evalsvc.core.accounts.forms import SCOPES, MemberForm, TeamForm, TokenForm
+from evalsvc.core.accounts.models import ApiToken, Team, TeamMember, User
+from evalsvc.core.accounts.pages import one_time_secret
+from evalsvc.core.errors.exceptions import Conflict, Refusal
+
+
+def person(request: HttpRequest) -> User:
+    """Who asks, on a page that asked for a log-in."""
+    return cast(User, request.user)
+
+
+def own_team(user: User, slug: str) -> Team:
+    """The team, for its members and superusers; for all others there is none."""
+    teams = Team.objects.all() if user.is_superuser else Team.objects.filter(members__user=user)
+    return get_object_or_404(teams, slug=slug)
+
+
+def refused_form(form: BaseForm) -> Refusal:
+    told = "; ".join(f"{field}: {' '.join(map(str, errors))}" for field, errors in form.errors.items())
+    return Refusal("invalid_input", told)
+
+
+def told_tokens(
+    standing: QuerySet[ApiToken], *, revocable: Callable[[ApiToken], bool], route: str, within: str = ""
+) -> list[ApiToken]:
+    """Tokens as `teams/tokens.html` shows them."""
+    found, now = list(standing.select_related("user", "team").order_by("-created_at")), timezone.now()
+    for token in found:
+        token.__dict__ |= {
+            "may": dict(SCOPES)[ApiToken.Scope(token.scope)],
+            "ended": token.expires_at is not None and token.expires_at < now,
+            "revoke": reverse(route, args=[*filter(None, [within]), token.pk]) if revocable(token) else "",
+        }
+    return found
+
+
+def owns(user: User, team: Team) -> bool:
+    return user.is_superuser or membership.role_in(team, user) == membership.OWNER
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_team(request: HttpRequest) -> HttpResponse:
+    form = TeamForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            team = membership.create_team(name=form.cleaned_data["name"], by=person(request))
+        except Refusal as refusal:
+            form.add_error("name", f"{refusal.detail} {refusal.hint}".strip())
+        else:
+            return redirect("team", team.slug)
+    return render(request, "accounts/new.html", {"form": form}, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def members(request: HttpRequest, slug: str) -> HttpResponse:
+    team = own_team(person(request), slug)
+    form = MemberForm(request.POST)
+    if not form.is_valid():
+        raise refused_form(form)
+    name = form.cleaned_data["username"]
+    found = User.objects.filter(username=name).first()
+    if found is None:
+        messages.warning(request, f"Nobody here has the user name {name}. Names are case-sensitive.")
+    else:
+        try:
+            membership.add_member(team, user=found, role=form.cleaned_data["role"], by=person(request))
+        except Conflict as refusal:
+            messages.warning(request, f"{refusal.detail} {refusal.hint}")
+    return redirect("team", team.slug)
+
+
+@login_required
+@require_POST
+def remove_member(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """An owner takes somebody out, or somebody leaves."""
+    user = person(request)
+    team = own_team(user, slug)
+    member = get_object_or_404(TeamMember, pk=pk, team=team)
+    try:
+        membership.remove_member(team, user=member.user, by=user)
+    except Conflict as refusal:
+        messages.warning(request, f"{refusal.detail} {refusal.hint}")
+        return redirect("team", team.slug)
+    if member.user == user:
+        messages.info(request, f"You left {team}. Its runs stay; your tokens for it are gone.")
+        return redirect("account")
+    messages.info(request, f"{member.user.shown_name} is no longer in {team}; nor are their tokens for it.")
+    return redirect("team", team.slug)
+
+
+@login_required
+@require_POST
+def new_token(request: HttpRequest, slug: str) -> HttpResponse:
+    team = own_team(person(request), slug)
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        raise refused_form(form)
+    given = form.cleaned_data
+    made, secret = tokens.issue(
+        person(request), name=given["name"], team=team, scope=given["scope"], days=given["days"] or None
+    )
+    return one_time_secret.lead_to(reverse("token", args=[made.pk]), secret)
+
+
+@login_required
+@require_POST
+def revoke_token(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    team = own_team(person(request), slug)
+    theirs = team.tokens.all() if owns(person(request), team) else team.tokens.filter(user=person(request))
+    token = get_object_or_404(theirs, pk=pk)
+    tokens.revoke(token)
+    messages.info(request, f"The token “{token.name}” is revoked: requests with it are refused from now on.")
+    return redirect("team", team.slug)

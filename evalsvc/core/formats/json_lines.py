@@ -1,0 +1,277 @@
+"""One line of JSON against its declared shape, and the decoder's complaints in the house's codes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from evalsvc.core.formats.problems import Problems, did_you_mean
+from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
+
+Shape = TypeVar("Shape", bound=msgspec.Struct)
+Identifier = str | int
+LONGEST_ID = 200
+
+PLACE = re.compile(r" - at `\$\.?(.*)`$")
+STEPS = re.compile(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+NAMED = re.compile(r"`([^`]*)`")
+EXPECTED = re.compile(r"^Expected (.*?)(?:, got (.*))?$")
+WORDS = {
+    "str": "text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "null",
+    "array": "a list in [ ]",
+    "object": "an object in { }",
+}
+KINDS: dict[type, tuple[str, ...]] = {
+    str: ("str",), bool: ("bool",), int: ("int",), float: ("float",), type(None): ("null",), list: ("array",),
+    dict: ("object",),
+}  # fmt: skip
+NO_NUL = "Remove the \\u0000."
+KEY = re.compile(r'"[ \t]*:')
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+def decode_lines(
+    source: Source, shape: type[Shape], *, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[tuple[int, Shape]]:
+    """Yield (line number, object) for every line that has the shape; report the others; skip blank ones."""
+    decoder = msgspec.json.Decoder(shape)
+    for number, text in json_lines(source, problems=problems, limits=limits):
+        found = decode(decoder, text, line=number, problems=problems)
+        if found is not None:
+            yield number, found
+
+
+def json_lines(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> Iterator[tuple[int, str]]:
+    """Yield (line number, text) of the lines that are not blank."""
+    for number, text in read_lines(source, problems=problems, limits=limits):
+        if text and not text.isspace():
+            yield number, text
+
+
+def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, problems: Problems) -> Shape | None:
+    """Decode one line, or report why it cannot be."""
+    try:
+        found = decoder.decode(text)
+    except msgspec.ValidationError as error:
+        if str(error).startswith("Expected `object`") and not PLACE.search(str(error)):
+            problems.add("not_json", line=line, found=text, expected="one JSON object", hint=_hint(text))
+            return None
+        _report_shape(str(error), decoder.type, text, line=line, problems=problems)
+        return None
+    except (msgspec.DecodeError, RecursionError) as error:
+        _report_json(text, str(error), line=line, problems=problems)
+        return None
+    if "\\u0000" in text and NUL.search(text):
+        example = problems.example_of("not_json")
+        problems.add(
+            "nul_character",
+            line=line,
+            found="\\u0000",
+            expected="text without it",
+            hint=NO_NUL,
+            example=example,
+        )
+        return None
+    repeated = _repeated_key(text, found) if text.count(":") != keys_of(found) else None
+    if repeated is not None:
+        twice = f"{repeated} more than once"
+        problems.add("duplicate_key", line=line, field=repeated, found=twice, expected="each key once")
+        return None
+    return found
+
+
+def plain(name: str) -> bool:
+    """Tell whether a text can be an id as it stands."""
+    return 0 < len(name) <= LONGEST_ID and not (name[0].isspace() or name[-1].isspace())
+
+
+def all_plain(names: Collection[str]) -> bool:
+    """Tell whether every one of many texts can be an id as it stands."""
+    if not names:
+        return True
+    joined = "\0".join(("", *names, ""))
+    if len(joined.split(None, 1)) == 1:
+        return "\0\0" not in joined and max(map(len, names)) <= LONGEST_ID
+    return all(map(plain, names))
+
+
+def identifier(given: Identifier, *, line: int, field: str, problems: Problems) -> str | None:
+    """Ids are text of 1 to 200 characters; whole numbers are taken as their digits."""
+    text = str(given) if isinstance(given, int) and abs(given) < 1 << 63 else given
+    if isinstance(text, str) and plain(text):
+        return text
+    expected = f"1–{LONGEST_ID} characters without space around them"
+    problems.add("wrong_type", line=line, field=field, found=text, expected=expected)
+    return None
+
+
+def keys_of(found: msgspec.Struct) -> int:
+    """How many keys the decoded object holds, nested ones included, for the quick check on repeated keys."""
+    keys = 0
+    for name in found.__struct_fields__:
+        value = getattr(found, name)
+        if value is not msgspec.UNSET:
+            keys += 1
+            if isinstance(value, dict):
+                keys += len(value)
+            elif isinstance(value, msgspec.Struct):
+                keys += keys_of(value)
+    return keys
+
+
+def _repeated_key(text: str, found: msgspec.Struct) -> str | None:
+    """JSON readers silently keep the last of two equal keys; a claim must not vanish that way."""
+    if len(KEY.findall(text)) == keys_of(found):
+        return None
+    repeated: list[str] = []
+
+    def seen(pairs: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in pairs]
+        repeated.extend(key for key in dict.fromkeys(keys) if keys.count(key) > 1)
+
+    json.loads(text, object_pairs_hook=seen)
+    return repeated[0] if repeated else None
+
+
+def _report_shape(
+    message: str, shape: type[msgspec.Struct], text: str, *, line: int, problems: Problems
+) -> None:
+    place = PLACE.search(message)
+    path = place.group(1) if place else ""
+    field = path.replace("[...]", "") or None
+    said = PLACE.sub("", message)
+    name = (NAMED.findall(said) or [""])[0]
+    if "unknown field" in said:
+        keys = _keys_of(shape)
+        problems.add(
+            "unknown_key",
+            line=line,
+            field=field,
+            found=name,
+            expected=f"one of: {', '.join(keys)}",
+            hint=lambda: did_you_mean(name, keys),
+        )
+    elif "missing required" in said:
+        problems.add("missing_key", line=line, field=field, found=text, expected=f"the key {name}")
+    elif "out of range" in said:
+        _report_score(text, line=line, problems=problems)
+    else:
+        _report_type(said, text, path, line=line, problems=problems)
+
+
+def _report_type(said: str, text: str, path: str, *, line: int, problems: Problems) -> None:
+    """The decoder names types; people are told the value, and its kind in the words of JSON's own page."""
+    match = EXPECTED.match(said)
+    expected, got = match.groups() if match else (said, None)
+    kind = NAMED.findall(got or "")
+    problems.add(
+        "wrong_type",
+        line=line,
+        field=path.replace("[...]", "") or None,
+        found=_value_at(text, STEPS.findall(path), kind[0] if kind else ""),
+        expected=_in_words(expected),
+    )
+
+
+def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
+    """What the decoder stopped at; where it names any value of an object, the first of that kind."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):  # more is wrong with what follows
+        return text
+    for key, index in steps:
+        if index == "...":
+            inside = list(value.values()) if isinstance(value, dict) else value
+            value = next((each for each in inside if kind in KINDS[type(each)]), inside)
+        elif index and isinstance(value, list) and int(index) < len(value):
+            value = value[int(index)]
+        elif key and isinstance(value, dict) and key in value:
+            value = value[key]
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _in_words(expected: str) -> str:
+    """`array` of length 2 → a list of length 2."""
+    plain = NAMED.sub(lambda found: WORDS.get(found.group(1), found.group(1)), expected)
+    parts = [WORDS.get(part.strip(), part.strip()) for part in plain.split("|")]
+    return " or ".join(dict.fromkeys(parts))
+
+
+def _report_json(text: str, message: str, *, line: int, problems: Problems) -> None:
+    code = _refused_by_us_alone(text)
+    if code == "bad_score":
+        _report_score(text, line=line, problems=problems)
+    elif code == "lone_surrogate":
+        hint = "Write the character itself, in UTF-8."
+        problems.add(code, line=line, found=ascii(text), expected="whole characters", hint=hint)
+    else:
+        said = message.replace("JSON is malformed: ", "").replace(
+            "Input data was truncated", "the line ends early"
+        )
+        problems.add(
+            "not_json", line=line, found=text, expected=f"one JSON object ({said})", hint=_hint(text)
+        )
+
+
+class _Written(str):
+    """A number that is not finite, as the line has it."""
+
+
+def _number(written: str) -> float | _Written:
+    return found if math.isfinite(found := float(written)) else _Written(written)
+
+
+def _report_score(text: str, *, line: int, problems: Problems) -> None:
+    """Say which number it is: by its own key too where an object holds several."""
+    try:
+        value = json.loads(text, parse_constant=_Written, parse_float=_number, parse_int=_number)
+    except (ValueError, RecursionError):  # more is wrong with what follows
+        value = None
+    field, found, waiting = None, text, [("", "", value)]
+    while waiting:
+        outer, key, value = waiting.pop()
+        if isinstance(value, _Written):
+            field, found = outer or None, f"{key}: {value}" if key else str(value)
+            break
+        named = value.items() if isinstance(value, dict) else ()
+        inside = [(outer or name, name if outer else "", each) for name, each in named]
+        inside += [(outer, key, each) for each in value] if isinstance(value, list) else []
+        waiting += reversed(inside)
+    problems.add("bad_score", line=line, field=field, found=found, expected="a finite number")
+
+
+def _refused_by_us_alone(text: str) -> str | None:
+    """Python's own reader lets NaN, infinity and half surrogates pass: if it does, that was the fault."""
+    constants: list[str] = []
+    try:
+        json.loads(text, parse_constant=constants.append)
+    except (ValueError, RecursionError):
+        return None
+    return "bad_score" if constants else "lone_surrogate"
+
+
+def _hint(text: str) -> str | None:
+    if text.lstrip().startswith("{'"):
+        return "This looks like a Python dictionary: write it with json.dumps."
+    if text.strip() in ("{", "[") or text.startswith("["):
+        return "Write one object a line, not one list, nor one object over several lines."
+    return None
+
+
+def _keys_of(shape: type[msgspec.Struct]) -> list[str]:
+    """All keys of a shape and of the shapes inside it."""
+    keys: list[str] = []
+    for info in msgspec.structs.fields(shape):
+        keys.append(info.encode_name)
+        nested = [t for t in getattr(info.type, "__args__", ()) if isinstance(t, type)]
+        keys += [key for t in nested if issubclass(t, msgspec.Struct) for key in _keys_of(t)]
+    return keys

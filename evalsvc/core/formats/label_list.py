@@ -1,0 +1,71 @@
+"""Label inventories: one label a line, or OpenNRE's relation numbers as JSON or as `name number` lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.records import LabelPrediction
+from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
+
+NUMBERED = re.compile(r"(\S+)[ \t]+(\d+)")
+LONGEST = 200
+
+
+def read_labels(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> list[str]:
+    """Read an inventory in its own order; numbered ones in the order of their numbers."""
+    lines = [
+        (line, text.strip())
+        for line, text in read_lines(source, problems=problems, limits=limits)
+        if text.strip()
+    ]
+    if lines[0][1].startswith("{"):
+        return _from_json("\n".join(text for _, text in lines), problems)
+    return _once(_without_numbers(lines), problems)
+
+
+def _without_numbers(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    body = lines[1:] if len(lines) > 1 and lines[0][1] == str(len(lines) - 1) else lines
+    matches = [NUMBERED.fullmatch(text) for _, text in body]
+    numbered = [(int(m[2]), line, m[1]) for (line, _), m in zip(body, matches, strict=True) if m]
+    if len(numbered) < len(body) or sorted(n for n, _, _ in numbered) != list(range(len(body))):
+        return lines
+    return [(line, name) for _, line, name in sorted(numbered)]
+
+
+def _from_json(text: str, problems: Problems) -> list[str]:
+    try:
+        numbers = msgspec.json.decode(text, type=dict[str, int])
+    except (msgspec.DecodeError, RecursionError) as error:
+        problems.stop("not_json", found=text, expected=f"an object of relation: number ({error})")
+    return _once([(1, name) for name in sorted(numbers, key=lambda name: numbers[name])], problems)
+
+
+def _once(lines: list[tuple[int, str]], problems: Problems) -> list[str]:
+    first: dict[str, int] = {}
+    for line, label in lines:
+        if not label or len(label) > LONGEST:
+            problems.add("wrong_type", line=line, found=label, expected=f"1–{LONGEST} characters")
+        elif label in first:
+            hint = f"First in line {first[label]:,}."
+            problems.add("duplicate_label", line=line, found=label, hint=hint)
+        first.setdefault(label, line)
+    return list(first)
+
+
+def read_label_lines(
+    source: Source, *, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[tuple[int, LabelPrediction]]:
+    """Yield (line, answer) of a file with one label a line; the id is the line's number.
+
+    A blank line is an item without an answer.
+    """
+    for line, text in read_lines(source, problems=problems, limits=limits):
+        label = text.strip()
+        if len(label) > LONGEST:
+            problems.add("wrong_type", line=line, found=label, expected=f"1–{LONGEST} characters")
+        elif label:
+            yield line, LabelPrediction(str(line), label)

@@ -1,0 +1,51 @@
+"""Asking for work, and asking it to stop."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import current_app as app
+from django.db import transaction
+from django.db.models.functions import Now
+from kombu.exceptions import KombuError
+from redis.exceptions import RedisError
+
+from evalsvc.core.jobs import kinds
+from evalsvc.core.jobs.exceptions import LeaseLost
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.transitions import move, tell
+
+log = logging.getLogger(__name__)
+
+
+def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
+    """Insert the job into the caller's transaction; the hint goes out once that is committed."""
+    queue = kinds.get(kind).queue
+    with transaction.atomic():
+        made = Job.objects.create(kind=kind, queue=queue, subject=subject, lane=lane)
+        job = tell(made.pk, what="queued")
+        transaction.on_commit(lambda: hint(queue))
+    return job
+
+
+def hint(queue: str) -> None:
+    """Say that there is work. The row is the truth: a hint that can't be sent is only logged."""
+    signature = app.signature("workers.run_next", args=(queue,))
+    try:
+        signature.apply_async(queue=queue, retry=False, ignore_result=True)
+    except (KombuError, RedisError, OSError) as error:
+        log.error("No hint for queue %s, its jobs wait for the next tick: %s", queue, error)
+
+
+def ask_cancel(job: Job) -> None:
+    """A waiting job is cancelled at once; a running one stops at its next report of progress."""
+    with transaction.atomic():
+        row = Job.objects.select_for_update().get(pk=job.pk)
+        if row.state == Job.State.QUEUED:
+            try:
+                move(row, Job.State.CANCELLED, what="cancelled", ended_at=Now())
+            except LeaseLost:  # claimed between the look and the update, where rows can't be locked
+                row.refresh_from_db()
+        if row.state == Job.State.RUNNING and not row.cancel_asked:
+            Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_asked=True)
+            tell(job.pk, what="cancel asked")

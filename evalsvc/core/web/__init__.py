@@ -1,0 +1,1 @@
+"""The web kit: formatting, SVG, downloads, pagination, text checks."""

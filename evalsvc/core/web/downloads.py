@@ -1,0 +1,37 @@
+"""What a page gives to be taken away: drawings and tables."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+
+from django.http import HttpResponse
+
+from evalsvc.core.web.svg import literal
+
+
+def svg_file(drawn: str, name: str) -> HttpResponse:
+    """A drawing with literal colours."""
+    if not drawn:
+        return HttpResponse(
+            "There is nothing to draw yet.", status=404, content_type="text/plain; charset=utf-8"
+        )
+    return HttpResponse(literal(drawn), content_type="image/svg+xml", headers=_attached(name))
+
+
+def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
+    """A table as a spreadsheet opens it."""
+    response = HttpResponse(content_type="text/csv; charset=utf-8", headers=_attached(name))
+    lines = csv.writer(response)
+    lines.writerow(heads)
+    lines.writerows([_cell(value) for value in row] for row in rows)
+    return response
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+def _cell(value: object) -> object:
+    """A text that a spreadsheet would take for a formula is marked as text."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

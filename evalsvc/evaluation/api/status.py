@@ -1,0 +1,69 @@
+"""How the queues are doing, for everyone: a page and its JSON. Counts only, nobody's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsvc.core.jobs import queue_status
+
+WORDS = {
+    "score": "Scoring runs",
+    "heavy": "Models, freezes, statistics, agreement",
+    "ingest": "Imports, checks of dense files",
+}
+
+
+class HealthSerializer(serializers.Serializer[queue_status.Health]):
+    queue = serializers.CharField()
+    waiting = serializers.IntegerField()
+    running = serializers.IntegerField()
+    workers = serializers.IntegerField(help_text="Workers that run something now.")
+    heard_of = serializers.IntegerField(
+        help_text="Workers that looked for work in the last minute, or are in the middle of some. "
+        "0: nothing will be done until one comes. Of several idle ones some may go unheard."
+    )
+    heard_at = serializers.DateTimeField(
+        allow_null=True, help_text="When a worker last looked for work; null: not in the last day."
+    )
+    oldest_seconds = serializers.FloatField(help_text="How long the oldest has waited.")
+    done = serializers.IntegerField(help_text="In the last hour.")
+    failed = serializers.IntegerField(help_text="In the last hour.")
+    mean_seconds = serializers.FloatField(allow_null=True, help_text="Over the last 50 jobs.")
+    p95_seconds = serializers.FloatField(allow_null=True)
+    last_ended_at = serializers.DateTimeField(allow_null=True)
+
+
+class StatusSerializer(serializers.Serializer[Any]):
+    queues = HealthSerializer(many=True)
+
+
+class Status(APIView):
+    authentication_classes: list[Any] = []
+    permission_classes: list[Any] = []
+
+    @extend_schema(operation_id="status", responses={200: StatusSerializer})
+    def get(self, request: Request) -> Response:
+        """What waits and runs in each queue, and how the last hour went."""
+        return Response(StatusSerializer({"queues": queue_status.health()}).data)
+
+
+@require_safe
+def page(request: HttpRequest) -> HttpResponse:
+    queues = [(WORDS.get(health.queue, health.queue), health) for health in queue_status.health()]
+    unheard = [title for title, health in queues if not health.heard_of]
+    told = {"queues": queues, "lead": _lead(queues), "unheard": unheard}
+    return render(request, "evaluation/status.html", told)
+
+
+def _lead(queues: list[tuple[str, queue_status.Health]]) -> str:
+    waiting, running = sum(h.waiting for _, h in queues), sum(h.running for _, h in queues)
+    return f"{waiting:,} waiting, {running:,} running." if waiting or running else "Nothing waits."

@@ -1,0 +1,1 @@
+"""Benchmarks: settings, versions, phases, quotas, and what a file is checked against."""

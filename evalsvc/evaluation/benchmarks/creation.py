@@ -1,0 +1,229 @@
+"""Making benchmarks and their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+
+from annotation.testset import Kind, TestSet
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.evaluation.benchmarks import phases, versions
+from evalsvc.evaluation.benchmarks.rules import checked_rules
+from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
+from evalsvc.evaluation.measures.options import checked
+from evalsvc.evaluation.models import Benchmark, Organiser, Setting, SettingVersion
+from evalsvc.evaluation.roles import ORGANISER, require
+
+Task, Unit = Benchmark.Task, Setting.Unit
+UNITS: dict[str, tuple[str, ...]] = {
+    Task.RELATIONS: (Unit.SENTENCE, Unit.BAG),
+    Task.ENTITIES: (Unit.DOCUMENT,),
+}
+KINDS: dict[str, tuple[str, ...]] = {
+    Task.RELATIONS: (Kind.RELATIONS,),
+    Task.ENTITIES: (Kind.ENTITIES, Kind.JOINT),
+}
+
+
+def create(
+    *,
+    title: str,
+    slug: str,
+    task: str,
+    labels: Iterable[str | dict[str, str]],
+    by: User,
+    negative: str = "",
+    missing: str = Benchmark.Missing.REFUSE,
+    options: dict[str, Any] | None = None,
+    summary: str = "",
+    description: str = "",
+    public: bool = True,
+    **rules: Any,
+) -> Benchmark:
+    """Make a benchmark; its maker organises it. `rules` are quotas, limits and the like: see `rules.py`."""
+    if not (by.may_organise or by.is_superuser):
+        raise NotAllowed("not_organiser", "Making benchmarks needs the right to organise.")
+    if task not in Task.values or missing not in Benchmark.Missing.values:
+        raise Refusal("bad_choice", f"Expected a task of {', '.join(Task.values)}; missing refuse or wrong.")
+    inventory = inventory_of(labels, negative=negative)
+    with transaction.atomic():
+        if Benchmark.objects.filter(slug=slug).exists():
+            raise Conflict(
+                "slug_taken", f"There is a benchmark {slug} already.", hint="Choose another.", field="slug"
+            )
+        benchmark = Benchmark.objects.create(
+            title=title,
+            slug=slug,
+            task=task,
+            labels=inventory,
+            negative=negative,
+            missing=missing,
+            options=checked(options or {}, task=task),
+            summary=summary,
+            description=description,
+            public=public,
+            created_by=by,
+            **checked_rules(rules, labels=inventory),
+        )
+        Organiser.objects.create(benchmark=benchmark, user=by, role=ORGANISER)
+    return benchmark
+
+
+def inventory_of(labels: Iterable[str | dict[str, str]], *, negative: str) -> list[dict[str, str]]:
+    """The inventory as [{"name", "title"}], each once, without the negative class."""
+    told = [{"name": label, "title": label} if isinstance(label, str) else label for label in labels]
+    kept = {label["name"]: label for label in told if label["name"] != negative}
+    if not kept:
+        raise Refusal("no_labels", "A benchmark needs at least one label.", field="labels")
+    return list(kept.values())
+
+
+def labels_of(test_sets: Iterable[TestSet]) -> list[dict[str, str]]:
+    """The inventories of several test sets as one, in the order of first sight."""
+    found: dict[str, dict[str, str]] = {}
+    for test_set in test_sets:
+        for label in test_set.labels:
+            found.setdefault(
+                label["name"], {"name": label["name"], "title": label.get("title", label["name"])}
+            )
+    return list(found.values())
+
+
+def add_setting(
+    benchmark: Benchmark,
+    *,
+    key: str,
+    title: str,
+    test_set: TestSet,
+    unit: str,
+    main: str,
+    by: User,
+    only: TestSet | None = None,
+    **shown: Any,
+) -> Setting:
+    """Add a test set under a unit; what was scored before is scored under it too.
+
+    `shown` says when it is open and how it shows its figures: phase, opens_at, closes_at, sealed, measures,
+    digits, lower_is_better.
+    """
+    require(benchmark, by, ORGANISER)
+    if key == "new":
+        raise Refusal("key_taken", "The address new adds settings.", hint="Choose another.", field="key")
+    _check_unit(benchmark, unit, main)
+    check_test_sets(benchmark, test_set, only, by=by)
+    check_shown(shown, unit=unit, main=main)
+    with transaction.atomic():
+        row = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+        if row.settings.filter(key=key).exists():
+            raise Conflict(
+                "key_taken", f"{row} has a setting {key} already.", hint="Choose another.", field="key"
+            )
+        setting = Setting.objects.create(
+            benchmark=row,
+            key=key,
+            title=title,
+            test_set=test_set,
+            only=only,
+            unit=unit,
+            main=main,
+            rank=row.settings.count(),
+            **shown,
+        )
+        versions.begin(setting, by=by)
+        versions.score_anew(setting)
+    return setting
+
+
+def revise_setting(
+    setting: Setting, *, test_set: TestSet, by: User, only: TestSet | None = None, note: str = ""
+) -> SettingVersion:
+    """Score by another gold from now on; the standing runs are scored anew, their old scores stay."""
+    require(setting.benchmark, by, ORGANISER)
+    check_test_sets(setting.benchmark, test_set, only, by=by)
+    with transaction.atomic():
+        row = versions.locked(setting)
+        if (row.test_set_id, row.only_id) == (test_set.pk, only.pk if only else None):
+            raise Conflict("no_change", f"“{row.title}” scores by {test_set} already.")
+        row.test_set, row.only = test_set, only
+        Setting.objects.filter(pk=row.pk).update(test_set=test_set, only=only)
+        made = versions.begin(row, by=by, note=note[:200])
+        versions.score_anew(row)
+    setting.refresh_from_db()
+    return made
+
+
+SHOWN = ("phase", "opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better")
+
+
+def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
+    """Change title, main measure, dates, and what is shown; no score depends on these."""
+    require(setting.benchmark, by, ORGANISER)
+    known = ("title", "main", *SHOWN)
+    assert changed.keys() <= set(known)
+    with transaction.atomic():
+        row = Setting.objects.select_for_update().get(pk=setting.pk)
+        whole = {name: changed.get(name, getattr(row, name)) for name in known}
+        _check_unit(setting.benchmark, row.unit, whole["main"])
+        check_shown({name: whole[name] for name in SHOWN}, unit=row.unit, main=whole["main"])
+        Setting.objects.filter(pk=row.pk).update(**changed)
+    setting.refresh_from_db()
+    return setting
+
+
+def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
+    """Dates in order, measures of the unit with the main one among them, digits that a table can hold."""
+    phases.check_window(shown.get("opens_at"), shown.get("closes_at"), sealed=shown.get("sealed") or False)
+    if shown.get("phase") not in (None, "", *Setting.Phase.values):
+        raise Refusal("bad_choice", "A phase is dev, test, or none.", field="phase")
+    fitting = {measure.key for measure in offered(unit)}
+    strange = [key for key in shown.get("measures") or () if key not in fitting]
+    if strange:
+        raise Refusal("bad_measure", f"{strange[0]} is no measure by {unit}.", field="measures")
+    if shown.get("measures") and main not in shown["measures"]:
+        raise Refusal("bad_measure", f"The main measure {main} is not among those shown.", field="measures")
+    if not (shown.get("digits") is None or 0 <= shown["digits"] <= 6):
+        raise Refusal("bad_choice", "Digits are 0 to 6.", field="digits")
+
+
+def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | None, *, by: User) -> None:
+    for field, used in (("test_set", test_set), ("only", only)):
+        if used is not None:
+            _check_test_set(benchmark, used, by=by, field=field)
+
+
+def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
+    if unit not in UNITS[benchmark.task]:
+        expected = ", ".join(UNITS[benchmark.task])
+        raise Refusal(
+            "bad_unit", f"{unit} is no unit of {benchmark.task}.", hint=f"Use {expected}.", field="unit"
+        )
+    if main not in MENU or unit not in FAMILIES[MENU[main].family].units or not MENU[main].ranks:
+        expected = ", ".join(measure.key for measure in offered(unit)[:8])
+        raise Refusal(
+            "bad_measure", f"{main} is no measure by {unit}.", hint=f"For example {expected}.", field="main"
+        )
+
+
+def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field: str) -> None:
+    # scores answer questions about the gold: whoever may not know of a set opens no board on it
+    if not TestSet.objects.seen_by(by).filter(pk=test_set.pk).exists():
+        detail = "This test set belongs to a project that you are not in."
+        raise NotAllowed("not_your_set", detail, field=field)
+    if test_set.state != TestSet.State.FROZEN:
+        hint = "Wait until its freeze is done."
+        raise Conflict("not_frozen", f"{test_set} is not frozen yet.", hint=hint, field=field)
+    if test_set.kind not in KINDS[benchmark.task]:
+        detail = f"{test_set} holds {test_set.kind}, this benchmark ranks {benchmark.task}."
+        raise Refusal("bad_kind", detail, field=field)
+    known = {label["name"] for label in benchmark.labels} | {benchmark.negative, test_set.negative}
+    strange = [label["name"] for label in test_set.labels if label["name"] not in known]
+    if strange:
+        raise Refusal(
+            "unknown_label",
+            f"{test_set} has labels that the benchmark lacks: {', '.join(strange[:5])}.",
+            hint="Make the benchmark with all labels of its test sets.",
+            field=field,
+        )

@@ -1,0 +1,85 @@
+"""Who organises a benchmark, who may look at a hidden one, and inviting people to it."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.http import Http404
+from django.urls import reverse
+
+from evalsvc.core.accounts.invitation_targets import Place
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.evaluation.models import Benchmark, Organiser
+from evalsvc.evaluation.roles import ORGANISER, VIEWER, require
+
+
+@transaction.atomic
+def set_person(benchmark: Benchmark, *, user: User, role: str, by: User) -> Organiser:
+    """Give a person their one role here."""
+    require(benchmark, by, ORGANISER)
+    if role not in Organiser.Role.values:
+        known = ", ".join(Organiser.Role.values)
+        raise Refusal("unknown_role", f"{role!r} is no role: {known}.", field="role")
+    if role != ORGANISER:
+        _keep_an_organiser(benchmark, user)
+    return Organiser.objects.update_or_create(benchmark=benchmark, user=user, defaults={"role": role})[0]
+
+
+@transaction.atomic
+def remove_person(benchmark: Benchmark, *, user: User, by: User) -> None:
+    """Take a person's role away; their runs stay."""
+    require(benchmark, by, ORGANISER)
+    _keep_an_organiser(benchmark, user)
+    Organiser.objects.filter(benchmark=benchmark, user=user).delete()
+
+
+def _keep_an_organiser(benchmark: Benchmark, leaving: User) -> None:
+    Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+    left = set(benchmark.people.filter(role=ORGANISER).values_list("user_id", flat=True))
+    if left == {leaving.pk}:
+        raise Conflict(
+            "last_organiser",
+            f"{leaving} is the only organiser of {benchmark}.",
+            hint="Make somebody else organiser first.",
+        )
+
+
+def _found(pk: int) -> Benchmark:
+    benchmark = Benchmark.objects.filter(pk=pk).first()
+    if benchmark is None:
+        raise Http404
+    return benchmark
+
+
+def _require(benchmark: Benchmark, user: User) -> None:
+    require(benchmark, user, ORGANISER)
+
+
+def _role_of(benchmark: Benchmark, user: User) -> str | None:
+    """The role in the list: that everybody sees a public benchmark is none."""
+    return benchmark.people.filter(user=user).values_list("role", flat=True).first()
+
+
+def _admit(benchmark: Benchmark, user: User, role: str, by: User) -> None:
+    set_person(benchmark, user=user, role=role, by=by)
+
+
+def _address(benchmark: Benchmark) -> str:
+    return reverse("board", args=[benchmark.slug])
+
+
+def _staffed_at(benchmark: Benchmark) -> str:
+    return reverse("board-people", args=[benchmark.slug])
+
+
+PLACE = Place(
+    name="benchmark",
+    noun="board",
+    roles=((VIEWER, "viewer"), (ORGANISER, "organiser")),
+    find=_found,
+    require=_require,
+    role_of=_role_of,
+    admit=_admit,
+    address=_address,
+    staffed_at=_staffed_at,
+)

@@ -1,0 +1,75 @@
+"""What an organiser may set and change at any time, because no score depends on it: quotas, limits, words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.evaluation.benchmarks.quotas import checked_zone
+from evalsvc.evaluation.models import Benchmark
+from evalsvc.evaluation.roles import ORGANISER, require
+
+QUOTAS = ("per_day", "in_total", "at_once")
+LIMITS = {"upload_bytes": "UPLOAD_MAX_BYTES", "lines": "UPLOAD_MAX_LINES"}
+WORDS = ("title", "summary", "description", "public")
+
+
+def checked_rules(given: dict[str, Any], *, labels: list[dict[str, str]]) -> dict[str, Any]:
+    """The rules as given, each held against what it takes."""
+    for name, value in given.items():
+        if name in QUOTAS:
+            _check_number(name, value)
+        elif name == "time_zone":
+            checked_zone(value)
+        elif name == "limits":
+            _check_limits(value)
+        elif name == "training_counts":
+            _check_counts(value, labels)
+        else:
+            raise TypeError(f"{name} is no rule of a benchmark.")
+    return given
+
+
+def _check_number(name: str, value: Any) -> None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and not (whole and 0 < value < 1 << 31):
+        raise Refusal("bad_limit", f"{name} is {value!r}, expected a whole number above 0.", field=name)
+
+
+def _check_limits(limits: dict[str, Any]) -> None:
+    for name, value in limits.items():
+        if name not in LIMITS:
+            known = ", ".join(LIMITS)
+            raise Refusal("bad_limit", f"There is no limit {name}.", hint=f"Use {known}.", field="limits")
+        _check_number(name, value)
+
+
+def _check_counts(counts: dict[str, Any], labels: list[dict[str, str]]) -> None:
+    known = {label["name"] for label in labels}
+    for name, value in counts.items():
+        if name not in known:
+            raise Refusal("unknown_label", f"{name} is no label of this benchmark.", field="training_counts")
+        if value != 0:
+            _check_number(name, value)
+
+
+def change(benchmark: Benchmark, *, by: User, **given: Any) -> Benchmark:
+    """Change words, quotas and limits; nothing here touches a score."""
+    require(benchmark, by, ORGANISER)
+    words = {name: given.pop(name) for name in WORDS if name in given}
+    with transaction.atomic():
+        row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        changed = words | checked_rules(given, labels=row.labels)
+        Benchmark.objects.filter(pk=row.pk).update(**changed)
+    benchmark.refresh_from_db()
+    return benchmark
+
+
+def limit(benchmark: Benchmark, name: str) -> int:
+    """The benchmark's own limit, never above that of the service."""
+    most = int(getattr(settings, LIMITS[name]))
+    return min(most, benchmark.limits.get(name) or most)

@@ -1,0 +1,91 @@
+"""Versions of a setting: another gold or another scorer makes a new one; what was scored before stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
+from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
+
+SCORER_CHANGED = "The scorer changed."
+
+
+def begin(setting: Setting, *, by: User | None, note: str = "") -> SettingVersion:
+    """Write down what the setting scores by from now on; in the caller's transaction."""
+    number = setting.versions.count() + 1
+    Setting.objects.filter(pk=setting.pk).update(version=number)
+    setting.version = number
+    return SettingVersion.objects.create(
+        setting=setting,
+        number=number,
+        test_set=setting.test_set,
+        only=setting.only,
+        gold_sha256=setting.test_set.sha256,
+        only_sha256=setting.only.sha256 if setting.only else "",
+        scorer=scoring_identity.SCORER,
+        note=note,
+        by=by,
+    )
+
+
+def of_setting(setting: Setting, number: int | None = None) -> SettingVersion:
+    """One version, the newest unless told."""
+    found = setting.versions.filter(number=number or setting.version).first()
+    if found is None:
+        raise Refusal(
+            "unknown_version", f"“{setting.title}” has no version {number}.",
+            hint=f"Its newest is {setting.version}.", field="version",
+        )  # fmt: skip
+    return found
+
+
+def require_one(benchmark: Benchmark, number: int) -> None:
+    """Refuse a number that no version of any of its settings has."""
+    most = max(benchmark.settings.values_list("version", flat=True), default=0)
+    if number > most:
+        raise Refusal(
+            "unknown_version", f"There is no version {number}.", hint=f"The newest is {most}.",
+            field="version",
+        )  # fmt: skip
+
+
+def keep_up(setting: Setting) -> None:
+    """Begin a new version when the program's scorer is no longer that of the newest one."""
+    if of_setting(setting).scorer == scoring_identity.SCORER:
+        return
+    with transaction.atomic():
+        row = locked(setting)
+        if of_setting(row).scorer != scoring_identity.SCORER:
+            begin(row, by=None, note=SCORER_CHANGED)
+            score_anew(row)
+
+
+def hold(benchmark: Benchmark) -> None:
+    """Keep its settings as they are until the caller's transaction ends: nobody changes them meanwhile."""
+    Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+
+
+def locked(setting: Setting) -> Setting:
+    hold(setting.benchmark)
+    rows = Setting.objects.select_related("benchmark", "test_set", "only")
+    return rows.select_for_update(of=("self",)).get(pk=setting.pk)
+
+
+def score_anew(setting: Setting) -> None:
+    """Queue the scored runs of the benchmark that this setting takes; what was not changed is taken over."""
+    covered: dict[Any, bool] = {}  # many were held to the same
+    for submission in setting.benchmark.submissions.filter(
+        withdrawn_at=None, state=Submission.State.SCORED
+    ).select_related("benchmark", "system"):
+        if not any(each.pk == setting.pk for each in scoring_identity.concerned(submission)):
+            continue
+        held = (tuple(submission.held_to), submission.form)
+        if held not in covered:
+            covered[held] = file_contract.of_submission(submission).cover(setting, submission.form)
+        if covered[held]:
+            submission_states.score_again(submission)

@@ -1,0 +1,1 @@
+"""The menu of measures and their options."""

@@ -1,0 +1,111 @@
+"""The small drawings of boards and submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.utils.safestring import SafeString, mark_safe
+
+from evalsvc.core.web.formatting import percent
+from evalsvc.core.web.svg import Scale, drawing, element
+
+
+def rug(values: Sequence[float], *, unit: str = "", best: float | None = None) -> SafeString:
+    """A board in one line, 0 to 100: a mark per system, the best mean (the highest unless told) tall."""
+    top = max(values, default=0.0)
+    best = top if best is None else best
+    ticks = [element("path", class_="axis", d=d) for d in ("M1 15H209", "M1 15v4", "M105 15v4", "M209 15v4")]
+    marks = [_rug_mark(value, tall=value == best) for value in sorted(values)]
+    low, high = percent(min(values, default=0.0)), percent(top)
+    name = f"{len(values)} systems between {low} and {high}" if len(values) > 1 else f"One system at {high}"
+    return drawing(210, 20, name + (f", {unit}" if unit else ""), *ticks, *marks, class_="fix")
+
+
+def _rug_mark(value: float, *, tall: bool) -> SafeString:
+    width, height = (2.5, 14) if tall else (1.5, 8)
+    x = 1 + 208 * min(max(value, 0.0), 1.0) - width / 2
+    title = element("title", percent(value))
+    shape = {"x": x, "y": 15 - height, "width": width, "height": height}
+    return element("rect", title, class_="rug rug--top" if tall else "rug", **shape)
+
+
+def run_scale(runs: Iterable[float]) -> Scale:
+    return Scale(runs, start=2, stop=116)
+
+
+def strip_axis(scale: Scale) -> SafeString:
+    """The column head over run strips: the two ends of their common scale."""
+    digits = 0 if scale.step >= 0.01 else 1
+    ends = (scale.low, "start"), (scale.high, "end")
+    texts = [
+        element("text", percent(v, digits=digits), class_="ax", x=scale(v), y=11, text_anchor=anchor)
+        for v, anchor in ends
+    ]
+    name = f"Runs, from {percent(scale.low, digits=digits)} to {percent(scale.high, digits=digits)}"
+    return drawing(118, 14, name, *texts, class_="fix")
+
+
+def run_strip(
+    runs: Sequence[float], *, mean: float, sd: float | None, scale: Scale, digits: int = 1
+) -> SafeString:
+    """A ring per run, a tick at the mean, a bar of ± one standard deviation."""
+    parts = [element("path", class_="grid", d="M2 9H116")]
+    if sd:
+        left, right = max(scale(mean - sd), 2.0), min(scale(mean + sd), 116.0)
+        parts.append(element("path", class_="l1", d=f"M{left:.1f} 9H{right:.1f}"))
+    for run in sorted(runs):
+        ring = {"cx": scale(run), "cy": 9, "r": 3}
+        parts.append(
+            element("circle", element("title", percent(run, digits=digits)), class_="hollow l1 thin", **ring)
+        )
+    parts.append(element("path", class_="zero", d=f"M{scale(mean):.1f} 3v12"))
+    name = "Runs: " + ", ".join(percent(run, digits=digits) for run in sorted(runs))
+    return drawing(118, 18, name, *parts, class_="fix")
+
+
+def bar(value: float | None, *, width: int = 160) -> SafeString:
+    """A share of the full width; the low ones in the second colour."""
+    if value is None:
+        return mark_safe("")
+    track = element("rect", class_="track", width=width, height=12, rx=2)
+    fill = element("rect", class_="f2" if value < 0.5 else "f1", width=width * value, height=12, rx=2)
+    return drawing(width, 12, percent(value), track, fill, class_="fix")
+
+
+def progress(done: int, total: int) -> SafeString:
+    """How far the work is; an empty track while that is not known."""
+    part = min(done / total, 1.0) if total else 0.0
+    track = element("rect", class_="track", width=320, height=8, rx=4)
+    fill = element("rect", class_="fill", width=320 * part, height=8, rx=4)
+    name = f"{done:,} of {total:,} steps" if total else "Not begun"
+    box = {"viewBox": "0 0 320 8", "preserveAspectRatio": "none", "role": "img"}
+    return element("svg", track, fill, **box, aria_label=name)
+
+
+def quota(left: int, most: int) -> SafeString:
+    """What is left of what may be used: a piece each where they can be told apart, else one bar."""
+    box = {"viewBox": "0 0 300 10", "preserveAspectRatio": "none", "role": "img"}
+    pieces = most if most <= 12 else 1
+    step = 300 / pieces
+    filled = [n < left for n in range(most)] if pieces == most else [True]
+    drawn = [element("rect", class_="track", x=0, width=300, height=10)] if pieces == 1 else []
+    for n, full in enumerate(filled):
+        width = step - 3 if pieces > 1 else 300 * left / most
+        drawn.append(
+            element(
+                "rect", class_="f1" if full else "track", x=n * step, width=max(width, 0), height=10, rx=2
+            )
+        )
+    return element("svg", *drawn, **box, aria_label=f"{left:,} of {most:,} left")
+
+
+def parts_bar(parts: Sequence[tuple[str, int]]) -> SafeString:
+    """What a whole is made of, side by side; parts in order of the table beneath."""
+    whole, x, drawn = sum(n for _, n in parts) or 1, 0.0, []
+    for number, (title, n) in enumerate(parts, start=1):
+        width = 500 * n / whole
+        shape = {"x": x, "y": 0, "width": width, "height": 26}
+        drawn.append(element("rect", element("title", f"{title}: {n:,}"), class_=f"f{number} halo", **shape))
+        x += width
+    box = {"viewBox": "0 0 500 26", "preserveAspectRatio": "none", "role": "img"}
+    return element("svg", *drawn, class_="dense-svg", aria_label="Where the score was lost", **box)

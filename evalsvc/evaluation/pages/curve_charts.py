@@ -1,0 +1,169 @@
+"""The larger drawings: precision against recall, and ranks under several measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString
+
+from evalsvc.core.web.formatting import percent
+from evalsvc.core.web.svg import drawing, element
+from evalsvc.evaluation.pages.board_summary import Column
+
+# ---- precision against recall --------------------------------------------------------------------
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The square from 0 to 1 as it lies in the drawing."""
+
+    right: int
+    bottom: int
+    left: int = 44
+    top: int = 30
+
+    def at(self, recall: float, precision: float) -> Point:
+        x = self.left + (self.right - self.left) * recall
+        return x, self.bottom - (self.bottom - self.top) * precision
+
+
+WIDE, NARROW = Frame(448, 316), Frame(248, 234)
+
+
+def _grid(frame: Frame) -> list[SafeString]:
+    parts = []
+    for tenth in range(0, 11, 2):
+        x, y = frame.at(tenth / 10, tenth / 10)
+        lines = f"M{frame.left} {y:.1f}H{frame.right}M{x:.1f} {frame.bottom}V{frame.top}"
+        word = f"{tenth / 10:.1f}"
+        parts += [
+            element("path", class_="grid", d=lines),
+            element("text", word, class_="ax", x=frame.left - 8, y=y + 4, text_anchor="end"),
+            element("text", word, class_="ax", x=x, y=frame.bottom + 18, text_anchor="middle"),
+        ]
+    middle, under = (frame.left + frame.right) / 2, frame.bottom + 38
+    parts.append(element("text", "recall", class_="lab", x=middle, y=under, text_anchor="middle"))
+    parts.append(element("text", "precision", class_="lab", x=8, y=14))
+    return parts
+
+
+def _contour(f1: float, frame: Frame) -> list[SafeString]:
+    """The line of equal F1, so that the curve can be read for it."""
+    start = f1 / (2 - f1)
+    recalls = [start + (1 - start) * i / 40 for i in range(41)]
+    points = [frame.at(recall, f1 * recall / (2 * recall - f1)) for recall in recalls]
+    x, y = points[-1]
+    return [
+        element("path", class_="axis", stroke_dasharray="1 4", d=_path(points)),
+        element("text", f"F1 {f1:.1f}", class_="ax", x=x + 6, y=y + 4),
+    ]
+
+
+def _path(points: Sequence[Point]) -> str:
+    """A path that leaves out points nobody could tell apart on it."""
+    kept = [points[0]]
+    for point in points[1:-1]:
+        if abs(point[0] - kept[-1][0]) + abs(point[1] - kept[-1][1]) >= 0.4:
+            kept.append(point)
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in [*kept, points[-1]])
+
+
+def curve(
+    points: Sequence[Point], *, best: Point | None, tau: str, narrow: bool = False, **more: str
+) -> SafeString:
+    """Precision against recall, the point of the highest F1 marked."""
+    frame = NARROW if narrow else WIDE
+    parts = _grid(frame) + [piece for f1 in (0.4, 0.6, 0.8) for piece in _contour(f1, frame)]
+    if points:
+        parts.append(element("path", class_="l1", d=_path([frame.at(r, p) for r, p in points])))
+    if best is not None:
+        parts += _best(best, tau, frame)
+    beside = 44 if narrow else 52  # where the words of the contours stand
+    return drawing(frame.right + beside, frame.bottom + 44, "Precision against recall", *parts, **more)
+
+
+def _best(best: Point, tau: str, frame: Frame) -> list[SafeString]:
+    (recall, precision), (x, y) = best, frame.at(*best)
+    title = element("title", f"best F1 at recall {recall:.2f}, precision {precision:.2f}")
+    left = recall > (0.7 if frame is WIDE else 0.6)
+    place = (
+        {"x": x - 10, "y": y + 18, "text_anchor": "end"} if left else {"x": x + 10, "y": y - 9}
+    )  # the side of the curve that is empty
+
+    lines = f"M{x:.1f} {y:.1f}V{frame.bottom}M{x:.1f} {y:.1f}H{frame.left}"
+    return [
+        element("path", class_="axis", stroke_dasharray="3 3", d=lines),
+        element("rect", title, class_="f1 halo", x=x - 5, y=y - 5, width=10, height=10),
+        element("text", f"τ* = {tau}", class_="lab-b", **place),
+    ]
+
+
+# ---- ranks ---------------------------------------------------------------------------------------
+ROW, HEAD, SHOWN = 32, 48, 12
+DASHES = (None, "7 4", "2 4", "8 3 2 3", "4 3")
+MARKS = (
+    "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
+    "m-4.5 -4.5h9v9h-9z",
+    "m0 -6l5.8 10h-11.6z",
+    "m0 -6.4l6.4 6.4l-6.4 6.4l-6.4 -6.4z",
+    "m0 6l5.8 -10h-11.6z",
+)
+
+
+def clip(name: str, *, letters: int) -> str:
+    return name if len(name) <= letters else name[: letters - 1].rstrip() + "…"
+
+
+def ranks(columns: Sequence[Column], names: Mapping[str, str], *, narrow: bool = False) -> SafeString:
+    """Places under each measure, first at the top; what changes place has a series of its own."""
+    xs = [(88 if narrow else 176) + 44 * i for i in range(len(columns))]
+    placed = [{name: row for row, name in enumerate(column.order())} for column in columns]
+    shown = [n for n in columns[0].order() if all(n in column for column in placed)][:SHOWN]
+    rows = [sorted(shown, key=lambda name: place[name]) for place in placed]
+    series = _series(shown, rows)
+    parts = _heads(columns, xs, height=HEAD + ROW * len(shown))
+    for name in sorted(shown, key=lambda n: series[n], reverse=False):
+        ys = [float(HEAD + ROW * row.index(name)) for row in rows]
+        parts.append(_one(name, names[name], columns, list(zip(xs, ys, strict=True)), series[name], narrow))
+    width, height = 292 if narrow else 528, HEAD + ROW * len(shown)  # as wide as the cards they stand in
+    told = f"Places of {len(shown)} systems under {len(columns)} weighting schemes"
+    return drawing(width, height, told, *parts, class_="narrow-only" if narrow else "wide-only")
+
+
+def _series(shown: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, int]:
+    """1 to 5 for the systems that change place, 0 for the others and for what comes after five."""
+    moving = [name for name in shown if len({row.index(name) for row in rows}) > 1][:5]
+    return {name: moving.index(name) + 1 if name in moving else 0 for name in shown}
+
+
+def _heads(columns: Sequence[Column], xs: Sequence[int], *, height: int) -> list[SafeString]:
+    parts = []
+    for number, (column, x) in enumerate(zip(columns, xs, strict=True)):
+        y = 12 + 16 * (number % 2)
+        parts.append(element("text", column.title, class_="lab-b", x=x, y=y, text_anchor="middle"))
+        parts.append(element("path", class_="grid", d=f"M{x} 34V{height - 16}"))
+    return parts
+
+
+def _one(
+    key: str, name: str, columns: Sequence[Column], points: Sequence[Point], series: int, narrow: bool
+) -> SafeString:
+    """One system's line, its marks, and its name at the ends."""
+    parts = [
+        element("path", class_=f"l{series}", stroke_dasharray=DASHES[max(series - 1, 0)], d=_path(points))
+    ]
+    for column, (x, y) in zip(columns, points, strict=True):
+        told = f"{name}: {column.ranks()[key]} by {column.title}, {percent(column.figures[key].mean or 0)}"
+        mark = f"M{x} {y:.0f}{MARKS[max(series - 1, 0)]}"
+        parts.append(element("path", element("title", told), class_=f"f{series} halo", d=mark))
+    ends = [percent(columns[i].figures[key].mean or 0) for i in (0, -1)]
+    style = "lab-b" if series else "lab"
+    (x, y), (x2, y2) = points[0], points[-1]
+    first = clip(name, letters=10) if narrow else f"{clip(name, letters=16)}  {ends[0]}"
+    parts.append(element("text", first, class_=style, x=x - 12, y=y + 4, text_anchor="end"))
+    if not narrow:
+        last = f"{ends[1]}  {clip(name, letters=16)}"
+        parts.append(element("text", last, class_=style, x=x2 + 12, y=y2 + 4))
+    return element("g", *parts, class_="mark-g")

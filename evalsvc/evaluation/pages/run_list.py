@@ -1,0 +1,82 @@
+"""Runs as lists show them: state, a remark in words, and the first setting's main figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest
+
+from evalsvc.core.web import formatting
+from evalsvc.evaluation.benchmarks import phases
+from evalsvc.evaluation.leaderboard import standing_of
+from evalsvc.evaluation.measures.default_measures import as_shown
+from evalsvc.evaluation.models import Evaluation, Setting, Submission
+
+State = Submission.State
+UNDER_WAY = (State.RECEIVED, State.QUEUED, State.RUNNING)
+NEEDS_YOU = (State.INVALID, State.FAILED)
+ORDINALS = {2: "second", 3: "third"}
+
+
+@dataclass(frozen=True)
+class Run:
+    submission: Submission
+    remark: str
+    figure: str
+    measure: str
+
+
+def remark(submission: Submission) -> str:
+    """The one thing to know beside the state."""
+    if submission.withdrawn_at:
+        return ""
+    if submission.state == State.RUNNING and submission.job and submission.job.total:
+        return f"{submission.job.done:,} of {submission.job.total:,} steps"
+    if submission.state in NEEDS_YOU:
+        return submission.reason.split(". ")[0][:60]
+    attempt = submission.job.attempt if submission.job else 1
+    return f"{ORDINALS[attempt]} attempt" if attempt in ORDINALS else ""
+
+
+def main_figure(evaluations: Iterable[Evaluation]) -> tuple[str, str]:
+    """The main measure of the first setting, and its name."""
+    shown = [evaluation for evaluation in evaluations if not phases.is_sealed(evaluation.setting)]
+    shown.sort(key=standing_of, reverse=True)
+    for evaluation in sorted(shown, key=lambda each: each.setting.rank):
+        key = evaluation.setting.main
+        values = [score.value for score in evaluation.scores.all() if score.measure == key]
+        if values and values[0] is not None:
+            measure = as_shown(evaluation.setting, key)
+            return formatting.measured(values[0], measure), measure.title
+    return "", ""
+
+
+def with_figures(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
+    """Everything a list of runs reads, in a fixed number of queries."""
+    settings = Prefetch("setting", Setting.objects.prefetch_related("versions"))
+    evaluations = Evaluation.objects.defer("classes", "detail").prefetch_related(settings, "scores")
+    related = submissions.select_related("system__team", "benchmark", "job")
+    return related.prefetch_related(Prefetch("evaluations", evaluations))
+
+
+def as_runs(submissions: Iterable[Submission]) -> list[Run]:
+    runs = []
+    for submission in submissions:
+        figure, measure = main_figure(submission.evaluations.all())
+        runs.append(Run(submission, remark(submission), figure, measure))
+    return runs
+
+
+def page_of(
+    submissions: QuerySet[Submission], request: HttpRequest, *, size: int = 50
+) -> tuple[list[Run], str]:
+    """The newest runs below `before`, and the query of the next page."""
+    before = request.GET.get("before", "")
+    if before.isdecimal():
+        submissions = submissions.filter(pk__lt=int(before))
+    found = list(with_figures(submissions.order_by("-pk"))[: size + 1])
+    query = request.GET.copy()
+    query["before"] = str(found[size - 1].pk) if len(found) > size else ""
+    return as_runs(found[:size]), query.urlencode() if len(found) > size else ""

@@ -1,0 +1,1 @@
+"""Submissions: upload, check, storage, models."""

@@ -1,0 +1,208 @@
+"""A prediction file on its way in: unpacked, hashed, recognised, and held against the benchmark."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, BinaryIO, cast
+
+import msgspec
+from django.conf import settings
+
+from evalsvc.core.errors.exceptions import TooLarge
+from evalsvc.core.formats import npy
+from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
+from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.readers import open_predictions
+from evalsvc.core.formats.records import PredictionLine, TagsPrediction
+from evalsvc.core.formats.registry import PREDICTION_FORMATS, recognise, recognise_source
+from evalsvc.core.formats.text_lines import Limits, unpacked
+from evalsvc.evaluation.benchmarks.file_contract import Terms
+from evalsvc.evaluation.benchmarks.rules import limit
+from evalsvc.evaluation.benchmarks.scoring_identity import FITTING
+from evalsvc.evaluation.measures.options import effective
+from evalsvc.evaluation.models import Benchmark
+from evalsvc.evaluation.submissions import dense_scores
+
+HEAD_BYTES = 1 << 16
+COLUMNS = ("conll", "semeval-answers")
+# In these forms silence is an answer: an item without a line has no label, and costs recall.
+SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a file turned out to be, and what is wrong with it."""
+
+    format: str
+    form: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+    problems: Problems = field(default_factory=Problems)
+    sha256: str = ""
+    size: int = 0
+    layout: str = ""
+
+
+class Tee:
+    """Passes bytes through, hashing and counting them, and keeps a copy where one is wanted."""
+
+    def __init__(self, pieces: Iterable[bytes], copy: BinaryIO | None = None) -> None:
+        self.pieces, self.copy = pieces, copy
+        self.digest, self.size = hashlib.sha256(), 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self.pieces:
+            self.digest.update(piece)
+            self.size += len(piece)
+            if self.copy is not None:
+                self.copy.write(piece)
+            yield piece
+
+
+def limits(benchmark: Benchmark) -> Limits:
+    return Limits(
+        max_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
+        max_lines=limit(benchmark, "lines"),
+        max_line_bytes=settings.UPLOAD_MAX_LINE_BYTES,
+    )
+
+
+def bounded(chunks: Iterable[bytes], *, most: int) -> Iterator[bytes]:
+    """Stop at the limit on what is sent, packed or not."""
+    sent = 0
+    for chunk in chunks:
+        sent += len(chunk)
+        if sent > most:
+            raise too_large(most)
+        yield chunk
+
+
+def too_large(most: int) -> TooLarge:
+    detail = f"The file is larger than {most:,} bytes."
+    return TooLarge("too_large", detail, hint="Send it packed with gzip.", limit=most)
+
+
+def check_stream(terms: Terms, chunks: Iterable[bytes], *, copy: BinaryIO | None = None) -> Checked:
+    """Read the stream once and tell everything about it; nothing is stored but the copy."""
+    problems = Problems()
+    most = limit(terms.benchmark, "upload_bytes")
+    tee = Tee(unpacked(bounded(chunks, most=most), problems), copy)
+    pieces = iter(tee)
+    head = _head(pieces)
+    if head.startswith(npy.MAGIC):
+        return _dense(terms, head, pieces, tee, problems)
+    check = check_of(terms, problems)
+    format = check.right.format = _format(head, problems, takes=formats_of(terms.benchmark))
+    check.right.begin(head)
+    checked = Checked(format, problems=problems)
+    claims = lines = 0
+    for claim in claims_of(terms, chain([head], pieces), format=format, check=check):
+        lines += check.form != "bag"
+        claims += weight(claim, cast(Form, check.form))
+    for _ in pieces:  # whatever the reader left unread belongs to the digest
+        pass
+    checked.form, checked.sha256, checked.size = check.form or "", tee.digest.hexdigest(), tee.size
+    counts = {"lines": lines or claims, "claims": claims, "missing": _missing(check)}
+    counts |= {"negative": check.dropped_negative, "warnings": problems.warnings.total()}
+    checked.counts = {key: count for key, count in counts.items() if count or key == "claims"}
+    return checked
+
+
+def _dense(terms: Terms, head: bytes, pieces: Iterator[bytes], tee: Tee, problems: Problems) -> Checked:
+    """A dense file: its header is held against the benchmark here, its numbers by a job."""
+    header = npy.read_header(head, problems)
+    form = dense_scores.form_of(header, terms, problems)
+    for _ in pieces:
+        pass
+    npy.check_size(header, tee.size, problems)
+    counts = {"rows": header.rows, "claims": header.rows * len(terms.benchmark.labels)}
+    digest = dense_scores.layout(terms, form, rows=header.rows)
+    return Checked("npy", form, counts, problems, tee.digest.hexdigest(), tee.size, digest)
+
+
+def check_of(terms: Terms, problems: Problems) -> PredictionCheck:
+    """The check that a benchmark's files must pass."""
+    benchmark, roster = terms.benchmark, terms.roster
+    chosen = effective(benchmark.options, task=benchmark.task)
+    return PredictionCheck(
+        ids=roster.ids.keys(),
+        labels=[label["name"] for label in benchmark.labels],
+        negative=benchmark.negative or None,
+        pairs=roster.pairs,
+        tokens=roster.tokens if roster.ids.keys() <= roster.tokens.keys() else None,
+        lengths=roster.lengths,
+        scheme=chosen.get("scheme"),
+        repair=chosen.get("repair", "conlleval"),
+        forms=forms_of(terms),
+        missing=cast(Any, benchmark.missing),
+        silent=SILENT_FORMS,
+        problems=problems,
+    )
+
+
+def forms_of(terms: Terms) -> list[Form]:
+    """The forms of predictions that any of the settings takes."""
+    units = {setting.unit for setting in terms.settings}
+    return [form for form in _FORMS if any(form in FITTING[unit] for unit in units)]
+
+
+_FORMS: tuple[Form, ...] = ("label", "labels", "scores", "bag", "spans", "tags")
+
+
+def claims_of(
+    terms: Terms, source: Iterable[bytes] | BinaryIO, *, format: str, check: PredictionCheck
+) -> Iterator[Claim]:
+    """The claims of a file, each line checked; problems are in the check."""
+    benchmark = terms.benchmark
+    scheme = effective(benchmark.options, task=benchmark.task).get("scheme")
+    lines = open_predictions(
+        source, format=format, problems=check.problems, limits=limits(benchmark), scheme=scheme
+    )
+    if format == "conll":
+        lines = _by_order(lines, list(terms.roster.ids))
+    yield from check.claims(lines)
+
+
+def _by_order(
+    lines: Iterator[tuple[int, PredictionLine]], ids: list[str]
+) -> Iterator[tuple[int, PredictionLine]]:
+    """CoNLL columns carry no ids: the n-th sentence is the n-th document."""
+    for line, sentence in lines:
+        if isinstance(sentence, TagsPrediction):
+            at = int(sentence.id) - 1
+            name = ids[at] if at < len(ids) else f"sentence {sentence.id}"
+            yield line, msgspec.structs.replace(sentence, id=name)
+
+
+def weight(claim: Claim, form: Form) -> int:
+    """How many things a claim claims."""
+    return len(claim[1]) if form in ("labels", "scores", "spans", "tags") else 1
+
+
+def _head(pieces: Iterator[bytes]) -> bytes:
+    """Enough of the beginning to tell the format."""
+    head = b""
+    while len(head) < HEAD_BYTES and (piece := next(pieces, None)) is not None:
+        head += piece
+    return head
+
+
+def formats_of(benchmark: Benchmark) -> list[str]:
+    """What a file of predictions may be written in."""
+    return [*PREDICTION_FORMATS, "npy"] if benchmark.task == "relations" else [*PREDICTION_FORMATS]
+
+
+def _format(head: bytes, problems: Problems, *, takes: Collection[str]) -> str:
+    """The format by content; what begins as one of ours is read as that, so that errors name their line."""
+    lines = head[: head.rfind(b"\n") + 1] or head
+    first = lines.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    if first.startswith(b"{"):
+        return "opennre-results" if b'"entpair"' in first else "jsonl-predictions"
+    begun = recognise([first.decode(errors="replace")])
+    return begun if begun in COLUMNS else recognise_source(lines, problems=problems, takes=takes)
+
+
+def _missing(check: PredictionCheck) -> int:
+    return 0 if check.form in (None, "bag") else len(check.missing_ids)

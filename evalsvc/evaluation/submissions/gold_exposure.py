@@ -1,0 +1,35 @@
+"""Which teams saw gold: someone of them labelled or decided it. Evaluation knows nothing else of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from annotation.testset import TestSet
+from evalsvc.core.accounts.models import Departure, Team, TeamMember
+from evalsvc.evaluation.models import Benchmark, Submission
+
+
+def teams_that_saw(test_sets: Iterable[TestSet | None]) -> set[int]:
+    """Teams of anybody who worked on this gold: those they are in, and those they left since there was it."""
+    since: dict[int, datetime] = {}
+    for test_set in {each for each in test_sets if each}:
+        for person in test_set.manifest.get("people", ()):
+            since[person] = min(test_set.created_at, since.get(person, test_set.created_at))
+    if not since:
+        return set()
+    found = set(TeamMember.objects.filter(user__in=since).values_list("team_id", flat=True))
+    left = Departure.objects.filter(user__in=since).values_list("user_id", "team_id", "at")
+    return found | {team for person, team, at in left if at >= since[person]}
+
+
+def saw_gold(benchmark: Benchmark, team: Team) -> bool:
+    """Whether someone of the team labelled or decided gold that the benchmark scores against."""
+    settings = benchmark.settings.select_related("test_set", "only")
+    return team.pk in teams_that_saw(gold for each in settings for gold in (each.test_set, each.only))
+
+
+def mark(submission: Submission) -> None:
+    """Keep the mark, once there is cause for it."""
+    if not submission.saw_gold and saw_gold(submission.benchmark, submission.system.team):
+        Submission.objects.filter(pk=submission.pk).update(saw_gold=True)

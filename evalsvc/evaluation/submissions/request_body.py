@@ -1,0 +1,107 @@
+"""The body of a request as a stream of bytes: raw, or the `file` part of a form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import UnreadablePostError
+from rest_framework.request import Request
+
+from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.web.text_validation import check
+from evalsvc.evaluation.submissions.file_check import too_large
+
+STEP = 1 << 18
+FORM_ROOM = 1 << 20  # what a form may need around its file
+
+
+class LengthRequired(Refusal):
+    """A stream whose end cannot be seen here."""
+
+    status = 411
+    title = "The length is not said"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What was sent: the bytes, and what was said beside them."""
+
+    chunks: Iterator[bytes]
+    fields: Mapping[str, Any]
+    filename: str = ""
+
+
+def is_form(request: Request) -> bool:
+    return (request.content_type or "").startswith("multipart/form-data")
+
+
+def upload_of(request: Request, *, most: int) -> Upload:
+    """Find file and fields; a raw body takes its fields from the query."""
+    sent = int(request.META.get("CONTENT_LENGTH") or 0)
+    if sent > most + (FORM_ROOM if is_form(request) else 0):
+        raise too_large(most)
+    _require_each_once(request)
+    if not is_form(request):
+        return Upload(_raw(request), request.query_params, request.query_params.get("filename", ""))
+    file = request.FILES.get("file")
+    if file is None:
+        raise Refusal(
+            "no_file", "The form has no part named file.", hint='Use -F "file=@NAME".', field="file"
+        )
+    fields = request.query_params.dict() | request.POST.dict()
+    check([fields, file.name])
+    return Upload(iter(file.chunks(STEP)), fields, fields.get("filename") or file.name or "")
+
+
+def _require_each_once(request: Request) -> None:
+    """Refuse a file or a field that comes twice and is not the same: nobody could tell which is meant."""
+    form = is_form(request)
+    if form and len(request.FILES.getlist("file")) > 1:
+        raise _twice("file")
+    said = [request.query_params, *([request.POST] if form else [])]
+    for name in {name for each in said for name in each}:
+        if len({value for each in said for value in each.getlist(name)}) > 1:
+            raise _twice(name)
+
+
+def _twice(name: str) -> Refusal:
+    return Refusal(
+        "said_twice", f"{name} came more than once.", hint="Send one, and one request per run.", field=name
+    )
+
+
+def _raw(request: Request) -> Iterator[bytes]:
+    source: Any = request._request
+    if not request.META.get("CONTENT_LENGTH") and request.META.get("HTTP_TRANSFER_ENCODING"):
+        if not request.META.get("wsgi.input_terminated"):
+            raise LengthRequired(
+                "length_required", "The body came without its length.", hint="Send Content-Length."
+            )
+        source = request.META["wsgi.input"]
+    return _pieces(source)
+
+
+def _pieces(source: Any) -> Iterator[bytes]:
+    """A body in chunks that breaks off is told by the server as an error of its own kind."""
+    try:
+        yield from iter(lambda: source.read(STEP), b"")
+    except UnreadablePostError:
+        raise
+    except OSError as error:
+        raise UnreadablePostError(*error.args) from error
+
+
+def tags_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The declared tags, a JSON object."""
+    text = fields.get("tags") or "{}"
+    try:
+        tags = json.loads(text) if len(text) <= 4_000 else None
+    except (ValueError, RecursionError):
+        tags = None
+    if not isinstance(tags, dict):
+        raise Refusal("bad_tags", "tags is no JSON object of up to 4,000 characters.", field="tags")
+    check(tags, field="tags")
+    return tags

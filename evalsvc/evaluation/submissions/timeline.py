@@ -1,0 +1,89 @@
+"""What happened to a submission, step by step, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.humanize.templatetags.humanize import intcomma
+
+from evalsvc.core.jobs.models import JobEvent
+from evalsvc.evaluation.models import Submission
+
+TITLES: dict[str, tuple[str, str]] = {
+    "queued": ("Waiting for a worker", ""),
+    "claimed": ("Attempt {attempt} began", ""),
+    "lost": ("Attempt {attempt} lost its worker", "slip"),
+    "retried": ("Put off", "slip"),
+    "cancel asked": ("Asked to stop", ""),
+    "cancelled": ("Cancelled", "bad"),
+    "failed": ("Attempt {attempt} failed", "bad"),
+    "done": ("Attempt {attempt} scored", "good"),
+}
+# A dense file is looked through, and a model run, by a job of its own; the scoring is the next.
+DONE_BEFORE = {
+    "check": "Attempt {attempt} found every number right",
+    "predict": "Attempt {attempt} ran the model",
+}
+DETAILS = {"lost": "The machine went away. Not your fault, costs nothing."}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the timeline; kind is empty, good, slip or bad."""
+
+    title: str
+    at: datetime
+    detail: str = ""
+    kind: str = ""
+
+
+def timeline(submission: Submission) -> list[Step]:
+    """Received and checked, the events of all its jobs, withdrawn."""
+    steps = [Step("Received", submission.created_at, _received(submission))]
+    steps.append(Step("Checked", submission.created_at, _checked(submission)))
+    steps += [_step(event) for event in _events(submission)]
+    if submission.job_id is None and submission.state == Submission.State.SCORED and submission.ended_at:
+        steps.append(Step("Scored", submission.ended_at, "The same file was scored before.", "good"))
+    if submission.withdrawn_at:
+        steps.append(Step("Withdrawn", submission.withdrawn_at, "No board counts it any more."))
+    return steps
+
+
+def _events(submission: Submission) -> list[JobEvent]:
+    jobs = JobEvent.objects.filter(job__kind__in=("score", "check", "predict"), job__subject=submission.pk)
+    return list(jobs.select_related("job").order_by("job", "id"))
+
+
+def _step(event: JobEvent) -> Step:
+    title, kind = TITLES.get(event.what, (event.what.capitalize(), ""))
+    if event.what == "done" and event.job.kind in DONE_BEFORE:
+        title, kind = DONE_BEFORE[event.job.kind], ""
+    detail = DETAILS.get(event.what, event.detail if event.what in ("failed", "retried") else "")
+    return Step(title.format(attempt=event.attempt), event.at, detail, kind)
+
+
+def _received(submission: Submission) -> str:
+    way = f"by API, token “{submission.token.name}”" if submission.token else f"by {submission.by.shown_name}"
+    sent = submission.model or submission.file
+    return f"{_size(sent.size)}, {way}"
+
+
+def _checked(submission: Submission) -> str:
+    """`8,028 lines, 124,176 claims, no error`; of a model nothing was run by then."""
+    if submission.model_id:
+        return "a pipeline that may be run"
+    counts = submission.counts
+    named = [
+        f"{intcomma(counts[key])} {key}"
+        for key in ("lines", "claims", "missing", "warnings")
+        if counts.get(key)
+    ]
+    return ", ".join([*named, "no error"])
+
+
+def _size(size: int) -> str:
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} bytes"

@@ -1,0 +1,42 @@
+"""The shell's own pages: home, what every page's frame needs, health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from evalsvc import home_tasks
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.pages.board_overview import overviews
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """What base.html shows on every page."""
+    return {"version": settings.VERSION}
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    boards = overviews(roles.visible(request.user).order_by("title"))
+    todo = home_tasks.for_person(request.user)
+    test_sets = home_tasks.test_sets_of(request.user).order_by("-pk")
+    nothing = not (boards or todo or test_sets.exists())
+    told = {
+        "boards": boards,
+        "todo": todo,
+        "test_sets": test_sets[:6],
+        "steps": home_tasks.first_steps(request.user) if nothing else None,
+        "label_now": home_tasks.next_project(request.user),
+        "submit_to": boards[0].benchmark if boards and home_tasks.has_team(request.user) else None,
+    }
+    return render(request, "home.html", told)
+
+
+def health(request: HttpRequest) -> JsonResponse:
+    """Answers 200 when the database does."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return JsonResponse({"status": "ok", "version": settings.VERSION})

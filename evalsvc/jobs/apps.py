@@ -1,8 +1,0 @@
-"""The Django app of this room."""
-
-from django.apps import AppConfig
-
-
-class JobsConfig(AppConfig):
-    name = "evalsvc.jobs"
-    label = "jobs"

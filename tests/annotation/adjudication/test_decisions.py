@@ -1,0 +1,252 @@
+"""Disputes: seen without names, decided once, reopened when the votes under them change."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from annotation import projects
+from annotation.adjudication import decisions
+from annotation.consensus import item_state
+from annotation.models import Item, Project
+from annotation.ontology import inventory
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from tests.annotation.factories import annotators, curator, filled, person, says, voted
+
+pytestmark = pytest.mark.django_db
+
+
+def adjudicator(of: Project, name: str = "judge") -> User:
+    user = person(name)
+    projects.set_member(of, user=user, role="adjudicator", by=curator())
+    return user
+
+
+def decided(item: Item, *relations: str) -> Item:
+    decisions.decide(
+        item,
+        by=adjudicator(item.project),
+        payload={"relations": list(relations)},
+        client_id=uuid4(),
+        votes_key=item.votes_key,
+    )
+    item.refresh_from_db()
+    return item
+
+
+def disputed(**more: object) -> Item:
+    return voted(filled(k=2, **more), ["A"], ["B"])
+
+
+def test_a_decision_settles_a_dispute() -> None:
+    item = decided(disputed(), "A", "B")
+    assert (item.state, item.gold["relations"]) == ("adjudicated", ["A", "B"])
+
+
+def test_all_were_wrong_can_be_decided() -> None:
+    assert decided(disputed(), "C").gold["relations"] == ["C"]
+    assert decided(disputed()).gold["relations"] == []
+
+
+def test_the_same_decision_twice_is_one_decision() -> None:
+    item, name = disputed(), uuid4()
+    judge = adjudicator(item.project)
+    said = {"payload": {"relations": ["A"]}, "client_id": name, "votes_key": item.votes_key}
+    first = decisions.decide(item, by=judge, **said)
+    assert decisions.decide(item, by=judge, **said).pk == first.pk
+
+
+def test_a_second_decider_is_told_that_it_is_decided() -> None:
+    item = disputed()
+    key = item.votes_key
+    decided(item, "A")
+    with pytest.raises(Conflict) as refused:
+        decisions.decide(item, by=curator(), payload={"relations": ["B"]}, client_id=uuid4(), votes_key=key)
+    assert refused.value.code == "already_decided"
+
+
+def test_a_decision_on_votes_that_changed_meanwhile_is_refused() -> None:
+    item = disputed()
+    key = item.votes_key
+    says(item, annotators(item.project, 2)[1], "C", base=1)
+    with pytest.raises(Conflict) as refused:
+        decisions.decide(item, by=curator(), payload={"relations": ["B"]}, client_id=uuid4(), votes_key=key)
+    assert refused.value.code == "votes_changed"
+
+
+def test_a_decision_survives_a_recomputation_and_another_policy() -> None:
+    item = decided(disputed(), "C")
+    projects.set_policy(item.project, policy="majority-na", by=curator())
+    item_state.changed(item.project)
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
+
+
+def test_a_changed_vote_reopens_the_item_and_the_decision_stays_on_record() -> None:
+    item = decided(disputed(), "A")
+    says(item, annotators(item.project, 2)[1], "C", base=1)
+    item.refresh_from_db()
+    assert item.state == "disputed"
+    assert item.adjudications.get().reopened_at is not None
+
+
+def test_a_surplus_answer_reopens_nothing() -> None:
+    item = decided(disputed(), "A")
+    says(item, annotators(item.project, 3)[2], "C")
+    item.refresh_from_db()
+    assert item.state == "adjudicated"
+
+
+def test_a_rename_renames_the_decision_and_reopens_nothing() -> None:
+    item = decided(disputed(), "A")
+    inventory.rename(item.project, "A", target="A1", by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("adjudicated", ["A1"])
+
+
+def test_a_merge_that_changes_how_the_votes_split_reopens_the_item() -> None:
+    item = decided(disputed(), "C")
+    inventory.merge(item.project, ["A", "B"], target="AB", by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("settled", ["AB"])
+
+
+def test_a_decision_in_a_label_that_is_undone_does_not_stand() -> None:
+    of = filled(k=2)
+    step = inventory.merge(of, ["B", "C"], target="BC", by=curator())
+    item = voted(of, ["A"], [])
+    assert decided(item, "BC").state == "adjudicated"
+    inventory.undo(step, by=curator())
+    item.refresh_from_db()
+    assert item.state == "disputed"
+
+
+def test_one_more_person_is_asked_and_the_item_opens_for_one_answer() -> None:
+    item = disputed()
+    decisions.ask_one_more(item, by=adjudicator(item.project))
+    item.refresh_from_db()
+    assert (item.state, item.extra, item.free) == ("open", 1, 1)
+    says(item, annotators(item.project, 3)[2], "A")
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("settled", ["A"])
+
+
+def test_not_everybody_is_asked() -> None:
+    item = disputed()
+    item.extra = item.asked = item.project.most_extra
+    item.save()
+    with pytest.raises(Conflict, match="asked already"):
+        decisions.ask_one_more(item, by=curator())
+
+
+def test_what_is_settled_is_not_decided() -> None:
+    item = voted(filled(k=1), ["A"])
+    with pytest.raises(Conflict, match="nothing to decide"):
+        decided(item, "B")
+
+
+def test_a_dossier_has_no_names_and_keeps_its_own_order_for_each_decider() -> None:
+    item = voted(filled(k=4), ["A"], ["B"], ["C"], [])
+    shown = decisions.dossier(item, for_user=adjudicator(item.project))
+    assert [column.letter for column in shown.columns] == ["W", "X", "Y", "Z"]
+    assert sorted(c.payload["relations"] for c in shown.columns) == [[], ["A"], ["B"], ["C"]]
+    assert not any(user.username in repr(shown.columns) for user in annotators(item.project, 4))
+    again = decisions.dossier(item, for_user=adjudicator(item.project))
+    assert again.columns == shown.columns
+    orders = {
+        str(decisions.dossier(item, for_user=adjudicator(item.project, f"judge{n}")).columns)
+        for n in range(8)
+    }
+    assert len(orders) > 1
+
+
+def test_a_dossier_says_what_each_policy_makes_of_the_votes() -> None:
+    item = voted(filled(k=3), ["A"], [], [])
+    shown = decisions.dossier(item, for_user=curator())
+    assert {name: v.state for name, v in shown.by_policy.items()} == {
+        "majority": "disputed",
+        "majority-na": "settled",
+    }
+    assert (shown.na, shown.n, item.policy_matters) == (2, 3, True)
+    assert item_state.other_policy_changes(item.project) == 1
+
+
+def test_disputes_come_by_pattern() -> None:
+    of = filled(3, k=2)
+    voted(of, ["A"], ["B"], item="s0")
+    voted(of, ["A"], [], item="s1")
+    voted(of, ["A"], ["A"], item="s2")
+    assert [item.pattern for item in decisions.disputes(of)] == ["1 against 1 N/A", "1–1"]
+    assert [item.external_id for item in decisions.disputes(of, "1–1")] == ["s0"]
+
+
+def test_annotators_and_viewers_do_not_decide() -> None:
+    item = disputed()
+    user = annotators(item.project, 1)[0]
+    with pytest.raises(NotAllowed):
+        decisions.dossier(item, for_user=user)
+    with pytest.raises(NotAllowed):
+        decisions.decide(item, by=user, payload={}, client_id=uuid4(), votes_key=item.votes_key)
+
+
+def test_a_decision_stays_within_the_inventory() -> None:
+    with pytest.raises(Refusal, match="not in the inventory"):
+        decided(disputed(), "Z")
+
+
+def test_a_decision_is_taken_back_and_made_anew() -> None:
+    item = decided(disputed(), "A")
+    decisions.take_back(item, by=adjudicator(item.project))
+    item.refresh_from_db()
+    assert (item.state, item.gold) == ("disputed", None)
+    assert decided(item, "B").gold["relations"] == ["B"]
+    assert item.adjudications.count() == 2
+
+
+def test_only_who_decided_or_a_curator_takes_a_decision_back() -> None:
+    item = decided(disputed(), "A")
+    with pytest.raises(NotAllowed, match="Somebody else"):
+        decisions.take_back(item, by=adjudicator(item.project, "other"))
+    decisions.take_back(item, by=curator())
+    with pytest.raises(Conflict, match="no decision stands"):
+        decisions.take_back(item, by=curator())
+
+
+@pytest.mark.parametrize("finding", ["broken", "entity"])
+def test_a_sentence_that_can_have_no_answer_is_found_unusable(finding: str) -> None:
+    item = disputed()
+    judge = adjudicator(item.project)
+    told = {"finding": finding, "client_id": uuid4(), "votes_key": item.votes_key}
+    made = decisions.decide(item, by=judge, reason="Half a sentence.", **told)
+    item.refresh_from_db()
+    assert (item.state, item.gold, made.reason) == ("unusable", None, "Half a sentence.")
+    assert [entry.item for entry in decisions.decided(item.project)] == [item]
+
+
+def test_an_unusable_sentence_that_gets_another_answer_is_disputed_again() -> None:
+    item = disputed()
+    told = {"finding": "broken", "client_id": uuid4(), "votes_key": item.votes_key}
+    decisions.decide(item, by=adjudicator(item.project), **told)
+    says(item, annotators(item.project, 3)[2], "A")  # surplus: what was decided on stands
+    item.refresh_from_db()
+    assert item.state == "unusable"
+    says(item, annotators(item.project, 2)[1], "C", base=1)
+    item.refresh_from_db()
+    assert item.state == "disputed"
+
+
+def test_neither_an_answer_nor_a_finding_decides_nothing() -> None:
+    item = disputed()
+    with pytest.raises(Refusal, match="Neither"):
+        decisions.decide(item, by=adjudicator(item.project), client_id=uuid4(), votes_key=item.votes_key)
+
+
+def test_a_finding_is_one_of_those_known_and_stands_alone() -> None:
+    item = disputed()
+    told = {"by": adjudicator(item.project), "client_id": uuid4(), "votes_key": item.votes_key}
+    with pytest.raises(Refusal, match="no finding"):
+        decisions.decide(item, finding="odd", **told)
+    with pytest.raises(Refusal, match="no answer"):
+        decisions.decide(item, finding="broken", payload={"relations": ["A"]}, **told)

@@ -1,0 +1,187 @@
+"""What nobody could decide comes to the deciders, so that a project can always be finished."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from annotation import projects
+from annotation.adjudication import decisions, unanswerable_items
+from annotation.freezing import builder
+from annotation.models import Item, Project
+from annotation.queue import assignment, gold_questions, votes
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict
+from tests.annotation.factories import annotators, curator, filled, person, says, worked
+
+pytestmark = pytest.mark.django_db
+
+
+def passes(item: Item, user: User, reason: str = "undecided", *, base: int = 0, comment: str = "") -> None:
+    votes.skip(item, user, client_id=uuid4(), reason=reason, base=base, comment=comment)
+
+
+def waiting(of: Project) -> list[tuple[str, str]]:
+    return [(item.external_id, item.split) for item in decisions.disputes(of)]  # type: ignore[attr-defined]
+
+
+def passed(n: int = 2, *, k: int = 2) -> tuple[Project, Item, list[User]]:
+    """Three sentences, the first passed on by all n people; each of them has begun."""
+    of = filled(3, k=k)
+    people, item = annotators(of, n), of.items.get(external_id="s0")
+    for user in people:
+        passes(item, user)
+    return of, item, people
+
+
+def decide(item: Item, **more: object) -> Item:
+    item.refresh_from_db()
+    told = {"client_id": uuid4(), "votes_key": item.votes_key} | more
+    decisions.decide(item, by=curator(), **told)
+    item.refresh_from_db()
+    return item
+
+
+def test_what_everybody_passed_on_waits_for_a_decision(either_database: str) -> None:
+    of, _, people = passed()
+    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    for user, relation in zip(people, "AB", strict=True):
+        says(of.items.get(external_id="s2"), user, relation)
+    assert waiting(of) == [("s2", "1–1"), ("s0", unanswerable_items.PASSED_ON)]
+    assert [item.external_id for item in decisions.disputes(of, unanswerable_items.PASSED_ON)] == ["s0"]
+    assert [item.external_id for item in decisions.disputes(of, "1–1")] == ["s2"]
+
+
+def test_it_is_decided_by_an_answer_or_left_out() -> None:
+    of, item, people = passed()
+    passes(of.items.get(external_id="s1"), people[0], "broken")
+    passes(of.items.get(external_id="s1"), people[1], "entity")
+    assert decide(item, payload={"relations": ["A"]}).state == "adjudicated"
+    assert decide(of.items.get(external_id="s1"), finding="broken").state == "unusable"
+    assert waiting(of) == []
+    assert {lease.item.external_id for lease in assignment.lease_some(of, people[0], n=3)} == {"s2"}
+
+
+def test_a_project_is_finished_by_its_people_whatever_they_pass_on() -> None:
+    of, item, people = passed()
+    for other in of.items.exclude(pk=item.pk):
+        for user in people:
+            says(other, user, "A")
+    with pytest.raises(Conflict, match="1 sentence is open"):
+        builder.freeze(of, name="Trial", version="1.0", by=curator())
+    decide(item, payload={"relations": []})
+    made = builder.freeze(of, name="Trial", version="1.0", by=curator())
+    assert worked("freeze", made.pk).state == "done"
+
+
+def test_who_is_still_to_answer_is_waited_for() -> None:
+    of, item, people = passed(1)
+    late = annotators(of, 2)[1]
+    assert waiting(of) == []  # somebody has yet to begin
+    says(of.items.get(external_id="s1"), late, "A")
+    assert waiting(of) == []
+    passes(item, late, "later")
+    assert waiting(of) == []
+    passes(item, late, "broken", base=1)
+    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    assert [one.words for one in unanswerable_items.passes(item)] == [
+        "The sentence is broken",
+        "Can’t decide",
+    ]
+    says(item, people[0], "A", base=1)
+    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    says(item, late, "A", base=2)
+    assert waiting(of) == []
+
+
+def test_what_some_answered_and_the_others_passed_on_waits_too() -> None:
+    _, item, people = passed(3, k=2)
+    says(item, people[0], "A", base=1)
+    told = decisions.dossier(item, for_user=curator())
+    assert (told.n, len(told.passes), told.may_ask_one_more) == (1, 2, False)
+    assert decide(item, payload={"relations": ["A"]}).gold["relations"] == ["A"]
+
+
+@pytest.mark.parametrize("gone", ["paused", "removed", "closed"])
+def test_nobody_waits_for_who_cannot_answer(gone: str) -> None:
+    of, _, _ = passed(1)
+    away = annotators(of, 2)[1]
+    says(of.items.get(external_id="s1"), away, "A")
+    assert waiting(of) == []
+    if gone == "paused":
+        gold_questions.pause(of.annotators.get(user=away), by=curator())
+    elif gone == "removed":
+        projects.remove_member(of, user=away, by=curator())
+    else:
+        projects.close(of, by=curator())
+    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+
+
+def test_a_curator_who_labels_is_one_of_those_who_answer() -> None:
+    of, item, _ = passed(1)
+    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    says(of.items.get(external_id="s1"), curator(), "A")
+    assert waiting(of) == []
+    passes(item, curator())
+    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+
+
+def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_answer() -> None:
+    of, item, _ = passed(2, k=1)
+    decide(item, payload={"relations": ["A"]})
+    new = person("newcomer")
+    projects.set_member(of, user=new, role="annotator", by=curator())
+    assert item.state == "adjudicated"
+    decisions.take_back(item, by=curator())
+    assert waiting(of) == []
+    lease = assignment.lease_next(of, new)
+    assert lease.item == item
+    decided_again = pytest.raises(Conflict, match="open: there is nothing to decide")
+    with decided_again:
+        decide(item, payload={"relations": ["A"]})
+    says(item, new, "B")
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("settled", ["B"])
+
+
+def test_an_answer_that_comes_after_the_decision_opens_the_sentence_again() -> None:
+    of, item, people = passed(2, k=2)
+    decide(item, payload={"relations": ["A"]})
+    says(item, people[0], "B", base=1)
+    item.refresh_from_db()
+    assert item.state == "open"
+    assert item.adjudications.get().reopened_at is not None
+    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+
+
+def test_more_answers_asked_for_leave_the_decision_alone() -> None:
+    of, item, _ = passed()
+    decide(item, finding="broken")
+    projects.set_k(of, k=3, by=curator())
+    item.refresh_from_db()
+    assert item.state == "unusable"
+
+
+def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
+    of, item, people = passed()
+    for user, relation in zip(people, "AB", strict=True):
+        says(of.items.get(external_id="s2"), user, relation)
+    client.force_login(curator())
+    address = f"/api/v1/projects/{of.slug}/disputes?page_size=1"
+    first = client.get(address).json()
+    second = client.get(first["next"]).json()
+    shown = [page["results"][0]["pattern"] for page in (first, second)]
+    assert (shown, second["next"]) == (["1–1", unanswerable_items.PASSED_ON], None)
+    told = client.get(f"/api/v1/items/{item.key}/dispute").json()
+    assert told["passes"] == [{"reason": "undecided", "comment": ""}] * 2
+    sent = {"client_id": str(uuid4()), "finding": "broken", "votes_key": told["votes_key"]}
+    made = client.post(f"/api/v1/items/{item.key}/decision", sent, content_type="application/json")
+    assert made.json() == {"item": str(item.key), "state": "unusable"}
+
+
+def test_what_is_merely_open_is_not_decided() -> None:
+    of = filled(1)
+    with pytest.raises(Conflict, match="open: there is nothing to decide"):
+        decide(of.items.get(), payload={"relations": ["A"]})

@@ -1,0 +1,242 @@
+"""The JSON door: the same verbs, blind for annotators, errors in one shape."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from rest_framework.test import APIClient
+
+from annotation import projects
+from annotation.models import Project
+from annotation.testset import TestSet
+from evalsvc.core.accounts.models import User
+from tests.annotation.factories import (
+    annotators,
+    brought,
+    curator,
+    filled,
+    line,
+    person,
+    project,
+    says,
+    voted,
+    worked,
+)
+
+pytestmark = pytest.mark.django_db
+API = "/api/v1/"
+
+
+def client(user: User) -> APIClient:
+    made = APIClient()
+    made.force_authenticate(user)
+    return made
+
+
+def member(of: Project, role: str) -> User:
+    user = person(role)
+    projects.set_member(of, user=user, role=role, by=curator())
+    return user
+
+
+def upload(lines: list[Any]) -> SimpleUploadedFile:
+    return SimpleUploadedFile("file.jsonl", "\n".join(json.dumps(entry) for entry in lines).encode())
+
+
+def test_an_annotator_leases_answers_and_looks_back() -> None:
+    of = filled(2, k=1)
+    me = client(annotators(of, 1)[0])
+    lease = me.post(f"{API}projects/{of.slug}/lease").json()
+    assert lease["item"]["head"] == {"name": "Ada", "start": 0, "end": 3}
+    assert me.post(f"{API}leases/{lease['lease']}/heartbeat").status_code == 200
+    answer = {"client_id": str(uuid4()), "payload": {"relations": ["A"]}, "base": lease["base"]}
+    address = f"{API}items/{lease['item']['id']}/answer"
+    first, again = me.post(address, answer), me.post(address, answer)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert (first.json()["number"], again.json()["repeated"]) == (1, True)
+    past = me.get(f"{API}projects/{of.slug}/history").json()["results"]
+    assert [(act["payload"]["relations"], act["number"]) for act in past] == [(["A"], 1)]
+
+
+def test_nothing_waiting_is_204_and_a_returned_lease_waits_again() -> None:
+    of = filled(1, k=1)
+    me = client(annotators(of, 1)[0])
+    lease = me.post(f"{API}projects/{of.slug}/lease", {"holding": []}).json()
+    assert me.post(f"{API}projects/{of.slug}/lease", {"holding": [lease["lease"]]}).status_code == 204
+    assert me.post(f"{API}leases/{lease['lease']}/return").status_code == 204
+    assert me.post(f"{API}projects/{of.slug}/lease").status_code == 200
+
+
+@pytest.mark.parametrize("act", ["answer", "skip", "dispute", "decision", "one-more", "take-back"])
+def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: str) -> None:
+    of = filled(1)
+    me, number = client(annotators(of, 1)[0]), of.items.get().pk
+    said = {
+        "client_id": str(uuid4()),
+        "base": 0,
+        "reason": "broken",
+        "payload": {"relations": []},
+        "votes_key": "x",
+    }
+    for name in (number, 2**63, 2**200, uuid4()):
+        address = f"{API}items/{name}/{act}"
+        told = me.get(address) if act == "dispute" else me.post(address, said)
+        assert told.status_code == 404, told.json()
+
+
+def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
+    of = filled(1)
+    user = annotators(of, 1)[0]
+    item = of.items.get()
+    says(item, user, "A")
+    answer = {"client_id": str(uuid4()), "payload": {"relations": ["B"]}}
+    refused = client(user).post(f"{API}items/{item.key}/answer", answer)
+    assert (refused.status_code, refused["Content-Type"]) == (409, "application/problem+json")
+    assert (refused.json()["code"], refused.json()["number"]) == ("answered_elsewhere", 1)
+    assert refused.json()["hint"]
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"client_id": "x", "payload": {}}, {"client_id": str(uuid4()), "payload": []}]
+)
+def test_a_body_that_does_not_fit_is_refused_by_field(body: dict[str, Any]) -> None:
+    of = filled(1)
+    refused = client(annotators(of, 1)[0]).post(f"{API}items/{of.items.get().key}/answer", body)
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+
+
+def test_a_skip_needs_one_of_the_reasons() -> None:
+    of = filled(1)
+    me, item = client(annotators(of, 1)[0]), of.items.get()
+    me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json")
+    skip = {"client_id": str(uuid4()), "reason": "broken"}
+    assert me.post(f"{API}items/{item.key}/skip", skip | {"reason": "dull"}).status_code == 400
+    assert me.post(f"{API}items/{item.key}/skip", skip).status_code == 201
+
+
+def test_only_what_was_handed_out_is_answered_however_late() -> None:
+    of = filled(2, k=2)
+    user = annotators(of, 1)[0]
+    me, said = client(user), {"payload": {"relations": ["A"]}}
+    lease = me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json").json()
+    other = of.items.exclude(key=lease["item"]["id"]).get()
+    picked = me.post(f"{API}items/{other.key}/answer", said | {"client_id": str(uuid4())}, format="json")
+    assert (picked.status_code, picked.json()["code"]) == (409, "not_handed_out")
+    me.post(f"{API}leases/{lease['lease']}/return")
+    late = said | {"client_id": str(uuid4())}
+    assert me.post(f"{API}items/{lease['item']['id']}/answer", late, format="json").status_code == 201
+
+
+def test_a_dispute_is_read_and_decided() -> None:
+    of = filled(1, k=2)
+    item = voted(of, ["A"], ["B"])
+    judge = client(member(of, "adjudicator"))
+    waiting = judge.get(f"{API}projects/{of.slug}/disputes").json()["results"]
+    assert [(entry["id"], entry["pattern"]) for entry in waiting] == [(str(item.key), "1–1")]
+    dossier = judge.get(f"{API}items/{item.key}/dispute").json()
+    assert [column["letter"] for column in dossier["columns"]] == ["W", "X"]
+    decision = {
+        "client_id": str(uuid4()),
+        "payload": dossier["columns"][0]["payload"],
+        "votes_key": dossier["votes_key"],
+    }
+    assert judge.post(f"{API}items/{item.key}/decision", decision).json()["state"] == "adjudicated"
+    assert judge.post(f"{API}items/{item.key}/one-more").status_code == 409
+
+
+def test_from_a_file_to_a_frozen_set_and_its_lines() -> None:
+    boss = client(curator())
+    slug = boss.post(f"{API}projects", {"title": "By API", "kind": "relations", "k": 1}).json()["slug"]
+    asked = boss.post(
+        f"{API}projects/{slug}/imports", {"file": upload([line("s0", relations=["A"])])}, format="multipart"
+    )
+    assert asked.status_code == 202
+    worked("import", asked.json()["id"])
+    told = boss.get(f"{API}imports/{asked.json()['id']}").json()
+    assert (told["state"], told["counts"]["items"]) == ("done", 1)
+    of = Project.objects.get(slug=slug)
+    projects.open_for_work(of, by=curator())
+    voted(of, ["A"])
+    made = boss.post(f"{API}projects/{slug}/freeze", {"name": "By API", "version": "1.0"})
+    worked("freeze", TestSet.objects.get(slug=made.json()["slug"]).pk)
+    shown = boss.get(f"{API}test-sets/{made.json()['slug']}").json()
+    assert (made.status_code, shown["state"], shown["rows"]) == (202, "frozen", 1)
+    lines = boss.get(f"{API}test-sets/{shown['slug']}/lines")
+    assert (lines["X-Content-SHA256"], lines.getvalue().count(b"\n")) == (shown["sha256"], 1)
+
+
+def test_published_gold_is_imported_and_read_by_its_importer_alone() -> None:
+    boss = client(curator())
+    said = {"file": upload([line("s0", relations=["A"])]), "name": "Gold", "version": "1"}
+    asked = boss.post(f"{API}test-sets", said, format="multipart").json()
+    worked("import", asked["id"])
+    address = f"{API}test-sets/{asked['test_set']}/lines"
+    assert boss.get(address).status_code == 200
+    assert client(person("organiser", may_organise=True)).get(address).status_code == 403
+    assert client(person("stranger")).get(address).status_code == 404
+
+
+CANARY = "canary"
+
+
+def blind_project() -> Project:
+    """Votes, names, source labels and gold that all carry the canary, none of it in the inventory."""
+    of = project(labels=("A", "B"), k=2)
+    brought(of, [line(f"s{n}", relations=[f"{CANARY}-source"]) for n in range(3)])
+    brought(
+        of,
+        [{"item": "s0", "annotator": f"{CANARY}-{n}", "labels": ["AB"[n]]} for n in range(2)],
+        what="votes",
+    )
+    projects.open_for_work(of, by=curator())
+    return of
+
+
+def test_an_annotator_finds_no_source_label_no_vote_no_name_and_no_gold() -> None:
+    of = blind_project()
+    me = client(annotators(of, 1)[0])
+    item = of.items.get(external_id="s0")
+    addresses = [
+        "projects",
+        f"projects/{of.slug}",
+        f"projects/{of.slug}/imports",
+        f"projects/{of.slug}/history",
+        f"projects/{of.slug}/disputes",
+        f"items/{item.key}/dispute",
+        "test-sets",
+        *(f"imports/{batch.pk}" for batch in of.batches.all()),
+    ]
+    seen = [me.get(API + address) for address in addresses] + [me.post(f"{API}projects/{of.slug}/lease")]
+    assert {response.status_code for response in seen} == {200, 403}
+    for response in seen:
+        assert CANARY not in response.content.decode()
+        assert "votes_key" not in response.content.decode()
+    assert "states" not in me.get(f"{API}projects/{of.slug}").json()
+
+
+def test_a_stranger_finds_nothing_at_all() -> None:
+    of = blind_project()
+    stranger = client(person("stranger"))
+    item = of.items.first()
+    assert stranger.get(f"{API}projects").json()["results"] == []
+    for address in (f"projects/{of.slug}", f"items/{item.key}/dispute", f"imports/{of.batches.first().pk}"):
+        assert stranger.get(API + address).status_code == 404
+    answer = {"client_id": str(uuid4()), "payload": {"relations": ["A"]}}
+    assert stranger.post(f"{API}items/{item.key}/answer", answer).status_code == 404
+
+
+def test_who_is_not_known_is_told_so() -> None:
+    assert APIClient().get(f"{API}projects").status_code == 401
+
+
+@pytest.mark.parametrize("options", ["[1]", '"x"', "3"])
+def test_options_of_an_import_that_are_no_object_are_refused_in_words(options: str) -> None:
+    slug = project().slug
+    sent = {"file": upload([line("s0")]), "options": options}
+    answer = client(curator()).post(f"{API}projects/{slug}/imports", sent, format="multipart")
+    assert answer.status_code == 400
+    assert "An object is expected" in answer.content.decode()

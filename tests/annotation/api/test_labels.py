@@ -1,0 +1,75 @@
+"""A label's words by the API: as the page gives them, and refused in the same sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from annotation.ontology import inventory
+from tests.annotation.page_project import Desk
+
+ADDRESS = "/api/v1/projects/harbour/ontology"
+
+
+@pytest.fixture
+def desk(db: None) -> Desk:
+    return Desk.laid()
+
+
+@pytest.fixture
+def client(desk: Desk) -> APIClient:
+    made = APIClient()
+    made.force_login(desk.curator)
+    return made
+
+
+def one(client: APIClient, name: str) -> dict[str, Any]:
+    return next(label for label in client.get(ADDRESS).json() if label["name"] == name)
+
+
+def test_labels_stand_with_their_words_in_order(client: APIClient) -> None:
+    told = client.get(ADDRESS).json()
+    assert [label["name"] for label in told] == ["lived_in", "born_in", "died_in"]
+    assert (told[0]["part"], told[0]["definition"]) == ("relation", "The head lived there.")
+    assert client.get(f"{ADDRESS}/{told[1]['id']}").json() == told[1]
+
+
+def test_what_is_sent_is_changed_and_all_else_stays(client: APIClient, desk: Desk) -> None:
+    before = one(client, "born_in")
+    words = {"definition": "**Where** the head was born.", "choose": ["Ada was born in Turin."]}
+    words |= {"group": "Life", "head_type": "person", "tail_type": "place"}
+    answer = client.patch(f"{ADDRESS}/{before['id']}", words, format="json")
+    assert (answer.status_code, answer.json()) == (200, before | words)
+    shown = {choice.name: choice for choice in inventory.inventory(desk.project)}["born_in"]
+    assert (shown.definition, shown.phrase) == (words["definition"], "was born in")
+    assert client.patch(f"{ADDRESS}/{before['id']}", {}, format="json").json() == before | words
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        ({"title": " "}, "title"),
+        ({"phrase": "x" * 201}, "phrase"),
+        ({"choose": ["x"] * 51}, "choose"),
+        ({"avoid": "not a list"}, "avoid"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_name(
+    client: APIClient, words: dict[str, Any], field: str
+) -> None:
+    before = one(client, "born_in")
+    answer = client.patch(f"{ADDRESS}/{before['id']}", words, format="json")
+    assert answer.status_code == 400
+    assert field in answer.content.decode()
+    assert one(client, "born_in") == before
+
+
+def test_a_label_is_found_in_its_own_project_alone(client: APIClient, desk: Desk) -> None:
+    from tests.annotation.factories import project
+
+    foreign = project().labels.earliest("rank")
+    assert client.get(f"{ADDRESS}/{foreign.pk}").status_code == 404
+    client.force_login(desk.people["ann"])
+    assert client.get(ADDRESS).status_code == 403

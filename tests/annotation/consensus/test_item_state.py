@@ -1,0 +1,74 @@
+"""Many items decided at once come to what each comes to alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from annotation import projects
+from annotation.consensus import item_state
+from annotation.models import Item, Project
+from annotation.queue import assignment
+from evalsvc.core.jobs.models import Job
+from tests.annotation.factories import annotators, brought, curator, filled, line, project, voted, worked
+from tests.places.postgres import in_threads
+from workers.runner import run_next
+
+
+def state_of(of: Project) -> list[Any]:
+    return list(of.items.order_by("rank").values_list("external_id", *item_state.FIELDS))
+
+
+def test_a_recomputation_finds_what_was_settled_one_by_one(either_database: str) -> None:
+    of = filled(4, k=2)
+    voted(of, ["A"], ["A", "B"], item="s0")
+    voted(of, ["A"], [], item="s1")
+    voted(of, ["A"], item="s2")
+    before = state_of(of)
+    Item.objects.update(state="open", gold=None, pattern="", votes_key="", policy_matters=False, free=9)
+    item_state.recompute(of, lambda *told: None)
+    assert state_of(of) == before
+
+
+def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(item_state, "AT_ONCE", 0)
+    of = project(policy="majority-na")
+    brought(of, [line(f"s{n}") for n in range(3)])
+    votes = [
+        {"item": f"s{n}", "annotator": f"w{w}", "labels": ["A"] if w < n else []}
+        for n in range(3)
+        for w in range(3)
+    ]
+    brought(of, votes, what="votes")
+    assert item_state.unsettled(of)
+    worked("recompute", of.pk)
+    assert [item.gold and item.gold["relations"] for item in of.items.order_by("rank")] == [[], None, ["A"]]
+
+
+def test_items_under_a_lease_want_one_answer_fewer(either_database: str) -> None:
+    of = filled(1, k=3)
+    assignment.lease_next(of, annotators(of, 1)[0])
+    projects.set_k(of, k=2, by=curator())
+    assert of.items.get().free == 1
+
+
+@pytest.mark.postgres
+def test_a_rule_changed_while_a_recomputation_is_being_claimed_holds_for_every_item(
+    postgres: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(item_state, "AT_ONCE", 0)
+    of = filled(2, k=3)
+    for name in ("s0", "s1"):
+        voted(of, ["A"], [], [], item=name)
+    projects.set_k(of, k=4, by=curator())
+    queue = Job.objects.get(kind="recompute").queue
+    with transaction.atomic():
+        projects.set_k(of, k=3, by=curator())
+        projects.set_policy(of, policy="majority-na", by=curator())
+        in_threads(1, lambda at: run_next(queue))
+    while run_next(queue):
+        pass
+    assert not item_state.unsettled(of)
+    assert {(item.state, tuple(item.gold["relations"])) for item in of.items.all()} == {("settled", ())}

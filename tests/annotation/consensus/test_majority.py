@@ -1,0 +1,198 @@
+"""Strict majority, label by label: cases easy to get wrong, and all small ones against an oracle."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import pytest
+
+from annotation.consensus.majority import decide
+
+
+def said(*relations: str) -> dict[str, Any]:
+    return {"spans": [], "relations": list(relations)}
+
+
+def marked(*spans: tuple[int, int, str], links: tuple[Any, ...] = ()) -> dict[str, Any]:
+    return {"spans": [list(span) for span in spans], "relations": [list(link) for link in links]}
+
+
+NA = said()
+P02, P03, O02 = (0, 2, "P"), (0, 3, "P"), (0, 2, "O")
+
+
+def relations(*payloads: dict[str, Any], policy: str = "majority", k: int = 0) -> Any:
+    return decide(payloads, kind="relations", policy=policy, k=k or len(payloads))
+
+
+def entities(*payloads: dict[str, Any], policy: str = "majority", overlap: bool = False) -> Any:
+    return decide(payloads, kind="entities", policy=policy, k=len(payloads), may_overlap=overlap)
+
+
+def test_a_relation_with_more_than_half_is_accepted_and_the_others_are_not() -> None:
+    verdict = relations(said("A", "B"), said("A"), said("A", "C"), said("B"))
+    assert (verdict.state, verdict.gold) == ("settled", said("A"))
+
+
+def test_a_tie_is_disputed() -> None:
+    verdict = relations(said("A"), said("A"), said("B"), said("B"))
+    assert (verdict.state, verdict.gold, verdict.pattern) == ("disputed", None, "2–2")
+
+
+def test_half_is_no_majority_beside_an_accepted_relation() -> None:
+    assert relations(said("A", "B"), said("A", "B"), said("A"), NA).gold == said("A")
+
+
+def test_two_relations_may_both_be_accepted() -> None:
+    assert relations(said("A", "B"), said("B", "A"), said("A", "B"), NA).gold == said("A", "B")
+
+
+def test_nobody_chooses_anything_is_na() -> None:
+    verdict = relations(NA, NA, NA, NA)
+    assert (verdict.state, verdict.gold, verdict.na) == ("settled", NA, 4)
+
+
+@pytest.mark.parametrize(
+    ("policy", "state", "gold"), [("majority", "disputed", None), ("majority-na", "settled", NA)]
+)
+def test_one_against_three_na_is_decided_by_the_policy(policy: str, state: str, gold: Any) -> None:
+    verdict = relations(said("A"), NA, NA, NA, policy=policy)
+    assert (verdict.state, verdict.gold, verdict.pattern) == (state, gold, "1 against 3 N/A")
+
+
+def test_na_with_half_wins_under_neither_policy() -> None:
+    for policy in ("majority", "majority-na"):
+        assert relations(said("A"), said("B"), NA, NA, policy=policy).state == "disputed"
+
+
+def test_an_answer_left_blank_counts_in_the_whole_but_is_no_vote_for_na() -> None:
+    blank = NA | {"blank": True}
+    assert relations(said("A"), NA, NA, blank, policy="majority-na").state == "disputed"
+    assert relations(said("A"), said("A"), blank, blank).state == "disputed"
+    assert relations(blank, NA, blank).gold == NA
+
+
+def test_fewer_than_k_answers_leave_the_item_open() -> None:
+    verdict = relations(said("A"), said("A"), said("A"), k=4)
+    assert (verdict.state, verdict.gold) == ("open", None)
+
+
+def test_only_the_first_k_answers_count() -> None:
+    assert relations(said("A"), said("A"), said("B"), said("B"), said("B"), k=3).gold == said("A")
+
+
+def test_the_tally_lists_every_choice_with_its_votes() -> None:
+    tally = relations(said("A", "B"), said("A"), said("A"), NA).tally
+    assert [(count.choice, count.votes, count.accepted) for count in tally] == [
+        ("A", 3, True),
+        ("B", 1, False),
+    ]
+
+
+def test_a_span_that_overlaps_an_accepted_one_gives_way() -> None:
+    assert entities(marked(P02), marked(P02), marked(P02), marked(P03)).gold == marked(P02)
+
+
+def test_the_same_span_with_two_labels_is_disputed() -> None:
+    for policy in ("majority", "majority-na"):
+        assert entities(marked(P02), marked(P02), marked(O02), marked(O02), policy=policy).state == "disputed"
+
+
+@pytest.mark.parametrize(
+    ("policy", "state", "gold"), [("majority", "disputed", None), ("majority-na", "settled", NA)]
+)
+def test_one_span_against_three_without_is_decided_by_the_policy(policy: str, state: str, gold: Any) -> None:
+    verdict = entities(marked(P02), NA, NA, NA, policy=policy)
+    assert (verdict.state, verdict.gold) == (state, gold)
+
+
+def test_half_the_answers_around_a_place_dispute_it_under_majority_na() -> None:
+    assert entities(marked(P02), marked(P03), NA, NA, policy="majority-na").state == "disputed"
+
+
+def test_two_accepted_spans_that_overlap_are_disputed_unless_the_ontology_allows_it() -> None:
+    both = marked(P02, (1, 4, "O"))
+    assert entities(both, both, both).state == "disputed"
+    assert entities(both, both, both, overlap=True).gold == both
+
+
+def test_spans_that_touch_do_not_overlap() -> None:
+    both = marked(P02, (2, 4, "O"))
+    assert entities(both, both, both).gold == both
+
+
+def test_an_accepted_span_does_not_hide_a_dispute_elsewhere() -> None:
+    far = (7, 9, "P")
+    verdict = entities(marked(P02, far), marked(P02), marked(P02), marked(P02))
+    assert verdict.state == "disputed"
+    assert entities(
+        marked(P02, far), marked(P02), marked(P02), marked(P02), policy="majority-na"
+    ).gold == marked(P02)
+
+
+def joint(*payloads: dict[str, Any], policy: str = "majority") -> Any:
+    return decide(payloads, kind="joint", policy=policy, k=len(payloads))
+
+
+def test_a_relation_between_accepted_spans_needs_more_than_half_of_all_answers() -> None:
+    tail = (3, 5, "P")
+    linked = marked(P02, tail, links=((0, "A", 1),))
+    turned = marked(tail, P02, links=((1, "A", 0),))
+    assert joint(linked, turned, marked(P02, tail)).gold == linked
+    assert joint(linked, turned, marked(P02, tail), marked(P02, tail)).state == "disputed"
+
+
+def test_relations_on_spans_that_failed_are_listed_and_not_accepted() -> None:
+    wide = (3, 6, "P")
+    votes = [marked(P02, (3, 5, "P")), marked(P02, (3, 5, "P")), marked(P02, wide, links=((0, "A", 1),))]
+    verdict = joint(*votes)
+    assert (verdict.state, verdict.gold) == ("settled", marked(P02, (3, 5, "P")))
+    assert ((P02, "A", wide), 1, False) in [(c.choice, c.votes, c.accepted) for c in verdict.tally]
+
+
+def expected(answers: tuple[frozenset[str], ...], *, policy: str) -> Any:
+    """The rule once more, from its words alone."""
+    n = len(answers)
+    won = {label for label in "AB" if sum(label in answer for answer in answers) > n / 2}
+    if won:
+        return sorted(won)
+    if not any(answers):
+        return []
+    if policy == "majority-na" and sum(not answer for answer in answers) > n / 2:
+        return []
+    return "disputed"
+
+
+SETS = [frozenset(labels) for labels in ("", "A", "B", "AB")]
+
+
+@pytest.mark.parametrize("policy", ["majority", "majority-na"])
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_every_vote_of_up_to_four_people_on_two_relations_is_decided_as_the_rule_says(
+    k: int, policy: str
+) -> None:
+    for answers in product(SETS, repeat=k):
+        verdict = relations(*(said(*sorted(answer)) for answer in answers), policy=policy)
+        found = verdict.gold["relations"] if verdict.state == "settled" else verdict.state
+        assert found == expected(answers, policy=policy), answers
+
+
+@pytest.mark.parametrize("policy", ["majority", "majority-na"])
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_every_vote_on_one_place_is_decided_alike_for_spans(k: int, policy: str) -> None:
+    """With one span to choose or not, entities and relations are the same question."""
+    for chosen in product([False, True], repeat=k):
+        spans = entities(*(marked(P02) if yes else NA for yes in chosen), policy=policy)
+        named = relations(*(said("P") if yes else NA for yes in chosen), policy=policy)
+        assert (spans.state, spans.gold and len(spans.gold["spans"])) == (
+            named.state,
+            named.gold and len(named.gold["relations"]),
+        )
+
+
+@pytest.mark.parametrize("policy", ["majority", "majority-na"])
+def test_the_order_of_answers_never_matters(policy: str) -> None:
+    for answers in combinations_with_replacement(SETS, 3):
+        payloads = [said(*sorted(answer)) for answer in answers]
+        assert relations(*payloads, policy=policy) == relations(*reversed(payloads), policy=policy)

@@ -1,0 +1,109 @@
+"""Published gold in: a frozen set of its own, or no set at all."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from annotation.imports import batches
+from annotation.models import Batch
+from annotation.testset import TestSet, rows
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from tests.annotation.factories import brought, curator, file, line, person
+
+pytestmark = pytest.mark.django_db
+
+
+def gold(lines: list[Any], **options: Any) -> Batch:
+    return brought(None, lines, what="gold", **({"name": "Published", "version": "1"} | options))
+
+
+def test_gold_lines_become_a_frozen_hashed_set() -> None:
+    batch = gold(
+        [line("s0", relations=["A"]), line("s1", relations=["B", "A"]), line("s2", relations=["NA"])]
+    )
+    test_set = batch.test_set
+    assert (test_set.state, test_set.origin, test_set.rows, test_set.negative) == (
+        "frozen",
+        "imported",
+        3,
+        "NA",
+    )
+    assert [label["name"] for label in test_set.labels] == ["A", "B"]
+    assert [row["relations"] for row in rows(test_set)] == [["A"], ["B", "A"], []]
+    test_set.verify()
+
+
+def test_ids_and_labels_alone_are_enough() -> None:
+    test_set = gold(["1\tCause-Effect(e1,e2)", "2\tOther"]).test_set
+    assert list(rows(test_set)) == [
+        {"id": "1", "relations": ["Cause-Effect(e1,e2)"]},
+        {"id": "2", "relations": []},
+    ]
+    assert (test_set.negative, test_set.manifest["negative"]["from"]) == ("Other", "data")
+
+
+def test_one_label_a_line_is_gold_numbered_by_line() -> None:
+    test_set = gold(["pos_a", "pos_b", "pos_a"], format="labels", negative="pos_b").test_set
+    assert [(row["id"], row["relations"]) for row in rows(test_set)] == [
+        ("1", ["pos_a"]),
+        ("2", []),
+        ("3", ["pos_a"]),
+    ]
+
+
+def test_columns_become_spans_over_tokens() -> None:
+    test_set = gold(
+        ["Ada\tB-person", "saw\tO", "", "Turin\tB-place"], kind="entities", scheme="IOB2"
+    ).test_set
+    assert next(rows(test_set)) == {
+        "id": "1",
+        "tokens": ["Ada", "saw"],
+        "spans": [[0, 1, "person"]],
+        "relations": [],
+    }
+
+
+def test_a_line_of_one_bad_line_refuses_the_whole_file() -> None:
+    batch = gold([line("s0", relations=["A"]), line("s1")])
+    assert (batch.state, batch.problems[0]["line"]) == ("refused", 2)
+    test_set = TestSet.objects.get()
+    assert (test_set.state, test_set.lines.count()) == ("failed", 0)
+
+
+def test_a_label_outside_a_stated_inventory_is_refused_with_what_was_meant() -> None:
+    batch = gold([line("s0", relations=["born_inn"])], labels=["born_in", "lived_in"])
+    assert "born_in" in batch.problems[0]["hint"]
+
+
+def test_a_stated_inventory_keeps_its_order_and_its_unused_labels() -> None:
+    test_set = gold([line("s0", relations=["B"])], labels=["A", "B"]).test_set
+    assert [label["name"] for label in test_set.labels] == ["A", "B"]
+
+
+def test_a_failed_set_makes_room_for_the_next_try_and_a_frozen_one_does_not() -> None:
+    gold(["{"])
+    assert gold([line("s0", relations=["A"])]).test_set.state == "frozen"
+    with pytest.raises(Conflict, match="exists already"):
+        gold([line("s0", relations=["A"])])
+
+
+def test_an_id_used_twice_is_refused() -> None:
+    batch = gold(["1\tA", "1\tB"])
+    assert (batch.state, batch.problems[0]["code"]) == ("refused", "duplicate_id")
+
+
+def test_importing_gold_is_for_organisers_and_needs_a_name() -> None:
+    upload = {"what": "gold", "upload": file(["x"]), "filename": "f"}
+    with pytest.raises(NotAllowed):
+        batches.receive(**upload, by=person("nobody"), options={"name": "N", "version": "1"})
+    with pytest.raises(Refusal, match="name"):
+        batches.receive(**upload, by=curator())
+
+
+def test_the_set_says_where_it_came_from() -> None:
+    test_set = gold([line("s0", relations=["A"])]).test_set
+    assert test_set.manifest["file"]["name"] == "file.jsonl"
+    assert json.loads(json.dumps(test_set.manifest))["labels_from"] == "data"

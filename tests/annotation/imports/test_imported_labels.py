@@ -1,0 +1,61 @@
+"""The labels a file brought: which look like slips, and which can be taken out again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from annotation.imports import imported_labels
+from annotation.ontology import inventory
+from evalsvc.core.errors.exceptions import Conflict
+from tests.annotation.factories import brought as imported
+from tests.annotation.factories import curator, line, project
+
+
+@pytest.mark.parametrize(
+    ("lines", "settled", "slips"),
+    [
+        ({"born_in": 10, "born_im": 1}, (), {"born_im": "born_in"}),  # another letter
+        ({"born_in": 10, "bornin": 1}, (), {"bornin": "born_in"}),  # one left out
+        ({"born_in": 10, "bron_in": 1}, (), {"bron_in": "born_in"}),  # two turned round
+        ({"born_in": 10, "Born In": 1}, (), {"Born In": "born_in"}),  # case and spaces
+        ({"born_in": 0, "born_im": 30}, ("born_in",), {"born_im": "born_in"}),  # it was there before
+        ({"born_in": 10, "born_im": 9}, (), {}),  # as usual as the other
+        ({"born_in": 10, "died_in": 1}, (), {}),
+        ({"place_lived": 90, "place_of_birth": 1}, (), {}),
+        ({"Topic(e1,e2)": 90, "Topic(e2,e1)": 1}, (), {}),  # digits are meant
+        ({"type1": 90, "type2": 1}, (), {}),
+        ({"PER": 90, "ORG": 1, "LOC": 1, "POR": 1}, (), {}),  # too short to tell
+        ({"born_in": 10, "born_im": 1}, ("born_in", "born_im"), {}),  # both were there
+    ],
+)
+def test_a_slip_is_a_letter_away_from_what_is_far_more_usual(
+    lines: dict[str, int], settled: tuple[str, ...], slips: dict[str, str]
+) -> None:
+    assert imported_labels._slips(Counter(lines), settled) == slips
+
+
+@pytest.mark.django_db
+def test_labels_that_a_step_names_stay() -> None:
+    of = project(labels=())
+    imported(of, [line("s0", relations=["A"]), line("s1", relations=["B"])])
+    inventory.merge(of, ["A", "B"], target="A", by=curator())
+    with pytest.raises(Conflict, match="part of a step"):
+        imported_labels.take_out(of, ["A", "B"], part="relation", by=curator())
+    assert of.labels.count() == 2
+
+
+@pytest.mark.django_db
+def test_known_answers_keep_their_labels() -> None:
+    of = project(labels=())
+    imported(of, [line("s0", relations=["A"])], known="check")
+    with pytest.raises(Conflict, match="chosen in an answer"):
+        imported_labels.take_out(of, ["A"], part="relation", by=curator())
+
+
+@pytest.mark.django_db
+def test_the_most_frequent_labels_are_noted_and_all_are_counted() -> None:
+    noted = imported_labels.noted({"relation": Counter({f"r{at}": at for at in range(1, 400)})}, {})
+    assert (len(noted["labels"]), noted["labels_in_file"]) == (300, 399)
+    assert noted["labels"][0] == {"part": "relation", "name": "r399", "lines": 399, "added": False}

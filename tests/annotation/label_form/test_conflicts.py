@@ -1,0 +1,154 @@
+"""One person in two tabs, and answers that the server does not take: nothing is overwritten, nothing lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+from annotation.models import Vote
+from annotation.queue import votes
+from tests.annotation.browser_keyboard import (
+    Start,
+    chosen,
+    press,
+    said,
+    see,
+    wait_for_reserve,
+    wait_until,
+    wait_until_sent,
+)
+from tests.annotation.page_project import line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+ELSEWHERE = {"spans": [], "relations": ["died_in"]}
+HERE = {"spans": [], "relations": ["lived_in"]}
+
+
+def conflict(page: Page, start: Start) -> None:
+    """The first sentence answered elsewhere, then here."""
+    desk = start()
+    votes.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
+    press(page, "1", "Enter")
+    page.get_by_text("here you said “place lived”, elsewhere “place of death”.").wait_for()
+    assert said(1) == [ELSEWHERE]
+
+
+def other_tab(page: Page) -> Page:
+    other = page.context.new_page()
+    other.goto("/label/harbour/")
+    other.locator("#work").wait_for()
+    return other
+
+
+def test_an_answer_given_in_another_tab_is_never_overwritten_unasked(page: Page, start: Start) -> None:
+    conflict(page, start)
+    page.get_by_text("An answer waits for your decision").wait_for()
+    page.get_by_role("button", name="This one counts").click()
+    wait_until_sent(page, 2)
+    assert said(1) == [ELSEWHERE, HERE]
+    assert page.locator("#clashes").inner_text() == ""
+
+
+def test_the_other_answer_may_stand(page: Page, start: Start) -> None:
+    conflict(page, start)
+    page.get_by_role("button", name="The other one counts").click()
+    page.locator("#saved", has_text="Saved").wait_for()
+    assert page.locator("#clashes").inner_text() == ""
+    assert said(1) == [ELSEWHERE]
+
+
+def test_a_conflict_is_settled_in_either_tab_and_then_in_both(page: Page, start: Start) -> None:
+    conflict(page, start)
+    other = other_tab(page)
+    other.get_by_role("button", name="This one counts").click()
+    wait_until(page, lambda: said(1) == [ELSEWHERE, HERE])
+    wait_until(page, lambda: page.locator("#clashes").inner_text() == "")
+    assert other.locator("#clashes").inner_text() == ""
+
+
+def test_a_conflict_that_arises_in_one_tab_is_shown_in_the_other(page: Page, start: Start) -> None:
+    desk = start()
+    other = other_tab(page)
+    votes.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
+    press(page, "1", "Enter")
+    other.get_by_text("You answered this sentence elsewhere too.").wait_for()
+    other.get_by_role("button", name="The other one counts").click()
+    wait_until(page, lambda: page.locator("#clashes").inner_text() == "")
+
+
+def test_fifty_answers_later_the_one_that_counts_still_arrives(page: Page, start: Start) -> None:
+    """The number to answer upon comes with the refusal, however much was answered since."""
+    desk = start(*(line(at) for at in range(1, 56)), k=1)
+    wait_for_reserve(page, 54)
+    votes.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
+    press(page, "1", "Enter")
+    for _ in range(51):
+        press(page, "n", "Enter")
+    wait_until(page, lambda: Vote.objects.count() == 52)
+    page.get_by_role("button", name="This one counts").click()
+    wait_until(page, lambda: said(1) == [ELSEWHERE, HERE])
+
+
+def test_what_one_tab_has_answered_the_other_does_not_ask_again(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    other = other_tab(page)
+    wait_for_reserve(other, 7)
+    press(page, "1", "Enter", "1", "Enter", "1", "Enter")
+    wait_until_sent(page, 3)
+    see(other, 4)
+    other.locator("#told", has_text="in another tab. This is the next sentence.").wait_for()
+    press(other, "2", "Enter")
+    see(page, 5)
+    wait_until(page, lambda: len(said(4)) == 1)
+    assert page.locator("#clashes").inner_text() == other.locator("#clashes").inner_text() == ""
+
+
+def test_what_was_begun_here_stays_when_another_tab_answers_it(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    other = other_tab(page)
+    wait_for_reserve(other, 7)
+    press(other, "2")
+    press(page, "1", "Enter")
+    wait_until_sent(page, 1)
+    wait_until(page, lambda: chosen(other) == ["born_in"])
+    press(other, "Enter")
+    other.get_by_text("here you said “place of birth”, elsewhere “place lived”.").wait_for()
+
+
+WORK = """() => { window.trial = (async () => {
+  const { newId, rows } = await import("/static/annotation/label/storage.js");
+  const box = rows("trial"), put = [], gone = [];
+  for (let at = 0; at < 300; at++) {
+    put.push(newId());
+    box.put({ id: put.at(-1) });
+    if (at % 2) gone.push(box.read()[0].id);
+    if (at % 2) box.drop(gone.at(-1));
+    await new Promise((done) => setTimeout(done, 0));
+  }
+  return [put, gone];
+})(); }"""
+LEFT = """async () => {
+  const { rows } = await import("/static/annotation/label/storage.js");
+  return rows("trial").read().map(({ id }) => id);
+}"""
+
+
+def test_two_tabs_put_and_drop_side_by_side_and_neither_loses_what_the_other_put(
+    page: Page, start: Start
+) -> None:
+    start()
+    tabs = [page, other_tab(page)]
+    for tab in tabs:
+        tab.evaluate(WORK)
+    done = [tab.evaluate("() => window.trial") for tab in tabs]
+    put, gone = ({name for tab in done for name in tab[at]} for at in (0, 1))
+    left = page.evaluate(LEFT)
+    assert len(put) == 600
+    assert sorted(left) == sorted(put - gone)

@@ -1,0 +1,291 @@
+"""The relation form in a real browser: from a sentence to its answer and on to the next one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from annotation.models import Annotator, Vote
+from annotation.queue import gold_questions
+from tests.annotation.browser_keyboard import (
+    Start,
+    asked,
+    chosen,
+    log_in,
+    press,
+    read_back,
+    said,
+    see,
+    wait_for_reserve,
+    wait_until_sent,
+)
+from tests.annotation.page_project import Desk, line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_answer_is_read_back_as_a_sentence(page: Page, start: Start) -> None:
+    start()
+    assert read_back(page) == "Nothing chosen yet."
+    press(page, "1", "2")
+    assert read_back(page) == "You say: Ada lived in Turin; Ada was born in Turin."
+    press(page, "n")
+    assert read_back(page) == "You say: the sentence says none of these."
+    assert chosen(page) == []
+
+
+def test_na_is_one_key_and_n_relations_are_n_keys_and_enter(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    press(page, "n", "Enter")
+    press(page, "1", "3", "Enter")
+    wait_until_sent(page, 2)
+    assert [said(1)[0]["relations"], said(2)[0]["relations"]] == [[], ["lived_in", "died_in"]]
+
+
+IN_ONE_GO = """
+() => {
+  const enter = new KeyboardEvent("keydown", { key: "Enter", code: "Enter", bubbles: true });
+  document.getElementById("sentence").dispatchEvent(enter);
+  return document.getElementById("sentence").textContent;
+}
+"""
+
+
+def test_enter_shows_the_next_sentence_before_anything_else_happens(page: Page, start: Start) -> None:
+    """It is on this device already, so the key press itself puts it there: no request, no page load."""
+    start()
+    wait_for_reserve(page, 7)
+    page.evaluate("window.sameAsBefore = true")
+    for at in range(2, 8):
+        press(page, "1")
+        assert f" {at} was seen" in page.evaluate(IN_ONE_GO)
+    wait_until_sent(page, 6)
+    assert page.evaluate("window.sameAsBefore")
+
+
+def test_a_held_enter_submits_once(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    press(page, "1")
+    for _ in range(3):
+        page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    wait_until_sent(page, 1)
+    assert " 2 was seen" in page.locator("#sentence").inner_text()
+    assert page.locator("#said").is_hidden()
+
+
+def test_enter_without_an_answer_says_what_is_missing(page: Page, start: Start) -> None:
+    start()
+    press(page, "Enter")
+    assert "Nothing is chosen" in page.locator("#said").inner_text()
+    assert not Vote.objects.exists()
+
+
+def test_sixty_steps_are_undone_and_redone(page: Page, start: Start) -> None:
+    start()
+    for at in range(60):
+        press(page, str(at % 3 + 1))
+    full = chosen(page)
+    press(page, *["z"] * 60)
+    assert chosen(page) == []
+    assert page.locator("#undo").get_attribute("aria-disabled") == "true"
+    press(page, *["Shift+Z"] * 60)
+    assert chosen(page) == full
+
+
+def test_a_sentence_is_skipped_with_a_reason(page: Page, start: Start) -> None:
+    start()
+    press(page, "s", "2")
+    see(page, 2)
+    wait_until_sent(page, 1)
+    assert Vote.objects.values_list("act", "reason").get() == ("skip", "entity")
+    assert chosen(page) == []
+
+
+def test_a_flag_and_a_comment_go_with_the_answer(page: Page, start: Start) -> None:
+    start()
+    press(page, "c")
+    page.keyboard.type("n 1 z s")
+    press(page, "Enter", "f", "1", "Enter")
+    wait_until_sent(page, 1)
+    vote = Vote.objects.get()
+    assert (vote.comment, vote.flagged, vote.payload) == ("n 1 z s", True, said(1)[0])
+    assert page.locator("#comment-row").is_hidden()
+
+
+def test_a_former_answer_is_opened_again_and_changed(page: Page, start: Start) -> None:
+    start()
+    press(page, "1", "Enter")
+    see(page, 2)
+    wait_until_sent(page, 1)
+    press(page, "h")
+    page.get_by_role("button", name="Open again").wait_for()
+    press(page, "Enter")
+    see(page, 1)
+    assert chosen(page) == ["lived_in"]
+    press(page, "n", "Enter")
+    see(page, 2)
+    wait_until_sent(page, 2)
+    assert [payload["relations"] for payload in said(1)] == [["lived_in"], []]
+
+
+def test_a_skipped_sentence_is_opened_again_and_answered(page: Page, start: Start) -> None:
+    start()
+    press(page, "s", "1")
+    see(page, 2)
+    wait_until_sent(page, 1)
+    press(page, "h")
+    page.get_by_text("skipped – Ada 1 was seen in Turin.").wait_for()
+    press(page, "1")
+    see(page, 1)
+    assert chosen(page) == []
+    press(page, "2", "Enter")
+    see(page, 2)
+    wait_until_sent(page, 2)
+    assert said(1) == [None, {"spans": [], "relations": ["born_in"]}]
+
+
+def test_each_of_the_last_ten_is_opened_again_by_its_digit(page: Page, start: Start) -> None:
+    start(*(line(at) for at in range(1, 14)))
+    wait_for_reserve(page, 12)
+    press(page, *["1", "Enter"] * 12)
+    wait_until_sent(page, 12)
+    for digit, at in (("0", 3), ("4", 9)):
+        press(page, "h")
+        page.get_by_role("button", name="Open again").nth(9).wait_for()
+        assert page.get_by_role("button", name="Open again").count() == 10
+        press(page, digit)
+        see(page, at)
+        assert chosen(page) == ["lived_in"]
+
+
+def test_when_nothing_is_left_the_last_ten_can_still_be_opened(page: Page, start: Start) -> None:
+    start(line(1))
+    press(page, "1", "Enter")
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    wait_until_sent(page, 1)
+    press(page, "n", "Enter", "s", "h")
+    page.get_by_role("button", name="Open again").wait_for()
+    press(page, "1")
+    see(page, 1)
+    press(page, "2", "Enter")
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    wait_until_sent(page, 2)
+    assert [payload["relations"] for payload in said(1)] == [["lived_in"], ["lived_in", "born_in"]]
+
+
+def test_what_is_pressed_while_no_sentence_is_on_show_does_nothing(page: Page, start: Start) -> None:
+    held: list[Route] = []
+    page.route(
+        "**/reserve", lambda route: held.append(route) if '"n":1}' not in asked(route) else route.continue_()
+    )
+    start()
+    wait_for_reserve(page, 1)
+    press(page, "1", "Enter")
+    see(page, 2)
+    press(page, "1", "Enter")
+    page.locator("#work[aria-busy=true]").wait_for()
+    for name in ("Undo", "Redo", "Comment", "Flag", "Skip", "Submit and next"):
+        page.get_by_role("button", name=name).click(force=True)
+    page.locator(".rel", has_text="place of birth").click()
+    press(page, "n", "z", "s", "Enter")
+    assert page.locator("dialog[open]").count() == 0
+    held[0].continue_()
+    see(page, 3)
+    assert chosen(page) == []
+    wait_until_sent(page, 2)
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_a_draft_is_there_again_after_a_reload(page: Page, start: Start) -> None:
+    start()
+    press(page, "2", "f")
+    page.reload()
+    see(page, 1)
+    assert chosen(page) == ["born_in"]
+    assert page.locator("#flag").get_attribute("aria-pressed") == "true"
+
+
+def test_a_begun_answer_waits_while_a_former_one_is_looked_at(page: Page, start: Start) -> None:
+    start()
+    press(page, "1", "Enter")
+    see(page, 2)
+    wait_until_sent(page, 1)
+    press(page, "3", "h")
+    page.get_by_role("button", name="Open again").click()
+    see(page, 1)
+    page.reload()
+    see(page, 2)
+    assert chosen(page) == ["died_in"]
+
+
+def test_the_qualification_round_tells_each_relation_before_the_next_sentence(page: Page, live: str) -> None:
+    desk = Desk.laid()
+    desk.bring(line(90, relations=["born_in"]), known="qualify")
+    desk.bring(line(1))
+    gold_questions.set_quality(desk.project, by=desk.curator, qualifies=True, pass_percent=0)
+    desk.open()
+    log_in(page)
+    press(page, "1", "Enter")
+    page.get_by_role("heading", name="Known otherwise").wait_for()
+    told = page.locator("#round-list li").all_inner_texts()
+    assert told == [
+        "✗ place of birth – it holds, and you did not choose it",
+        "✗ place lived – you chose it, and it does not hold\n\nThe head lived there.",
+    ]
+    page.get_by_text("The round is passed.").wait_for()
+    press(page, "Enter")
+    see(page, 1)
+    told_before = page.locator(".progress").inner_text()
+    page.reload()
+    see(page, 1)
+    assert page.locator(".progress").inner_text() == told_before == "1 of 2"
+    press(page, "1", "Enter")
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    assert page.locator("#round-dialog[open]").count() == 0
+
+
+def test_whoever_is_paused_reads_why(page: Page, start: Start) -> None:
+    desk = start()
+    ann = Annotator.objects.get(user=desk.people["ann"])
+    gold_questions.pause(ann, by=desk.curator, reason="Talk to Cleo first.")
+    page.reload()
+    page.get_by_role("heading", name="You can’t go on just now").wait_for()
+    assert "Talk to Cleo first." in page.locator("#finished-text").inner_text()
+    gold_questions.resume(ann, by=desk.curator)
+    page.get_by_role("button", name="Look again").click()
+    page.locator("#sentence", has_text="was seen").wait_for()
+
+
+def test_a_suggestion_is_ticked_and_said_to_be_one(page: Page, live: str) -> None:
+    desk = Desk.laid()
+    desk.bring(line(1))
+    desk.bring({"id": "s1", "label": "died_in"}, what="suggestions")
+    gold_questions.set_quality(desk.project, by=desk.curator, suggests=True)
+    desk.open()
+    log_in(page)
+    page.get_by_text("A prediction file suggests the answer").wait_for()
+    assert chosen(page) == ["died_in"]
+
+
+def test_a_former_answer_says_that_it_is_one_and_may_be_left_as_it_is(page: Page, start: Start) -> None:
+    start()
+    press(page, "1", "Enter")
+    see(page, 2)
+    assert page.locator("#told").is_hidden()
+    wait_until_sent(page, 1)
+    press(page, "h")
+    page.get_by_role("button", name="Open again").click()
+    see(page, 1)
+    page.get_by_text("You are changing an answer of yours: it is “place lived” until you submit.").wait_for()
+    press(page, "2")
+    page.get_by_role("button", name="Leave it as it is").click()
+    see(page, 2)
+    assert page.locator("#told").is_hidden()
+    assert said(1) == [{"spans": [], "relations": ["lived_in"]}]

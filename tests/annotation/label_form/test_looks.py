@@ -1,0 +1,248 @@
+"""How the relation form looks: what is in view, what stands back, on a desk, on a phone, in every state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.annotation.browser_keyboard import (
+    MANY,
+    Start,
+    log_in,
+    press,
+    see,
+    wait_for_reserve,
+    wait_until_sent,
+)
+from tests.annotation.page_project import Desk, line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.browser
+TYPED = (
+    {"name": "lived_in", "title": "place lived", "head_type": "person", "tail_type": "place"},
+    {"name": "founded", "title": "founded", "head_type": "person", "tail_type": "organisation"},
+    {"name": "any", "title": "knows of"},
+)
+
+
+def typed(at: int, **types: str) -> dict[str, Any]:
+    told = line(at)
+    return told | {key: told[key] | {"type": kind} for key, kind in types.items()}
+
+
+def in_view(page: Page, what: Locator) -> bool:
+    """Whether all of it stands inside the window."""
+    inside = """node => {
+      const { top, bottom } = node.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    }"""
+    return bool(what.evaluate(inside))
+
+
+def test_relations_that_expect_other_entities_stand_back_and_can_be_chosen(page: Page, start: Start) -> None:
+    start(typed(1, h="Person", t="place"), line(2), labels=TYPED)
+    assert page.locator(".rel--off").all_inner_texts() == ["2\nfounded"]
+    page.get_by_text("Paler relations expect other kinds of entity").wait_for()
+    assert page.locator(".ent--head .role").inner_text() == "head, Person"
+    press(page, "2", "Enter")
+    see(page, 2)
+    assert page.locator(".rel--off").count() == 0
+    assert page.locator("#paler").is_hidden()
+    assert page.locator(".ent--head .role").inner_text() == "head"
+
+
+def test_the_guideline_of_the_focused_relation_is_in_view_beside_a_long_list(
+    page: Page, start: Start
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 600})
+    start(labels=[entry | {"definition": f"It is {entry['title']}."} for entry in MANY])
+    for _ in range(14):
+        press(page, "ArrowDown")
+    heading = page.get_by_role("heading", name="relation 13")
+    heading.wait_for()
+    assert page.evaluate("scrollY") > 0
+    assert in_view(page, heading)
+    assert in_view(page, page.get_by_role("button", name="Submit and next"))
+
+
+def test_on_a_phone_the_first_words_of_the_guideline_stand_over_the_buttons(page: Page, start: Start) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    start(labels=[entry | {"definition": f"It is {entry['title']}."} for entry in MANY])
+    page.locator(".rel", has_text="relation 30").click()
+    hint = page.locator("#hint")
+    assert hint.inner_text() == "relation 30 – It is relation 30."
+    assert in_view(page, hint)
+    page.get_by_role("button", name="Submit and next").click()
+    see(page, 2)
+    assert hint.is_hidden()
+    wait_until_sent(page, 1)
+
+
+WIDTHS = (
+    "org:place of headq",
+    "org:place of headquarters",
+    "per:country of birth",
+    "m" * 17,
+    "m" * 18,
+    "i" * 40,
+)
+
+
+def test_eighteen_relations_and_the_buttons_are_whole_in_a_window_of_1280_by_720(
+    page: Page, start: Start
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    start(labels=MANY[:18])
+    press(page, "1")
+    page.locator("#pace").wait_for(state="attached")
+    bar = page.locator(".work__bar").bounding_box()
+    last = [page.locator(".rel", has_text=f"relation {at}").last.bounding_box() for at in (5, 11, 17)]
+    assert bar
+    assert all(box and box["y"] + box["height"] <= bar["y"] for box in last)
+    assert in_view(page, page.get_by_role("button", name="Submit and next"))
+
+
+def test_on_a_phone_all_steps_stand_in_one_row_redo_among_them(page: Page, start: Start) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    start()
+    steps = page.locator(".work__bar .btn--bare")
+    assert steps.all_inner_texts() == ["Undo", "Redo", "Comment", "Flag", "Skip"]
+    assert len(set(steps.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)"))) == 1
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_choosing_moves_no_relation(page: Page, start: Start, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    start(labels=[{"name": f"r{at}", "title": title} for at, title in enumerate(WIDTHS * 3)])
+    places = """all => all.map(one => {
+      const { x, y, width, height } = one.getBoundingClientRect();
+      return [x, y + scrollY, width, height].map(Math.round);
+    })"""
+    relations = page.locator(".rels .rel")
+    before = relations.evaluate_all(places)
+    page.locator("input[name=relation]").evaluate_all("all => all.forEach(one => (one.checked = true))")
+    assert page.locator("input[name=relation]:checked").count() == 18
+    assert relations.evaluate_all(places) == before
+
+
+def test_relations_keep_their_place_whatever_the_length_of_the_sentence(page: Page, start: Start) -> None:
+    start(line(1), line(2, "Ada 2 was seen in Turin, " + "and was seen there " * 8))
+    first = page.locator(".rel", has_text="place lived")
+    before = first.bounding_box()
+    press(page, "1", "2")
+    assert first.bounding_box() == before
+    press(page, "Enter")
+    see(page, 2)
+    assert first.bounding_box() == before
+
+
+def test_on_a_phone_skipping_is_left_and_done_without_keys(page: Page, start: Start) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    start()
+    for _ in range(2):
+        page.get_by_role("button", name="Skip").click()
+        dialog = page.locator("#skip-dialog")
+        assert dialog.locator("kbd:visible").count() == 0
+        dialog.get_by_role("button", name="Go back").click()
+        assert dialog.is_hidden()
+    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("button", name="I can’t decide").click()
+    see(page, 2)
+    wait_until_sent(page, 1)
+
+
+def test_a_long_text_scrolls_by_itself_and_opens_at_its_head(page: Page, start: Start) -> None:
+    filler = "She was seen nowhere. " * 120
+    start(line(1, f"{filler}Ada saw Turin. {filler}"), line(2))
+    assert in_view(page, page.locator("#sentence mark").first)
+    assert in_view(page, page.get_by_text("Nothing chosen yet."))
+    press(page, "1", "Enter")
+    see(page, 2)
+    assert page.locator("#sentence").evaluate("box => box.scrollTop") == 0
+
+
+# ---- states that the round of all pages does not meet ------------------------------------------------
+
+
+def skipping(page: Page, desk: Desk) -> None:
+    press(page, "s")
+
+
+def finding(page: Page, desk: Desk) -> None:
+    press(page, "/")
+    page.keyboard.type("place")
+    page.locator("#hits li").first.wait_for()
+
+
+def among_keys(page: Page, desk: Desk) -> None:
+    press(page, "?")
+
+
+def looking_back(page: Page, desk: Desk) -> None:
+    press(page, "1", "Enter")
+    see(page, 2)
+    wait_until_sent(page, 1)
+    press(page, "h")
+    page.get_by_role("button", name="Open again").wait_for()
+
+
+def all_at_once(page: Page, desk: Desk) -> None:
+    press(page, "Enter", "1", "f", "c")
+    page.keyboard.type("Is it she?")
+
+
+def in_conflict(page: Page, desk: Desk) -> None:
+    desk.say("ann", 1, "any")
+    press(page, "1", "Enter")
+    page.get_by_text("You answered this sentence elsewhere too.").wait_for()
+
+
+def without_network(page: Page, desk: Desk) -> None:
+    wait_for_reserve(page, 1)
+    page.context.set_offline(True)
+    press(page, "1", "Enter", "1", "Enter")
+    page.get_by_role("heading", name="No network").wait_for()
+    page.get_by_text("2 answers are kept").wait_for()
+
+
+def at_the_end(page: Page, desk: Desk) -> None:
+    wait_for_reserve(page, 1)
+    press(page, "1", "Enter", "1", "Enter")
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+
+
+STATES: tuple[Callable[[Page, Desk], None], ...] = (
+    skipping,
+    finding,
+    among_keys,
+    looking_back,
+    all_at_once,
+    in_conflict,
+    without_network,
+    at_the_end,
+)
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+def test_no_state_of_the_form_has_a_barrier_or_is_wider_than_the_window(
+    page: Page,
+    live: str,
+    state: Callable[[Page, Desk], None],
+    theme: Literal["light", "dark"],
+    width: int,
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 740})
+    desk = Desk.laid(labels=TYPED)
+    desk.bring(typed(1, h="place", t="place"), line(2))
+    desk.open()
+    log_in(page)
+    state(page, desk)
+    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert ([entry["id"] for entry in Axe().run(page).response["violations"]], wider) == ([], 0)

@@ -1,0 +1,247 @@
+"""The relation form and its network: sentences ahead of need, answers kept until the server has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+from annotation.models import Lease, Vote
+from annotation.queue import assignment, votes
+from tests.annotation.browser_keyboard import (
+    Start,
+    asked,
+    chosen,
+    press,
+    said,
+    see,
+    wait_for_reserve,
+    wait_until,
+    wait_until_sent,
+)
+from tests.annotation.page_project import PASSWORD, line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_next_sentence_is_there_before_the_answer_has_arrived(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    page.context.set_offline(True)
+    press(page, "1", "Enter")
+    assert " 2 was seen" in page.locator("#sentence").inner_text()
+
+
+def test_a_sentence_that_has_come_is_shown_while_the_reserve_is_still_on_its_way(
+    page: Page, start: Start
+) -> None:
+    held: list[Route] = []
+    page.route(
+        "**/reserve", lambda route: held.append(route) if '"n":1}' not in asked(route) else route.continue_()
+    )
+    start()
+    press(page, "1", "Enter")
+    wait_until(page, lambda: len(held) == 1)
+    held[0].continue_()
+    wait_until(page, lambda: len(held) == 2)
+    see(page, 2)
+    page.unroute_all(behavior="ignoreErrors")
+
+
+def test_the_line_says_that_an_answer_is_being_sent_and_that_it_is_saved(page: Page, start: Start) -> None:
+    held: list[Route] = []
+    page.route("**/api/v1/items/**", lambda route: held.append(route))
+    start()
+    wait_for_reserve(page, 7)
+    line_of_work = page.get_by_role("status").filter(has_text="Nothing sent yet")
+    assert line_of_work.count() == 1
+    press(page, "1", "Enter", "2", "Enter")
+    page.locator("#saved", has_text="Sending 2 answers …").wait_for()
+    wait_until(page, lambda: len(held) == 1)
+    held[0].continue_()
+    page.locator("#saved", has_text="Sending 1 answer …").wait_for()
+    wait_until(page, lambda: len(held) == 2)
+    held[1].continue_()
+    page.locator("#saved", has_text="Saved").wait_for()
+
+
+def test_fifty_answers_in_two_minutes_without_a_network_arrive_in_order_and_once(
+    page: Page, start: Start
+) -> None:
+    page.clock.install()
+    start(*(line(at) for at in range(1, 61)), k=1)
+    wait_for_reserve(page, 55)
+    page.context.set_offline(True)
+    for at in range(50):
+        press(page, "1" if at % 2 else "n", "Enter")
+        if at % 10 == 9:
+            page.clock.fast_forward(25_000)
+    page.get_by_text("50 answers are kept on this device and go out in order").wait_for()
+    page.get_by_text("5 sentences more on this device. Keep labelling.").wait_for()
+    assert not Vote.objects.exists()
+    page.context.set_offline(False)
+    wait_until_sent(page, 50)
+    sent: list[Any] = list(Vote.objects.order_by("pk").values_list("item__external_id", "payload"))
+    expected = [["lived_in"] if at % 2 else [] for at in range(50)]
+    assert [name for name, _ in sent] == [f"s{at}" for at in range(1, 51)]
+    assert [payload["relations"] for _, payload in sent] == expected
+
+
+def test_when_the_device_has_no_more_sentences_the_page_waits_for_the_network(
+    page: Page, start: Start
+) -> None:
+    start(line(1), line(2))
+    wait_for_reserve(page, 1)
+    page.context.set_offline(True)
+    press(page, "1", "Enter", "2", "Enter")
+    page.get_by_role("heading", name="No network").wait_for()
+    page.get_by_text("2 answers are kept on this device").wait_for()
+    page.context.set_offline(False)
+    wait_until_sent(page, 2)
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+
+
+def test_a_former_answer_opened_while_the_page_waits_is_not_taken_away_by_the_next_sentence(
+    page: Page, start: Start
+) -> None:
+    desk = start(line(1))
+    wait_for_reserve(page, 0)
+    page.context.set_offline(True)
+    press(page, "1", "Enter")
+    page.get_by_role("heading", name="No network").wait_for()
+    press(page, "h")
+    page.get_by_role("button", name="Open again").wait_for()
+    press(page, "1")
+    see(page, 1)
+    press(page, "2")
+    desk.bring(line(1), line(2))
+    page.context.set_offline(False)
+    wait_for_reserve(page, 1)
+    assert chosen(page) == ["lived_in", "born_in"]
+    press(page, "Enter")
+    see(page, 2)
+    wait_until_sent(page, 2)
+    assert [payload["relations"] for payload in said(1)] == [["lived_in"], ["lived_in", "born_in"]]
+
+
+def test_answers_kept_on_the_device_survive_a_closed_page(page: Page, start: Start) -> None:
+    start()
+    page.route("**/api/v1/items/**", lambda route: route.abort())
+    press(page, "1", "Enter")
+    page.get_by_text("1 answer is kept on this device").wait_for()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.unroute("**/api/v1/items/**")
+    page.reload()
+    wait_until_sent(page, 1)
+    assert said(1) == [{"spans": [], "relations": ["lived_in"]}]
+
+
+def test_an_answer_whose_receipt_was_lost_is_sent_again_and_written_once(page: Page, start: Start) -> None:
+    lost: list[Route] = []
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        lost.append(route)
+        route.abort()
+
+    start()
+    page.route("**/api/v1/items/**", lose, times=1)
+    press(page, "1", "Enter")
+    wait_until(page, lambda: len(lost) == 1)
+    page.locator("#saved", has_text="Saved").wait_for()
+    assert said(1) == [{"spans": [], "relations": ["lived_in"]}]
+
+
+def test_an_answer_not_sent_yet_is_opened_again_and_both_arrive(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    page.context.set_offline(True)
+    press(page, "1", "Enter", "h")
+    page.get_by_role("button", name="Open again").click()
+    see(page, 1)
+    press(page, "n", "Enter")
+    page.get_by_text("2 answers are kept on this device").wait_for()
+    page.context.set_offline(False)
+    wait_until_sent(page, 2)
+    assert [payload["relations"] for payload in said(1)] == [["lived_in"], []]
+
+
+def test_whoever_is_logged_out_meanwhile_keeps_the_answers_and_is_shown_the_way_in(
+    page: Page, start: Start
+) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    page.context.clear_cookies(name="sessionid")
+    press(page, "1", "Enter")
+    page.get_by_text("You are logged out. 1 answer kept on this device.").wait_for()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("link", name="Log in again").click()
+    page.fill("#id_username", "ann")
+    page.fill("#id_password", PASSWORD)
+    press(page, "Enter")
+    page.locator("#work").wait_for()
+    wait_until_sent(page, 1)
+
+
+def test_what_was_taken_back_from_the_reserve_while_away_is_kept_as_surplus(page: Page, start: Start) -> None:
+    desk = start(*(line(at) for at in range(1, 6)), k=1)
+    wait_for_reserve(page, 4)
+    page.context.set_offline(True)
+    bob = desk.people["bob"]
+    taken = assignment.lease_next(desk.project, bob)
+    assert taken is not None
+    votes.answer(taken.item, bob, client_id=uuid4(), payload={"spans": [], "relations": ["died_in"]})
+    press(page, *["1", "Enter"] * 5)
+    page.get_by_text("5 answers are kept on this device").wait_for()
+    page.context.set_offline(False)
+    wait_until_sent(page, 6)
+    assert taken.item.external_id == "s5"
+    assert Lease.objects.filter(ending="taken back").count() == 1
+    taken.item.refresh_from_db()
+    assert (taken.item.gold, taken.item.answers.count()) == ({"spans": [], "relations": ["died_in"]}, 2)
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+
+
+def test_what_was_taken_back_leaves_the_device_at_the_next_beat_and_the_rest_is_prolonged(
+    page: Page, start: Start
+) -> None:
+    page.clock.install()
+    desk = start(*(line(at) for at in range(1, 6)), k=1)
+    wait_for_reserve(page, 4)
+    before = list(Lease.objects.order_by("pk").values_list("expires_at", flat=True)[:4])
+    taken = assignment.lease_next(desk.project, desk.people["bob"])
+    assert taken is not None
+    page.clock.fast_forward(5 * 60_000 + 1_000)
+    wait_for_reserve(page, 3)
+    after = list(Lease.objects.order_by("pk").values_list("expires_at", flat=True)[:4])
+    assert all(late > early for early, late in zip(before, after, strict=True))
+    press(page, *["1", "Enter"] * 4)
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    wait_until_sent(page, 4)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body"),
+    [
+        (200, "text/html", "<h1>Log in to the hotel</h1>"),
+        (200, "application/json", "{}"),
+        (204, "text/plain", ""),
+    ],
+)
+def test_an_answer_is_taken_only_when_the_service_itself_says_so(
+    page: Page, start: Start, status: int, kind: str, body: str
+) -> None:
+    def hotel(route: Route) -> None:
+        route.fulfill(status=status, content_type=kind, body=body)
+
+    start()
+    wait_for_reserve(page, 7)
+    page.route("**/api/v1/**", hotel)
+    press(page, "1", "Enter")
+    page.locator("#saved", has_text="1 answer is kept on this device").wait_for()
+    page.unroute_all(behavior="ignoreErrors")
+    wait_until_sent(page, 1)

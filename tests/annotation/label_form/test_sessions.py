@@ -1,0 +1,60 @@
+"""The relation form and who is logged in: a session that ends and begins again costs nobody an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from annotation.models import Vote
+from tests.annotation.browser_keyboard import Start, press, wait_for_reserve, wait_until_sent
+from tests.annotation.page_project import PASSWORD
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+
+def log_out_and_in(page: Page, name: str) -> None:
+    """In a second tab, as this person."""
+    other = page.context.new_page()
+    other.goto("/docs/keyboard/")
+    other.get_by_role("button", name="Log out").click()
+    other.locator(".who").get_by_role("link", name="Log in").wait_for()
+    press(page, "1", "Enter", "n", "Enter")
+    page.get_by_text("You are logged out. 2 answers kept on this device.").wait_for()
+    other.goto("/login/?next=/docs/keyboard/")
+    other.fill("#id_username", name)
+    other.fill("#id_password", PASSWORD)
+    other.keyboard.press("Enter")
+    other.get_by_role("button", name="Log out").wait_for()
+    other.close()
+
+
+def test_whoever_logs_in_again_in_another_tab_has_all_answers_sent_in_order(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    log_out_and_in(page, "ann")
+    press(page, "2", "Enter")
+    wait_until_sent(page, 3)
+    sent = Vote.objects.order_by("pk").values_list("item__external_id", flat=True)
+    assert list(sent) == ["s1", "s2", "s3"]
+    assert page.locator("#clashes").inner_text() == ""
+
+
+def test_answers_of_one_person_never_go_out_as_those_of_another(page: Page, start: Start) -> None:
+    start()
+    wait_for_reserve(page, 7)
+    log_out_and_in(page, "bob")
+    page.get_by_text("Somebody else is logged in here now. 2 answers of yours are kept").wait_for()
+    assert not Vote.objects.exists()
+    page.context.clear_cookies()
+    other = page.context.new_page()
+    other.goto("/login/?next=/docs/keyboard/")
+    other.fill("#id_username", "ann")
+    other.fill("#id_password", PASSWORD)
+    other.keyboard.press("Enter")
+    other.get_by_role("button", name="Log out").wait_for()
+    wait_until_sent(page, 2)
+    assert set(Vote.objects.values_list("annotator__user__username", flat=True)) == {"ann"}

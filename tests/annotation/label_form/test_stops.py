@@ -1,0 +1,159 @@
+"""The relation form when the work stops under it: one word of it, and every answer kept in order."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from annotation import projects
+from annotation.models import Annotator, Vote
+from annotation.queue import gold_questions
+from tests.annotation.browser_keyboard import Start, chosen, press, see, wait_for_reserve, wait_until_sent
+from tests.annotation.page_project import PASSWORD, Desk, line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+
+def order() -> list[str]:
+    return list(Vote.objects.order_by("pk").values_list("item__external_id", flat=True))
+
+
+def answer_three_away(page: Page) -> None:
+    page.context.set_offline(True)
+    press(page, "1", "Enter", "n", "Enter", "2", "Enter")
+    page.get_by_text("3 answers are kept on this device and go out in order").wait_for()
+    press(page, "2")
+
+
+def is_stopped(page: Page, why: str) -> None:
+    """One card says so, the answers are kept, and nothing is asked or put to the person."""
+    page.get_by_role("heading", name="You can’t go on just now").wait_for()
+    page.get_by_text(why).wait_for()
+    page.get_by_text("3 answers are kept on this device and go out in order when you can go on.").wait_for()
+    assert page.locator("#work").is_hidden()
+    assert page.locator("#clashes").inner_text() == ""
+
+
+def closed_while_away(page: Page, start: Start) -> Desk:
+    desk = start()
+    wait_for_reserve(page, 7)
+    answer_three_away(page)
+    projects.close(desk.project, by=desk.curator)
+    page.context.set_offline(False)
+    is_stopped(page, "Harbour news is not open for labelling.")
+    return desk
+
+
+def kept_in(page: Page) -> list[tuple[str, Any]]:
+    """What the page offers to take away, in its order."""
+    page.get_by_text("3 answers for harbour").wait_for()
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="Download them").click()
+    assert taken.value.suggested_filename == "harbour-kept-answers.jsonl"
+    rows = [json.loads(row) for row in taken.value.path().read_text().splitlines()]
+    return [(row["answer"], row["payload"]["relations"]) for row in rows]
+
+
+def test_what_is_kept_is_told_and_can_be_taken_away_when_the_form_is_closed(page: Page, start: Start) -> None:
+    desk = closed_while_away(page, start)
+    kept = [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
+    page.reload()
+    page.get_by_role("heading", name="Closed").wait_for()
+    assert kept_in(page) == kept
+    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
+    page.goto("/label/")
+    assert kept_in(page) == kept
+
+
+def test_nobody_is_told_of_the_answers_that_somebody_else_keeps_here(page: Page, start: Start) -> None:
+    closed_while_away(page, start)
+    page.goto("/docs/keyboard/")
+    page.get_by_role("button", name="Log out").click()
+    page.locator(".who").get_by_role("link", name="Log in").wait_for()
+    page.goto("/login/?next=/label/harbour/")
+    page.fill("#id_username", "bob")
+    page.fill("#id_password", PASSWORD)
+    press(page, "Enter")
+    page.get_by_role("heading", name="Closed").wait_for()
+    page.wait_for_load_state("load")
+    assert page.locator("#kept").is_hidden()
+
+
+def test_a_project_closed_meanwhile_stops_the_form_and_its_opening_sends_what_was_kept(
+    page: Page, start: Start
+) -> None:
+    desk = closed_while_away(page, start)
+    page.get_by_role("button", name="Look again").click()
+    is_stopped(page, "Harbour news is not open for labelling.")
+    projects.open_for_work(desk.project, by=desk.curator)
+    see(page, 4)
+    assert chosen(page) == ["born_in"]
+    press(page, "Enter")
+    wait_until_sent(page, 4)
+    assert order() == ["s1", "s2", "s3", "s4"]
+
+
+def test_whoever_is_no_longer_a_member_keeps_the_answers_until_brought_in_again(
+    page: Page, start: Start
+) -> None:
+    desk = start()
+    wait_for_reserve(page, 7)
+    answer_three_away(page)
+    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
+    page.context.set_offline(False)
+    is_stopped(page, "You are no longer in this project.")
+    projects.set_member(desk.project, user=desk.people["ann"], role="annotator", by=desk.curator)
+    see(page, 4)
+    wait_until_sent(page, 3)
+    assert order() == ["s1", "s2", "s3"]
+
+
+def test_whoever_is_no_longer_a_member_finds_the_kept_answers_when_the_form_is_loaded_again(
+    page: Page, start: Start
+) -> None:
+    desk = start()
+    wait_for_reserve(page, 7)
+    answer_three_away(page)
+    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
+    page.context.set_offline(False)
+    is_stopped(page, "You are no longer in this project.")
+    page.reload()
+    page.get_by_role("heading", name="You are no longer in this project").wait_for()
+    assert kept_in(page) == [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
+    projects.set_member(desk.project, user=desk.people["ann"], role="annotator", by=desk.curator)
+    page.reload()
+    wait_until_sent(page, 3)
+    assert order() == ["s1", "s2", "s3"]
+
+
+def test_whoever_is_paused_is_told_once_and_what_was_answered_is_sent(page: Page, start: Start) -> None:
+    desk = start(*(line(at) for at in range(1, 61)))
+    wait_for_reserve(page, 55)
+    ann = Annotator.objects.get(user=desk.people["ann"])
+    gold_questions.pause(ann, by=desk.curator, reason="Read the guideline again.")
+    for _ in range(6):
+        press(page, "1", "Enter")
+    page.get_by_role("heading", name="You can’t go on just now").wait_for()
+    page.get_by_text("Read the guideline again.").wait_for()
+    assert page.locator("#work").is_hidden()
+    wait_until_sent(page, 6)
+    assert page.locator("#clashes").inner_text() == ""
+    gold_questions.resume(ann, by=desk.curator)
+    page.get_by_role("button", name="Look again").click()
+    page.locator("#work").wait_for()
+
+
+def test_a_sentence_whose_answer_waits_for_a_decision_is_not_asked_again(page: Page, start: Start) -> None:
+    start(line(1), line(2))
+    wait_for_reserve(page, 1)
+    page.route("**/items/*/answer", lambda route: route.fulfill(status=400, json={"detail": "Not so."}))
+    press(page, "1", "Enter", "1", "Enter")
+    page.locator(".clash").nth(1).wait_for()
+    page.reload()
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    assert page.locator(".clash").count() == 2

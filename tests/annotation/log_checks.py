@@ -1,0 +1,99 @@
+"""Whether what clients were told, what the log holds and what the items say are one and the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Found:
+    """What came out; every figure under `wrong` must be 0."""
+
+    operations: int = 0
+    acknowledged: int = 0
+    by_kind: dict[str, int] = field(default_factory=dict)
+    kills: int = 0
+    lapsed: int = 0
+    surplus: int = 0
+    k: list[int] = field(default_factory=list)
+    votes: int = 0
+    items: int = 0
+    seconds: float = 0
+    wrong: dict[str, int] = field(default_factory=dict)
+    unexpected: list[str] = field(default_factory=list)
+
+
+def judge(found: Found, project: int, journal: list[list[str]]) -> None:
+    from annotation.models import Answer, Item, Vote
+
+    kinds = Counter(words[0] for words in journal)
+    found.operations, found.by_kind = kinds.total(), dict(kinds)
+    found.unexpected = sorted({" ".join(words) for words in journal if words[0] in ("BROKEN", "DOUBLED")})[
+        :10
+    ]
+    acked = {words[1] for words in journal if words[0] == "vote"}
+    found.acknowledged = len(acked)
+    votes = list(Vote.objects.filter(item__project=project).order_by("pk"))
+    written = Counter(str(vote.client_id) for vote in votes)
+    found.votes = len(votes)
+    answers = Answer.objects.filter(item__project=project).order_by("item", "position")
+    standing: dict[int, list[Answer]] = {}
+    for answer in answers:
+        standing.setdefault(answer.item_id, []).append(answer)
+    items = list(Item.objects.filter(project=project).select_related("project"))
+    found.surplus = sum(max(0, len(standing.get(item.pk, [])) - item.project.k) for item in items)
+    found.wrong |= {
+        "acknowledged and lost": len(acked - written.keys()),
+        "written twice": sum(n - 1 for n in written.values()),
+        "answers twice by one person": sum(
+            len(own) - len({answer.annotator_id for answer in own}) for own in standing.values()
+        ),
+        "items that more than k answers decide": sum(
+            _counted(item, standing) > item.project.k for item in items
+        ),
+        "items still open though all came back": sum(item.state == Item.State.OPEN for item in items),
+        "items where the replayed log says otherwise": _replayed(items, votes, standing),
+        "clients that broke": kinds["BROKEN"],
+        "repeats written anew": kinds["DOUBLED"],
+    }
+
+
+def _counted(item: object, standing: dict[int, list]) -> int:
+    """How many answers the stored verdict rests on, read from its pattern of votes."""
+    from annotation.consensus.item_state import counted, key_of
+
+    own = standing.get(item.pk, [])  # type: ignore[attr-defined]
+    for n in range(len(own) + 1):
+        raw = [answer.payload for answer in counted(own, k=n)]
+        if (key_of(raw, raw) if raw else "") == item.votes_key:  # type: ignore[attr-defined]
+            return n
+    return len(own) + 1
+
+
+def _replayed(items: list, votes: list, standing: dict[int, list]) -> int:
+    """Serially, one act after the other, by the rule alone: how many items come out differently."""
+    from annotation.consensus.majority import decide
+
+    own: dict[int, dict[int, tuple[int, dict]]] = {item.pk: {} for item in items}
+    for vote in votes:
+        said = own[vote.item_id]
+        if vote.act == "skip":
+            said.pop(vote.annotator_id, None)
+        elif vote.annotator_id in said:
+            said[vote.annotator_id] = (said[vote.annotator_id][0], vote.payload)
+        else:
+            said[vote.annotator_id] = (
+                max((place for place, _ in said.values()), default=0) + 1,
+                vote.payload,
+            )
+    wrong = 0
+    for item in items:
+        ordered = sorted((place, who, payload) for who, (place, payload) in own[item.pk].items())
+        kept = [
+            (answer.position, answer.annotator_id, answer.payload) for answer in standing.get(item.pk, [])
+        ]
+        k = item.project.k
+        verdict = decide([one[2] for one in ordered], kind="relations", policy=item.project.policy, k=k)
+        wrong += kept != ordered or (verdict.state, verdict.gold) != (item.state, item.gold)
+    return wrong

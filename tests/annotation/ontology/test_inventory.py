@@ -1,0 +1,174 @@
+"""The inventory: what people choose from, and steps that can be taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.consensus import item_state
+from annotation.models import Item, OntologyLabel
+from annotation.ontology import inventory
+from annotation.ontology.presets import PRESETS
+from annotation.queue import gold_questions
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from tests.annotation.factories import (
+    annotators,
+    brought,
+    curator,
+    filled,
+    line,
+    project,
+    says,
+    voted,
+    worked,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def names(of: object, part: str = "relation") -> list[str]:
+    return [choice.name for choice in inventory.inventory(of, part)]
+
+
+def test_labels_keep_their_order_and_get_their_keys() -> None:
+    of = project(labels=[f"r{n}" for n in range(32)])
+    keys = [choice.key for choice in inventory.inventory(of)]
+    assert (keys[0], keys[9], keys[10], keys[29], keys[30]) == ("1", "0", "⇧1", "⌥0", "")
+
+
+def test_the_nyt10_preset_leaves_24_of_52_relations() -> None:
+    of = project(labels=())
+    choices = inventory.apply_preset(of, "nyt10", by=curator())
+    assert len(choices) == 24
+    assert of.labels.filter(derived=False).count() == 52
+    mapping = inventory.mapping_of(of)
+    merged = [r for r in PRESETS["nyt10"].raw if mapping.label(r) is not None]
+    assert len(merged) == 15
+    assert mapping.label("/location/us_state/capital") == "/location/region/capital"
+    assert mapping.label("/sports/sports_team/location") == "/business/location"
+    assert mapping.label("/people/family/members") is None
+
+
+def test_every_relation_of_the_preset_can_be_read_and_told_apart() -> None:
+    choices = inventory.apply_preset(project(labels=()), "nyt10", by=curator())
+    assert all(
+        c.title and c.phrase and c.group and c.definition and c.head_type and c.tail_type for c in choices
+    )
+    assert all(c.choose and c.avoid for c in choices)
+    assert len({c.title for c in choices}) == len({c.phrase for c in choices}) == 24
+
+
+def test_a_preset_on_top_of_the_datas_own_labels_adds_what_is_missing() -> None:
+    of = project(labels=["/location/location/contains", "/location/us_state/capital"])
+    inventory.apply_preset(of, "nyt10", by=curator())
+    inventory.apply_preset(of, "nyt10", by=curator())
+    assert len(names(of)) == 24
+    assert of.steps.count() == 3
+
+
+def test_a_preset_of_entities_does_not_fit_a_project_of_relations() -> None:
+    with pytest.raises(Refusal, match="no labels for a project of relations"):
+        inventory.apply_preset(project(), "conll03", by=curator())
+
+
+def test_merged_votes_decide_anew_and_undoing_brings_the_dispute_back() -> None:
+    of = filled()
+    item = voted(of, ["A"], ["B"])
+    assert item.state == Item.State.DISPUTED
+    step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("settled", ["AB"])
+    assert sorted(names(of)) == ["AB", "C"]
+    inventory.undo(step, by=curator())
+    item.refresh_from_db()
+    assert (item.state, names(of)) == ("disputed", ["A", "B", "C"])
+
+
+def test_deleted_labels_leave_na_and_are_counted() -> None:
+    of = filled()
+    item = voted(of, ["A"], [])
+    assert item.state == "disputed"
+    inventory.delete(of, ["A"], by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"], item.emptied) == ("settled", [], 1)
+    assert inventory.emptied(of) == {"answers": 1, "source_labels": 0}
+
+
+def test_source_labels_emptied_by_a_deletion_are_counted() -> None:
+    of = project()
+    brought(of, [line("s0", relations=["A"]), line("s1", relations=["A", "B"])])
+    inventory.delete(of, ["A"], by=curator())
+    assert inventory.emptied(of)["source_labels"] == 1
+
+
+def test_a_rename_keeps_the_words_and_the_votes() -> None:
+    of = filled()
+    OntologyLabel.objects.filter(project=of, name="A").update(phrase="was born in")
+    item = voted(of, ["A"], ["A"])
+    inventory.rename(of, "A", target="birthplace", by=curator())
+    item.refresh_from_db()
+    assert item.gold["relations"] == ["birthplace"]
+    assert {c.name: c.phrase for c in inventory.inventory(of)}["birthplace"] == "was born in"
+
+
+def test_a_step_whose_new_label_was_chosen_since_cannot_be_undone() -> None:
+    of = filled()
+    step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
+    says(of.items.first(), annotators(of, 1)[0], "AB")
+    with pytest.raises(Conflict, match="1 answer was given in AB"):
+        inventory.undo(step, by=curator())
+
+
+def test_a_step_whose_new_label_is_a_known_answer_cannot_be_undone() -> None:
+    of = filled()
+    step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
+    gold_questions.make_known(of.items.first(), payload={"relations": ["AB"]}, use="check", by=curator())
+    with pytest.raises(Conflict, match="AB is the known answer"):
+        inventory.undo(step, by=curator())
+
+
+@pytest.mark.parametrize("name", ["Zürich–Ost", 'a "b" 100% \\ _'])
+def test_a_new_label_is_found_in_answers_however_it_is_spelt(name: str) -> None:
+    of = filled()
+    step = inventory.merge(of, ["A", "B"], target=name, by=curator())
+    says(of.items.first(), annotators(of, 1)[0], name, "C")
+    with pytest.raises(Conflict, match="1 answer was given"):
+        inventory.undo(step, by=curator())
+
+
+def test_only_the_last_step_can_be_undone() -> None:
+    of = project()
+    first = inventory.merge(of, ["A", "B"], target="AB", by=curator())
+    inventory.delete(of, ["C"], by=curator())
+    with pytest.raises(Conflict, match="last standing step"):
+        inventory.undo(first, by=curator())
+
+
+@pytest.mark.parametrize(
+    ("sources", "target"), [(["A"], "A"), (["A", "nope"], "X"), ([], "X"), (["A", "B"], "")]
+)
+def test_a_merge_that_makes_no_sense_is_refused(sources: list[str], target: str) -> None:
+    with pytest.raises(Refusal):
+        inventory.merge(project(), sources, target=target, by=curator())
+
+
+def test_a_name_that_a_step_took_away_cannot_come_back_as_another_label() -> None:
+    of = project()
+    inventory.rename(of, "A", target="A1", by=curator())
+    with pytest.raises(Conflict, match="merged, deleted or renamed"):
+        inventory.rename(of, "B", target="A", by=curator())
+
+
+def test_only_a_curator_changes_the_ontology() -> None:
+    of = project()
+    user = annotators(of, 1)[0]
+    with pytest.raises(NotAllowed):
+        inventory.add_labels(of, ["D"], by=user)
+
+
+def test_a_project_too_large_for_a_request_is_decided_anew_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_state, "AT_ONCE", 1)
+    of = filled()
+    inventory.delete(of, ["A"], by=curator())
+    assert item_state.unsettled(of)
+    assert worked("recompute", of.pk).state == "done"
+    assert not item_state.unsettled(of)

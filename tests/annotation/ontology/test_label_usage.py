@@ -1,0 +1,96 @@
+"""What the database counts of the labels in answers is what reading each of them says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from annotation.consensus import item_state
+from annotation.models import Answer, Item, Project, SourceLabels
+from annotation.ontology import inventory
+from annotation.reports import project_stats
+from tests.annotation.factories import brought, curator, line, project
+
+ODD = 'l\'été, "B" [x]'  # quotes, a comma and brackets stand in JSON and in SQL
+
+
+def read(of: Project) -> tuple[dict[str, tuple[int, int]], Counter[str], int]:
+    """The same by reading everything: labels on items, labels in gold, source labels left empty."""
+    mapping = item_state.Rules(Project.objects.get(pk=of.pk)).mapping
+    chosen: dict[int, set[str]] = {}
+    for answer in Answer.objects.filter(item__project=of).exclude(item__state="open"):
+        labels = item_state.labels_in(mapping.payload(answer.payload).payload)
+        chosen.setdefault(answer.item_id, set()).update(labels)
+    hard = set(of.items.filter(state="disputed").values_list("pk", flat=True))
+    seen = Counter(name for names in chosen.values() for name in names)
+    disputed = Counter(name for item, names in chosen.items() if item in hard for name in names)
+    golds = of.items.exclude(gold=None).values_list("gold", flat=True)
+    gold = Counter(name for one in golds for name in item_state.labels_in(one))
+    sealed = SourceLabels.objects.filter(item__project=of).values_list("labels", flat=True)
+    return (
+        {name: (seen[name], disputed[name]) for name in item_state.names_of(of)},
+        gold,
+        sum(mapping.payload(one).emptied for one in sealed),
+    )
+
+
+def check(of: Project) -> None:
+    of = Project.objects.get(pk=of.pk)
+    labels, gold, emptied = read(of)
+    told = {one.name: (one.items, one.disputed) for one in project_stats.by_label(of, for_user=curator())}
+    assert told == labels
+    assert inventory.frequencies(of) == gold
+    assert inventory.emptied(of)["source_labels"] == emptied
+
+
+def said(of: Project, *answers: dict[str, Any]) -> None:
+    """Each answer by two people on its own item, the second one's turned round with the next's."""
+    lines = []
+    for at, answer in enumerate(answers):
+        other = answers[(at + at % 2) % len(answers)]
+        lines += [{"item": f"s{at}", "annotator": who} | one for who, one in (("x", answer), ("y", other))]
+    batch = brought(of, lines, what="votes")
+    assert batch.state == "done", batch.problems
+
+
+def test_relations_are_counted_through_merges_and_deletions(either_database: str) -> None:
+    of = project(labels=("A", "B", "C", ODD))
+    source = (["A"], [ODD, "B"], [], ["C"], [ODD], ["A", "C"])
+    brought(of, [line(f"s{at}", relations=labels) for at, labels in enumerate(source)])
+    said(of, *({"labels": labels} if labels else {"na": True} for labels in source))
+    check(of)
+    assert inventory.frequencies(of)[ODD] > 0
+    inventory.merge(of, ["A", "B"], target="D", by=curator())
+    check(of)
+    inventory.delete(of, ["C"], by=curator())
+    check(of)
+    assert inventory.emptied(of)["source_labels"] == 1
+
+
+def spans(of: Project, *, linked: bool) -> None:
+    texts = [{"id": f"s{at}", "text": f"Ada {at} saw Turin"} for at in range(4)]
+    brought(of, texts)
+    one, two = [0, 3, "PER"], [10, 15, "LOC"]
+    link = {"relations": [[0, "in", 1]]} if linked else {}
+    said(of, {"spans": [one, two]} | link, {"spans": [one]}, {"spans": []}, {"spans": [two, one]})
+
+
+@pytest.mark.parametrize("kind", ["entities", "joint"])
+def test_spans_are_counted_with_what_hangs_on_them(either_database: str, kind: str) -> None:
+    of = project(kind, labels=())
+    inventory.add_labels(of, ["PER", "LOC"], by=curator(), part="entity")
+    if kind == "joint":
+        inventory.add_labels(of, ["in", "near"], by=curator(), part="relation")
+    spans(of, linked=kind == "joint")
+    assert Item.objects.filter(project=of).exclude(gold=None).exists()
+    check(of)
+    inventory.delete(of, ["LOC"], by=curator())
+    check(of)
+
+
+def test_nothing_is_counted_where_nothing_was_said(either_database: str) -> None:
+    of = project()
+    check(of)
+    assert not inventory.frequencies(of)

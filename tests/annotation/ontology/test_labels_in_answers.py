@@ -1,0 +1,109 @@
+"""A label is taken away only when nobody has chosen it, nor is just choosing it."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Any
+
+import pytest
+
+from annotation.consensus import item_state
+from annotation.imports import imported_labels
+from annotation.models import Answer, Project
+from annotation.ontology import inventory
+from annotation.queue import votes
+from evalsvc.core.errors.exceptions import Conflict, Refusal
+from tests.annotation.factories import annotators, curator, filled, says
+from tests.places.postgres import in_threads, somebody_waits, until
+
+pytestmark = pytest.mark.postgres
+
+
+def while_somebody_answers(of: Project, name: str, act: Any, patch: pytest.MonkeyPatch) -> list[str]:
+    """What becomes of the answer and of the act that comes while it is being written."""
+    (user,), item = annotators(of, 1), of.items.get()
+    writing, derive = Event(), votes._derive
+
+    def slowly(*told: Any) -> None:
+        writing.set()
+        until(somebody_waits)
+        derive(*told)
+
+    def go(at: int) -> str:
+        try:
+            if at == 0:
+                says(item, user, name)
+            else:
+                assert writing.wait(30)
+                act()
+        except (Conflict, Refusal) as refusal:
+            return refusal.code
+        return "done"
+
+    patch.setattr(votes, "_derive", slowly)
+    return in_threads(2, go)
+
+
+def labels(of: Project) -> set[str]:
+    return {choice.name for choice in inventory.inventory(of)}
+
+
+@pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
+def test_a_step_is_not_undone_under_an_answer_that_is_just_coming_in(
+    postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(item_state, "AT_ONCE", at_once)
+    of = filled(1, k=1)
+    step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
+    told = while_somebody_answers(of, "AB", lambda: inventory.undo(step, by=curator()), monkeypatch)
+    assert told == ["done", "target_in_use"]
+    assert of.items.get().gold["relations"] == ["AB"]
+    assert "AB" in labels(of)
+
+
+@pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
+def test_a_label_is_not_taken_out_under_an_answer_that_is_just_coming_in(
+    postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(item_state, "AT_ONCE", at_once)
+    of = filled(1, k=1)
+
+    def take_out() -> None:
+        imported_labels.take_out(of, ["C"], part="relation", by=curator())
+
+    assert while_somebody_answers(of, "C", take_out, monkeypatch) == ["done", "label_in_use"]
+    assert "C" in labels(of)
+
+
+@pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
+def test_people_answer_on_while_a_step_is_made_and_undone(
+    postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Nobody waits for ever, and each answer is in the inventory in the end."""
+    monkeypatch.setattr(item_state, "AT_ONCE", at_once)
+    of = filled(12, k=3)
+    people, items, boss = annotators(of, 3), list(of.items.all()), curator()
+
+    def act(at: int) -> None:
+        if at < len(people):
+            for item in items:
+                refused = tried(says, item, people[at], "AB")
+                assert not refused or says(item, people[at], "C")
+            return
+        for _ in range(12):
+            tried(inventory.merge, of, ["A", "B"], target="AB", by=boss)
+            tried(inventory.undo, of.steps.latest("pk"), by=boss)
+
+    in_threads(len(people) + 1, act)
+    answers = Answer.objects.filter(item__project=of)
+    assert answers.count() == 36
+    assert {name for answer in answers for name in answer.payload["relations"]} <= labels(of)
+
+
+def tried(act: Any, *what: Any, **more: Any) -> bool:
+    """Whether it was refused."""
+    try:
+        act(*what, **more)
+    except (Conflict, Refusal):
+        return True
+    return False

@@ -1,0 +1,226 @@
+"""The agreement page says what the figures say, shows what is undefined as such, and can be taken away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from html import unescape
+from xml.etree import ElementTree
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation import projects
+from annotation.models import Project
+from annotation.pages import agreement_heatmap, agreement_view
+from annotation.pages.interval_chart import Figure, coefficient, spelled, tick_word
+from annotation.reports import agreement
+from tests.annotation.factories import annotators, brought, curator, filled, person, says, worked
+
+pytestmark = pytest.mark.django_db
+
+
+def labelled(n: int = 12) -> Project:
+    """Three people: two of one mind on A, the third always N/A; nobody ever chose C."""
+    of = filled(n, k=3)
+    people = annotators(of, 3)
+    for at, item in enumerate(of.items.all()):
+        for user, labels in zip(people, (["A"], ["A"] if at % 4 else ["B"], []), strict=True):
+            says(item, user, *labels)
+    return of
+
+
+def reported(of: Project) -> Project:
+    worked("agreement", agreement.ask(of, by=curator()).pk)
+    return of
+
+
+def seen(of: Project, user: str = "curator", name: str = "agreement", **query: str) -> str:
+    browser = Client()
+    browser.force_login(person(user))
+    response = browser.get(reverse(name, args=[of.slug]), query)
+    assert response.status_code == 200
+    return unescape(b"".join(response).decode())
+
+
+def test_before_anybody_asked_the_page_offers_to_work_it_out() -> None:
+    page = seen(labelled())
+    assert "Not worked out yet" in page
+    assert "Work it out</button>" in page
+
+
+def test_where_nobody_answered_there_is_nothing_to_ask_for() -> None:
+    page = seen(filled(1))
+    assert "Nobody answered yet" in page
+    assert "Work it out" not in page
+
+
+def test_asking_shows_how_far_the_work_is_and_then_the_figures() -> None:
+    of = labelled()
+    browser = Client()
+    browser.force_login(curator())
+    address = reverse("agreement", args=[of.slug])
+    assert browser.post(address).status_code == 302
+    strip = browser.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "Waits for a worker" in strip
+    assert "<html" not in strip
+    worked("agreement", of.agreements.get().pk)
+    done = browser.get(address, headers={"HX-Request": "true"})
+    assert done["HX-Refresh"] == "true"
+    assert "Not well enough: α over whole answers is" in done.content.decode()
+
+
+def test_the_first_sentence_names_what_is_weak() -> None:
+    page = seen(reported(labelled()))
+    assert "36 answers by 3 people on 12 items, 12 of them with two answers or more" in page
+    assert re.search(r"Below \.667 stays A\.|stay below \.667", page)
+
+
+def test_a_relation_with_too_few_answers_has_a_dash_and_the_reason() -> None:
+    page = seen(reported(labelled()))
+    assert "nobody chose it" in page
+    assert "chosen 3 times: too few for a figure (needs 10)" in page
+
+
+def test_too_few_items_in_common_are_a_dash_with_its_reason() -> None:
+    page = seen(reported(labelled(4)))
+    assert "No pair has enough items in common for a figure" in page
+    assert "4 items in common, no figure: the two have fewer than 10 items in common" in page
+
+
+def test_names_stand_there_for_curators_alone() -> None:
+    of = reported(labelled())
+    projects.set_member(of, user=person("vera"), role="viewer", by=curator())
+    assert "ann0" in seen(of)
+    for name in ("agreement", "agreement-pairs", "agreement-svg"):
+        page = seen(of, "vera", name)
+        assert "ann0" not in page
+        assert "Annotator 1" in page
+
+
+def test_an_older_report_stays_while_another_one_is_made() -> None:
+    of = reported(labelled())
+    agreement.ask(of, by=curator())
+    page = seen(of)
+    assert "Waits for a worker" in page
+    assert "Relation by relation" in page
+    assert "Work it out again" not in page
+
+
+def test_the_least_agreed_can_come_first() -> None:
+    page = seen(reported(labelled()), order="least")
+    table = page.split('id="relations"')[1]
+    order = re.findall(r'<th scope="row">([^<]+)', table)
+    assert order == ["N/A", "A", "B", "C"]
+
+
+def test_the_figures_can_be_taken_away() -> None:
+    of = reported(labelled())
+    rows = list(csv.DictReader(io.StringIO(seen(of, name="agreement-relations"))))
+    alpha = {(row["title"], row["measure"]): row["value"] for row in rows}
+    report = of.agreements.get().figures
+    assert float(alpha["A", "alpha"]) == pytest.approx(report["relations"]["A"]["alpha"]["value"])
+    assert float(alpha["whole answers", "alpha_masi"]) == report["overall"]["alpha_masi"]["value"]
+    pairs = list(csv.DictReader(io.StringIO(seen(of, name="agreement-pairs"))))
+    assert [(row["first"], row["second"], row["common"]) for row in pairs] == [
+        ("ann0", "ann1", "12"),
+        ("ann0", "ann2", "12"),
+        ("ann1", "ann2", "12"),
+    ]
+
+
+def test_the_heat_map_can_be_taken_away_as_a_drawing_with_its_colours() -> None:
+    drawn = ElementTree.fromstring(seen(reported(labelled()), name="agreement-svg"))
+    assert not [each for each in drawn.iter() if "class" in each.attrib]
+    fills = {each.get("fill") for each in drawn.iter("{http://www.w3.org/2000/svg}rect")}
+    assert len(fills) > 1
+
+
+def test_the_raw_answers_are_lines_for_curators() -> None:
+    of = labelled(2)
+    assert len(seen(of, name="judgments").splitlines()) == 6
+    browser = Client()
+    browser.force_login(person("ann0"))
+    assert browser.get(reverse("judgments", args=[of.slug])).status_code == 403
+
+
+def test_spans_are_compared_pair_by_pair() -> None:
+    from uuid import uuid4
+
+    from annotation.queue import votes
+    from tests.annotation.factories import project
+
+    of = project("entities", labels=["P"])
+    brought(of, [{"id": "s0", "text": "Ada saw Turin"}])
+    projects.open_for_work(of, by=curator())
+    for user, spans in zip(annotators(of, 2), ([[0, 3, "P"]], [[0, 3, "P"], [8, 13, "P"]]), strict=True):
+        votes.answer(of.items.get(), user, client_id=uuid4(), payload={"spans": spans})
+    page = seen(reported(of))
+    assert "agree with an F1 of .67 to .67, in the middle .67" in page
+    assert "Relation by relation" not in page
+
+
+def pair(first: int, second: int, value: float | None, common: int = 20) -> dict[str, object]:
+    told = {"first": first, "second": second, "common": common, "value": value, "measure": "kappa"}
+    return told | {"observed": 0.5}
+
+
+def test_the_one_person_who_is_apart_is_named() -> None:
+    told = [pair(0, 1, 0.8), pair(0, 2, 0.78), pair(1, 2, 0.82), pair(0, 3, 0.5), pair(1, 3, 0.52)]
+    told.append(pair(2, 3, 0.48))
+    found = agreement_heatmap.heat_of(told, ["Abel", "Boateng", "Castro", "Farouk"])
+    assert (found.finding, found.apart) == ("Pairs: Farouk differs from all others", 3)
+
+
+def test_nobody_is_apart_where_all_differ_alike() -> None:
+    found = agreement_heatmap.heat_of([pair(0, 1, 0.7), pair(0, 2, 0.68), pair(1, 2, 0.71)], ["a", "b", "c"])
+    assert found.finding == "Pairs lie between .68 and .71, in the middle .70"
+
+
+def test_a_pair_without_common_items_is_a_dash() -> None:
+    found = agreement_heatmap.heat_of([pair(0, 1, 0.7), pair(1, 2, 0.68)], ["a", "b", "c"])
+    cell = found.rows[2].cells[0]
+    assert (cell.text, cell.title) == ("–", "c and a: no item in common")
+
+
+def test_values_fall_into_six_steps() -> None:
+    told = [pair(0, at, value) for at, value in enumerate((-0.1, 0.1, 0.2, 0.59, 0.61, 0.8), start=1)]
+    found = agreement_heatmap.heat_of(told, list("abcdefg"))
+    assert [row.cells[0].style for row in found.rows[1:]] == ["h1", "h2", "h3", "h4", "h5", "h6"]
+
+
+def test_coefficients_lose_the_zero_that_they_cannot_pass() -> None:
+    assert [coefficient(x) for x in (0.714, -0.05, 1.0, 0.0, None)] == [".71", "−.05", "1.00", ".00", "–"]
+    assert [tick_word(x) for x in (0.0, 0.25, 0.5, 1.0, -0.2)] == ["0", ".25", ".5", "1", "−.2"]
+    assert spelled(Figure(0.71, 0.7, 0.73)) == ".71 (.70 to .73)"
+
+
+def test_agreement_without_a_value_is_told_in_words() -> None:
+    none = {"value": None, "low": None, "high": None, "reason": "no item has two answers"}
+    overall = {key: none for key, _, _ in agreement_view.WHOLE}
+    told = {"annotators": ["a"], "people": [], "pairs": [], "relations": {}, "overall": overall, "answers": 1}
+    told |= {"items": 1, "several_answers": 0, "replicates": 1000}
+    found = agreement_view.concord(filled(1), told)
+    assert found.lead.startswith("Agreement cannot be told yet")
+    assert found.whole is not None
+    assert {line.reason for line in found.whole.lines} == {"no item has two answers"}
+
+
+def test_many_people_are_numbers_over_the_columns() -> None:
+    names = [f"worker {at}" for at in range(14)]
+    found = agreement_heatmap.heat_of([pair(0, at, 0.7) for at in range(1, 14)], names)
+    assert found.dense
+    assert [row.head for row in found.rows] == [str(at) for at in range(1, 15)]
+    assert found.rows[0].cells[1].text == ""
+    drawn = ElementTree.fromstring(str(agreement_heatmap.heat_svg(found)))
+    assert "2  worker 1" in [text.text for text in drawn.iter("text")]
+
+
+def test_a_long_name_is_cut_with_a_sign_in_the_drawing() -> None:
+    found = agreement_heatmap.heat_of([pair(0, 1, 0.7)], ["Maximiliane von der Wasserkante", "Bo"])
+    texts = [
+        text.text for text in ElementTree.fromstring(str(agreement_heatmap.heat_svg(found))).iter("text")
+    ]
+    assert {"Maximiliane von der…", "Maximili…", "Bo"} <= set(texts)

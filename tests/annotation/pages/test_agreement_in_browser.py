@@ -1,0 +1,65 @@
+"""Agreement asked for in a browser: the page follows the work by itself and then shows the figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from annotation.models import AgreementReport
+from annotation.reports import agreement
+from tests.annotation.page_project import PASSWORD, Desk, done, line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+PATIENCE = 60_000
+
+
+@pytest.fixture
+def desk(live: str) -> Desk:
+    desk = Desk.laid()
+    desk.bring(*(line(at) for at in range(1, 13)))
+    desk.open()
+    for at in range(1, 13):
+        desk.say("ann", at, "lived_in")
+        desk.say("bob", at, "lived_in" if at % 3 else "born_in")
+    return desk
+
+
+def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, desk: Desk) -> None:
+    page.set_default_timeout(PATIENCE)
+    page.goto("/login/?next=/projects/harbour/agreement/")
+    page.fill("#id_username", "cleo")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Work it out").click()
+    page.get_by_text("Waits for a worker").wait_for()
+    assert page.get_by_role("button", name="Work it out").count() == 0
+    done("agreement", AgreementReport.objects.get().pk)
+    page.get_by_role("button", name="Work it out again").wait_for()
+    assert page.get_by_role("row", name="ann").first.is_visible()
+    tip = page.locator("td[title*='on 12 items']")
+    assert tip.count() == 1
+    bars = page.locator("#relations svg[role=img]")
+    assert "place lived" in page.locator("#relations").inner_text()
+    assert bars.count() >= 1
+
+
+@pytest.mark.parametrize("name", ["agreement", "progress"])
+def test_on_a_phone_intervals_are_seen_without_scrolling(page: Page, desk: Desk, name: str) -> None:
+    done("agreement", agreement.ask(desk.project, by=desk.curator).pk)
+    page.set_default_timeout(PATIENCE)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"/login/?next=/projects/harbour/{name}/")
+    page.fill("#id_username", "cleo")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.locator("#relations tbody svg:visible").first.wait_for()
+    drawn = page.locator("table svg[role=img]:visible").all()
+    ends = [box["x"] + box["width"] for svg in drawn if (box := svg.bounding_box())]
+    assert len(ends) >= 2
+    assert max(ends) <= 360
+    wider = "all => all.filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert page.locator(".scroll:has(table svg[role=img])").evaluate_all(wider) == 0

@@ -1,0 +1,121 @@
+"""What an annotator must not see is not on the page, and not in what the page fetches."""
+
+import re
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.queue import gold_questions
+from tests.annotation.page_project import Desk, line
+
+FETCHED = {"lease", "item", "base", "expires_at", "suggestion"}
+ITEM = {"id", "text", "tokens", "head", "tail"}
+SECRETS = (
+    "Bob",
+    "bob",
+    "judy",
+    "Judy",
+    "sealed_by_the_source",
+    "s1",
+    "s2",
+    "disputed",
+    "She stayed for years",
+)
+
+
+@pytest.fixture
+def desk(db: None) -> Desk:
+    desk = Desk.laid(k=3)
+    desk.bring(line(1, relations=["sealed_by_the_source"]), line(2, relations=["sealed_by_the_source"]))
+    return desk.open()
+
+
+def without_tokens(page: str) -> str:
+    return re.sub(r'(csrfmiddlewaretoken" value="|X-CSRFToken": ")[^"]+', "", page)
+
+
+def label_page(client: Client, desk: Desk) -> str:
+    client.force_login(desk.people["ann"])
+    return without_tokens(client.get(reverse("label", args=["harbour"])).content.decode())
+
+
+def test_the_form_is_the_same_whatever_others_said(client: Client, desk: Desk) -> None:
+    before = label_page(client, desk)
+    desk.say("bob", 1, "born_in", comment="She stayed for years.")
+    assert label_page(client, desk) == before
+
+
+def test_no_secret_is_on_any_page_of_an_annotator(client: Client, desk: Desk) -> None:
+    desk.say("bob", 1, "born_in", comment="She stayed for years.")
+    client.force_login(desk.people["ann"])
+    for address in (
+        reverse("label", args=["harbour"]),
+        reverse("project", args=["harbour"]),
+        reverse("label-index"),
+    ):
+        page = client.get(address).content.decode()
+        shown = re.sub(r"<[^>]+>", " ", page)
+        assert [secret for secret in SECRETS if re.search(rf"\b{secret}\b", shown)] == []
+        assert "sealed_by_the_source" not in page
+
+
+def test_the_form_fetches_the_sentence_and_nothing_else(client: Client, desk: Desk) -> None:
+    desk.say("bob", 1, "born_in", comment="She stayed for years.")
+    client.force_login(desk.people["ann"])
+    told = client.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json").json()
+    assert set(told) == FETCHED
+    assert told["suggestion"] is None
+    assert set(told["item"]) == ITEM
+    assert set(told["item"]["head"]) <= {"name", "start", "end", "type"}
+
+
+def handed_out(client: Client, desk: Desk, n: int) -> list[dict[str, Any]]:
+    """All that an annotator is handed, as it comes."""
+    client.force_login(desk.people["ann"])
+    asked = {"holding": [], "n": n}
+    return client.post("/api/v1/projects/harbour/reserve", asked, "application/json").json()["leases"]
+
+
+def test_a_hidden_check_looks_like_any_other_sentence(client: Client, desk: Desk) -> None:
+    """Checks are imported last, from a file of their own; neither shows in what an annotator is handed."""
+    desk.bring(*(line(at) for at in range(3, 25)))
+    desk.bring(*(line(at, relations=["born_in"]) for at in range(101, 113)), known="check")
+    gold_questions.set_quality(desk.project, by=desk.curator, check_every=2)
+    checks = {f"Ada {at} was seen in Turin." for at in range(101, 113)}
+    handed = handed_out(client, desk, 36)
+    items = [entry["item"] for entry in handed]
+    assert {item["text"] for item in items} > checks
+    shapes = {(*entry, *entry["item"], *entry["item"]["head"], len(entry["item"]["id"])) for entry in handed}
+    assert len(shapes) == 1
+    # were the ids in the order of the import, the checks would be the last twelve of 36
+    in_order = sorted(items, key=lambda item: item["id"])
+    assert {item["text"] for item in in_order[-12:]} != checks
+    assert {item["text"] for item in in_order[:12]} != checks
+    assert {UUID(item["id"]).version for item in items} == {4}
+
+
+def test_a_sentence_is_named_by_its_key_wherever_somebody_acts(client: Client, desk: Desk) -> None:
+    """No number of the row is in an answer: the numbers follow the imports."""
+    for entry in handed_out(client, desk, 2):
+        said = {"client_id": str(uuid4()), "payload": {"relations": ["born_in"]}, "base": 0}
+        address = f"/api/v1/items/{entry['item']['id']}/answer"
+        assert client.post(address, said, "application/json").status_code == 201
+    past = client.get("/api/v1/projects/harbour/history").json()["results"]
+    assert {act["item"]["id"] for act in past} == {str(item.key) for item in desk.project.items.all()}
+
+
+def test_a_frozen_set_is_not_there_for_an_annotator(client: Client, desk: Desk) -> None:
+    from annotation.freezing import builder
+    from tests.annotation.page_project import done
+
+    for who in ("ann", "bob", "curator"):
+        desk.say(who, 1, "born_in")
+    made = builder.freeze(desk.project, name="Harbour", version="1.0", leave_out=True, by=desk.curator)
+    done("freeze", made.pk)
+    client.force_login(desk.people["ann"])
+    for name in ("test-set", "test-set-lines"):
+        assert client.get(reverse(name, args=[made.slug])).status_code == 404
+    assert made.slug not in client.get(reverse("test-sets")).content.decode()

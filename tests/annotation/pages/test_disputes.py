@@ -1,0 +1,330 @@
+"""The page on which a dispute is decided."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Adjudication, Item
+from annotation.queue import votes as voting
+from tests.annotation.page_project import PASSWORD, Desk, line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+@pytest.fixture
+def desk(db: None) -> Desk:
+    desk = Desk.laid()
+    desk.bring(*(line(at) for at in (1, 2, 3)))
+    return desk.open()
+
+
+def address(item: Item) -> str:
+    return reverse("dispute", args=["harbour", item.key])
+
+
+def decision(item: Item, *relations: str, **more: str) -> dict[str, str]:
+    said = {"spans": [], "relations": list(relations)}
+    return {"client_id": str(uuid4()), "votes_key": item.votes_key, "choice": json.dumps(said)} | more
+
+
+def test_the_answers_stand_without_names_in_lettered_columns(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    page = client.get(address(item)).content.decode()
+    shown = re.sub(r"<[^>]+>", " ", page)
+    assert re.findall(r'<th scope="col">([WXYZ])</th>', page) == ["W", "X"]
+    assert "She stayed for years." in shown
+    assert not re.search(r"\b([Aa]nn|[Bb]ob)\b", shown)
+
+
+def test_one_key_stands_for_each_voted_relation_for_both_and_for_none(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    page = client.get(address(item)).content.decode()
+    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "/", "B", "E"]
+    assert "Ask a third person" in page
+
+
+def test_deciding_settles_the_sentence_and_leads_to_the_next(client: Client, desk: Desk) -> None:
+    first, second = desk.dispute(1), desk.dispute(2)
+    client.force_login(desk.people["judy"])
+    answer = client.post(address(first), decision(first, "lived_in", reason="The text says so."))
+    assert answer.headers["Location"] == address(second)
+    first.refresh_from_db()
+    assert first.gold == {"spans": [], "relations": ["lived_in"]}
+    assert Adjudication.objects.get().reason == "The text says so."
+
+
+def test_after_the_last_dispute_comes_the_list(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    answer = client.post(address(item), decision(item), follow=True)
+    assert answer.redirect_chain[-1][0] == reverse("disputes", args=["harbour"])
+    assert "The one dispute is decided" in answer.content.decode()
+
+
+def test_another_relation_is_taken_from_the_whole_inventory(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), decision(item) | {"choice": "other", "relation": "died_in"})
+    item.refresh_from_db()
+    assert item.gold == {"spans": [], "relations": ["died_in"]}
+
+
+def test_nothing_chosen_decides_nothing_and_keeps_the_reason(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    page = client.post(address(item), decision(item) | {"choice": "", "reason": "half a thought"})
+    assert "Nothing is chosen." in page.content.decode()
+    assert 'value="half a thought"' in page.content.decode()
+    assert not Adjudication.objects.exists()
+
+
+@pytest.mark.parametrize("odd", ["{}", "[1]", '{"spans": 1, "relations": [2]}', "nonsense", ""])
+def test_whoever_decides_second_reads_what_was_not_taken(client: Client, desk: Desk, odd: str) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.curator)
+    client.post(address(item), decision(item))
+    client.force_login(desk.people["judy"])
+    second = decision(item, "born_in", reason="A birth is told.")
+    page = client.post(address(item), second).content.decode()
+    assert "Your decision was not taken." in page
+    assert "You chose: <b>place of birth</b>, because “A birth is told.”" in page
+    assert "Cleo Doe was quicker." in page
+    assert Adjudication.objects.count() == 1
+    assert client.post(address(item), second | {"choice": odd}).status_code == 200
+
+
+def test_a_vote_that_changed_meanwhile_stops_the_decision_and_keeps_the_reason(
+    client: Client, desk: Desk
+) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    stale = decision(item, "lived_in", reason="The text says so.") | {"votes_key": "0" * 64}
+    page = client.post(address(item), stale).content.decode()
+    assert "A vote changed while you were reading." in page
+    assert 'value="The text says so."' in page
+    assert not Adjudication.objects.exists()
+
+
+def test_asking_one_more_person_puts_the_sentence_back_into_the_queue(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), {"action": "ask"})
+    item.refresh_from_db()
+    assert (item.state, item.extra, item.free) == (Item.State.OPEN, 1, 1)
+    assert "waits for more answers" in client.get(address(item)).content.decode()
+
+
+def test_a_request_for_one_more_person_is_taken_back(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), {"action": "ask"})
+    assert "Decide it without one more person" in client.get(address(item)).content.decode()
+    assert client.post(address(item), {"action": "unask"}).headers["Location"] == address(item)
+    item.refresh_from_db()
+    assert (item.state, item.extra, item.free) == (Item.State.DISPUTED, 0, 0)
+    assert client.post(address(item), {"action": "unask"}).status_code == 409
+
+
+def test_what_nobody_could_decide_is_listed_and_decided_with_the_reasons_on_show(
+    client: Client, desk: Desk
+) -> None:
+    item = desk.item(1)
+    for who in ("ann", "bob"):
+        voting.skip(
+            item, desk.people[who], client_id=uuid4(), reason="undecided", comment=f"Hard, says {at(who)}."
+        )
+    client.force_login(desk.people["judy"])
+    page = client.get(reverse("disputes", args=["harbour"])).content.decode()
+    assert "1 sentence nobody could decide" in page
+    assert address(item) in page
+    page = client.get(address(item)).content.decode()
+    shown = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "2 people passed it on, and nobody answered." in shown
+    assert "Can’t decide 2 of 2 “Hard, says 1.” “Hard, says 2.”" in shown
+    assert re.findall(r'data-key="(.)"', page) == ["N", "/", "B", "E"]
+    assert not re.search(r"\b([Aa]nn|[Bb]ob)\b", shown)
+    answer = client.post(address(item), decision(item, "died_in", reason="It says so."))
+    assert answer.headers["Location"] == reverse("disputes", args=["harbour"])
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == (Item.State.ADJUDICATED, ["died_in"])
+
+
+def at(who: str) -> int:
+    return ["ann", "bob"].index(who) + 1
+
+
+@pytest.mark.parametrize("page", ["home", "label-index", "project", "freeze", "progress"])
+def test_every_page_that_counts_what_waits_counts_what_nobody_could_decide(
+    client: Client, desk: Desk, page: str
+) -> None:
+    for who in ("ann", "bob"):
+        voting.skip(desk.item(1), desk.people[who], client_id=uuid4(), reason="broken")
+    client.force_login(desk.curator)
+    told = {
+        "home": "1 dispute to decide",
+        "label-index": "1 dispute to decide",
+        "project": "1 nobody could decide",
+        "freeze": "1 of them nobody could decide",
+        "progress": "1 waits for a decision",
+    }
+    args = [] if page in ("home", "label-index") else ["harbour"]
+    assert told[page] in client.get(reverse(page, args=args)).content.decode()
+
+
+def test_the_list_can_be_cut_to_one_vote_pattern(client: Client, desk: Desk) -> None:
+    desk.dispute(1)
+    desk.say("ann", 2, "lived_in")
+    desk.say("bob", 2)
+    client.force_login(desk.people["judy"])
+    patterns = dict(Item.objects.filter(state="disputed").values_list("external_id", "pattern"))
+    page = client.get(reverse("disputes", args=["harbour"]), {"pattern": patterns["s2"]}).content.decode()
+    assert "Ada 2 was seen" in page
+    assert "Ada 1 was seen" not in page
+
+
+def test_span_answers_are_drawn_and_like_ones_stand_together(client: Client, db: None) -> None:
+    desk = Desk.laid(kind="entities", k=3, labels=["PER", "LOC"])
+    desk.bring({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
+    votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
+    desk.bring(
+        *({"item": "s1", "annotator": who, "spans": spans} for who, spans in votes.items()), what="votes"
+    )
+    item = desk.item(1)
+    assert item.state == Item.State.DISPUTED, item.pattern
+    client.force_login(desk.people["judy"])
+    page = client.get(address(item)).content.decode()
+    assert page.count('data-label="PER"') == 3
+    assert page.count('data-label="LOC"') == 1
+    assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "B", "E"]
+    assert "ann1" not in page
+
+
+@pytest.mark.parametrize("finding", ["broken", "entity"])
+def test_a_sentence_can_be_left_out_of_the_set_with_a_reason(
+    client: Client, desk: Desk, finding: str
+) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), decision(item) | {"choice": finding, "reason": "Cut off."})
+    item.refresh_from_db()
+    assert (item.state, item.gold) == (Item.State.UNUSABLE, None)
+    page = client.get(address(item)).content.decode()
+    assert "Left out of the set" in page
+    assert "Cut off." in page
+
+
+def test_a_decision_taken_back_is_on_the_form_again(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), decision(item, "born_in", "lived_in", reason="Both are said."))
+    answer = client.post(address(item), {"action": "undo"})
+    assert answer.headers["Location"] == address(item)
+    page = client.get(address(item)).content.decode()
+    (chosen,) = re.findall(r'data-key="(.)" checked', page)
+    assert chosen == "3"
+    assert 'value="Both are said."' in page
+
+
+def test_decisions_are_listed_and_lead_back_to_their_sentences(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    client.post(address(item), decision(item, "lived_in", reason="The text says so."))
+    page = client.get(reverse("disputes", args=["harbour"]) + "?decided").content.decode()
+    assert "place lived" in page
+    assert "The text says so." in page
+    assert address(item) in page
+
+
+def test_only_who_decided_or_a_curator_is_offered_the_way_back(client: Client, desk: Desk) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["curator"])
+    client.post(address(item), decision(item, "lived_in"))
+    client.force_login(desk.people["judy"])
+    assert "Take the decision back" not in client.get(address(item)).content.decode()
+    assert client.post(address(item), {"action": "undo"}).status_code == 403
+    client.force_login(desk.people["curator"])
+    assert "Take the decision back" in client.get(address(item)).content.decode()
+
+
+def test_a_spans_votes_stand_in_rows_with_their_words(client: Client, db: None) -> None:
+    desk = Desk.laid(kind="entities", k=3, labels=["PER", "LOC"])
+    desk.bring({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
+    votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
+    desk.bring(
+        *({"item": "s1", "annotator": who, "spans": spans} for who, spans in votes.items()), what="votes"
+    )
+    item = desk.item(1)
+    assert (item.state, item.pattern) == (Item.State.DISPUTED, "1–1–1")
+    client.force_login(desk.people["judy"])
+    page = " ".join(re.sub(r"<[^>]+>", " ", client.get(address(item)).content.decode()).split())
+    assert "Ada Lovelace PER" in page
+    assert "2 of 3 ✓" in page
+    assert "Turin LOC" in page
+
+
+@pytest.mark.browser
+def test_a_dispute_is_decided_taken_back_and_left_out_by_keys(live: str, page: Page) -> None:
+    desk = Desk.laid()
+    desk.bring(*(line(at) for at in (1, 2)))
+    desk.open()
+    first, second = desk.dispute(1), desk.dispute(2)
+    page.goto("/login/?next=" + address(first))
+    page.fill("#id_username", "judy")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url(live + address(first))
+    for key in ("3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url(live + address(second))
+    page.keyboard.press("z")
+    page.wait_for_url(live + address(first))
+    page.locator("input[data-key='3']:checked").wait_for(state="attached")
+    for key in ("b", "w"):
+        page.keyboard.press(key)
+    page.keyboard.type("Cut off.")
+    page.keyboard.press("Enter")
+    page.wait_for_url(live + address(second))
+    for key in ("/", "Escape", "n", "Enter"):
+        page.keyboard.press(key)
+    page.get_by_text("All 2 disputes are decided").wait_for()
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.state, first.adjudications.count()) == (Item.State.UNUSABLE, 2)
+    assert second.gold == {"spans": [], "relations": []}
+
+
+@pytest.mark.parametrize("choice", ["[" * 100_000, "[" * 500 + "]" * 500, '{"relations": ["\\u0000"]}'])
+def test_a_choice_that_nobody_can_read_is_refused(client: Client, desk: Desk, choice: str) -> None:
+    item = desk.dispute(1)
+    client.force_login(desk.people["judy"])
+    page = client.post(address(item), decision(item) | {"choice": choice})
+    assert page.status_code in (200, 400)
+    assert not Adjudication.objects.exists()
+
+
+@pytest.mark.browser
+def test_a_phone_shows_no_key_of_a_decision(page: Page, live: str) -> None:
+    desk = Desk.laid()
+    desk.bring(line(1))
+    item = desk.open().dispute(1)
+    page.goto("/login/")
+    page.fill("#id_username", "judy")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Log out").wait_for()
+    page.goto(address(item))
+    keys = page.locator(".choice .key")
+    assert keys.first.is_visible()
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert keys.count() >= 4
+    assert page.locator(".choice .key:visible").count() == 0

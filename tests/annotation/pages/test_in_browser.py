@@ -1,0 +1,88 @@
+"""Pages of annotation in unusual states in a real browser: in both themes, on a desk and on a phone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+from uuid import uuid4
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from annotation import projects
+from annotation.adjudication import decisions
+from annotation.freezing import builder
+from annotation.queue import gold_questions
+from tests.annotation.page_project import PASSWORD, Desk, done, line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+KNOWN = {
+    "h": {"id": "ada", "name": "Ada", "pos": [0, 3]},
+    "t": {"id": "turin", "name": "Turin", "pos": [7, 12]},
+    "relations": ["born_in"],
+}
+
+
+@pytest.fixture
+def addresses(live: str) -> list[str]:
+    """A curator's pages in states beside the usual: with mistakes, decided, paused, or not begun."""
+    desk = Desk.laid()
+    batch = desk.bring(*(line(at, relations=["born_in"]) for at in range(1, 6)), {"id": "bad"})
+    desk.open()
+    for who in ("ann", "bob"):
+        desk.say(who, 1, "lived_in")
+    desk.dispute(2)
+    decided = desk.dispute(3)
+    told = {"finding": "broken", "client_id": uuid4(), "votes_key": decided.votes_key}
+    decisions.decide(decided, by=desk.curator, reason="Cut off.", **told)
+    desk.bring({"id": "s9", "text": "Ada is Turin"} | KNOWN, known="qualify")
+    ann = desk.project.annotators.get(name="ann")
+    gold_questions.pause(ann, by=desk.curator, reason="Too quick.")
+    fresh = projects.create(title="Fresh", kind="relations", by=desk.curator)
+    made = builder.freeze(desk.project, name="Harbour", version="1.0", leave_out=True, by=desk.curator)
+    for kind in ("freeze", "describe"):
+        done(kind, made.pk)
+    parts = ("", "quality/", f"annotators/{ann.pk}/", "disputes/?decided", f"disputes/{decided.key}/")
+    return [
+        *(f"/projects/harbour/{part}" for part in parts),
+        f"/test-sets/{made.slug}/",
+        f"/imports/{batch.pk}/",
+        *(f"/projects/{fresh.slug}/{part}" for part in ("", "import/", "ontology/", "members/", "freeze/")),
+    ]
+
+
+# colours don't depend on the width, nor the layout on the theme
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+def test_no_page_has_a_barrier_or_is_wider_than_the_window(
+    page: Page, addresses: list[str], theme: Literal["light", "dark"], width: int
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/login/")
+    page.fill("#id_username", "cleo")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Log out").wait_for()
+    found = {}
+    for address in addresses:
+        page.goto(address)
+        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        barriers = [entry["id"] for entry in Axe().run(page).response["violations"]]
+        if barriers or wider:
+            found[address] = (barriers, wider)
+    assert found == {}
+
+
+def test_the_theme_follows_the_button_and_is_remembered(page: Page, live: str) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto("/login/")
+    shown = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(shown)
+    for _ in range(2):
+        page.get_by_role("button", name="Theme").click()
+    dark = page.evaluate(shown)
+    assert dark != light
+    page.reload()
+    assert page.evaluate(shown) == dark

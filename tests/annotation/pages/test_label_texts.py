@@ -1,0 +1,191 @@
+"""A label's own words: given by a curator in the browser, read where somebody has to choose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.test import Client
+
+from annotation import projects
+from annotation.models import OntologyLabel
+from annotation.ontology import inventory, label_texts
+from annotation.pages.guideline_html import section
+from evalsvc.core.errors.exceptions import Refusal
+from tests.annotation.browser_keyboard import Start, press
+from tests.annotation.page_project import Desk
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+GUIDELINE = """Read the whole sentence.
+
+## per:age
+
+An age in *years*.
+
+### Months
+
+Months count too.
+
+Place of birth
+--------------
+
+A town or a country.
+"""
+
+
+@pytest.fixture
+def desk(db: None, client: Client) -> Desk:
+    desk = Desk.laid()
+    client.force_login(desk.curator)
+    return desk
+
+
+def given(**changed: str) -> dict[str, Any]:
+    words = {"title": "place lived", "phrase": "lived in", "group": "Life", "head_type": "person"}
+    words |= {"tail_type": "place", "definition": "Had a **home** there.", "choose": "", "avoid": ""}
+    return words | changed
+
+
+def address(desk: Desk, name: str) -> str:
+    return f"/projects/harbour/ontology/{desk.project.labels.get(name=name).pk}/"
+
+
+def test_a_curator_gives_a_label_its_words_and_the_form_shows_them(client: Client, desk: Desk) -> None:
+    desk.bring(
+        {"id": "s1", "text": "Ada in Turin"} | mentions(), {"id": "s2", "text": "Ada of Turin"} | mentions()
+    )
+    desk.open()
+    sent = given(choose="Ada lived in Turin.\r\n\r\n Ada’s house in Turin \r\n", avoid="Ada saw Turin.")
+    answer = client.post(address(desk, "born_in"), sent)
+    assert answer.headers["Location"] == "/projects/harbour/ontology/"
+    label = desk.project.labels.get(name="born_in")
+    assert (label.phrase, label.group, label.head_type, label.tail_type) == (
+        "lived in",
+        "Life",
+        "person",
+        "place",
+    )
+    assert label.choose == ["Ada lived in Turin.", "Ada’s house in Turin"]
+    client.force_login(desk.people["ann"])
+    page = client.get("/label/harbour/").content.decode()
+    assert "Had a <strong>home</strong> there." in page
+    assert 'data-phrase="lived in" data-head="person" data-tail="place"' in page
+    assert "<em>Ada’s house in Turin</em>" in page
+
+
+def mentions() -> dict[str, Any]:
+    return {"h": {"id": "a", "name": "Ada", "pos": [0, 3]}, "t": {"id": "t", "name": "Turin", "pos": [7, 12]}}
+
+
+def test_what_a_definition_could_do_to_the_page_is_taken_out_of_it(client: Client, desk: Desk) -> None:
+    desk.bring({"id": "s1", "text": "Ada in Turin"} | mentions())
+    desk.open()
+    client.post(address(desk, "born_in"), given(definition="<script>x</script>[a](javascript:x)"))
+    client.force_login(desk.people["ann"])
+    page = client.get("/label/harbour/").content.decode()
+    assert "<script>x" not in page
+    assert "&lt;script&gt;x" in page
+    assert 'href="javascript' not in page
+
+
+def test_the_ontology_leads_to_each_label_and_says_which_have_no_definition(
+    client: Client, desk: Desk
+) -> None:
+    page = client.get("/projects/harbour/ontology/").content.decode()
+    for name in ("lived_in", "born_in", "died_in"):
+        assert f'href="{address(desk, name)}"' in page
+    assert page.count(">no definition<") == 2
+
+
+def test_a_label_that_a_merge_made_and_one_of_a_preset_get_words_too(client: Client, desk: Desk) -> None:
+    inventory.apply_preset(desk.project, "nyt10", by=desk.curator)
+    inventory.merge(desk.project, ["born_in", "lived_in"], target="been_in", by=desk.curator)
+    for name in ("been_in", "/location/location/contains"):
+        client.post(address(desk, name), given(definition=f"Words of {name}."))
+    told = {choice.name: choice.definition for choice in inventory.inventory(desk.project)}
+    assert told["been_in"] == "Words of been_in."
+    assert told["/location/location/contains"] == "Words of /location/location/contains."
+
+
+def test_a_preset_taken_later_leaves_the_words_that_were_given(client: Client, desk: Desk) -> None:
+    name = "/location/location/contains"
+    inventory.add_labels(desk.project, [name], by=desk.curator)
+    client.post(address(desk, name), given(definition="Our own words."))
+    inventory.apply_preset(desk.project, "nyt10", by=desk.curator)
+    assert desk.project.labels.get(name=name).definition == "Our own words."
+
+
+def test_the_words_are_shown_as_they_stand_and_refused_when_too_long(client: Client, desk: Desk) -> None:
+    page = client.get(address(desk, "lived_in")).content.decode()
+    assert 'value="place lived"' in page
+    assert "The head lived there." in page
+    page = client.post(address(desk, "lived_in"), given(title="")).content.decode()
+    assert "This field is required" in page
+    page = client.post(address(desk, "lived_in"), given(definition="x" * 20_001)).content.decode()
+    assert "20000" in page
+    assert OntologyLabel.objects.get(name="lived_in").definition == "The head lived there."
+
+
+def test_words_a_label_cannot_have_are_refused(desk: Desk) -> None:
+    label = desk.project.labels.get(name="born_in")
+    for wrong in (
+        {"name": "x"},
+        {"title": ""},
+        {"phrase": "x" * 201},
+        {"choose": "not a list"},
+        {"group": None},
+    ):
+        with pytest.raises(Refusal, match="can’t be used"):
+            label_texts.describe(label, by=desk.curator, **wrong)  # type: ignore[arg-type]
+
+
+def test_a_label_of_another_project_is_not_there(client: Client, desk: Desk) -> None:
+    other = projects.create(title="Other", kind="relations", by=desk.curator)
+    (label,) = inventory.add_labels(other, ["x"], by=desk.curator)
+    assert client.get(f"/projects/harbour/ontology/{label.pk}/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("names", "shown", "absent"),
+    [
+        (
+            ("per:age", "age"),
+            ["An age in <em>years</em>.", "Months count too."],
+            ["A town", "Read the whole"],
+        ),
+        (("born_in", "place of birth"), ["A town or a country."], ["An age", "<h3>"]),
+        (("months", ""), ["Months count too."], ["A town", "An age"]),
+        (("lived_in", "place lived"), [], ["A town", "An age", "Months"]),
+    ],
+)
+def test_the_guidelines_section_about_a_label_is_found_by_its_heading(
+    names: tuple[str, ...], shown: list[str], absent: list[str]
+) -> None:
+    found = section(GUIDELINE, *names)
+    assert all(words in found for words in shown)
+    assert not any(words in found for words in absent)
+
+
+@pytest.mark.browser
+def test_the_guideline_stays_in_view_while_a_label_without_words_is_focused(page: Page, start: Start) -> None:
+    labels = [
+        {"name": "per:age"},
+        {"name": "lived_in", "definition": "The head **lived** there."},
+        {"name": "per:x"},
+    ]
+    desk = start(labels=labels)
+    projects.set_guideline(desk.project, guideline=GUIDELINE, by=desk.curator)
+    page.reload()
+    page.locator("#work").wait_for()
+    press(page, "ArrowDown")
+    aged = page.locator('[data-guide="per:age"]')
+    aged.get_by_text("An age in years.").wait_for()
+    assert page.get_by_text("Read the whole sentence.").is_visible()
+    press(page, "ArrowDown")
+    page.locator("strong", has_text="lived").wait_for()
+    assert page.get_by_text("Read the whole sentence.").is_hidden()
+    press(page, "ArrowDown")
+    page.get_by_text("Read the whole sentence.").wait_for()
+    assert page.get_by_text("A town or a country.").is_visible()

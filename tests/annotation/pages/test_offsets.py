@@ -1,0 +1,105 @@
+"""Offsets are code points everywhere: in a file, on the page, in the browser, in an answer, in the export."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from annotation.freezing import builder
+from annotation.models import Item
+from annotation.pages import text_highlighting
+from annotation.testset import export
+from tests.annotation.page_project import PASSWORD, Desk, done
+from tests.annotation.pages.test_text_highlighting import marked, text_of
+from tests.annotation.text_samples import Text, texts
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+ALL = texts()
+
+
+def entry(at: int, text: Text) -> dict[str, Any]:
+    ends = {"h": (text.head, "h"), "t": (text.tail, "t")}
+    told = {key: {"id": f"{name}{at}", "name": "", "pos": list(span)} for key, (span, name) in ends.items()}
+    for key, name in zip(("h", "t"), text.names, strict=True):
+        told[key]["name"] = name
+    return {"id": f"s{at}", "text": text.text} | told
+
+
+def laid() -> Desk:
+    """A project with every text, one answer each, open."""
+    desk = Desk.laid(k=1)
+    desk.bring(*(entry(at, text) for at, text in enumerate(ALL)))
+    return desk.open()
+
+
+def frozen(desk: Desk) -> list[dict[str, Any]]:
+    made = builder.freeze(desk.project, name="Scripts", version="1.0", leave_out=True, by=desk.curator)
+    done("freeze", made.pk)
+    made.refresh_from_db()
+    return [json.loads(line) for line in b"".join(export(made)).splitlines()]
+
+
+def test_the_suite_has_two_hundred_texts_and_two_of_five_thousand_characters() -> None:
+    assert len({text.text for text in ALL}) >= 200
+    assert sum(len(text.text) >= 4_900 for text in ALL) == 2
+
+
+@pytest.mark.django_db
+def test_what_is_imported_is_marked_answered_and_exported_at_the_same_places() -> None:
+    desk = laid()
+    found = {item.external_id: item for item in Item.objects.filter(project=desk.project)}
+    assert len(found) == len(ALL)
+    for at, text in enumerate(ALL):
+        html = str(text_highlighting.pair(found[f"s{at}"]))
+        assert (marked(html, "head"), marked(html, "tail")) == text.names
+        assert text_of(html) == text.text
+        desk.say("ann", at, "lived_in")
+    rows = {row["id"]: row for row in frozen(desk)}
+    for at, text in enumerate(ALL):
+        row = rows[f"s{at}"]
+        assert (row["text"], tuple(row["h"]["pos"]), tuple(row["t"]["pos"])) == tuple(text)
+        assert row["relations"] == ["lived_in"]
+
+
+SHOWN = """
+p => ({
+  text: [...p.childNodes].map(x => x.tagName ? x.firstChild.textContent : x.textContent).join(''),
+  marks: ['head', 'tail'].map(role => p.querySelector('.ent--' + role).firstChild.textContent),
+})
+"""
+
+
+def shown_when(page: Page, wanted: str) -> dict[str, Any]:
+    """What stands on the page once this sentence is there."""
+    shown: dict[str, Any] = {}
+    for _ in range(1_200):
+        shown = page.locator("#sentence").evaluate(SHOWN)
+        if shown["text"] == wanted:
+            break
+        page.wait_for_timeout(25)
+    assert shown["text"] == wanted
+    return shown
+
+
+@pytest.mark.browser
+def test_the_form_marks_every_text_of_the_suite_and_its_answers_come_back(page: Page, live: str) -> None:
+    desk = laid()
+    page.goto("/login/?next=/label/harbour/")
+    page.fill("#id_username", "ann")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.locator("#work").wait_for()
+    for text in ALL:
+        shown = shown_when(page, text.text)
+        assert shown["marks"] == list(text.names)
+        page.keyboard.press("1")
+        page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    rows = {row["id"]: row for row in frozen(desk)}
+    told = [(row["text"], tuple(row["h"]["pos"]), tuple(row["t"]["pos"])) for row in rows.values()]
+    assert sorted(told) == sorted(tuple(text) for text in ALL)
+    assert {tuple(row["relations"]) for row in rows.values()} == {("lived_in",)}

@@ -1,0 +1,44 @@
+"""What watches a project asks its database much: every page and file of it, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation import projects
+from annotation.queue import assignment
+from annotation.reports import agreement
+from tests.annotation.factories import annotators, curator, filled, person, says, worked
+from tests.annotation.reports.test_project_stats import labelled
+
+PAGES = (
+    *("project", "progress", "progress-days-svg", "progress-days-csv", "progress-people-csv"),
+    *("progress-labels-csv", "otherwise", "agreement", "agreement-svg", "agreement-pairs"),
+    *("agreement-relations", "judgments", "mine"),
+)
+
+
+def test_every_page_for_curators_is_answered(either_database: str) -> None:
+    of = labelled()
+    worked("agreement", agreement.ask(of, by=curator()).pk)
+    assignment.lease_next(of, annotators(of, 3)[0])
+    projects.set_member(of, user=person("newcomer"), role="annotator", by=curator())
+    browser = Client()
+    browser.force_login(curator())
+    for name in PAGES:
+        assert browser.get(reverse(name, args=[of.slug])).status_code == 200, name
+    browser.force_login(person("ann0"))
+    for name in ("project", "mine", "mine-svg", "mine-csv"):
+        assert browser.get(reverse(name, args=[of.slug])).status_code == 200, name
+
+
+@pytest.mark.parametrize("page", ["progress", "otherwise"])
+def test_what_would_change_is_the_same_on_both(either_database: str, page: str) -> None:
+    of = filled(1, k=3)
+    for user, labels in zip(annotators(of, 3), ([], [], ["A"]), strict=True):
+        says(of.items.get(), user, *labels)
+    browser = Client()
+    browser.force_login(curator())
+    shown = browser.get(reverse(page, args=[of.slug])).content.decode()
+    assert "1 sentence otherwise" in shown or "1 sentence would be decided otherwise" in shown

@@ -1,0 +1,144 @@
+"""Freezing in the browser, and the page of the set it makes."""
+
+import hashlib
+from uuid import uuid4
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from annotation.adjudication import decisions
+from annotation.models import Batch
+from annotation.pages import testsets
+from annotation.testset import TestSet
+from tests.annotation.page_project import Desk, done, line
+
+WANTED = {"name": "Harbour", "version": "1.0"}
+
+
+@pytest.fixture
+def desk(db: None, client: Client) -> Desk:
+    desk = Desk.laid()
+    desk.bring(line(1, relations=["born_in"]), line(2, relations=["lived_in"]), line(3, relations=[]))
+    desk.open()
+    for who in ("ann", "bob"):
+        desk.say(who, 1, "lived_in")
+        desk.say(who, 3)
+    client.force_login(desk.curator)
+    return desk
+
+
+def frozen(client: Client, desk: Desk) -> TestSet:
+    client.post(reverse("freeze", args=["harbour"]), WANTED | {"leave_out": "on"})
+    done("freeze", TestSet.objects.get(origin="annotated").pk)
+    return TestSet.objects.get(origin="annotated")
+
+
+def test_what_stands_in_the_way_is_said_in_words(client: Client, desk: Desk) -> None:
+    desk.dispute(2)
+    page = client.get(reverse("freeze", args=["harbour"])).content.decode()
+    assert "1 disputed" in page
+    assert "What stands in the way" in page
+
+
+def test_undecided_sentences_stop_a_freeze_unless_left_out(client: Client, desk: Desk) -> None:
+    page = client.post(reverse("freeze", args=["harbour"]), WANTED).content.decode()
+    assert "or leave them out: the manifest then lists them" in page
+    assert not TestSet.objects.exists()
+
+
+def test_a_set_being_frozen_is_followed_and_then_shown(client: Client, desk: Desk) -> None:
+    answer = client.post(reverse("freeze", args=["harbour"]), WANTED | {"leave_out": "on"})
+    assert 'hx-trigger="every 1s"' in client.get(answer.headers["Location"]).content.decode()
+    done("freeze", TestSet.objects.get(origin="annotated").pk)
+    page = client.get(answer.headers["Location"], headers={"HX-Request": "true"})
+    assert page.headers["HX-Refresh"] == "true"
+
+
+def test_the_page_names_the_exact_set_and_what_it_is_not_for(client: Client, desk: Desk) -> None:
+    made = frozen(client, desk)
+    page = client.get(reverse("test-set", args=[made.slug])).content.decode()
+    assert made.sha256 in page
+    assert "each read by 2 people" in page
+    assert "2 by more than half, 0 by an adjudicator" in page
+    assert "By the curator’s word: 1 open sentence" in page
+    assert "What it is not for" in page
+
+
+def test_the_download_is_what_the_digest_is_of(client: Client, desk: Desk) -> None:
+    made = frozen(client, desk)
+    answer = client.get(reverse("test-set-lines", args=[made.slug]))
+    body = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    assert hashlib.sha256(body).hexdigest() == made.sha256
+    assert body.count(b"\n") == 2
+
+
+def test_a_set_being_imported_shows_its_own_import_not_that_of_a_batch_with_its_number(
+    client: Client, desk: Desk
+) -> None:
+    file = SimpleUploadedFile("key.txt", b"1\tA(e1,e2)\n")
+    client.post(
+        reverse("test-set-import"), {"upload": file, "name": "Key", "version": "1", "kind": "relations"}
+    )
+    made = TestSet.objects.get(origin="imported")
+    assert made.batch_id not in (None, made.pk)
+    job = testsets._job(made)
+    assert job is not None
+    assert (job.kind, job.subject) == ("import", made.batch_id)
+
+
+def test_a_viewer_sees_the_set_but_not_its_lines(client: Client, desk: Desk) -> None:
+    made = frozen(client, desk)
+    client.force_login(desk.people["vera"])
+    page = client.get(reverse("test-set", args=[made.slug])).content.decode()
+    assert "The gold stays here" in page
+    assert client.get(reverse("test-set-lines", args=[made.slug])).status_code == 403
+
+
+def test_the_next_version_is_proposed(client: Client, desk: Desk) -> None:
+    frozen(client, desk)
+    assert 'value="1.1"' in client.get(reverse("freeze", args=["harbour"])).content.decode()
+
+
+def test_statistics_are_shown_once_they_are_there(client: Client, desk: Desk) -> None:
+    made = frozen(client, desk)
+    address = reverse("test-set", args=[made.slug])
+    waiting = client.get(address).content.decode()
+    assert "are being computed" in waiting
+    assert 'hx-select="#figures"' in waiting
+    done("describe", made.pk)
+    response = client.get(address, {"of": "figures"}, headers={"HX-Request": "true"})
+    assert "HX-Refresh" not in response
+    page = response.content.decode()
+    assert "hx-get" not in page
+    assert "are being computed" not in page
+    assert "50.0 %" in page
+    assert "The source’s labels against this gold" in page
+
+
+def test_published_gold_is_imported_under_its_name(client: Client, desk: Desk) -> None:
+    file = SimpleUploadedFile("key.txt", b"1\tA(e1,e2)\n2\tOther\n")
+    sent = {"upload": file, "name": "Key", "version": "2010", "kind": "relations", "negative": "Other"}
+    answer = client.post(reverse("test-set-import"), sent)
+    batch = Batch.objects.get(what="gold")
+    assert answer.headers["Location"] == reverse("import", args=[batch.pk])
+    done("import", batch.pk)
+    page = client.get(answer.headers["Location"]).content.decode()
+    assert "To the test set" in page
+    made = TestSet.objects.get(origin="imported")
+    assert (made.name, made.version, made.rows, made.negative) == ("Key", "2010", 2, "Other")
+    assert (
+        "that is for its publishers to say"
+        in client.get(reverse("test-set", args=[made.slug])).content.decode()
+    )
+
+
+def test_why_it_was_decided_so_is_shown_to_those_who_may_read_the_lines(client: Client, desk: Desk) -> None:
+    item = desk.dispute(2)
+    told = {"by": desk.people["judy"], "client_id": uuid4(), "votes_key": item.votes_key}
+    decisions.decide(item, payload={"relations": ["lived_in"]}, reason="It says for years.", **told)
+    address = reverse("test-set", args=[frozen(client, desk).slug])
+    assert "It says for years." in client.get(address).content.decode()
+    client.force_login(desk.people["vera"])
+    assert "It says for years." not in client.get(address).content.decode()

@@ -1,0 +1,105 @@
+"""Marks in a text: offsets are code points or tokens, and nothing is lost or moved by drawing them."""
+
+import re
+from html import unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.models import Item
+from annotation.ontology.inventory import Choice
+from annotation.pages import text_highlighting
+from annotation.pages.labelling import columns
+
+COLOURS = {"PER": "person", "LOC": "place"}
+
+
+def text_of(html: str) -> str:
+    """What is read, without marks and what they say of themselves."""
+    html = re.sub(r'<span class="(role|sr)">.*?</span>', "", html, flags=re.DOTALL)
+    return unescape(re.sub(r"<[^>]+>", "", html))
+
+
+def pair(text: str, head: tuple[int, int], tail: tuple[int, int]) -> str:
+    ends = [{"name": "", "start": start, "end": end} for start, end in (head, tail)]
+    return str(text_highlighting.pair(Item(text=text, head=ends[0], tail=ends[1])))
+
+
+def marked(html: str, role: str) -> str:
+    found = re.findall(rf'<mark class="ent ent--{role}">(.*?)</mark>', html, flags=re.DOTALL)
+    return text_of("".join(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "tail", "names"),
+    [
+        ("Ada lived in Turin.", (0, 3), (13, 18), ("Ada", "Turin")),
+        ("👩‍🚀 Ada saw 🗼 Turin", (4, 7), (14, 19), ("Ada", "Turin")),
+        ("e\u0301va e\u0301 Bo\u0301", (0, 4), (8, 11), ("e\u0301va", "Bo\u0301")),
+        ("עדה גרה בטורינו", (0, 3), (9, 15), ("עדה", "טורינו")),
+        ("艾达住在都灵。", (0, 2), (4, 6), ("艾达", "都灵")),
+        ("<b>Ada</b> & Turin", (3, 6), (13, 18), ("Ada", "Turin")),
+    ],
+)
+def test_marks_stand_on_code_points(
+    text: str, head: tuple[int, int], tail: tuple[int, int], names: tuple[str, str]
+) -> None:
+    html = pair(text, head, tail)
+    assert (marked(html, "head"), marked(html, "tail")) == names
+    assert text_of(html) == text
+
+
+def test_an_entity_within_the_other_is_marked_as_both() -> None:
+    html = pair("Turin University", (0, 16), (0, 5))
+    assert text_of(html) == "Turin University"
+    assert html.count("ent--tail") == 1
+    assert html.count('<span class="role">head</span>') == 1
+
+
+@given(st.text(min_size=1, max_size=60), st.data())
+def test_no_character_is_lost_or_added(text: str, data: st.DataObject) -> None:
+    places = st.tuples(st.integers(0, len(text) - 1), st.integers(1, len(text))).filter(lambda x: x[0] < x[1])
+    html = pair(text, data.draw(places), data.draw(places))
+    without_marks = re.sub(
+        r'<span class="sr">, </span><span class="role">(head|tail)</span>|</?mark[^>]*>', "", html
+    )
+    assert unescape(without_marks).replace("\r", "") == unescape(
+        str(text_highlighting.format_html("{}", text))
+    ).replace("\r", "")
+
+
+def test_spans_count_tokens_where_there_are_tokens() -> None:
+    item = Item(text="Ada Lovelace saw Turin", tokens=["Ada", "Lovelace", "saw", "Turin"])
+    drawn = text_highlighting.spans(item, [[0, 2, "PER"], [3, 4, "LOC"]], colours=COLOURS)
+    assert re.findall(r'<span class="tx">(.*?)</span>', drawn.html) == ["Ada Lovelace", "Turin"]
+    assert text_of(drawn.html).split() == item.tokens
+
+
+def test_an_inner_span_is_drawn_within_the_outer_one() -> None:
+    drawn = text_highlighting.spans(
+        Item(text="University of Turin"), [[14, 19, "LOC"], [0, 19, "PER"]], colours=COLOURS
+    )
+    assert drawn.html.count("sp--outer") == 1
+    assert drawn.crossing == []
+    assert text_of(drawn.html) == "University of Turin"
+
+
+def test_a_span_that_crosses_another_is_told_in_words() -> None:
+    drawn = text_highlighting.spans(Item(text="abcdef"), [[0, 4, "PER"], [2, 6, "LOC"]], colours=COLOURS)
+    assert drawn.crossing == [("cdef", "LOC")]
+    assert text_of(drawn.html) == "abcdef"
+
+
+@pytest.mark.parametrize("sizes", [[24], [5, 4, 5, 3, 7], [1, 1, 3, 3, 1], [1], [53], [20, 1]])
+def test_relations_stand_in_three_columns_each_once_and_in_order(sizes: list[int]) -> None:
+    choices = [
+        Choice(f"r{group}.{at}", "x", group=f"group {group}")
+        for group, n in enumerate(sizes)
+        for at in range(n)
+    ]
+    found = columns(choices)
+    assert [choice for column in found for group in column for choice in group.choices] == choices
+    heights = [sum(len(group.choices) for group in column) for column in found]
+    assert len(found) <= 3
+    assert max(heights) <= max(4, -(-sum(sizes) // 3) + 4)

@@ -1,0 +1,283 @@
+"""Leases: exactly k people per item, nobody twice, nothing lost to whoever goes away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from itertools import count
+from threading import Event
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.http import Http404
+
+from annotation import projects
+from annotation.models import Item, Lease, Project
+from annotation.queue import assignment, votes
+from annotation.reports.progress import progress_of
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from tests.annotation.factories import annotators, curator, filled, person, says
+from tests.places.postgres import in_threads, somebody_waits, until
+
+
+def run_out(lease: Lease) -> None:
+    Lease.objects.filter(pk=lease.pk).update(expires_at=Now() - timedelta(seconds=1))
+
+
+def take(of: Project, user: User, *, holding: tuple[int, ...] = ()) -> Lease:
+    lease = assignment.lease_next(of, user, holding=holding)
+    assert lease is not None
+    return lease
+
+
+@pytest.mark.django_db
+def test_items_come_in_order_and_never_twice() -> None:
+    of = filled(3)
+    user = annotators(of, 1)[0]
+    seen = []
+    for _ in range(3):
+        lease = take(of, user)
+        seen.append(lease.item.external_id)
+        says(lease.item, user, "A")
+    assert seen == ["s0", "s1", "s2"]
+    assert assignment.lease_next(of, user) is None
+
+
+@pytest.mark.django_db
+def test_an_item_leased_to_k_people_is_handed_to_no_other() -> None:
+    of = filled(1, k=2)
+    people = annotators(of, 3)
+    assert [bool(assignment.lease_next(of, user)) for user in people] == [True, True, False]
+
+
+@pytest.mark.django_db
+def test_a_reloaded_page_gets_its_item_back_and_a_prefetch_gets_the_next() -> None:
+    of = filled(3)
+    user = annotators(of, 1)[0]
+    first = take(of, user)
+    assert take(of, user).pk == first.pk
+    second = take(of, user, holding=(first.pk,))
+    assert second.item.external_id == "s1"
+
+
+@pytest.mark.django_db
+def test_an_expired_lease_goes_back_into_the_pool() -> None:
+    of = filled(1, k=1)
+    away, next_one = annotators(of, 2)
+    lease = take(of, away)
+    assert assignment.lease_next(of, next_one) is None
+    run_out(lease)
+    assert take(of, next_one).item == lease.item
+
+
+@pytest.mark.django_db
+def test_whoever_let_a_lease_run_out_may_get_the_item_again() -> None:
+    of = filled(1, k=1)
+    user = annotators(of, 1)[0]
+    lease = take(of, user)
+    run_out(lease)
+    again = take(of, user)
+    assert (again.item, again.pk != lease.pk) == (lease.item, True)
+
+
+@pytest.mark.django_db
+def test_a_late_answer_is_kept_and_counts_if_it_is_among_the_first_k() -> None:
+    of = filled(1, k=1)
+    late, other = annotators(of, 2)
+    lease = take(of, late)
+    run_out(lease)
+    taken = take(of, other)
+    assert not says(lease.item, late, "A").surplus
+    assert says(taken.item, other, "B").surplus
+    assert Item.objects.get().gold["relations"] == ["A"]
+
+
+@pytest.mark.django_db
+def test_a_heartbeat_prolongs_a_lease_and_says_when_it_is_over() -> None:
+    of = filled(1)
+    user = annotators(of, 1)[0]
+    lease = take(of, user)
+    Lease.objects.filter(pk=lease.pk).update(expires_at=Now() + timedelta(seconds=60))
+    soon = Lease.objects.get(pk=lease.pk).expires_at
+    assert assignment.heartbeat(lease.pk, user).expires_at > soon
+    run_out(lease)
+    with pytest.raises(Conflict, match="back into the pool"):
+        assignment.heartbeat(lease.pk, user)
+
+
+@pytest.mark.django_db
+def test_a_returned_item_is_free_for_others() -> None:
+    of = filled(1, k=1)
+    one, other = annotators(of, 2)
+    assignment.give_back(take(of, one).pk, one)
+    assert take(of, other).item == Item.objects.get()
+
+
+@pytest.mark.django_db
+def test_a_lease_belongs_to_its_person() -> None:
+    of = filled(1)
+    one, other = annotators(of, 2)
+    with pytest.raises(Http404):
+        assignment.give_back(take(of, one).pk, other)
+
+
+@pytest.mark.django_db
+def test_strangers_learn_nothing_and_closed_projects_hand_nothing_out() -> None:
+    with pytest.raises(Http404):
+        assignment.lease_next(filled(1), person("stranger"))
+    of = filled(1, opened=False)
+    with pytest.raises(Conflict, match="not open"):
+        assignment.lease_next(of, annotators(of, 1)[0])
+
+
+@pytest.mark.django_db
+def test_nobody_can_hold_the_whole_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignment, "MOST_HELD", 2)
+    of = filled(3)
+    user = annotators(of, 1)[0]
+    held = take(of, user).pk
+    both = (held, take(of, user, holding=(held,)).pk)
+    with pytest.raises(Conflict, match="hold 2 sentences"):
+        assignment.lease_next(of, user, holding=both)
+
+
+@pytest.mark.django_db
+def test_progress_counts_own_answers_skips_and_what_waits() -> None:
+    of = filled(3)
+    user = annotators(of, 1)[0]
+    says(take(of, user).item, user, "A")
+    votes.skip(take(of, user).item, user, client_id=uuid4(), reason="undecided", milliseconds=3000)
+    told = progress_of(of, user)
+    wanted = {"answered": 1, "skipped": 1, "waiting": 1, "total": 3, "today": 2, "median_seconds": 3.0}
+    assert {name: told[name] for name in wanted} == wanted
+
+
+@pytest.mark.django_db
+def test_the_next_item_is_found_through_the_index_of_wanting_items(django_assert_max_num_queries) -> None:
+    of = filled(3)
+    user = annotators(of, 1)[0]
+    wanting = assignment.wanting(of, assignment.annotator_of(of, user)).filter(rank__gt=1)
+    assert "item_wanting" in wanting[:1].explain() or connection.vendor == "postgresql"
+    with django_assert_max_num_queries(14):
+        take(of, user)
+
+
+def work_through(of: Project, user: User, *, steps: int) -> list[tuple[int, int]]:
+    """Answer, drop, or answer twice, by turns, until nothing is left."""
+    done = []
+    for turn, _ in zip(count(user.pk), range(steps), strict=False):
+        lease = assignment.lease_next(of, user)
+        if lease is None:
+            break
+        if turn % 5 == 0:
+            assignment.give_back(lease.pk, user)
+            continue
+        name = uuid4()
+        answer = {"spans": [], "relations": ["AB"[turn % 2]]}
+        for _ in range(1 + (turn % 3 == 0)):
+            votes.answer(lease.item, user, client_id=name, payload=answer)
+        done.append((lease.item_id, user.pk))
+    return done
+
+
+def test_many_people_at_once_give_every_item_exactly_k_answers(either_database: str) -> None:
+    items, k = (12, 3) if either_database == "postgres" else (6, 2)
+    of = filled(items, k=k)
+    people = annotators(of, 8 if either_database == "postgres" else 4)
+    done = [
+        pair
+        for part in in_threads(len(people), lambda i: work_through(of, people[i], steps=60))
+        for pair in part
+    ]
+    answers = Counter(item for item, _ in done)
+    assert len(done) == len(set(done))
+    assert answers == dict.fromkeys(of.items.values_list("pk", flat=True), k)
+    assert not of.items.filter(state=Item.State.OPEN).exists()
+    assert Item.objects.filter(project=of).exclude(free=0).count() == 0
+    assert all(item.answers.count() == k for item in of.items.all())
+
+
+@pytest.mark.postgres
+def test_who_comes_while_the_last_item_is_held_for_a_moment_gets_it_rather_than_hear_of_nothing(
+    postgres: dict[str, Any],
+) -> None:
+    of = filled(1, k=2)
+    first, second = annotators(of, 2)
+
+    held = Event()
+
+    def take_or_hold(i: int) -> Lease | None:
+        if i:
+            assert held.wait(30)
+            return assignment.lease_next(of, second)
+        with transaction.atomic():
+            lease = assignment.lease_next(of, first)
+            held.set()
+            until(somebody_waits)
+            return lease
+
+    assert all(in_threads(2, take_or_hold))
+
+
+def test_one_person_in_many_tabs_writes_one_answer(either_database: str) -> None:
+    of = filled(1, k=2)
+    user = annotators(of, 1)[0]
+    item, name = of.items.get(), uuid4()
+
+    def send(_: int) -> bool:
+        return votes.answer(item, user, client_id=name, payload={"relations": ["A"]}).repeated
+
+    assert sorted(in_threads(4, send)) == [False, True, True, True]
+    assert item.votes.count() == 1
+
+
+def test_tabs_that_do_not_know_of_each_other_conflict_and_lose_nothing(either_database: str) -> None:
+    of = filled(1, k=2)
+    user = annotators(of, 1)[0]
+    item = of.items.get()
+
+    def send(i: int) -> str:
+        try:
+            says(item, user, "AB"[i % 2])
+        except Conflict as conflict:
+            return conflict.code
+        return "written"
+
+    assert Counter(in_threads(4, send)) == {"written": 1, "answered_elsewhere": 3}
+
+
+@pytest.mark.django_db
+def test_an_annotators_role_is_needed() -> None:
+    of = filled(1)
+    projects.set_member(of, user=person("looker"), role="viewer", by=curator())
+    with pytest.raises(NotAllowed):
+        assignment.lease_next(of, person("looker"))
+
+
+@pytest.mark.django_db
+def test_what_was_put_off_comes_again_when_all_else_is_done_the_oldest_first() -> None:
+    of = filled(3, k=1)
+    user = annotators(of, 1)[0]
+    for name in ("s1", "s0"):
+        item = of.items.get(external_id=name)
+        votes.skip(item, user, client_id=uuid4(), reason="later")
+    assert progress_of(of, user)["waiting"] == 3
+    seen = []
+    while (lease := assignment.lease_next(of, user)) is not None:
+        seen.append(lease.item.external_id)
+        base = votes.last_number(lease)
+        votes.answer(lease.item, user, client_id=uuid4(), base=base, payload={"relations": []})
+    assert seen == ["s2", "s1", "s0"]
+
+
+@pytest.mark.django_db
+def test_a_sentence_that_cannot_be_decided_is_not_offered_to_the_same_person_again() -> None:
+    of = filled(1, k=1)
+    user = annotators(of, 1)[0]
+    votes.skip(of.items.get(), user, client_id=uuid4(), reason="later")
+    votes.skip(of.items.get(), user, client_id=uuid4(), reason="undecided", base=1)
+    assert assignment.lease_next(of, user) is None

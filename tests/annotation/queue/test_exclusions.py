@@ -1,0 +1,259 @@
+"""All answers of one person set aside and put back: the others decide, and nothing is lost."""
+
+from __future__ import annotations
+
+import time
+from threading import Event
+from uuid import uuid4
+
+import pytest
+
+from annotation.consensus import item_state
+from annotation.models import Annotator, Item, Lease, Oversight, Project, Vote
+from annotation.queue import assignment, exclusions, gold_questions
+from annotation.queue import votes as voting
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from tests.annotation.factories import (
+    annotators,
+    brought,
+    curator,
+    filled,
+    line,
+    person,
+    project,
+    says,
+    voted,
+)
+from tests.places.postgres import in_threads
+
+pytestmark = pytest.mark.django_db
+
+
+def who(of: Project, name: str) -> Annotator:
+    return of.annotators.get(name=name)
+
+
+def state(of: Project, name: str = "s0") -> tuple[str, int]:
+    item = of.items.get(external_id=name)
+    return item.state, item.free
+
+
+def imported(*votes: tuple[str, str, str], **options: object) -> Project:
+    of = project(k=4)
+    brought(of, [line("s0"), line("s1")])
+    lines = [{"item": item, "annotator": name, "labels": [label]} for item, name, label in votes]
+    brought(of, lines, what="votes", **options)
+    return of
+
+
+def test_what_they_decided_is_open_again_and_wants_somebody_else() -> None:
+    of = filled(1, k=2)
+    voted(of, ["A"], ["A"])
+    made = exclusions.set_aside(who(of, "ann0"), by=curator(), reason="Clicked through.")
+    assert (made.n, state(of), Vote.objects.count()) == (1, ("open", 1), 2)
+
+
+def test_a_surplus_answer_moves_up_in_their_place() -> None:
+    of = filled(1, k=2)
+    item = voted(of, ["B"], ["A"], ["A"])
+    assert item.state == "disputed"
+    exclusions.set_aside(who(of, "ann0"), by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("settled", ["A"])
+
+
+def test_put_back_everything_is_as_it_was_before() -> None:
+    of = filled(1, k=2)
+    item = voted(of, ["B"], ["A"], ["A"])
+    before = (item.state, item.pattern, item.votes_key)
+    exclusions.set_aside(who(of, "ann0"), by=curator())
+    exclusions.put_back(who(of, "ann0"), by=curator(), reason="A mistake.")
+    item.refresh_from_db()
+    assert (item.state, item.pattern, item.votes_key) == before
+    acts = who(of, "ann0").oversights.values_list("act", "reason", "n", "by__username")
+    assert [tuple(row) for row in acts][::2] == [
+        ("set aside", "", 1, "curator"),
+        ("put back", "A mistake.", 1, "curator"),
+    ]
+
+
+def test_an_answer_set_aside_alone_stays_so_when_the_others_are_put_back() -> None:
+    of = filled(2, k=1)
+    for name in ("s0", "s1"):
+        voted(of, ["A"], item=name)
+    exclusions.set_one_aside(of.items.get(external_id="s1").answers.get(), by=curator())
+    exclusions.set_aside(who(of, "ann0"), by=curator())
+    exclusions.put_back(who(of, "ann0"), by=curator())
+    assert (state(of)[0], state(of, "s1")[0]) == ("settled", "open")
+
+
+def skipped_and_answered_anew(item: Item, user: User) -> tuple[str, int]:
+    """What the item is after both."""
+    skipped(item, user, base=1)
+    skipped(item, user, base=2)
+    says(item, user, "A", base=3)
+    return state(item.project)
+
+
+def skipped(item: Item, user: User, *, base: int) -> tuple[str, int]:
+    voting.skip(item, user, client_id=uuid4(), reason="undecided", base=base)
+    return state(item.project)
+
+
+def test_an_answer_set_aside_alone_stays_so_when_it_is_skipped_and_given_anew() -> None:
+    of = filled(1, k=1)
+    item = voted(of, ["A"])
+    exclusions.set_one_aside(item.answers.get(), by=curator())
+    (user,) = annotators(of, 1)
+    assert skipped_and_answered_anew(item, user) == ("open", 1)
+    exclusions.set_one_aside(item.answers.get(), by=curator(), aside=False)
+    assert skipped(item, user, base=4) == ("open", 1)
+    says(item, user, "A", base=5)
+    assert state(of)[0] == "settled"
+
+
+def test_an_answer_set_aside_with_all_others_stays_among_them_when_it_is_given_anew() -> None:
+    of = filled(1, k=1)
+    item = voted(of, ["A"])
+    made = exclusions.set_aside(who(of, "ann0"), by=curator())
+    gold_questions.resume(who(of, "ann0"), by=curator())
+    (user,) = annotators(of, 1)
+    assert skipped_and_answered_anew(item, user) == ("open", 1)
+    assert item.answers.get().aside == made
+    exclusions.put_back(who(of, "ann0"), by=curator())
+    assert state(of)[0] == "settled"
+
+
+def test_an_answer_that_was_put_back_while_it_was_skipped_counts_when_it_is_given_anew() -> None:
+    of = filled(1, k=1)
+    item = voted(of, ["A"])
+    exclusions.set_aside(who(of, "ann0"), by=curator())
+    gold_questions.resume(who(of, "ann0"), by=curator())
+    (user,) = annotators(of, 1)
+    skipped(item, user, base=1)
+    exclusions.put_back(who(of, "ann0"), by=curator())
+    says(item, user, "A", base=2)
+    assert state(of)[0] == "settled"
+
+
+def test_whoever_is_set_aside_gets_nothing_new_until_they_may_go_on() -> None:
+    of = filled(2, k=1)
+    (user,) = annotators(of, 1)
+    says(of.items.get(external_id="s0"), user, "A")
+    exclusions.set_aside(who(of, "ann0"), by=curator(), reason="Clicked through.")
+    with pytest.raises(NotAllowed, match="Clicked through"):
+        assignment.lease_next(of, user)
+    gold_questions.resume(who(of, "ann0"), by=curator())
+    lease = assignment.lease_next(of, user)
+    says(lease.item, user, "A")
+    assert (state(of)[0], state(of, "s1")[0]) == ("open", "settled")
+
+
+def test_imported_answers_leave_the_others_of_the_import_to_decide() -> None:
+    of = imported(("s0", "w1", "A"), ("s0", "w2", "B"), ("s1", "w1", "A"))
+    assert state(of)[0] == "disputed"
+    exclusions.set_aside(who(of, "w1"), by=curator())
+    assert (state(of)[0], state(of, "s1")) == ("settled", ("open", 1))
+    exclusions.put_back(who(of, "w1"), by=curator())
+    assert (state(of)[0], state(of, "s1")[0]) == ("disputed", "settled")
+
+
+def test_an_import_that_stated_its_number_of_answers_wants_them_again() -> None:
+    of = imported(("s0", "w1", "A"), ("s0", "w2", "A"), k=2)
+    exclusions.set_aside(who(of, "w1"), by=curator())
+    assert state(of) == ("open", 1)
+
+
+def test_a_later_import_under_the_same_name_is_set_aside_too() -> None:
+    of = imported(("s0", "w1", "A"))
+    exclusions.set_aside(who(of, "w1"), by=curator())
+    brought(of, [{"item": "s1", "annotator": "w1", "labels": ["A"]}], what="votes")
+    assert state(of, "s1")[0] == "open"
+    exclusions.put_back(who(of, "w1"), by=curator())
+    assert Item.objects.filter(answers__set_aside=True).count() == 0
+
+
+def test_twice_is_refused_and_only_curators_may() -> None:
+    of = filled(1, k=1)
+    voted(of, ["A"])
+    with pytest.raises(NotAllowed):
+        exclusions.set_aside(who(of, "ann0"), by=person("ann0"))
+    with pytest.raises(Conflict, match="count"):
+        exclusions.put_back(who(of, "ann0"), by=curator())
+    exclusions.set_aside(who(of, "ann0"), by=curator())
+    with pytest.raises(Conflict, match="already"):
+        exclusions.set_aside(who(of, "ann0"), by=curator())
+    assert Oversight.objects.filter(act="set aside").count() == 1
+
+
+def test_what_a_paused_person_changes_counts_no_more() -> None:
+    of = filled(1, k=1)
+    item = voted(of, ["A"])
+    gold_questions.pause(who(of, "ann0"), by=curator())
+    says(item, annotators(of, 1)[0], "B", base=1)
+    assert state(of) == ("open", 1)
+
+
+@pytest.mark.postgres
+def test_setting_aside_and_an_answer_that_is_just_coming_in_take_turns(
+    postgres: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = filled(2, k=1)
+    (user,) = annotators(of, 1)
+    item = voted(of, ["A"])
+    lease = assignment.lease_next(of, user)
+    assert lease is not None
+    answering, derive = Event(), voting._derive
+
+    def slowly(*told: object) -> None:
+        answering.set()
+        time.sleep(0.3)
+        derive(*told)
+
+    def act(at: int) -> None:
+        if at == 0:
+            says(item, user, "B", base=1)
+        elif at == 1:
+            says(lease.item, user, "B")
+        else:
+            assert answering.wait(30)
+            exclusions.set_aside(who(of, "ann0"), by=curator())
+
+    monkeypatch.setattr(voting, "_derive", slowly)
+    in_threads(3, act)
+    assert set(of.items.values_list("answers__set_aside", flat=True)) == {True}
+
+
+@pytest.mark.postgres
+def test_answers_are_set_aside_and_counted_again_while_people_work(postgres: object) -> None:
+    """Whoever hands out, answers and sets aside takes turns; afterwards all is as the answers say."""
+    of = filled(30, k=2)
+    people = annotators(of, 4)
+    says(of.items.get(external_id="s0"), people[0], "A")
+    first, boss = who(of, "ann0"), curator()
+
+    def act(at: int) -> None:
+        if at < len(people):
+            while lease := next_of(of, people[at]):
+                says(lease.item, people[at], "A")
+            return
+        for _ in range(6):
+            exclusions.set_aside(first, by=boss)
+            exclusions.put_back(first, by=boss)
+            gold_questions.resume(first, by=boss)
+
+    in_threads(len(people) + 1, act)
+    fields = ("state", "gold", "votes_key", "free")
+    before = list(of.items.order_by("pk").values_list(*fields))
+    item_state.changed(of)
+    assert list(of.items.order_by("pk").values_list(*fields)) == before
+    assert not first.answers.filter(aside__isnull=False).exists()
+
+
+def next_of(of: Project, user: User) -> Lease | None:
+    """None also while their work is paused."""
+    try:
+        return assignment.lease_next(of, user)
+    except NotAllowed:
+        return None

@@ -1,0 +1,178 @@
+"""Known items: the round before the work, hidden checks in it, and the pause of who fails them."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from annotation.freezing import builder
+from annotation.models import Annotator, Item, Project, Vote
+from annotation.queue import assignment, gold_questions, votes
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from tests.annotation.factories import annotators, brought, curator, filled, line, says
+
+pytestmark = pytest.mark.django_db
+
+
+def with_known(use: str, n: int = 2, **quality: object) -> tuple[Project, User]:
+    """Three items of work and n whose answer is A."""
+    of = filled(3, k=1)
+    brought(of, [line(f"known{at}", relations=["A"]) for at in range(n)], known=use)
+    gold_questions.set_quality(of, by=curator(), **quality)
+    of.refresh_from_db()
+    return of, annotators(of, 1)[0]
+
+
+def answer_next(of: Project, user: User, *relations: str) -> tuple[Item, votes.Cast]:
+    lease = assignment.lease_next(of, user)
+    assert lease is not None
+    return lease.item, says(lease.item, user, *relations)
+
+
+def me(of: Project) -> Annotator:
+    return Annotator.objects.get(project=of, user__username="ann0")
+
+
+def test_the_round_comes_first_and_tells_each_choice() -> None:
+    of, user = with_known("qualify", qualifies=True)
+    item, cast = answer_next(of, user, "B")
+    assert item.external_id == "known0"
+    assert cast.feedback is not None
+    told = [(one.choice, one.chosen, one.right) for one in cast.feedback.choices]
+    assert (cast.feedback.right, told) == (False, [("A", False, True), ("B", True, False)])
+    assert (cast.feedback.done, cast.feedback.of, cast.feedback.passed) == (1, 2, None)
+
+
+def test_whoever_passes_goes_on_to_the_work_without_feedback() -> None:
+    of, user = with_known("qualify", qualifies=True)
+    answer_next(of, user, "A")
+    assert answer_next(of, user, "A")[1].feedback.passed is True
+    item, cast = answer_next(of, user, "A")
+    assert (item.external_id, cast.feedback) == ("s0", None)
+
+
+def test_whoever_fails_is_paused_until_a_curator_lets_them_go_on() -> None:
+    of, user = with_known("qualify", qualifies=True)
+    answer_next(of, user, "A")
+    assert answer_next(of, user)[1].feedback.passed is False
+    with pytest.raises(NotAllowed, match="1 of 2 qualification sentences"):
+        assignment.lease_next(of, user)
+    gold_questions.resume(me(of), by=curator())
+    assert answer_next(of, user, "A")[0].external_id == "s0"
+
+
+def test_a_skip_in_the_round_is_not_right_and_a_second_try_changes_no_mark() -> None:
+    of, user = with_known("qualify", n=1, qualifies=True)
+    item = assignment.lease_next(of, user).item
+    votes.skip(item, user, client_id=uuid4(), reason="undecided")
+    says(item, user, "A", base=1)
+    assert list(me(of).marks.values_list("right", flat=True)) == [False]
+    assert me(of).paused_at is not None
+
+
+def test_the_same_send_again_tells_the_same() -> None:
+    of, user = with_known("qualify", qualifies=True)
+    item, name = assignment.lease_next(of, user).item, uuid4()
+    sent = [votes.answer(item, user, client_id=name, payload={"relations": ["A"]}) for _ in range(2)]
+    assert sent[0].feedback == sent[1].feedback
+    assert me(of).marks.count() == 1
+
+
+def test_a_round_that_nobody_is_asked_for_is_not_worked() -> None:
+    of, user = with_known("qualify")
+    assert answer_next(of, user, "A")[0].external_id == "s0"
+    assert of.items.live().count() == 3
+
+
+def test_a_round_needs_known_items() -> None:
+    with pytest.raises(Conflict, match="qualification round"):
+        gold_questions.set_quality(filled(1), by=curator(), qualifies=True)
+
+
+def test_curators_know_the_answers_and_are_not_asked() -> None:
+    of, _ = with_known("qualify", qualifies=True)
+    assert assignment.lease_next(of, curator()).item.external_id == "s0"
+
+
+def test_a_hidden_check_comes_after_so_many_items_and_tells_nothing() -> None:
+    of, user = with_known("check", check_every=1)
+    seen = [answer_next(of, user, "A") for _ in range(5)]
+    assert [item.external_id for item, _ in seen] == ["s0", "known0", "s1", "known1", "s2"]
+    assert not any(cast.feedback for _, cast in seen)
+    assert not any(cast.surplus for _, cast in seen)
+
+
+def test_a_reserve_taken_at_once_has_its_checks_where_they_would_come_one_by_one() -> None:
+    of, user = with_known("check", n=1, check_every=2)
+    held = assignment.lease_some(of, user, n=5)
+    assert [lease.item.external_id for lease in held] == ["s0", "s1", "known0", "s2"]
+    assert me(of).since_check == 1
+
+
+def test_failed_checks_pause_and_what_is_held_goes_back(django_capture_on_commit_callbacks) -> None:
+    of, user = with_known("check", check_every=1, least_checks=1)
+    answer_next(of, user, "A")
+    check = assignment.lease_next(of, user)
+    held = assignment.lease_next(of, user, holding=[check.pk])
+    with django_capture_on_commit_callbacks(execute=True):
+        says(check.item, user, "B")
+    held.refresh_from_db()
+    assert (me(of).paused_at is not None, held.ending) == (True, "returned")
+    with pytest.raises(NotAllowed, match="paused"):
+        assignment.lease_next(of, user)
+
+
+def test_what_a_paused_person_sends_is_kept_and_not_counted() -> None:
+    of, user = with_known("check")
+    lease = assignment.lease_next(of, user)
+    gold_questions.pause(me(of), by=curator())
+    says(lease.item, user, "A")
+    item = of.items.get(external_id="s0")
+    assert (item.state, item.answers.get().set_aside, Vote.objects.count()) == ("open", True, 1)
+
+
+def test_marks_before_a_resumption_count_no_more() -> None:
+    of, user = with_known("check", n=3, check_every=1, least_checks=1)
+    answer_next(of, user, "A")
+    answer_next(of, user, "B")
+    gold_questions.resume(me(of), by=curator())
+    answer_next(of, user, "A")
+    answer_next(of, user, "A")
+    assert me(of).paused_at is None
+
+
+def test_known_items_stay_out_of_the_freeze_and_out_of_the_count() -> None:
+    of, user = with_known("check", check_every=1)
+    answer_next(of, user, "A")
+    answer_next(of, user, "A")
+    assert builder.blockers(of) == {"open": 2, "settled": 1, "disputed": 0, "adjudicated": 0, "unusable": 0}
+
+
+def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> None:
+    of, user = with_known("check")
+    first, second = of.items.filter(use="")[:2]
+    made = gold_questions.make_known(first, payload={"relations": ["A"]}, use="qualify", by=curator())
+    assert (made.item.use, made.item.free) == ("qualify", 0)
+    says(second, user, "A")
+    with pytest.raises(Conflict, match="answered"):
+        gold_questions.make_known(second, payload={"relations": ["A"]}, use="check", by=curator())
+    with pytest.raises(Refusal, match="neither"):
+        gold_questions.make_known(second, payload={"relations": ["A"]}, use="other", by=curator())
+
+
+def test_known_items_need_their_answer() -> None:
+    of = filled(1)
+    batch = brought(of, [line("k0"), line("k1", relations=[])], known="check")
+    assert (batch.refused, of.items.filter(use="check").count()) == (1, 1)
+
+
+def test_only_curators_change_how_annotators_are_watched() -> None:
+    of, user = with_known("check")
+    with pytest.raises(NotAllowed):
+        gold_questions.set_quality(of, by=user, check_every=3)
+    with pytest.raises(NotAllowed):
+        gold_questions.resume(assignment.annotator_of(of, user), by=user)
+    with pytest.raises(Refusal, match="0 to 100"):
+        gold_questions.set_quality(of, by=curator(), pass_percent=101)

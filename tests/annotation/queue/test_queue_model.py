@@ -1,0 +1,296 @@
+"""A model of the queue beside the real one: every act by every person, in any order, must agree."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.test import TestCase
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from annotation import projects
+from annotation.adjudication import decisions
+from annotation.consensus.majority import Verdict, decide
+from annotation.models import Answer, Lease, Vote
+from annotation.queue import assignment, exclusions, gold_questions, votes
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from tests.annotation import factories
+from tests.annotation.factories import annotators, curator, filled, says
+
+PEOPLE, ITEMS, MOST_EXTRA = 4, 4, 1
+who = st.integers(0, PEOPLE - 1)
+what = st.integers(0, ITEMS - 1)
+said = st.lists(st.sampled_from("ABC"), max_size=2, unique=True)
+Relations = list[str]
+
+
+class Queue(RuleBasedStateMachine):
+    """What the model keeps: per item the acts in order, each (item, person, payload or why not, name), whose
+    answers are set aside, who is paused, and the rules of the project. Everything else follows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = transaction.atomic()
+        self.held.__enter__()
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(assignment, "CURRENT", 1)  # a reserve begins with the second
+        self.of = filled(ITEMS, k=2)
+        gold_questions.set_quality(self.of, by=curator(), most_extra=MOST_EXTRA)
+        self.people = annotators(self.of, PEOPLE)
+        self.items = list(self.of.items.order_by("rank"))
+        self.k, self.calls_extra = 2, False
+        self.asked = dict.fromkeys(range(ITEMS), 0)
+        self.log: list[tuple[int, int, Relations | str, UUID]] = []
+        self.aside: set[tuple[int, int]] = set()
+        self.paused: set[int] = set()
+
+    def teardown(self) -> None:
+        try:
+            self.deciders_can_finish_what_waits_for_them()
+            self.whoever_comes_afresh_can_finish_it()
+        finally:
+            self.patch.undo()
+            transaction.set_rollback(True)
+            self.held.__exit__(None, None, None)
+
+    # ---- what the model makes of its log ---------------------------------------------------------
+    def acts(self, item: int, person: int) -> list[tuple[int, int, Relations | str, UUID]]:
+        return [act for act in self.log if act[:2] == (item, person)]
+
+    def last(self, item: int, person: int) -> Relations | str | None:
+        """What the person said of it last, or why they said nothing; None for no word at all."""
+        acts = self.acts(item, person)
+        return acts[-1][2] if acts else None
+
+    def passed_on(self, item: int) -> bool:
+        """Somebody passed it on for good, and nobody who works here is still to answer."""
+        if self.decided(item)[2].state != "open":
+            return False
+        here = [one for one in range(PEOPLE) if one not in self.paused]
+        if not all(any(act[1] == one for act in self.log) for one in here):
+            return False
+        said = [self.last(item, one) for one in range(PEOPLE)]
+        return "broken" in said and all(said[one] not in (None, "later") for one in here)
+
+    def standing(self, item: int) -> dict[int, Relations]:
+        """Answers in the server's order: a changed one keeps its place, a skipped one loses it."""
+        places: dict[int, Relations] = {}
+        for _, person, payload, _ in (act for act in self.log if act[0] == item):
+            if isinstance(payload, str):
+                places.pop(person, None)
+            else:
+                places[person] = payload
+        return places
+
+    def decided(self, item: int) -> tuple[int, list[int], Verdict]:
+        """How many are wanted, whose answers count, and what they come to."""
+        counting = [person for person in self.standing(item) if (item, person) not in self.aside]
+        for extra in range(self.asked[item], MOST_EXTRA + 1):
+            wanted = self.k + extra
+            first = counting[:wanted]
+            payloads = [{"spans": [], "relations": self.standing(item)[person]} for person in first]
+            verdict = decide(payloads, kind="relations", policy="majority", k=wanted)
+            if verdict.state != "disputed" or not self.calls_extra:
+                break
+        return wanted, first, verdict
+
+    # ---- what people do --------------------------------------------------------------------------
+    def running(self, person: int) -> QuerySet[Lease]:
+        return Lease.objects.filter(annotator__user=self.people[person], ending="").order_by("pk")
+
+    def out_and_free(self) -> int:
+        free = sum(self.of.items.values_list("free", flat=True))
+        return free + Lease.objects.filter(item__project=self.of, ending="").count()
+
+    @rule(person=who, keep=st.booleans(), n=st.integers(1, ITEMS))
+    def ask(self, person: int, keep: bool, n: int) -> None:
+        own = list(self.running(person).values_list("pk", flat=True))
+        if person in self.paused:
+            with pytest.raises(NotAllowed):
+                assignment.lease_next(self.of, self.people[person])
+            return
+        before = self.out_and_free()
+        handed = assignment.lease_some(self.of, self.people[person], n=n, holding=own if keep else [])
+        for lease in handed:
+            assert lease.annotator.user == self.people[person]
+            if lease.pk not in own:
+                said = self.last(self.items.index(lease.item), person)
+                assert said in (None, "later"), "Nobody gets twice what they answered or passed on."
+        assert len(handed) <= n
+        assert self.out_and_free() == before, "Each item handed out is one less that is free, or taken back."
+        assert keep or not own or own[0] == handed[0].pk, "A reloaded page gets its item back."
+
+    @precondition(lambda self: Lease.objects.filter(ending="").exists())
+    @rule(data=st.data())
+    def give_one_back(self, data: Any) -> None:
+        running = list(Lease.objects.filter(ending="").select_related("annotator__user").order_by("pk"))
+        lease = data.draw(st.sampled_from(running))
+        assignment.give_back(lease.pk, lease.annotator.user)
+
+    @rule(item=what, person=who, payload=said)
+    def answer(self, item: int, person: int, payload: Relations) -> None:
+        name = uuid4()
+        base = len(self.acts(item, person))
+        cast = votes.answer(
+            self.items[item], self.people[person], client_id=name, payload={"relations": payload}, base=base
+        )
+        assert (cast.vote.number, cast.repeated) == (base + 1, False)
+        self.log.append((item, person, payload, name))
+        if person in self.paused:
+            self.aside.add((item, person))
+        assert cast.surplus == (person not in self.decided(item)[1])
+
+    @rule(item=what, person=who, reason=st.sampled_from(["later", "broken"]))
+    def skip(self, item: int, person: int, reason: str) -> None:
+        name, base = uuid4(), len(self.acts(item, person))
+        votes.skip(self.items[item], self.people[person], client_id=name, reason=reason, base=base)
+        self.log.append((item, person, reason, name))
+
+    @rule(item=what)
+    def everybody_passes_on(self, item: int) -> None:
+        for person in range(PEOPLE):
+            self.skip(item, person, "broken")
+
+    @precondition(lambda self: self.log)
+    @rule(data=st.data())
+    def send_again(self, data: Any) -> None:
+        item, person, payload, name = data.draw(st.sampled_from(self.log))
+        told = {"relations": [] if isinstance(payload, str) else payload}
+        assert votes.answer(
+            self.items[item], self.people[person], client_id=name, payload=told, base=99
+        ).repeated
+
+    @precondition(lambda self: self.log)
+    @rule(data=st.data(), payload=said)
+    def send_from_a_stale_tab(self, data: Any, payload: Relations) -> None:
+        item, person, _, _ = data.draw(st.sampled_from(self.log))
+        with pytest.raises(Conflict):
+            votes.answer(
+                self.items[item], self.people[person], client_id=uuid4(), payload={"relations": payload}
+            )
+
+    @rule()
+    def lose_every_device(self) -> None:
+        Lease.objects.filter(ending="").update(expires_at=Now() - timedelta(seconds=1))
+        assignment.expire()
+        assert not Lease.objects.filter(ending="").exists()
+
+    # ---- what curators do ------------------------------------------------------------------------
+    @rule(k=st.integers(1, 3))
+    def change_k(self, k: int) -> None:
+        projects.set_k(self.of, k=k, by=curator())
+        self.k = k
+
+    @rule(calls=st.booleans())
+    def call_people_in_on_disputes_or_not(self, calls: bool) -> None:
+        gold_questions.set_quality(self.of, by=curator(), calls_extra=calls)
+        self.calls_extra = calls
+
+    @rule(item=what)
+    def ask_one_more(self, item: int) -> None:
+        wanted, _, verdict = self.decided(item)
+        if verdict.state == "disputed" and wanted < self.k + MOST_EXTRA:
+            decisions.ask_one_more(self.items[item], by=curator())
+            self.asked[item] = wanted - self.k + 1
+        else:
+            with pytest.raises(Conflict):
+                decisions.ask_one_more(self.items[item], by=curator())
+
+    @rule(person=who)
+    def pause_or_resume(self, person: int) -> None:
+        who = assignment.annotator_of(self.of, self.people[person])
+        if person in self.paused:
+            gold_questions.resume(who, by=curator())
+        else:
+            with TestCase.captureOnCommitCallbacks(execute=True):
+                gold_questions.pause(who, by=curator())
+            assert not self.running(person).exists(), "What a paused person holds goes back."
+        self.paused ^= {person}
+
+    @precondition(lambda self: Answer.objects.filter(item__project=self.of).exists())
+    @rule(data=st.data(), aside=st.booleans())
+    def set_an_answer_aside_or_put_it_back(self, data: Any, aside: bool) -> None:
+        item, person = data.draw(
+            st.sampled_from([(at, person) for at in range(ITEMS) for person in self.standing(at)])
+        )
+        answer = Answer.objects.get(item=self.items[item], annotator__user=self.people[person])
+        exclusions.set_one_aside(answer, by=curator(), aside=aside)
+        (self.aside.add if aside else self.aside.discard)((item, person))
+
+    def deciders_can_finish_what_waits_for_them(self) -> None:
+        for item in list(decisions.disputes(self.of)):
+            told = {"client_id": uuid4(), "votes_key": item.votes_key, "payload": {"relations": ["A"]}}
+            decisions.decide(item, by=curator(), **told)
+        assert not decisions.disputes(self.of).exists()
+
+    def whoever_comes_afresh_can_finish_it(self) -> None:
+        """As many new people as an item may want at the most, and nothing is open."""
+        self.lose_every_device()
+        for number in range(self.k + MOST_EXTRA):
+            new = factories.person(f"new{number}")
+            projects.set_member(self.of, user=new, role="annotator", by=curator())
+            for lease in assignment.lease_some(self.of, new, n=ITEMS):
+                says(lease.item, new, "A")
+        assert not self.of.items.filter(state="open").exists()
+
+    # ---- what must hold after each of it ---------------------------------------------------------
+    @invariant()
+    def the_log_is_what_was_written(self) -> None:
+        rows = Vote.objects.filter(item__project=self.of).order_by("pk")
+        assert list(rows.values_list("client_id", flat=True)) == [name for *_, name in self.log]
+
+    @invariant()
+    def every_item_is_what_the_replayed_log_comes_to(self) -> None:
+        for at, item in enumerate(self.items):
+            item.refresh_from_db()
+            kept = Answer.objects.filter(item=item).order_by("position")
+            replayed = self.standing(at)
+            assert [answer.payload["relations"] for answer in kept] == list(replayed.values())
+            assert [answer.set_aside for answer in kept] == [(at, one) in self.aside for one in replayed]
+            wanted, _, verdict = self.decided(at)
+            assert (item.state, item.gold, self.k + item.extra) == (verdict.state, verdict.gold, wanted)
+
+    @invariant()
+    def deciders_are_shown_what_waits_for_them(self) -> None:
+        waiting = {self.items.index(item) for item in decisions.disputes(self.of)}
+        disputed = {at for at in range(ITEMS) if self.decided(at)[2].state == "disputed"}
+        assert waiting == disputed | {at for at in range(ITEMS) if self.passed_on(at)}
+
+    @invariant()
+    def what_is_free_and_what_is_out_are_what_is_wanted(self) -> None:
+        for at, item in enumerate(self.items):
+            wanted, first, verdict = self.decided(at)
+            out = set(item.leases.filter(ending="").values_list("annotator__user", flat=True))
+            out -= {self.people[one].pk for one in first}
+            left = max(0, wanted - len(first) - len(out)) if verdict.state == "open" else 0
+            assert item.free == left
+
+
+@pytest.mark.django_db
+def test_the_queue_agrees_with_its_model_whatever_people_do() -> None:
+    examples = max(10, int(os.environ.get("CI_SECONDS", "20")) // 3)
+    run_state_machine_as_test(
+        Queue,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=15,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            database=None,
+            derandomize=not os.environ.get("EXPLORE"),
+        ),
+    )

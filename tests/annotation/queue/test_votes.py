@@ -1,0 +1,178 @@
+"""Answers: written once, never overwritten in silence, counted in the server's order."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from annotation import projects
+from annotation.models import Answer, Vote
+from annotation.queue import assignment, exclusions, votes
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from tests.annotation.factories import annotators, curator, filled, person, says, voted
+
+pytestmark = pytest.mark.django_db
+A = {"spans": [], "relations": ["A"]}
+
+
+def test_k_answers_settle_an_item() -> None:
+    of = filled(k=2)
+    assert voted(of, ["A"]).state == "open"
+    item = of.items.get(external_id="s1")
+    for user in annotators(of, 2):
+        says(item, user, "A", "B")
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"], item.free) == ("settled", ["A", "B"], 0)
+
+
+def test_the_same_write_twice_is_one_write() -> None:
+    of = filled()
+    user, item, name = annotators(of, 1)[0], of.items.first(), uuid4()
+    first = votes.answer(item, user, client_id=name, payload=A)
+    again = votes.answer(item, user, client_id=name, payload=A)
+    assert (first.repeated, again.repeated, again.vote.pk) == (False, True, first.vote.pk)
+    assert Vote.objects.count() == 1
+
+
+def test_a_stale_tab_is_told_so_and_nothing_is_overwritten() -> None:
+    of = filled()
+    user, item = annotators(of, 1)[0], of.items.first()
+    says(item, user, "A")
+    with pytest.raises(Conflict) as refused:
+        says(item, user, "B", base=0)
+    assert refused.value.code == "answered_elsewhere"
+    assert Answer.objects.get().payload == A
+
+
+def test_an_answer_given_upon_the_last_one_replaces_it_and_both_stay_in_the_log() -> None:
+    of = filled()
+    user, item = annotators(of, 1)[0], of.items.first()
+    says(item, user, "A")
+    says(item, user, "B", base=1)
+    assert Answer.objects.get().payload["relations"] == ["B"]
+    assert [vote.payload["relations"] for vote in Vote.objects.order_by("number")] == [["A"], ["B"]]
+
+
+def test_answers_beyond_k_are_kept_and_not_counted() -> None:
+    of = filled(k=2)
+    item = voted(of, ["A"], ["A"])
+    late = says(item, annotators(of, 3)[2], "B")
+    item.refresh_from_db()
+    assert (late.surplus, item.gold["relations"], item.answers.count()) == (True, ["A"], 3)
+
+
+def test_a_raised_k_counts_what_was_surplus() -> None:
+    of = filled(k=2)
+    item = voted(of, ["A"], ["B"], ["A"])
+    assert item.state == "disputed"
+    projects.set_k(of, k=3, by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.gold["relations"]) == ("settled", ["A"])
+
+
+def test_an_answer_set_aside_leaves_the_count_and_the_item_wants_another() -> None:
+    of = filled(k=2)
+    item = voted(of, ["A"], ["B"])
+    exclusions.set_one_aside(item.answers.get(position=2), by=curator())
+    item.refresh_from_db()
+    assert (item.state, item.free) == ("open", 1)
+
+
+def test_a_skip_is_no_vote_and_takes_a_former_answer_back() -> None:
+    of = filled(k=1)
+    user, item = annotators(of, 1)[0], of.items.first()
+    says(item, user, "A")
+    votes.skip(item, user, client_id=uuid4(), reason="broken", base=1)
+    item.refresh_from_db()
+    assert (item.state, item.answers.count(), item.free) == ("open", 0, 1)
+    assert assignment.lease_next(of, user).item != item
+
+
+def test_a_skip_says_why() -> None:
+    of = filled()
+    with pytest.raises(Refusal, match="no reason"):
+        votes.skip(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), reason="dull")
+
+
+def test_na_is_an_answer() -> None:
+    item = voted(filled(k=2), [], [])
+    assert (item.state, item.gold["relations"]) == ("settled", [])
+
+
+@pytest.mark.parametrize(
+    ("payload", "code"),
+    [
+        ({"relations": ["Z"]}, "unknown_label"),
+        ({"relations": "A"}, "bad_payload"),
+        ({"spans": [[0, 1, "A"]]}, "bad_payload"),
+        ({"labels": ["A"]}, "bad_payload"),
+        ({"relations": [1]}, "unknown_label"),
+    ],
+)
+def test_an_answer_outside_the_inventory_or_the_kind_is_refused(payload: dict, code: str) -> None:
+    of = filled()
+    with pytest.raises(Refusal) as refused:
+        votes.answer(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), payload=payload)
+    assert refused.value.code == code
+    assert not Vote.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "span", [[0, 99, "A"], [3, 3, "A"], [-1, 2, "A"], [0, 1], ["0", 1, "A"], [True, 2, "A"]]
+)
+def test_spans_lie_in_the_text(span: list) -> None:
+    from tests.annotation.factories import brought, project
+
+    of = project("entities", labels=["A"])
+    brought(of, [{"id": "s0", "text": "Ada saw"}])
+    projects.open_for_work(of, by=curator())
+    with pytest.raises(Refusal):
+        votes.answer(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), payload={"spans": [span]})
+
+
+def test_viewers_and_adjudicators_do_not_vote() -> None:
+    of = filled()
+    for role in ("viewer", "adjudicator"):
+        user = person(role)
+        projects.set_member(of, user=user, role=role, by=curator())
+        with pytest.raises(NotAllowed):
+            says(of.items.first(), user, "A")
+
+
+def test_a_project_that_is_not_open_takes_no_answers() -> None:
+    of = filled()
+    user = annotators(of, 1)[0]
+    projects.close(of, by=curator())
+    with pytest.raises(Conflict, match="not open"):
+        says(of.items.first(), user, "A")
+
+
+def test_a_repeated_write_is_acknowledged_even_after_closing() -> None:
+    of = filled()
+    user, name = annotators(of, 1)[0], uuid4()
+    votes.answer(of.items.first(), user, client_id=name, payload=A)
+    projects.close(of, by=curator())
+    assert votes.answer(of.items.first(), user, client_id=name, payload=A).repeated
+
+
+def test_history_shows_each_item_once_latest_first_with_the_number_to_answer_upon() -> None:
+    of = filled()
+    user, (first, second, _) = annotators(of, 1)[0], of.items.all()
+    says(first, user, "A")
+    says(second, user, "B")
+    says(first, user, "C", base=1)
+    past = votes.history(of, user)
+    assert [(entry.item.external_id, entry.base) for entry in past] == [("s0", 2), ("s1", 1)]
+
+
+def test_another_answer_under_a_used_id_is_refused_and_not_dropped_in_silence() -> None:
+    of = filled()
+    user, name = annotators(of, 1)[0], uuid4()
+    first = votes.answer(of.items.first(), user, client_id=name, payload={"relations": ["A", "B"]})
+    again = votes.answer(of.items.first(), user, client_id=name, payload={"relations": ["B", "A"]})
+    assert (again.repeated, again.vote.pk) == (True, first.vote.pk)
+    with pytest.raises(Conflict, match="that one stands") as refused:
+        votes.answer(of.items.first(), user, client_id=name, payload={"relations": ["C"]})
+    assert refused.value.code == "client_id_reused"
+    assert Vote.objects.get().payload["relations"] == ["A", "B"]

@@ -1,0 +1,140 @@
+"""How much is left is one number: on the form, on the list, under My work, at home and by the API."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation import projects
+from annotation.models import Annotator, Item, Project
+from annotation.queue import assignment, gold_questions, votes
+from annotation.reports.progress import progress_of, wanted
+from evalsvc.core.accounts.models import User
+from tests.annotation.factories import annotators, brought, curator, filled, line, says
+
+pytestmark = pytest.mark.django_db
+
+
+def told_everywhere(of: Project, user: User) -> dict[str, int]:
+    """What each page says is left for this person."""
+    browser = Client()
+    browser.force_login(user)
+
+    def number(pattern: str, address: str) -> int:
+        found = re.search(pattern, unescape(browser.get(address).content.decode()))
+        return int(found[1].replace(",", "")) if found else 0
+
+    form = reverse("label", args=[of.slug])
+    return {
+        "form": number(r'data-total="(\d+)"', form) - number(r'data-done="(\d+)"', form),
+        "list": number(r"([\d,]+) sentences? for you", reverse("label-index")),
+        "mine": number(r"([\d,]+) (?:more |sentences? )?waits? for you", reverse("mine", args=[of.slug])),
+        "home": number(r"([\d,]+) sentences? to label", reverse("home")),
+        "api": browser.get(f"/api/v1/projects/{of.slug}").json()["progress"]["waiting"],
+    }
+
+
+def left(of: Project, user: User) -> int:
+    """The one number that all of them say."""
+    told = told_everywhere(of, user)
+    assert len(set(told.values())) == 1, told
+    return told["form"]
+
+
+def total(of: Project, user: User) -> int:
+    told = progress_of(of, user)
+    return int(told["answered"] + told["skipped"] + told["waiting"])
+
+
+def made_known(of: Project, use: str, *names: str) -> None:
+    brought(of, [line(name) for name in names])
+    for name in names:
+        item = of.items.get(external_id=name)
+        gold_questions.make_known(item, payload={"relations": ["A"]}, use=use, by=curator())
+
+
+def answered(of: Project, user: User) -> Item:
+    lease = assignment.lease_next(of, user)
+    assert lease is not None
+    says(lease.item, user, "A", base=votes.last_number(lease))
+    return lease.item
+
+
+def test_what_somebody_holds_is_left_for_them_on_every_page() -> None:
+    of = filled(5, k=1)
+    (user,) = annotators(of, 1)
+    assert left(of, user) == 5
+    assignment.lease_some(of, user, n=3)
+    assert left(of, user) == wanted(of) == 5
+    answered(of, user)
+    assert left(of, user) == wanted(of) == 4
+
+
+def test_the_qualification_round_is_part_of_what_is_left() -> None:
+    of = filled(3, k=1)
+    made_known(of, "qualify", "q0", "q1")
+    (user,) = annotators(of, 1)
+    gold_questions.set_quality(of, by=curator(), qualifies=True)
+    for at in range(5):
+        assert left(of, user) == 5 - at
+        assert total(of, user) == 5
+        assignment.lease_next(of, user)
+        assert left(of, user) == 5 - at
+        answered(of, user)
+    assert left(of, user) == 0
+
+
+def test_a_hidden_check_changes_what_is_left_as_any_other_sentence_does() -> None:
+    of = filled(5, k=1)
+    made_known(of, "check", "c0", "c1", "c2")
+    (user,) = annotators(of, 1)
+    gold_questions.set_quality(of, by=curator(), check_every=2, least_checks=1_000)
+    seen = []
+    for at in range(7):  # five sentences of the work and the two checks that come among them
+        assert (left(of, user), total(of, user)) == (7 - at, 7)
+        seen.append(answered(of, user).use)
+    assert (left(of, user), seen.count("check")) == (0, 2)
+    assert assignment.lease_next(of, user) is None
+
+
+def test_what_was_put_off_is_left_and_not_skipped() -> None:
+    of = filled(3, k=1)
+    (user,) = annotators(of, 1)
+    votes.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="later")
+    votes.skip(of.items.get(external_id="s1"), user, client_id=uuid4(), reason="broken")
+    assert (left(of, user), progress_of(of, user)["skipped"]) == (2, 1)
+    answered(of, user)
+    assignment.lease_next(of, user)
+    assert (left(of, user), progress_of(of, user)["skipped"]) == (1, 1)
+
+
+def test_no_answer_is_wanted_of_what_everybody_passed_on() -> None:
+    of = filled(2, k=2)
+    for user in annotators(of, 2):
+        votes.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="broken")
+        assert left(of, user) == 1
+    assert wanted(of) == 2
+    browser = Client()
+    browser.force_login(curator())
+    address = reverse("progress", args=[of.slug])
+    assert "1 waits for a decision. 2 answers are still wanted" in browser.get(address).content.decode()
+    for user in annotators(of, 2):
+        says(of.items.get(external_id="s1"), user, "A")
+    assert wanted(of) == 0
+    told = browser.get(address).content.decode()
+    assert "1 waits for a decision. No answer is wanted any more." in told
+
+
+def test_nothing_is_left_for_whoever_is_paused_or_of_a_project_that_is_closed() -> None:
+    of = filled(3, k=1)
+    first, second = annotators(of, 2)
+    answered(of, first)
+    gold_questions.pause(Annotator.objects.get(project=of, user=first), by=curator())
+    assert (progress_of(of, first)["waiting"], progress_of(of, second)["waiting"]) == (0, 2)
+    projects.close(of, by=curator())
+    assert progress_of(of, second)["waiting"] == 0

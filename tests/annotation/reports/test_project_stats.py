@@ -1,0 +1,237 @@
+"""What those who watch a project see: counts that add up to the log, and agreement as it was asked for."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db.models.functions import Now
+from rest_framework.test import APIClient
+
+from annotation import projects
+from annotation.models import Project, Vote
+from annotation.queue import assignment, exclusions, votes
+from annotation.reports import agreement, project_stats
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from tests.annotation.factories import annotators, brought, curator, filled, person, says, worked
+
+pytestmark = pytest.mark.django_db
+
+
+def labelled() -> Project:
+    """Three people on three items: agreement on s0, a dispute on s1, a late third answer on s0."""
+    of = filled(3, k=2)
+    first, second, third = annotators(of, 3)
+    s0, s1, _ = of.items.all()
+    for user, item, names, ms in (
+        (first, s0, ["A"], 9_000),
+        (second, s0, ["A"], 9_000),
+        (third, s0, ["B"], 500),
+        (first, s1, ["A"], 9_000),
+        (second, s1, ["B", "C"], 9_000),
+    ):
+        payload = {"relations": names}
+        votes.answer(item, user, client_id=uuid4(), payload=payload, milliseconds=ms, flagged=ms == 500)
+    votes.skip(s1, third, client_id=uuid4(), reason="broken")
+    return of
+
+
+def test_counts_by_annotator_add_up_to_the_log() -> None:
+    of = labelled()
+    people = {one.name: one for one in project_stats.by_annotator(of, for_user=curator())}
+    told = {
+        name: (one.answers, one.counted, one.surplus, one.skips, one.flags) for name, one in people.items()
+    }
+    assert told == {"ann0": (2, 2, 0, 0, 0), "ann1": (2, 2, 0, 0, 0), "ann2": (1, 0, 1, 1, 1)}
+
+
+def test_who_answers_in_under_a_third_of_the_usual_time_is_rushed() -> None:
+    people = {one.name: one for one in project_stats.by_annotator(labelled(), for_user=curator())}
+    assert (people["ann0"].rushed, people["ann2"].rushed) == (0.0, 1.0)
+    assert people["ann0"].median_seconds == pytest.approx(9, abs=0.25)
+
+
+def test_days_count_acts_and_people() -> None:
+    of = labelled()
+    Vote.objects.filter(annotator__name="ann2").update(at=Now() - timedelta(days=1))
+    days = project_stats.by_day(of, for_user=curator())
+    assert [(day.answers, day.skips, day.annotators) for day in days] == [(1, 1, 1), (4, 0, 2)]
+
+
+def test_disputes_are_counted_for_each_relation_that_somebody_chose() -> None:
+    labels = {one.name: one for one in project_stats.by_label(labelled(), for_user=curator())}
+    assert {name: (one.items, one.disputed) for name, one in labels.items()} == {
+        "A": (2, 1),
+        "B": (2, 1),
+        "C": (1, 1),
+    }
+    assert labels["A"].share == 0.5
+
+
+def test_whoever_did_nothing_for_days_and_holds_nothing_is_idle() -> None:
+    of = labelled()
+    Vote.objects.filter(annotator__name__in=["ann1", "ann2"]).update(at=Now() - timedelta(days=9))
+    assignment.lease_next(of, annotators(of, 2)[1])
+    assert project_stats.overview(of, for_user=curator())["idle"] == ["ann2"]
+
+
+def test_the_overview_tells_states_skips_and_what_the_other_policy_would_change() -> None:
+    told = project_stats.overview(labelled(), for_user=curator())
+    assert told["states"] == {"settled": 1, "disputed": 1, "open": 1}
+    assert (told["reasons"], told["flagged"], told["other_policy_changes"]) == ({"broken": 1}, 1, 0)
+
+
+def test_annotators_see_none_of_it() -> None:
+    of = labelled()
+    user = annotators(of, 1)[0]
+    for read in (
+        project_stats.by_day,
+        project_stats.by_annotator,
+        project_stats.by_label,
+        project_stats.overview,
+    ):
+        with pytest.raises(NotAllowed):
+            read(of, for_user=user)
+    with pytest.raises(NotAllowed):
+        agreement.ask(of, by=user)
+    with pytest.raises(NotAllowed):
+        agreement.judgments(of, by=user)
+
+
+def reported(of: Project) -> dict:
+    report = agreement.ask(of, by=curator())
+    worked("agreement", report.pk)
+    report.refresh_from_db()
+    assert report.state == "done", report.reason
+    return report.figures
+
+
+def test_the_agreement_is_computed_by_a_job_and_stored() -> None:
+    figures = reported(labelled())
+    assert figures["annotators"] == ["ann0", "ann1", "ann2"]
+    assert [(one["first"], one["second"], one["common"]) for one in figures["pairs"]] == [
+        (0, 1, 2),
+        (0, 2, 1),
+        (1, 2, 1),
+    ]
+    assert figures["pairs"][0]["observed"] == 0.5
+    assert "10 items" in figures["pairs"][0]["reason"]
+    assert figures["relations"]["C"]["observed"]["value"] == 0.5
+    assert figures["relations"]["C"]["observed"]["low"] == 0.0
+
+
+def test_the_intervals_are_the_same_however_many_questions_share_a_draw(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of = labelled()
+    together = reported(of)
+    monkeypatch.setattr("workers.handlers.agreement_intervals.AT_ONCE", 1)
+    alone = reported(of)
+    for part in ("relations", "na", "overall"):
+        assert alone[part] == together[part]
+
+
+def test_answers_all_set_aside_while_the_job_waited_make_an_empty_report() -> None:
+    of = labelled()
+    report = agreement.ask(of, by=curator())
+    for who in of.annotators.all():
+        exclusions.set_aside(who, by=curator(), reason="a test")
+    worked("agreement", report.pk)
+    report.refresh_from_db()
+    assert (report.state, report.figures["answers"], report.figures["pairs"]) == ("done", 0, [])
+    assert report.figures["overall"]["alpha"]["value"] is None
+
+
+def test_the_agreement_of_two_people_of_one_mind_is_one_and_chance_tells_nothing_on_one_category() -> None:
+    of = filled(3, k=2)
+    people = annotators(of, 2)
+    for item in of.items.all():
+        for user in people:
+            says(item, user, "A")
+    figures = reported(of)
+    assert figures["overall"]["observed"]["value"] == 1.0
+    assert figures["overall"]["fleiss"]["value"] is None
+    assert "same" in figures["overall"]["fleiss"]["reason"]
+
+
+def test_the_agreement_of_spans_is_their_f1() -> None:
+    from tests.annotation.factories import project
+
+    of = project("entities", labels=["P"])
+    brought(of, [{"id": "s0", "text": "Ada saw Turin"}])
+    projects.open_for_work(of, by=curator())
+    item = of.items.get()
+    for user, spans in zip(annotators(of, 2), ([[0, 3, "P"]], [[0, 3, "P"], [8, 13, "P"]]), strict=True):
+        votes.answer(item, user, client_id=uuid4(), payload={"spans": spans})
+    assert reported(of)["pairs"][0]["value"] == pytest.approx(2 / 3)
+
+
+def test_a_report_under_way_is_not_made_twice_and_an_empty_project_has_none() -> None:
+    of = labelled()
+    assert agreement.ask(of, by=curator()).pk == agreement.ask(of, by=curator()).pk
+    with pytest.raises(Conflict, match="Nobody answered"):
+        agreement.ask(filled(1), by=curator())
+
+
+def test_the_raw_judgments_can_be_imported_again() -> None:
+    lines = [json.loads(line) for line in agreement.judgments(labelled(), by=curator())]
+    assert lines[0] == {"item": "s0", "annotator": "ann0", "labels": ["A"]}
+    other = filled(3)
+    batch = brought(other, lines, what="votes")
+    assert (batch.state, batch.counts["answers"]) == ("done", 5)
+    assert list(agreement.judgments(other, by=curator())) == list(
+        agreement.judgments(Project.objects.order_by("pk").first(), by=curator())
+    )
+
+
+def test_an_answer_left_without_a_label_is_another_one_than_na() -> None:
+    of = filled(3)
+    said = [{"item": f"s{at}", "annotator": who, "na": True} for at in range(3) for who in ("x", "y")]
+    said[0] = {"item": "s0", "annotator": "x", "labels": []}
+    assert brought(of, said, what="votes").counts["answers"] == 6
+    figures = reported(of)
+    assert figures["overall"]["observed"]["value"] == pytest.approx(2 / 3)
+    assert figures["overall"]["alpha_masi"]["value"] == pytest.approx(0.0)
+    assert (figures["na"]["answers"], figures["na"]["observed"]["value"]) == (5, pytest.approx(2 / 3))
+
+
+def test_each_person_has_their_share_of_na_and_their_agreement_with_the_others() -> None:
+    of = filled(12, k=3)
+    people = annotators(of, 3)
+    for at, item in enumerate(of.items.all()):
+        for user, labels in zip(people, (["A"], ["A"] if at % 2 else ["B"], []), strict=True):
+            says(item, user, *labels)
+    told = {one["name"]: one for one in reported(of)["people"]}
+    assert {name: (one["answers"], one["na"]) for name, one in told.items()} == {
+        "ann0": (12, 0.0),
+        "ann1": (12, 0.0),
+        "ann2": (12, 1.0),
+    }
+    assert (told["ann0"]["agrees"], told["ann2"]["agrees"]) == (0.25, 0.0)
+
+
+def test_pairs_are_kept_of_the_forty_who_answered_most() -> None:
+    of = filled(2)
+    said = [{"item": "s0", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(45)]
+    said += [{"item": "s1", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(5, 45)]
+    brought(of, said, what="votes")
+    figures = reported(of)
+    assert len(figures["people"]) == len(figures["annotators"]) == 45
+    seen = {figures["annotators"][pair[side]] for pair in figures["pairs"] for side in ("first", "second")}
+    assert seen == {f"a{at:02}" for at in range(5, 45)}
+
+
+def test_whoever_is_no_curator_reads_numbers_for_names_by_api_too() -> None:
+    of = labelled()
+    reported(of)
+    projects.set_member(of, user=person("vera"), role="viewer", by=curator())
+    client = APIClient()
+    client.force_login(person("vera"))
+    for part in ("insight", "agreement"):
+        told = client.get(f"/api/v1/projects/{of.slug}/{part}").json()
+        assert "ann0" not in json.dumps(told)
+        assert "Annotator 1" in json.dumps(told)
+    client.force_login(curator())
+    assert "ann0" in json.dumps(client.get(f"/api/v1/projects/{of.slug}/agreement").json())

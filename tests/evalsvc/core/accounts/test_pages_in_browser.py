@@ -1,0 +1,86 @@
+"""The pages of people in a real browser: by keyboard, without barriers, in both themes, on a phone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.urls import reverse
+
+from evalsvc.core.accounts import invitations, teams, tokens
+from evalsvc.core.accounts.models import Team, User
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+PASSWORD, NEW = "harbour-lamp-7", "seven-lamps-at-sea"
+VIEWS = [(width, scheme) for width in (1280, 360) for scheme in ("light", "dark")]
+
+
+@pytest.fixture
+def kim(live: str) -> User:
+    return User.objects.create_superuser("kim", password=PASSWORD, first_name="Kim", last_name="Lo")
+
+
+@pytest.fixture
+def team(kim: User) -> Team:
+    made = teams.create_team(name="Kelpie", by=kim)
+    tokens.issue(kim, name="cluster", team=made, days=30)
+    invitations.invite(teams.PLACE, made, role="member", by=kim, note="Mia")
+    return made
+
+
+def log_in(page: Page) -> None:
+    """By keyboard alone: the first field has the focus."""
+    page.goto(reverse("login"))
+    page.keyboard.type("kim")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+
+
+def barriers(page: Page, address: str) -> list[str]:
+    """What axe finds, and whether the page is wider than the window, in both themes and widths."""
+    found = []
+    for width, scheme in VIEWS:
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(address)
+        found += [f"{width} {scheme}: {each['id']}" for each in Axe().run(page).response["violations"]]
+        if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+            found.append(f"{width}: wider than the window")
+    return found
+
+
+@pytest.mark.parametrize("name", ["account", "people", "team"])
+def test_a_persons_page_has_no_barriers(page: Page, team: Team, name: str) -> None:
+    log_in(page)
+    assert barriers(page, reverse(name, args=["kelpie"] if name == "team" else [])) == []
+
+
+def test_an_invitation_is_made_by_one_and_taken_by_another(page: Page, team: Team) -> None:
+    log_in(page)
+    page.goto(reverse("team", args=["kelpie"]))
+    page.get_by_label("For whom").fill("Nora")
+    page.get_by_role("button", name="Make a link").click()
+    link = page.locator(".secret code").inner_text()
+    page.get_by_role("button", name="Log out").click()
+    page.get_by_role("banner").get_by_role("link", name="Log in").wait_for()
+    assert barriers(page, link) == []
+    for value in ("nora", "Nora", "", "nora@example.org", NEW, NEW):
+        page.keyboard.type(value)
+        page.keyboard.press("Tab")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.get_by_role("heading", level=1).inner_text() == "Kelpie"
+    assert teams.role_in(team, User.objects.get(username="nora")) == "member"
+
+
+def test_the_account_is_within_reach_on_a_phone(page: Page, team: Team) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    log_in(page)
+    page.get_by_role("link", name="Kim Lo").click()
+    assert page.get_by_role("heading", level=1).inner_text() == "Kim Lo"

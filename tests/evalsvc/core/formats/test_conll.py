@@ -1,0 +1,130 @@
+"""CoNLL columns, tag schemes, and tags against spans."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from seqeval.metrics.sequence_labeling import get_entities
+from seqeval.scheme import IOB2, Entities
+
+from evalsvc.core.formats.conll import read_conll_items, read_conll_predictions
+from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.tag_schemes import SCHEMES, BadTag, spans_to_tags, tags_to_spans
+
+FILE = b"-DOCSTART- -X- O\n\nIn\tO\nNew\tB-LOC\nYork\tI-LOC\n\n\n#\tO\nAda\tB-PER\n"
+
+
+def items(data: bytes, **options) -> tuple[list, Problems]:
+    problems = Problems()
+    return list(read_conll_items(data, problems=problems, **{"scheme": "IOB2", **options})), problems
+
+
+def test_sentences_are_numbered_items_with_spans_in_tokens():
+    found, problems = items(FILE)
+    assert [(line, item.id, item.text, item.spans) for line, item in found] == [
+        (3, "1", "In New York", ((1, 3, "LOC"),)),
+        (8, "2", "# Ada", ((1, 2, "PER"),)),
+    ]
+    assert problems.total == 0
+
+
+def test_windows_line_ends_and_spaces_read_the_same():
+    windows = FILE.replace(b"\n", b"\r\n")
+    spaces = FILE.replace(b"\t", b"  ")
+    assert items(windows)[0] == items(spaces)[0] == items(FILE)[0]
+
+
+def test_a_file_of_three_columns_serves_as_gold_and_as_prediction():
+    data = b"Ada B-PER O\nran O B-ORG\n"
+    assert items(data, column=-2)[0][0][1].spans == ((0, 1, "PER"),)
+    found = list(read_conll_predictions(data, scheme="IOB2", problems=Problems()))
+    assert (found[0][1].tags, found[0][1].tokens) == (("O", "B-ORG"), ("Ada", "ran"))
+
+
+def test_no_break_spaces_belong_to_the_token():
+    assert items("a\u00a0b\tO\n".encode())[0][0][1].tokens == ("a\u00a0b",)
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "line"),
+    [
+        (b"Ada\tB-PER\nran\n", "wrong_columns", 2),
+        (b"Ada\tB-PER\nran\tVB\tO\n", "wrong_columns", 2),
+        (b"\tO\n", "wrong_columns", 1),
+        (b"alone\n", "wrong_columns", 1),
+        (b"In\tO\n\nAda\tB-PER\nran\tS-PER\n", "bad_tag", 4),
+        (b"Ada\tPER\n", "bad_tag", 1),
+        (b"Ada\tB-\n", "bad_tag", 1),
+    ],
+)
+def test_broken_lines_are_reported_where_they_stand(data, code, line):
+    problems = items(data)[1]
+    assert [(problem.code, problem.line) for problem in problems.first] == [(code, line)]
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme", "repaired", "strict"),
+    [
+        ("B-P I-P O I-P", "IOB2", [(0, 2, "P"), (3, 4, "P")], [(0, 2, "P")]),
+        ("B-P I-Q I-P", "IOB2", [(0, 1, "P"), (1, 2, "Q"), (2, 3, "P")], [(0, 1, "P")]),
+        ("I-P I-P B-P O", "IOB1", [(0, 2, "P"), (2, 3, "P")], [(0, 2, "P"), (2, 3, "P")]),
+        ("B-P E-P E-P S-P", "BIOES", [(0, 2, "P"), (2, 3, "P"), (3, 4, "P")], [(0, 2, "P"), (3, 4, "P")]),
+        (
+            "B-P I-P O I-P L-P U-P",
+            "BILOU",
+            [(0, 2, "P"), (3, 5, "P"), (5, 6, "P")],
+            [(0, 2, "P"), (5, 6, "P")],
+        ),
+    ],
+)
+def test_a_tag_that_continues_nothing_opens_an_entity_or_is_dropped(tags, scheme, repaired, strict):
+    assert tags_to_spans(tags.split(), scheme) == repaired
+    assert tags_to_spans(tags.split(), scheme, repair="strict-iob2") == strict
+
+
+def test_a_tag_outside_its_scheme_is_named_with_its_place():
+    with pytest.raises(BadTag) as bad:
+        tags_to_spans(["O", "E-P"], "IOB2")
+    assert (bad.value.at, bad.value.tag) == (1, "E-P")
+
+
+TAGS = st.lists(st.sampled_from(["O", "B-P", "I-P", "B-Q", "I-Q"]), max_size=12)
+LONG_TAGS = st.lists(st.sampled_from(["O", "B-P", "I-P", "E-P", "S-P", "I-Q", "E-Q"]), max_size=12)
+
+
+@given(TAGS)
+def test_iob2_reads_as_the_published_scorers_read_it(tags):
+    assert tags_to_spans(tags, "IOB2") == [(s, e + 1, label) for label, s, e in get_entities(tags)]
+    strict = Entities([tags], scheme=IOB2).entities[0]
+    assert tags_to_spans(tags, "IOB2", repair="strict-iob2") == [(e.start, e.end, e.tag) for e in strict]
+
+
+@given(LONG_TAGS)
+def test_bioes_reads_as_the_published_scorer_reads_it(tags):
+    assert tags_to_spans(tags, "BIOES") == [(s, e + 1, label) for label, s, e in get_entities(tags)]
+
+
+@st.composite
+def separate_spans(draw) -> tuple[list[tuple[int, int, str]], int]:
+    at, spans = 0, []
+    for gap, length, label in draw(
+        st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("PQ")), max_size=6)
+    ):
+        spans.append((at + gap, at + gap + length, label))
+        at += gap + length
+    return spans, at + draw(st.integers(0, 2))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("repair", ["conlleval", "strict-iob2"])
+@given(drawn=separate_spans())
+def test_spans_survive_the_way_through_tags(scheme, repair, drawn):
+    spans, length = drawn
+    assert tags_to_spans(spans_to_tags(spans, length, scheme), scheme, repair=repair) == spans
+
+
+@pytest.mark.parametrize(
+    "spans", [[(0, 2, "P"), (1, 3, "Q")], [(0, 2, "P"), (0, 2, "Q")], [(2, 4, "P")], [(1, 1, "P")]]
+)
+def test_spans_that_tags_cannot_express_are_refused(spans):
+    with pytest.raises(ValueError, match="overlaps another or leaves the text"):
+        spans_to_tags(spans, 3, "IOB2")

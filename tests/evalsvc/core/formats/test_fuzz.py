@@ -1,0 +1,128 @@
+"""Arbitrary bytes are refused or read, and nothing else happens."""
+
+import gzip
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsvc.core.formats.duplicates import find_repeats
+from evalsvc.core.formats.label_list import read_labels
+from evalsvc.core.formats.prediction_check import PredictionCheck
+from evalsvc.core.formats.problems import CODES, Problems, Refused
+from evalsvc.core.formats.readers import open_items, open_predictions, open_votes
+from evalsvc.core.formats.registry import (
+    FORMATS,
+    ITEM_FORMATS,
+    PREDICTION_FORMATS,
+    VOTE_FORMATS,
+    recognise_source,
+)
+
+HEADERS = {
+    "crowdtruth-judgments": "unit\tworker\trelations\n",
+    "crowdtruth-units": "unit\tterm1\tterm2\tsentence\n",
+}
+PIECES = [
+    '"',
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "\t",
+    "\n",
+    "\r",
+    " ",
+    "0",
+    "-1",
+    "1e999",
+    "null",
+    "true",
+    "\\ud800",
+    "é",
+]
+PIECES += [
+    "<e1>",
+    "</e1>",
+    "<e2>",
+    "|",
+    "NONE",
+    "B-P",
+    "I-",
+    '"id"',
+    '"scores"',
+    '"spans"',
+    '"pos"',
+    "\0",
+    "\ufeff",
+]
+
+
+@st.composite
+def mangled(draw, key: str) -> bytes:
+    """A true line of the format, cut and filled with what the format is made of; or any bytes at all."""
+    whole = HEADERS.get(key, "") + FORMATS[key].example + "\n"
+    for _ in range(draw(st.integers(0, 4))):
+        at, length = draw(st.integers(0, len(whole))), draw(st.integers(0, 6))
+        whole = (
+            whole[:at] + "".join(draw(st.lists(st.sampled_from(PIECES), max_size=3))) + whole[at + length :]
+        )
+    data = (
+        draw(st.sampled_from([whole.encode(), whole.encode() * 2]))
+        if draw(st.booleans())
+        else draw(st.binary())
+    )
+    return gzip.compress(data) if draw(st.integers(0, 9)) == 0 else data
+
+
+def all_reported(problems: Problems) -> bool:
+    return problems.by_code.keys() | problems.warnings.keys() <= CODES.keys()
+
+
+@pytest.mark.parametrize("key", ITEM_FORMATS)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_bytes_as_items_are_read_or_refused(key, data):
+    problems = Problems()
+    with suppress(Refused):
+        source = data.draw(mangled(key))
+        told = {"format": key, "scheme": "BILOU"}
+        repeats = find_repeats(open_items(source, problems=problems, **told), problems=problems)
+        for found in repeats.merged(open_items(source, problems=Problems(), **told)):
+            found.item.code_point_spans()
+    assert all_reported(problems)
+
+
+@pytest.mark.parametrize("key", PREDICTION_FORMATS)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_bytes_as_predictions_are_checked_or_refused(key, data):
+    problems = Problems()
+    check = PredictionCheck(ids=["s1", "1"], labels=["born_in"], scheme="IOB2", problems=problems)
+    with suppress(Refused):
+        source = data.draw(mangled(key))
+        check.check(open_predictions(source, format=key, problems=problems, scheme="IOB2"))
+    assert all_reported(problems)
+
+
+@pytest.mark.parametrize("key", VOTE_FORMATS)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_bytes_as_votes_are_read_or_refused(key, data):
+    problems = Problems()
+    with suppress(Refused):
+        list(open_votes(data.draw(mangled(key)), format=key, problems=problems))
+    assert all_reported(problems)
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_bytes_are_recognised_or_refused(data):
+    source = data.draw(mangled(data.draw(st.sampled_from(sorted(FORMATS)))))
+    with suppress(Refused):
+        assert recognise_source(source) in FORMATS
+    with suppress(Refused):
+        assert read_labels(source, problems=Problems())

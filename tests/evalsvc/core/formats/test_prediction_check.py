@@ -1,0 +1,171 @@
+"""Predictions against what is expected."""
+
+import json
+
+import pytest
+
+from evalsvc.core.formats.conll import read_conll_predictions
+from evalsvc.core.formats.jsonl_predictions import read_predictions
+from evalsvc.core.formats.prediction_check import Claim, PredictionCheck
+from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.records import ScoresPrediction
+
+TOKENS = {"1": ("Ada", "ran"), "2": ("Rome",)}
+
+
+def run(*objects, **options) -> tuple[list[Claim], Problems, PredictionCheck]:
+    problems = Problems()
+    expected = {"ids": ["a", "b"], "labels": ["r", "s"], "negative": "NA"}
+    check = PredictionCheck(**{**expected, "problems": problems, **options})
+    source = "\n".join(map(json.dumps, objects)).encode()
+    return list(check.claims(read_predictions(source, problems=problems))), problems, check
+
+
+def spans_run(*objects, **options) -> tuple[list[Claim], Problems, PredictionCheck]:
+    expected = {"ids": TOKENS, "labels": ["P"], "negative": None, "tokens": TOKENS, "scheme": "IOB2"}
+    return run(*objects, **{**expected, **options})
+
+
+@pytest.mark.parametrize(
+    ("lines", "form", "claims"),
+    [
+        ([{"id": "a", "label": "r"}, {"id": "b", "label": "NA"}], "label", [("a", "r"), ("b", "NA")]),
+        (
+            [{"id": "a", "labels": ["s", "r"]}, {"id": "b", "labels": ["NA"]}],
+            "labels",
+            [("a", ("s", "r")), ("b", ())],
+        ),
+        ([{"id": "b", "labels": []}, {"id": "a", "labels": []}], "labels", [("b", ()), ("a", ())]),
+        (
+            [{"id": "a", "scores": {"r": 0.5}}, {"id": "b", "scores": {}}],
+            "scores",
+            [("a", {"r": 0.5}), ("b", {})],
+        ),
+    ],
+)
+def test_each_form_gives_its_claims(lines, form, claims):
+    found, problems, check = run(*lines)
+    assert (found, check.form, problems.total) == (claims, form, 0)
+
+
+def test_scores_of_the_negative_class_are_left_out_and_counted():
+    found, _, check = run({"id": "a", "scores": {"NA": 0.9, "r": 0.1}}, {"id": "b", "scores": {}})
+    assert (found, check.dropped_negative) == ([("a", {"r": 0.1}), ("b", {})], 1)
+    found, _, check = run({"h": "x", "t": "y", "relation": "NA", "score": 1})
+    assert (found, check.dropped_negative) == ([], 1)
+
+
+def test_bag_claims_need_no_line_for_each_id_and_both_spellings_mix():
+    lines = (
+        {"h": "x", "t": "y", "relation": "r", "score": 1},
+        {"entpair": ["x", "y"], "relation": "s", "score": 0},
+    )
+    found, problems, _ = run(*lines, pairs=[("x", "y")])
+    assert (found, problems.total) == ([("x", "y", "r", 1.0), ("x", "y", "s", 0.0)], 0)
+
+
+def test_a_pair_and_relation_claimed_twice_is_refused_with_its_line():
+    line = {"h": "x", "t": "y", "relation": "r", "score": 1}
+    for pairs in (None, [("x", "y")]):
+        _, problems, _ = run(line, {**line, "relation": "s"}, {**line, "score": 0.5}, pairs=pairs)
+        assert [(problem.code, problem.line) for problem in problems.first] == [("duplicate_claim", 3)]
+
+
+def test_an_unexpected_pair_is_refused_and_a_turned_one_is_named():
+    _, problems, _ = run({"h": "y", "t": "x", "relation": "r", "score": 1}, pairs=[("x", "y")])
+    assert problems.first[0].code == "unknown_id"
+    assert "other way round" in (problems.first[0].hint or "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "codes"),
+    [
+        ([{"id": "a", "label": "r"}], ["missing_id"]),
+        ([{"id": "a", "label": "r"}, {"id": "c", "label": "r"}, {"id": "b", "label": "r"}], ["unknown_id"]),
+        ([{"id": "a", "label": "r"}, {"id": "a", "label": "s"}, {"id": "b", "label": "r"}], ["duplicate_id"]),
+        ([{"id": "a", "label": "zebra"}, {"id": "b", "label": "r"}], ["unknown_label"]),
+        ([{"id": "a", "label": "na"}, {"id": "b", "label": "r"}], ["near_label"]),
+        ([{"id": "a", "labels": ["r", "r"]}, {"id": "b", "labels": []}], ["duplicate_label"]),
+        ([{"id": "a", "labels": ["r", "NA"]}, {"id": "b", "labels": []}], ["negative_with_label"]),
+        ([{"id": "a", "scores": {"r": 1, "q": 1}}, {"id": "b", "scores": {}}], ["unknown_label"]),
+        ([{"id": "a", "label": "r"}, {"id": "b", "labels": ["r"]}], ["mixed_forms"]),
+        (
+            [{"id": "a", "scores": {"r": 1}}, {"h": "x", "t": "y", "relation": "r", "score": 1}],
+            ["mixed_forms"],
+        ),
+        ([{"h": "x", "t": "y", "relation": "zebra", "score": 1}], ["unknown_label"]),
+    ],
+)
+def test_what_is_not_expected_is_reported(lines, codes):
+    assert [problem.code for problem in run(*lines)[1].first] == codes
+
+
+def test_missing_answers_may_count_as_wrong_instead():
+    found, problems, check = run({"id": "a", "label": "r"}, missing="wrong")
+    assert (found, problems.total, check.missing_ids) == ([("a", "r")], 0, ["b"])
+
+
+def test_a_form_the_benchmark_does_not_take_is_refused():
+    _, problems, _ = run({"id": "a", "label": "r"}, forms=["scores", "bag"], missing="wrong")
+    assert problems.first[0].expected == "one of: scores, bag"
+
+
+def test_a_near_label_is_named_however_often_it_comes():
+    lines = [{"id": str(n), "label": "borne_in"} for n in range(30)]
+    _, problems, _ = run(*lines, ids=[str(n) for n in range(30)], labels=["born_in"])
+    assert problems.by_code == {"near_label": 30}
+    assert problems.first[19].hint == "Did you mean born_in?"
+
+
+def test_scores_that_are_not_finite_are_refused_whatever_their_source():
+    check = PredictionCheck(ids=["a"], labels=["r"])
+    check.check([(1, ScoresPrediction("a", {"r": float("nan")}))])
+    assert check.problems.by_code == {"bad_score": 1}
+
+
+def test_spans_are_bounded_by_their_text_and_tags_become_spans():
+    found, problems, _ = spans_run({"id": "1", "spans": [[0, 2, "P"]]}, {"id": "2", "spans": []})
+    assert (found, problems.total) == ([("1", ((0, 2, "P"),), ()), ("2", (), ())], 0)
+    found, problems, _ = spans_run({"id": "1", "tags": ["O", "B-P"]}, {"id": "2", "tags": ["O"]})
+    assert (found, problems.total) == ([("1", ((1, 2, "P"),), ()), ("2", (), ())], 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ({"id": "1", "spans": [[0, 3, "P"]]}, "bad_span"),
+        ({"id": "1", "spans": [[0, 1, "Zebra"]]}, "unknown_label"),
+        ({"id": "1", "spans": [[0, 1, "P"]], "relations": [[0, "likes", 0]]}, "unknown_label"),
+        ({"id": "1", "tags": ["O"]}, "token_mismatch"),
+        ({"id": "1", "tags": ["O", "S-P"]}, "bad_tag"),
+        ({"id": "1", "tags": ["O", "B-Zebra"]}, "unknown_label"),
+    ],
+)
+def test_spans_and_tags_that_do_not_fit_are_reported(line, code):
+    found, problems, _ = spans_run(line, missing="wrong")
+    assert (found, [problem.code for problem in problems.first]) == ([], [code])
+
+
+def test_relations_between_spans_are_claims_of_their_own_inventory():
+    line = {"id": "1", "spans": [[0, 1, "P"], [1, 2, "P"]], "relations": [[0, "likes", 1]]}
+    found, problems, _ = spans_run(line, relations=["likes"], missing="wrong")
+    assert (found[0][2], problems.total) == (((0, "likes", 1),), 0)
+
+
+def test_columns_must_repeat_the_tokens_of_the_text():
+    problems = Problems()
+    lines = read_conll_predictions(
+        b"Ada\tB-P\r\nwalked\tO\r\n\r\nRome\tO\r\n", scheme="IOB2", problems=problems
+    )
+    check = PredictionCheck(ids=TOKENS, labels=["P"], tokens=TOKENS, scheme="IOB2", problems=problems)
+    assert list(check.claims(lines)) == [("2", (), ())]
+    assert (problems.first[0].code, problems.first[0].line) == ("token_mismatch", 2)
+    assert (problems.first[0].found, problems.first[0].expected) == (
+        "walked",
+        "token 2 of 1 as the text has it",
+    )
+
+
+def test_tags_without_a_stated_scheme_stop_the_check():
+    with pytest.raises(Refused, match="a stated tag scheme"):
+        spans_run({"id": "2", "tags": ["O"]}, scheme=None)

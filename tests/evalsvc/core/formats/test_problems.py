@@ -1,0 +1,99 @@
+"""The collector and the closed table of codes."""
+
+import json
+import pickle
+
+import pytest
+
+from evalsvc.core.formats.problems import CLIP, CODES, WARNINGS, Problem, Problems, Refused, near
+
+
+def test_only_the_first_are_kept_and_all_are_counted_by_code():
+    problems = Problems(keep=3)
+    for line in range(1, 11):
+        problems.add("unknown_id" if line % 2 else "bad_span", line=line)
+    assert [problem.line for problem in problems.first] == [1, 2, 3]
+    assert (problems.total, problems.by_code) == (10, {"unknown_id": 5, "bad_span": 5})
+
+
+def test_a_line_with_several_things_wrong_is_one_line():
+    problems = Problems(keep=2)
+    for line in (3, 3, 9, 1_000_000, 3, 9):
+        problems.add("bad_span", line=line)
+    problems.add("ambiguous_entity", line=4)
+    assert (problems.places, problems.total) == (3, 6)
+    problems.add("missing_id")
+    assert (problems.places, problems.total) == (4, 7)
+
+
+def test_warnings_are_counted_apart_and_refuse_nothing():
+    problems = Problems()
+    problems.add("ambiguous_entity", line=1)
+    problems.raise_if_any()
+    assert (problems.total, problems.warnings["ambiguous_entity"]) == (0, 1)
+
+
+def test_tolerated_codes_refuse_nothing_but_the_others_do():
+    problems = Problems()
+    problems.add("entity_not_in_text", line=1)
+    problems.raise_if_any(besides={"entity_not_in_text"})
+    problems.add("wrong_columns", line=2)
+    with pytest.raises(Refused):
+        problems.raise_if_any(besides={"entity_not_in_text"})
+
+
+def test_a_code_outside_the_table_is_a_mistake_of_ours():
+    with pytest.raises(KeyError):
+        Problems().add("something_else")
+
+
+def test_what_is_found_is_clipped():
+    problems = Problems()
+    problems.add("not_json", found="x" * 1_000)
+    assert len(problems.first[0].found or "") == CLIP
+
+
+def test_a_slow_hint_is_made_only_for_a_kept_problem():
+    problems, made = Problems(keep=1), []
+    for _ in range(5):
+        problems.add("unknown_id", hint=lambda: made.append(1) or "hint")
+    assert made == [1]
+
+
+def test_a_sentence_says_what_where_and_what_was_expected():
+    problem = Problem("bad_span", 1234, "h.pos", "[3, 3)", "0 ≤ start < end", "Count from 0.")
+    assert problem.sentence() == (
+        "Line 1,234, field h.pos: The span is empty or lies outside the text. "
+        "Found [3, 3). Expected 0 ≤ start < end. Count from 0."
+    )
+
+
+def test_a_report_is_json_and_a_refusal_can_be_sent_between_processes():
+    problems = Problems()
+    problems.add("near_label", line=1, found="born", hint="Did you mean born_in?")
+    problems.add("loose_entity", line=2)
+    report = json.loads(json.dumps(problems.as_json()))
+    assert (report["total"], report["by_code"], report["warnings"]) == (
+        1,
+        {"near_label": 1},
+        {"loose_entity": 1},
+    )
+    assert report["problems"][0]["message"].endswith("Did you mean born_in?")
+    assert pickle.loads(pickle.dumps(Refused(problems))).problems.total == 1
+
+
+def test_every_code_is_one_plain_sentence():
+    assert CODES.keys() >= WARNINGS
+    assert all(said[0].isupper() and said.endswith(".") and "!" not in said for said in CODES.values())
+
+
+def test_near_words_are_found_in_any_case_and_far_ones_are_not():
+    assert near("Born_In", ["born_in", "died_in"]) == "born_in"
+    assert near("zzz", ["born_in"]) is None
+
+
+def test_the_first_problems_by_line_are_kept_whatever_order_they_were_found_in():
+    problems = Problems(keep=3)
+    for line in (9, 4, None, 7, 2, 8):
+        problems.add("not_json", line=line)
+    assert ([problem.line for problem in problems.first], problems.total) == ([2, 4, 7], 6)

@@ -1,0 +1,154 @@
+"""A pipeline's tar is looked through as text and headers alone: only what is on the list is ever run."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+
+import pytest
+
+from evalsvc.core.formats.spacy_pipeline import BadPipeline, Bounds, Pipeline, check_config, inspect, parsed
+
+CONFIG = """
+[paths]
+train = null
+
+[nlp]
+lang = "xx"
+pipeline = ["tok2vec","ner"]
+before_creation = null
+tokenizer = {"@tokenizers":"spacy.Tokenizer.v1"}
+vectors = {"@vectors":"spacy.Vectors.v1"}
+
+[components]
+
+[components.tok2vec]
+factory = "tok2vec"
+
+[components.tok2vec.model]
+@architectures = "spacy.HashEmbedCNN.v2"
+width = 96
+
+[components.ner]
+factory = "ner"
+incorrect_spans_key = null
+scorer = {"@scorers":"spacy.ner_scorer.v1"}
+
+[components.ner.model]
+@architectures = "spacy.TransitionBasedParser.v2"
+nO = null
+
+[components.ner.model.tok2vec]
+@architectures = "spacy.Tok2VecListener.v1"
+width = ${components.tok2vec.model.width}
+
+[training]
+logger = {"@loggers":"spacy.ConsoleLogger.v1"}
+"""
+BOUNDS = Bounds(files=5, bytes=10_000)
+
+
+def member(name: str, content: bytes = b"", **told: object) -> tuple[tarfile.TarInfo, bytes]:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    for key, value in told.items():
+        setattr(entry, key, value)
+    return entry, content
+
+
+def tar(*members: tuple[tarfile.TarInfo, bytes], config: str = CONFIG, at: str = "config.cfg") -> io.BytesIO:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as packed:
+        for entry, content in [member(at, config.encode()), *members]:
+            packed.addfile(entry, io.BytesIO(content))
+    out.seek(0)
+    return out
+
+
+def test_a_pipeline_is_told_by_its_language_and_components() -> None:
+    size = len(CONFIG.encode()) + 3
+    found = inspect(tar(member("ner/model", b"abc")), bounds=BOUNDS)
+    assert found == Pipeline("xx", ("tok2vec", "ner"), ".", 2, size)
+    assert inspect(tar(at="tiny/config.cfg"), bounds=BOUNDS).root == "tiny"
+    assert inspect(tar(at="./config.cfg"), bounds=BOUNDS).root == "."
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        member("link", type=tarfile.SYMTYPE, linkname="/etc/passwd"),
+        member("hard", type=tarfile.LNKTYPE, linkname="config.cfg"),
+        member("pipe", type=tarfile.FIFOTYPE),
+        member("device", type=tarfile.CHRTYPE),
+        member("../outside", b"x"),
+        member("/absolute", b"x"),
+        member("ner/../../outside", b"x"),
+        member("back\\slash", b"x"),
+        member("new\nline", b"x"),
+        member("n" * 201, b"x"),
+        member("config.cfg", b"x"),
+        member("other/config.cfg", b"x"),
+        member("large", bytes(10_001)),
+    ],
+    ids=lambda bad: repr(bad[0].name)[:20],
+)
+def test_what_is_no_regular_file_of_its_own_place_is_refused(bad: tuple[tarfile.TarInfo, bytes]) -> None:
+    with pytest.raises(BadPipeline):
+        inspect(tar(bad), bounds=BOUNDS)
+
+
+def test_more_entries_than_allowed_are_refused() -> None:
+    with pytest.raises(BadPipeline, match="up to 5"):
+        inspect(tar(*[member(f"f{n}") for n in range(5)]), bounds=BOUNDS)
+
+
+@pytest.mark.parametrize("content", [b"", b"no tar", b"\x1f\x8b" + bytes(600), bytes(10_240), b"a" * 1_024])
+def test_what_is_no_plain_tar_is_refused(content: bytes) -> None:
+    with pytest.raises(BadPipeline):
+        inspect(io.BytesIO(content), bounds=BOUNDS)
+
+
+def test_a_tar_that_ends_early_is_refused() -> None:
+    whole = tar(member("ner/model", bytes(4_000))).getvalue()
+    with pytest.raises(BadPipeline):
+        inspect(io.BytesIO(whole[:600]), bounds=BOUNDS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('factory = "ner"', 'factory = "my_factory"'),
+        ('factory = "ner"', 'factory = "transformer"'),
+        ('factory = "ner"', 'source = "en_core_web_sm"'),
+        ('factory = "ner"', 'factory = "ner"\nsource = "/etc"'),
+        ('factory = "ner"', "factory = ${nlp.lang}"),
+        ("before_creation = null", 'before_creation = {"@callbacks":"mine.v1"}'),
+        ("before_creation = null", 'after_creation = {"@callbacks":"spacy.copy_from_base_model.v1"}'),
+        ("incorrect_spans_key = null", 'x = {"@readers":"srsly.read_json.v1","path":"/etc/passwd"}'),
+        ("incorrect_spans_key = null", 'x = [{"deep": {"@misc":"spacy.first_longest_spans_filter.v2; x"}}]'),
+        ('"spacy.Tok2VecListener.v1"', '"spacy-transformers.TransformerModel.v3"'),
+        ('"spacy.Tok2VecListener.v1"', '"TorchBiLSTMEncoder.v1"'),
+        ('"spacy.Tok2VecListener.v1"', "${paths.train}"),
+        ('"spacy.Tok2VecListener.v1"', '["spacy.Tok2VecListener.v1"]'),
+        ("@architectures = \"spacy.HashEmbedCNN.v2\"", "@cats = \"spacy.HashEmbedCNN.v2\""),
+        ('lang = "xx"', 'lang = "../xx"'),
+        ('lang = "xx"', 'lang = "os"\nlang = "xx"'),
+        ("[paths]", "[DEFAULT]\nfactory = \"ner\"\n[paths]"),
+        ("[nlp]", "[other]"),
+    ],
+)  # fmt: skip
+def test_a_configuration_that_would_build_anything_else_is_refused(old: str, new: str) -> None:
+    assert old in CONFIG
+    with pytest.raises(BadPipeline):
+        check_config(parsed(CONFIG.replace(old, new)))
+
+
+def test_how_it_was_trained_is_left_unread() -> None:
+    check_config(parsed(CONFIG))
+    with pytest.raises(BadPipeline):
+        check_config(parsed(CONFIG.replace("[training]", "[nlp.training]")))
+
+
+def test_a_value_that_nests_without_end_is_the_text_it_is() -> None:
+    deep = "[" * 100_000
+    assert parsed(f"[nlp]\nlang = {deep}\n")["nlp"]["lang"] == deep

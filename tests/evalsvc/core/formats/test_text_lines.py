@@ -1,0 +1,132 @@
+"""Bytes to numbered lines: line ends, gzip, limits, encodings."""
+
+import gzip
+import io
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.text_lines import Limits, read_lines
+
+
+def texts(source, **options) -> list[str]:
+    return [text for _, text in read_lines(source, **options)]
+
+
+def code_of(source, **options) -> str:
+    with pytest.raises(Refused) as refused:
+        texts(source, **options)
+    return refused.value.problems.first[0].code
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("last", [b"", b"end"])
+def test_every_line_end_ends_a_line_with_or_without_a_last_one(end, last):
+    tail = [end, b"end"] if last else [end]
+    assert texts(b"a" + end + end + b"b" + b"".join(tail)) == ["a", "", "b"] + ["end"] * bool(last)
+
+
+def test_unicode_separators_end_no_line():
+    assert texts("a\u2028b\x85c\x0bd\n".encode()) == ["a\u2028b\x85c\x0bd"]
+
+
+def test_a_line_end_split_between_two_pieces_is_one_line_end():
+    assert list(read_lines([b"a\r", b"\nb", b"", b"\n"])) == [(1, "a"), (2, "b")]
+
+
+def test_a_byte_order_mark_is_taken_off_once():
+    assert texts("\ufeff\ufeffa".encode()) == ["\ufeffa"]
+
+
+def test_paths_files_bytes_and_pieces_read_alike(tmp_path: Path):
+    data = "één\nzwei\n".encode() * 100_000
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    pieces = [data[i : i + 7_777] for i in range(0, len(data), 7_777)]
+    readings = [texts(source) for source in (data, path, str(path), io.BytesIO(data), pieces)]
+    assert readings[0] == ["één", "zwei"] * 100_000
+    assert all(reading == readings[0] for reading in readings)
+
+
+def test_gzip_is_recognised_by_content_in_several_members_and_with_padding():
+    packed = gzip.compress(b"a\n") + gzip.compress(b"b\n") + bytes(40)
+    assert texts(packed) == ["a", "b"]
+    assert texts([packed[i : i + 1] for i in range(len(packed))]) == ["a", "b"]
+
+
+def test_a_large_gzip_file_comes_out_whole():
+    data = b"".join(b"line %d\n" % number for number in range(300_000))
+    assert texts(gzip.compress(data))[-1] == "line 299999"
+
+
+@pytest.mark.parametrize("cut", [3, 12, 20, 25])
+def test_gzip_that_ends_early_is_refused(cut):
+    assert code_of(gzip.compress(b"hello\nworld\n")[:-cut]) == "bad_gzip"
+
+
+def test_damaged_gzip_is_refused():
+    packed = bytearray(gzip.compress(b"hello\n" * 100))
+    packed[-6] ^= 0xFF
+    assert code_of(bytes(packed)) == "bad_gzip"
+    assert code_of(gzip.compress(b"a\n") + b"rubbish") == "bad_gzip"
+
+
+def test_a_bomb_stops_at_the_limit_long_before_it_is_unpacked():
+    taken = 0
+
+    def bomb():
+        nonlocal taken
+        packer = zlib.compressobj(9, wbits=31)
+        for _ in range(2_000):
+            piece = packer.compress(b"a\n" * 500_000)
+            taken += 1
+            yield piece
+
+    assert code_of(bomb(), limits=Limits(max_bytes=3_000_000)) == "too_large"
+    assert taken < 200
+
+
+def test_limits_of_lines_and_line_length_name_the_line():
+    assert code_of(b"a\nb\nc\n", limits=Limits(max_lines=2)) == "too_many_lines"
+    assert texts(b"a\nb\n", limits=Limits(max_lines=2, max_line_bytes=1)) == ["a", "b"]
+    problems = Problems()
+    with pytest.raises(Refused):
+        texts([b"a\n", b"x" * 50, b"x" * 50], problems=problems, limits=Limits(max_line_bytes=60))
+    assert (problems.first[0].code, problems.first[0].line) == ("line_too_long", 2)
+
+
+def test_latin1_is_refused_with_its_place_and_a_guess():
+    problems = Problems()
+    with pytest.raises(Refused, match="Line 2: The file is not UTF-8 text"):
+        texts("ok\nnaïve\n".encode("latin-1"), problems=problems)
+    assert problems.first[0].found == "byte 0xef at byte 3 of the line"
+    assert "Latin-1" in (problems.first[0].hint or "")
+
+
+def test_utf16_is_named_with_and_without_its_mark():
+    for encoding in ("utf-16-le", "utf-16-be"):
+        mark = "\ufeff".encode(encoding)
+        assert code_of(mark + "abc\n".encode(encoding)) == "not_utf8"
+        assert code_of("abc\n".encode(encoding)) == "nul_character"
+
+
+def test_other_archives_are_named():
+    with pytest.raises(Refused, match="a zip archive"):
+        texts(b"PK\x03\x04rest")
+
+
+@pytest.mark.parametrize("nothing", [b"", b"\n", b"  \r\n\t\n", gzip.compress(b"", mtime=0), []])
+def test_a_file_without_content_is_refused(nothing):
+    assert code_of(nothing) == "empty_file"
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n")), min_size=1), st.data())
+def test_lines_survive_any_cut_into_pieces(lines, data):
+    whole = "".join(line + "\n" for line in lines).encode()
+    cut = data.draw(st.integers(0, len(whole)))
+    if any(line.strip() for line in lines) and not whole.startswith(b"\xef\xbb\xbf"):
+        assert texts([whole[:cut], whole[cut:]]) == lines

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db.models.functions import Now
+
+from evalsvc.core.jobs import claim
+from evalsvc.core.jobs.exceptions import Cancelled, LeaseLost
+from evalsvc.core.jobs.lease import Lease, Progress
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import ask_cancel, enqueue
+from tests.places.workers import until
+
+pytestmark = pytest.mark.usefixtures("followed")
+
+
+@pytest.fixture
+def job(either_database: str) -> Job:
+    enqueue("count", 1)
+    claimed = claim.claim("score")
+    assert claimed
+    return claimed
+
+
+def test_the_heartbeat_renews_the_lease_while_the_work_says_nothing(job: Job, settings) -> None:
+    settings.JOB_HEARTBEAT_SECONDS = 0.05
+    Job.objects.update(lease_until=Now() - timedelta(seconds=1))
+    with Lease(job):
+        until(lambda: Job.objects.filter(lease_until__gt=Now()).exists(), seconds=30)
+
+
+def test_the_heartbeat_stops_with_the_work(job: Job, settings) -> None:
+    settings.JOB_HEARTBEAT_SECONDS = 0.05
+    with Lease(job) as lease:
+        pass
+    assert not lease._thread.is_alive()
+
+
+def test_progress_is_written_and_not_at_every_report(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Progress, "EVERY_SECONDS", 3_600)
+    progress = Progress(Lease(job))
+    progress(1, 9, "reading")
+    progress(2, 9, "reading")
+    assert Job.objects.values_list("done", "total", "step").get() == (1, 9, "reading")
+
+
+def test_work_on_a_lost_lease_is_stopped_and_leaves_no_trace(job: Job) -> None:
+    Job.objects.update(attempt=2)
+    with pytest.raises(LeaseLost):
+        Progress(Lease(job))(5, 9)
+    assert Job.objects.get().done == 0
+
+
+def test_the_heartbeat_notices_a_lost_lease(job: Job, settings) -> None:
+    settings.JOB_HEARTBEAT_SECONDS = 0.05
+    Job.objects.update(attempt=2)
+    with Lease(job) as lease:
+        until(lambda: lease.lost, seconds=30)
+
+
+def test_work_that_was_cancelled_stops_at_its_next_report(job: Job) -> None:
+    ask_cancel(job)
+    with pytest.raises(Cancelled):
+        Progress(Lease(job))(5, 9)

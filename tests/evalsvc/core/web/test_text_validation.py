@@ -1,0 +1,109 @@
+"""Text that no database stores, and JSON that nobody reads, are refused in words; held on PostgreSQL too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from evalsvc.core.accounts.tokens import issue
+from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.web.text_validation import DEEPEST, check
+from evalsvc.evaluation.models import Submission
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, jsonl
+
+FILE = jsonl([{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD])
+SUBMISSIONS = "/api/v1/benchmarks/rel/submissions"
+DEEP = "[" * 100_000
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def ask(either_database: str, tmp_path: Path, settings: Any) -> Ask:
+    """As Olga, who organises the board; a defect is answered with 500 instead of being raised here."""
+    settings.MEDIA_ROOT = tmp_path / "files"
+    cast = Cast.hired()
+    cast.relations()
+    _, key = issue(cast.kim, name="kim", scope="full")
+    client = Client(raise_request_exception=False, headers={"Authorization": f"Bearer {key}"})
+
+    def asked(method: str, path: str, *given: Any, **more: Any) -> Any:
+        return getattr(client, method)(path, *given, **more)
+
+    return asked
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"{SUBMISSIONS}?system=%00",
+        f"{SUBMISSIONS}?team=%00",
+        "/api/v1/benchmarks/rel/board?setting=%00",
+        "/api/v1/benchmarks/%00/board",
+        "/boards/rel/?setting=%00",
+        "/people/?name=a%00b",
+        "/boards/?%00=1",
+    ],
+)
+def test_a_nul_in_an_address_is_refused(ask: Ask, address: str) -> None:
+    answer = ask("get", address)
+    assert answer.status_code == 400
+    assert "NUL" in answer.content.decode()
+
+
+@pytest.mark.parametrize("query", ["system=a%00b&run=1", "system=a&run=%00", "system=a&run=1&filename=%00"])
+def test_a_nul_beside_a_file_is_refused(ask: Ask, query: str) -> None:
+    answer = ask("post", f"{SUBMISSIONS}?{query}", FILE, content_type="application/x-ndjson")
+    assert (answer.status_code, answer.json()["code"]) == (400, "strange_text")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "code"),
+    [
+        ("system", "a\0b", "strange_text"),
+        ("tags", '{"a": "\\u0000"}', "strange_text"),
+        ("tags", '{"a": "\\ud800"}', "strange_text"),
+        ("tags", DEEP, "bad_tags"),
+        ("tags", "[" * 3_000, "bad_tags"),
+    ],
+)
+def test_a_form_with_such_text_is_refused(ask: Ask, field: str, value: str, code: str) -> None:
+    form = {"file": SimpleUploadedFile("x.jsonl", FILE), "system": "a", "run": "1"} | {field: value}
+    answer = ask("post", SUBMISSIONS, form)
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+    assert not Submission.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (DEEP, "too_deep"),
+        ('{"a":' * 100_000, "too_deep"),
+        ("[" * 300 + "]" * 300, "too_deep"),
+        ('{"title": "\\u0000"}', "strange_text"),
+        ('{"title": "\\ud83d"}', "strange_text"),
+        ('{"\\u0000": 1}', "strange_text"),
+    ],
+)
+def test_json_that_nests_without_end_or_holds_such_text_is_refused(ask: Ask, body: str, code: str) -> None:
+    answer = ask("post", "/api/v1/benchmarks", body, content_type="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+
+
+def test_a_form_of_a_page_with_a_nul_is_refused(ask: Ask) -> None:
+    answer = ask("post", "/login/", {"username": "a\0b", "password": "x"})
+    assert answer.status_code == 400
+
+
+def test_emoji_and_what_json_usually_nests_are_taken() -> None:
+    check({"a": ["\N{GRINNING FACE}", {"b": None}, 1.5, True]})
+    nested: Any = "in"
+    for _ in range(DEEPEST):
+        nested = [nested]
+    check(nested)
+    with pytest.raises(Refusal, match="deep"):
+        check([nested])

@@ -1,0 +1,428 @@
+"""The JSON door: who may what, what is answered, and that gold never leaves."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from rest_framework.test import APIClient
+
+from evalsvc.core.accounts import tokens
+from evalsvc.core.accounts.models import Team, User
+from evalsvc.core.accounts.teams import create_team
+from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.models import Submission
+from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, jsonl
+from workers.runner import run_next
+
+LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+Client = Callable[..., APIClient]
+
+
+def as_user(user: User) -> APIClient:
+    client = APIClient()
+    client.force_login(user)
+    return client
+
+
+def by_token(user: User, *, team: Team | None = None, scope: str = "submit") -> APIClient:
+    client = APIClient()
+    _, secret = tokens.issue(user, name="cluster", team=team, scope=scope)
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    return client
+
+
+def post_raw(client: APIClient, body: bytes, *, slug: str = "rel", query: str = "", **headers: str) -> Any:
+    address = f"/api/v1/benchmarks/{slug}/submissions?{query or 'system=Net&run=1'}"
+    return client.post(address, body, content_type="application/x-ndjson", headers=headers)
+
+
+def test_a_raw_body_is_accepted_and_has_a_status_address(cast: Cast) -> None:
+    cast.relations()
+    answer = post_raw(by_token(cast.kim, team=cast.kelpie), jsonl(LINES))
+    assert answer.status_code == 202
+    told = answer.json()
+    assert (told["state"], told["team"], told["system"], told["run"]) == ("queued", "kelpie", "Net", "1")
+    assert answer.headers["Location"] == told["status_url"]
+    assert as_user(cast.kim).get(told["status_url"]).json()["id"] == told["id"]
+
+
+@pytest.mark.parametrize("act", ["cancel", "withdraw"])
+def test_a_token_that_may_submit_organises_nothing(cast: Cast, act: str) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    address = f"/api/v1/submissions/{submission.pk}/{act}"
+    answer = by_token(cast.olga).post(address)
+    assert (answer.status_code, answer.json()["code"]) == (403, "needs_full")
+    assert Submission.objects.get().withdrawn_at is None
+    assert by_token(cast.olga, scope="full").post(address).status_code == 200
+
+
+@pytest.mark.parametrize("scope", ["submit", "full"])
+def test_a_token_of_a_team_reaches_that_teams_submissions_alone(cast: Cast, scope: str) -> None:
+    second = create_team(name="Second", by=cast.kim)
+    benchmark = cast.relations()
+    submission = cast.submit(benchmark, LINES)
+    others, own = (by_token(cast.kim, team=team, scope=scope) for team in (second, cast.kelpie))
+    for act in ("cancel", "withdraw"):
+        assert others.post(f"/api/v1/submissions/{submission.pk}/{act}").status_code == 404
+    for address in (f"/api/v1/submissions/{submission.pk}", f"/api/v1/submissions/{submission.pk}/scores"):
+        assert others.get(address).status_code == 404
+        assert own.get(address).status_code == 200
+    assert others.get("/api/v1/benchmarks/rel/submissions").json()["results"] == []
+    assert own.post(f"/api/v1/submissions/{submission.pk}/withdraw").status_code == 200
+
+
+def test_a_gzipped_body_is_accepted(cast: Cast) -> None:
+    cast.relations()
+    answer = post_raw(by_token(cast.kim), gzip.compress(jsonl(LINES)))
+    assert answer.status_code == 202
+
+
+def test_what_curl_sends_unless_told_is_accepted(cast: Cast) -> None:
+    cast.relations()
+    address = "/api/v1/benchmarks/rel/submissions?system=Net&run=1"
+    answer = by_token(cast.kim).post(address, jsonl(LINES), content_type="application/x-www-form-urlencoded")
+    assert answer.status_code == 202
+
+
+def test_a_form_is_accepted(cast: Cast) -> None:
+    cast.relations()
+    fields = {
+        "system": "Net",
+        "run": "7",
+        "tags": '{"seed": 7}',
+        "file": SimpleUploadedFile("a.jsonl", jsonl(LINES)),
+    }
+    answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
+    assert answer.status_code == 202
+    assert (answer.json()["run"], answer.json()["filename"]) == ("7", "a.jsonl")
+    assert Submission.objects.get().system.tags == {"seed": 7}
+
+
+def test_a_form_without_a_file_says_so(cast: Cast) -> None:
+    cast.relations()
+    answer = by_token(cast.kim).post(
+        "/api/v1/benchmarks/rel/submissions", {"system": "Net", "run": "1"}, format="multipart"
+    )
+    assert (answer.status_code, answer.json()["code"]) == (400, "no_file")
+
+
+@pytest.mark.parametrize("name", ["file", "system"])
+@pytest.mark.parametrize("door", ["submissions", "check"])
+def test_a_file_or_a_field_that_comes_twice_is_refused_by_its_name(cast: Cast, name: str, door: str) -> None:
+    cast.relations()
+    files = [SimpleUploadedFile(f"{n}.jsonl", jsonl(LINES[n:])) for n in range(2)]
+    fields = {"run": "1", "system": "Net", "file": files[0]} | {name: files if name == "file" else ["A", "B"]}
+    answer = by_token(cast.kim).post(f"/api/v1/benchmarks/rel/{door}", fields, format="multipart")
+    assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (400, "said_twice", name)
+    assert not Submission.objects.exists()
+
+
+def test_a_field_that_comes_twice_in_the_address_of_a_raw_body_is_refused(cast: Cast) -> None:
+    cast.relations()
+    address = "/api/v1/benchmarks/rel/submissions?run=1&system=A&system=B"
+    answer = by_token(cast.kim).post(address, data=jsonl(LINES), content_type="application/octet-stream")
+    assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (
+        400,
+        "said_twice",
+        "system",
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "unseen"),
+    [
+        *(("system", each) for each in "\u202e\u200b\u2066\x07\u00a0\u3164"),
+        ("run", "\u200b"),
+        ("tags", "\u202e"),
+    ],
+)
+def test_a_name_with_a_character_that_nobody_sees_is_refused(cast: Cast, field: str, unseen: str) -> None:
+    cast.relations()
+    name = f"Ti{unseen}de"
+    told = {"system": "Net", "run": "1"} | {field: json.dumps({"seed": name}) if field == "tags" else name}
+    fields = told | {"file": SimpleUploadedFile("a.jsonl", jsonl(LINES))}
+    answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
+    refused = answer.json()
+    assert (answer.status_code, refused["code"], refused["field"]) == (400, "unseen_character", field)
+    assert f"U+{ord(unseen):04X}" in refused["detail"]
+
+
+@pytest.mark.parametrize(
+    ("field", "mixed", "other"),
+    [
+        ("system", "N\u0430ver", "U+0430 CYRILLIC SMALL LETTER A"),
+        ("system", "Big N\u0430ver 2", "U+0430 CYRILLIC SMALL LETTER A"),
+        ("system", "\u039faver", "U+039F GREEK CAPITAL LETTER OMICRON"),
+        ("system", "\u0430\u0301Net", "U+0430 CYRILLIC SMALL LETTER A"),
+        ("system", "N\uff41ver", "U+FF41 FULLWIDTH LATIN SMALL LETTER A"),
+        ("system", "\ua4d0ert", "U+A4D0 LISU LETTER BA"),
+        ("run", "s\u0435ed1", "U+0435 CYRILLIC SMALL LETTER IE"),
+        ("tags", "N\u0430ver", "U+0430 CYRILLIC SMALL LETTER A"),
+    ],
+)
+def test_a_word_with_letters_of_another_alphabet_among_latin_ones_is_refused(
+    cast: Cast, field: str, mixed: str, other: str
+) -> None:
+    cast.relations()
+    told = {"system": "Net", "run": "1"} | {field: json.dumps({"of": [mixed]}) if field == "tags" else mixed}
+    fields = told | {"file": SimpleUploadedFile("a.jsonl", jsonl(LINES))}
+    answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
+    refused = answer.json()
+    assert (answer.status_code, refused["code"], refused["field"]) == (400, "mixed_alphabets", field)
+    assert other in refused["detail"]
+
+
+def test_a_declaration_of_several_lines_in_another_alphabet_is_taken(cast: Cast) -> None:
+    submission = cast.submit(
+        cast.relations(), LINES, tags={"extra": "Словари\nи\tкниги", "of": ["BERTで学習"]}
+    )
+    assert submission.system.tags["extra"] == "Словари\nи\tкниги"
+
+
+def test_names_in_any_script_are_taken(cast: Cast) -> None:
+    cast.relations()
+    for system in (
+        *(
+            "Grüße 2.1 (β)",
+            "模型-大",
+            "Модель",
+            "Модель-Net 2",
+            "شبكة",
+            "BERTで",
+            "βVAE",
+            "L1-Σ",
+            "Zoe\u0308",
+        ),
+    ):
+        fields = {"system": system, "run": "1", "file": SimpleUploadedFile("a.jsonl", jsonl(LINES))}
+        answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
+        assert (answer.status_code, answer.json()["system"]) == (202, system)
+
+
+def test_the_same_again_answers_200_with_the_same_submission(cast: Cast) -> None:
+    cast.relations()
+    client = by_token(cast.kim)
+    first, again = (post_raw(client, jsonl(LINES), **{"Idempotency-Key": "k"}) for _ in range(2))
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert first.json()["id"] == again.json()["id"]
+
+
+def test_a_broken_file_is_refused_with_its_lines(cast: Cast) -> None:
+    cast.relations()
+    answer = post_raw(by_token(cast.kim), jsonl([*LINES[:5], {"id": "s6", "label": "born_im"}]))
+    assert answer.status_code == 422
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    told = answer.json()
+    assert told["error_count"] == 1
+    assert told["errors"][0]["line"] == 6
+    assert told["errors"][0]["hint"] == "Did you mean born_in?"
+    assert not Submission.objects.exists()
+
+
+def test_a_body_above_the_limit_is_refused_before_it_is_read(cast: Cast, settings: Any) -> None:
+    cast.relations()
+    settings.UPLOAD_MAX_BYTES = 20
+    answer = post_raw(by_token(cast.kim), jsonl(LINES))
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+    assert "20 bytes" in answer.json()["detail"]
+
+
+def test_a_dry_run_tells_what_a_submission_would(cast: Cast) -> None:
+    cast.relations()
+    client = by_token(cast.kim)
+    address = "/api/v1/benchmarks/rel/check"
+    good = client.post(address, jsonl(LINES), content_type="application/x-ndjson").json()
+    bad = client.post(address, jsonl(LINES[:4]), content_type="application/x-ndjson").json()
+    assert (good["fits"], good["form"], good["counts"]["claims"]) == (True, "label", 6)
+    assert (bad["fits"], bad["errors_by_code"]) == (False, {"missing_id": 2})
+    assert not Submission.objects.exists()
+
+
+def test_whoever_is_in_several_teams_must_name_one(cast: Cast) -> None:
+    cast.relations()
+    cast.lugworm.members.create(user=cast.kim)
+    answer = post_raw(by_token(cast.kim), jsonl(LINES))
+    assert (answer.status_code, answer.json()["code"]) == (400, "team_needed")
+    named = post_raw(by_token(cast.kim), jsonl(LINES), query="system=Net&run=1&team=lugworm")
+    assert named.json()["team"] == "lugworm"
+
+
+def test_a_team_token_speaks_for_its_team_only(cast: Cast) -> None:
+    cast.relations()
+    cast.lugworm.members.create(user=cast.kim)
+    client = by_token(cast.kim, team=cast.kelpie)
+    answer = post_raw(client, jsonl(LINES), query="system=Net&run=1&team=lugworm")
+    assert (answer.status_code, answer.json()["code"]) == (403, "other_team")
+
+
+def test_a_token_for_reading_does_not_submit(cast: Cast) -> None:
+    cast.relations()
+    answer = post_raw(by_token(cast.kim, scope="read"), jsonl(LINES))
+    assert answer.status_code == 403
+    assert "scope" in answer.json()["detail"]
+
+
+def test_a_token_for_submitting_does_not_make_benchmarks(cast: Cast) -> None:
+    told = {"slug": "x", "title": "X", "task": "relations", "labels": [{"name": "a"}]}
+    assert by_token(cast.olga).post("/api/v1/benchmarks", told, format="json").status_code == 403
+    assert (
+        by_token(cast.olga, scope="full").post("/api/v1/benchmarks", told, format="json").status_code == 201
+    )
+
+
+def test_without_a_name_nothing_is_answered(cast: Cast) -> None:
+    cast.relations()
+    assert APIClient().get("/api/v1/benchmarks").status_code == 401
+
+
+@pytest.mark.parametrize("tail", ["", "/scores"])
+def test_another_teams_submission_is_not_there(cast: Cast, tail: str) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    address = f"/api/v1/submissions/{submission.pk}{tail}"
+    found = {
+        user.username: as_user(user).get(address).status_code for user in (cast.kim, cast.olga, cast.lars)
+    }
+    assert found == {"kim": 200, "olga": 200, "lars": 404}
+
+
+@pytest.mark.parametrize("act", ["cancel", "withdraw"])
+def test_another_team_can_do_nothing_to_a_submission(cast: Cast, act: str) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    address = f"/api/v1/submissions/{submission.pk}/{act}"
+    assert as_user(cast.lars).post(address).status_code == 404
+    assert as_user(cast.kim).post(address).status_code == 200
+
+
+def test_a_team_lists_its_own_submissions_and_the_organiser_all(cast: Cast) -> None:
+    benchmark = cast.relations()
+    cast.submit(benchmark, LINES)
+    cast.submit(benchmark, LINES, team=cast.lugworm, by=cast.lars)
+    address = "/api/v1/benchmarks/rel/submissions"
+    listed = {
+        user.username: [s["team"] for s in as_user(user).get(address).json()["results"]]
+        for user in (cast.kim, cast.olga)
+    }
+    assert listed == {"kim": ["kelpie"], "olga": ["lugworm", "kelpie"]}
+
+
+def test_a_hidden_benchmark_is_not_there_for_others(cast: Cast) -> None:
+    cast.relations(public=False)
+    for address in ("/api/v1/benchmarks/rel", "/api/v1/benchmarks/rel/board"):
+        assert as_user(cast.kim).get(address).status_code == 404
+        assert as_user(cast.olga).get(address).status_code == 200
+
+
+def test_everybody_who_sees_the_benchmark_sees_the_board(cast: Cast) -> None:
+    cast.submit(cast.relations(), LINES)
+    run_next("score")
+    board = as_user(cast.lars).get("/api/v1/benchmarks/rel/board?setting=main&order=accuracy").json()
+    (row,) = board["rows"]
+    assert (row["rank"], row["system"], row["team"], row["n"]) == (1, "Net", "Kelpie", 1)
+    assert row["figures"]["accuracy"]["mean"] == pytest.approx(2 / 6)
+    assert board["order_by"] == "accuracy"
+
+
+def test_scores_come_with_all_that_made_them(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    run_next("score")
+    (found,) = as_user(cast.kim).get(f"/api/v1/submissions/{submission.pk}/scores").json()["evaluations"]
+    assert found["file_sha256"] == submission.file_id
+    assert found["options"]["negative"] == "N/A"
+    assert found["scores"]["accuracy"]["value"] == pytest.approx(2 / 6)
+
+
+def test_an_organiser_makes_a_benchmark_and_its_setting(cast: Cast) -> None:
+    freeze("gold", RELATION_GOLD, by=cast.olga)
+    client = as_user(cast.olga)
+    told = {"slug": "new", "title": "New", "task": "relations", "negative": "N/A"}
+    labels = [{"name": name} for name in ("born_in", "works_for", "part_of")]
+    assert client.post("/api/v1/benchmarks", told | {"labels": labels}, format="json").status_code == 201
+    setting = {"key": "m", "title": "M", "test_set": "gold", "unit": "sentence", "main": "macro_f1"}
+    made = client.post("/api/v1/benchmarks/new/settings", setting, format="json")
+    assert made.status_code == 201
+    assert made.json()["rows"] == 6
+    assert (
+        as_user(cast.kim).post("/api/v1/benchmarks/new/settings", setting, format="json").status_code == 403
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"test_set": "nowhere"}, 400),
+        ({"unit": "document"}, 400),
+        ({"main": "conll_micro_f1"}, 400),
+        ({"main": "nonsense"}, 400),
+        ({"key": "main"}, 409),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(cast: Cast, change: dict[str, str], status: int) -> None:
+    cast.relations()
+    setting = {"key": "m", "title": "M", "test_set": "gold-sentence", "unit": "sentence", "main": "macro_f1"}
+    answer = as_user(cast.olga).post("/api/v1/benchmarks/rel/settings", setting | change, format="json")
+    assert answer.status_code == status
+
+
+def test_an_option_outside_the_table_is_refused(cast: Cast) -> None:
+    told = {"slug": "x", "title": "X", "task": "relations", "labels": [{"name": "a"}]}
+    for options in ({"thresold": 0.5}, {"threshold": "high"}, {"casefold": True}):
+        answer = as_user(cast.olga).post("/api/v1/benchmarks", told | {"options": options}, format="json")
+        assert answer.status_code == 400
+
+
+def test_measures_and_limits_are_told(cast: Cast, settings: Any) -> None:
+    client = as_user(cast.kim)
+    assert [measure["key"] for measure in client.get("/api/v1/measures").json()] == list(MENU)
+    assert client.get("/api/v1/limits").json()["upload_bytes"] == settings.UPLOAD_MAX_BYTES
+    assert client.get("/api/v1/limits").json()["import_lines"] == settings.IMPORT_MAX_LINES
+
+
+def test_gold_is_in_no_answer(cast: Cast) -> None:
+    relations = cast.submit(cast.relations(), [{"id": line["id"], "label": "N/A"} for line in RELATION_GOLD])
+    spans = cast.submit(cast.entities(), [{"id": line["id"], "spans": []} for line in ENTITY_GOLD], run="2")
+    while run_next("score"):
+        pass
+    addresses = ["/api/v1/benchmarks", "/api/v1/measures", "/api/v1/limits"]
+    for slug in ("rel", "ner"):
+        addresses += [f"/api/v1/benchmarks/{slug}{tail}" for tail in ("", "/board", "/submissions")]
+    for pk in (relations.pk, spans.pk):
+        addresses += [f"/api/v1/submissions/{pk}{tail}" for tail in ("", "/scores")]
+    for address in addresses:
+        answer = as_user(cast.kim).get(address)
+        assert answer.status_code == 200, address
+        words = json.dumps(answer.json(), ensure_ascii=False)
+        assert "canary" not in words, address
+        assert "Turin" not in words, address
+        assert '"relations": [' not in words, address
+        assert '"spans": [[' not in words, address
+
+
+def test_what_a_refused_file_is_told_holds_no_gold(cast: Cast) -> None:
+    cast.relations()
+    answer = post_raw(by_token(cast.kim), jsonl([{"id": "s1", "label": "nothing"}]))
+    assert answer.status_code == 422
+    assert "canary" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "expected"),
+    [
+        ("missing", "negative", "one of: refuse, wrong"),
+        ("task", 7, "one of: relations, entities"),
+        ("per_day", 0, "at least 1"),
+    ],
+)
+def test_a_field_that_makes_no_sense_is_told_what_would(
+    cast: Cast, client: Client, field: str, given: object, expected: str
+) -> None:
+    client.force_login(cast.olga)
+    told = {"slug": "new", "title": "New", "task": "relations", "labels": [{"name": "r"}], field: given}
+    response = client.post("/api/v1/benchmarks", told, "application/json")
+    assert response.status_code == 400
+    (error,) = response.json()["errors"]
+    assert (error["field"], error["expected"]) == (field, expected)

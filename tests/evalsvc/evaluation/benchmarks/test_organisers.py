@@ -1,0 +1,91 @@
+"""Who organises a board and who may look at a hidden one, given and taken in the browser."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.evaluation import roles
+from evalsvc.evaluation.benchmarks import organisers
+from evalsvc.evaluation.models import Benchmark
+from tests.evalsvc.evaluation.cast import Cast
+
+
+@pytest.fixture
+def vault(cast: Cast) -> Benchmark:
+    return cast.benchmark("vault", public=False)
+
+
+def test_a_viewer_sees_a_hidden_board_and_changes_nothing(cast: Cast, vault: Benchmark) -> None:
+    assert not roles.visible(cast.kim).exists()
+    organisers.set_person(vault, user=cast.kim, role="viewer", by=cast.olga)
+    assert roles.visible(cast.kim).get() == vault
+    with pytest.raises(NotAllowed):
+        organisers.set_person(vault, user=cast.lars, role="viewer", by=cast.kim)
+
+
+def test_a_board_keeps_an_organiser(cast: Cast, vault: Benchmark) -> None:
+    for act in (
+        lambda: organisers.remove_person(vault, user=cast.olga, by=cast.olga),
+        lambda: organisers.set_person(vault, user=cast.olga, role="viewer", by=cast.olga),
+    ):
+        with pytest.raises(Conflict, match="only organiser"):
+            act()
+    assert roles.role_in(vault, cast.olga) == "organiser"
+
+
+def test_a_role_that_is_none_is_refused(cast: Cast, vault: Benchmark) -> None:
+    with pytest.raises(Refusal, match="is no role"):
+        organisers.set_person(vault, user=cast.kim, role="king", by=cast.olga)
+
+
+def test_roles_are_given_and_taken_on_the_page(client: Client, cast: Cast, vault: Benchmark) -> None:
+    client.force_login(cast.olga)
+    address = reverse("board-people", args=["vault"])
+    client.post(address, {"username": "kim", "role": "organiser"})
+    assert roles.role_in(vault, cast.kim) == "organiser"
+    assert "kim is organiser here." in client.get(address).content.decode()
+    client.post(address, {"remove": vault.people.get(user=cast.kim).pk})
+    assert roles.role_in(vault, cast.kim) is None
+
+
+def test_a_name_that_nobody_has_is_said_beside_the_field(
+    client: Client, cast: Cast, vault: Benchmark
+) -> None:
+    client.force_login(cast.olga)
+    response = client.post(reverse("board-people", args=["vault"]), {"username": "Kim", "role": "viewer"})
+    assert response.status_code == 400
+    assert "Nobody here has the user name Kim." in response.content.decode()
+
+
+def test_the_last_organiser_is_told_on_the_page_why_they_stay(
+    client: Client, cast: Cast, vault: Benchmark
+) -> None:
+    client.force_login(cast.olga)
+    address = reverse("board-people", args=["vault"])
+    response = client.post(address, {"remove": vault.people.get(user=cast.olga).pk}, follow=True)
+    assert response.redirect_chain == [(address, 302)]
+    assert "olga is the only organiser of" in response.content.decode()
+    assert vault.people.filter(user=cast.olga).exists()
+
+
+def test_a_person_of_another_board_is_not_removed_through_this_one(
+    client: Client, cast: Cast, vault: Benchmark
+) -> None:
+    other = cast.benchmark("other")
+    row = other.people.get(user=cast.olga)
+    client.force_login(cast.olga)
+    assert client.post(reverse("board-people", args=["vault"]), {"remove": row.pk}).status_code == 404
+    assert other.people.filter(pk=row.pk).exists()
+
+
+def test_a_team_reads_what_is_left_of_its_quotas(client: Client, cast: Cast) -> None:
+    board = cast.benchmark("tides", title="Tides")
+    Benchmark.objects.filter(pk=board.pk).update(per_day=5)
+    client.force_login(cast.kim)
+    page = client.get(reverse("team", args=["kelpie"])).content.decode()
+    assert "Left to use" in page
+    assert "5 of 5 left" in page
+    assert "new day at 00:00 UTC" in page

@@ -1,0 +1,215 @@
+"""What a team may still submit: by day, in all, at once; what failed or was cancelled is given back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.test import Client
+
+from evalsvc.core.accounts.tokens import issue
+from evalsvc.core.errors.exceptions import QuotaSpent, Refusal
+from evalsvc.core.jobs import completion
+from evalsvc.core.jobs.claim import claim
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import quotas, rules
+from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
+from evalsvc.evaluation.submissions import intake
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, jsonl
+from tests.places.postgres import in_threads
+from workers.runner import run_next
+
+LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+
+
+def refused(cast: Cast, benchmark: Benchmark, *, run: str) -> QuotaSpent:
+    with pytest.raises(QuotaSpent) as caught:
+        cast.submit(benchmark, LINES, run=run)
+    return caught.value
+
+
+def test_the_run_after_the_last_of_a_day_is_refused_until_midnight_of_the_benchmark(cast: Cast) -> None:
+    benchmark = cast.relations(per_day=2, time_zone="Asia/Tokyo")
+    cast.submit(benchmark, LINES, run="1")
+    cast.submit(benchmark, LINES, run="2")
+    refusal = refused(cast, benchmark, run="3")
+    allowed = datetime.fromisoformat(refusal.told["next_allowed_at"])
+    assert refusal.code == "quota_per_day"
+    assert (allowed.hour, allowed.minute, allowed.utcoffset()) == (0, 0, timedelta(hours=9))
+    assert 0 < refusal.retry_after <= 86_401
+
+
+def test_the_day_begins_where_the_benchmark_is(cast: Cast) -> None:
+    benchmark = cast.relations(time_zone="America/New_York")
+    begun, tomorrow = quotas.day_of(benchmark, datetime(2026, 11, 1, 3, 30, tzinfo=UTC))
+    assert begun.astimezone(UTC) == datetime(2026, 10, 31, 4, tzinfo=UTC)
+    assert tomorrow.astimezone(UTC) == datetime(2026, 11, 1, 4, tzinfo=UTC)
+
+
+def test_a_day_on_which_clocks_change_is_as_long_as_it_is(cast: Cast) -> None:
+    benchmark = cast.relations(time_zone="America/New_York")
+    begun, tomorrow = quotas.day_of(benchmark, datetime(2026, 11, 1, 12, tzinfo=UTC))
+    assert tomorrow.astimezone(UTC) - begun.astimezone(UTC) == timedelta(hours=25)
+
+
+def test_yesterdays_runs_count_in_total_but_not_today(cast: Cast) -> None:
+    benchmark = cast.relations(per_day=1, in_total=2)
+    cast.submit(benchmark, LINES, run="1")
+    Submission.objects.update(created_at=datetime(2026, 1, 1, tzinfo=UTC))
+    cast.submit(benchmark, LINES, run="2")
+    assert refused(cast, benchmark, run="3").code == "quota_in_total"
+
+
+def test_a_refused_run_leaves_no_trace(cast: Cast) -> None:
+    benchmark = cast.relations(in_total=1)
+    cast.submit(benchmark, LINES)
+    with pytest.raises(QuotaSpent):
+        cast.submit(benchmark, LINES, system="Other")
+    assert Submission.objects.count() == System.objects.count() == 1
+
+
+def test_the_same_run_again_costs_nothing_even_when_the_quota_is_spent(cast: Cast) -> None:
+    benchmark = cast.relations(in_total=1)
+    first = cast.submit(benchmark, LINES, idempotency_key="a")
+    assert cast.submit(benchmark, LINES, idempotency_key="a") == first
+    assert cast.submit(benchmark, LINES) == first
+
+
+def test_teams_have_their_own_quota(cast: Cast) -> None:
+    benchmark = cast.relations(in_total=1)
+    cast.submit(benchmark, LINES)
+    assert cast.submit(benchmark, LINES, team=cast.lugworm, by=cast.lars).state == "queued"
+
+
+def test_a_cancelled_run_is_given_back(cast: Cast) -> None:
+    benchmark = cast.relations(in_total=1)
+    submission_states.cancel(cast.submit(benchmark, LINES), by=cast.kim)
+    assert cast.submit(benchmark, LINES, run="2").state == "queued"
+
+
+@pytest.mark.parametrize("code", ["worker_lost", "defect", "unavailable", "missing_id"])
+def test_a_run_that_fails_or_proves_invalid_is_given_back(cast: Cast, code: str) -> None:
+    benchmark = cast.relations(per_day=1, in_total=1, at_once=1)
+    cast.submit(benchmark, LINES)
+    job = claim("score")
+    assert job is not None
+    completion.fail(job, code=code, reason="For the test.")
+    assert [allowance.used for allowance in quotas.allowances(benchmark, cast.kelpie)] == [0, 0, 0]
+    assert cast.submit(benchmark, LINES, run="2").state == "queued"
+
+
+@pytest.mark.parametrize(("code", "used"), [("model_too_slow", 1), ("unknown_label", 1), ("worker_lost", 0)])
+def test_a_model_that_was_run_costs_one_unless_the_fault_was_ours(cast: Cast, code: str, used: int) -> None:
+    benchmark = cast.relations(per_day=1)
+    cast.submit(benchmark, LINES)
+    Submission.objects.update(model=F("file"))
+    job = claim("score")
+    assert job is not None
+    completion.fail(job, code=code, reason="For the test.")
+    assert quotas.allowances(benchmark, cast.kelpie)[0].used == used
+
+
+def test_a_withdrawn_score_was_seen_and_stays_counted(cast: Cast) -> None:
+    benchmark = cast.relations(in_total=1)
+    submission = cast.submit(benchmark, LINES)
+    run_next("score")
+    submission.refresh_from_db()
+    assert submission.state == "scored"
+    submission_states.withdraw(submission, by=cast.kim)
+    assert refused(cast, benchmark, run="2").code == "quota_in_total"
+
+
+def test_at_once_counts_what_waits_and_runs(cast: Cast) -> None:
+    benchmark = cast.relations(at_once=1)
+    cast.submit(benchmark, LINES)
+    assert refused(cast, benchmark, run="2").code == "quota_at_once"
+    run_next("score")
+    assert cast.submit(benchmark, LINES, run="2").state == "scored"
+
+
+def test_the_answer_says_when_to_come_back(cast: Cast, client: Client) -> None:
+    benchmark = cast.relations(per_day=1)
+    cast.submit(benchmark, LINES)
+    _, key = issue(cast.kim, team=cast.kelpie, name="test", scope="submit")
+    answer = client.post(
+        f"/api/v1/benchmarks/{benchmark.slug}/submissions?system=Net&run=2",
+        jsonl(LINES),
+        content_type="application/x-ndjson",
+        headers={"Authorization": f"Bearer {key}"},
+    )
+    told = answer.json()
+    assert (answer.status_code, told["code"]) == (429, "quota_per_day")
+    assert int(answer["Retry-After"]) > 0
+    assert datetime.fromisoformat(told["next_allowed_at"]).tzinfo is not None
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ({"per_day": 0}, "bad_limit"),
+        ({"at_once": True}, "bad_limit"),
+        ({"time_zone": "Mars/Olympus"}, "bad_time_zone"),
+        ({"limits": {"sheep": 3}}, "bad_limit"),
+        ({"training_counts": {"nobody": 3}}, "unknown_label"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused(cast: Cast, rule: dict[str, Any], code: str) -> None:
+    benchmark = cast.relations()
+    with pytest.raises(Refusal) as caught:
+        rules.change(benchmark, by=cast.olga, **rule)
+    assert caught.value.code == code
+
+
+@pytest.mark.postgres
+def test_a_hundred_at_once_at_a_quota_of_five_let_five_in(
+    postgres: dict[str, Any], tmp_path: Any, settings: Any
+) -> None:
+    settings.MEDIA_ROOT = tmp_path / "files"
+    cast = Cast.hired()
+    benchmark = cast.relations(per_day=5)
+    told = {"team": cast.kelpie, "by": cast.kim, "system": "Net"}
+
+    def one(number: int) -> str:
+        try:
+            return intake.receive(benchmark, run=str(number), chunks=[jsonl(LINES)], **told).submission.state
+        except QuotaSpent as spent:
+            return spent.code
+
+    found = in_threads(100, one)
+    assert (found.count("queued"), found.count("quota_per_day")) == (5, 95)
+    assert Submission.objects.count() == 5
+
+
+@pytest.mark.postgres
+def test_a_hundred_identical_requests_make_one_submission(
+    postgres: dict[str, Any], tmp_path: Any, settings: Any
+) -> None:
+    settings.MEDIA_ROOT = tmp_path / "files"
+    cast = Cast.hired()
+    benchmark = cast.relations(per_day=5)
+    told = {"team": cast.kelpie, "by": cast.kim, "system": "Net", "run": "1", "idempotency_key": "k"}
+    found = in_threads(100, lambda _: intake.receive(benchmark, chunks=[jsonl(LINES)], **told))
+    assert len({received.submission.pk for received in found}) == 1
+    assert sum(received.created for received in found) == 1
+
+
+def unread(*_: Any) -> Any:
+    raise AssertionError("the file was read")
+    yield b""
+
+
+def test_where_a_quota_is_spent_nothing_is_read(cast: Cast) -> None:
+    benchmark = cast.relations(per_day=1)
+    cast.submit(benchmark, LINES, run="1")
+    with pytest.raises(QuotaSpent):
+        intake.receive(benchmark, team=cast.kelpie, by=cast.kim, system="Net", run="2", chunks=unread())
+    assert PredictionFile.objects.count() == 1
+
+
+def test_where_a_quota_is_spent_a_repeated_request_is_answered_as_before(cast: Cast) -> None:
+    benchmark = cast.relations(per_day=1)
+    first = cast.submit(benchmark, LINES, run="1", idempotency_key="k")
+    assert cast.submit(benchmark, LINES, run="1", idempotency_key="k") == first
+    assert cast.submit(benchmark, LINES, run="1") == first

@@ -1,0 +1,227 @@
+"""What becomes of a run that was scored once when settings are added or revised: it never loses its place."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotation.testset import TestSet
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs import claim, completion, queue
+from evalsvc.core.jobs.lease import Lease, Progress
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import creation, quotas, scoring_identity, versions
+from evalsvc.evaluation.leaderboard import board
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, Line, freeze, sentence
+from workers.handlers.score import score
+from workers.runner import run_next
+
+LINES: list[Line] = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+SCORES: list[Line] = [{"id": line["id"], "scores": {"born_in": 0.5}} for line in RELATION_GOLD]
+SPANS: list[Line] = [{"id": line["id"], "spans": [[0, 1, "PER"]]} for line in ENTITY_GOLD]
+OTHERS = [sentence(f"n{n}", f"P{n}", "Q2", "born_in") for n in range(3)]
+MENDED = [sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD]
+
+
+def work() -> None:
+    while run_next("score"):
+        pass
+
+
+def fresh(submission: Submission) -> Submission:
+    return Submission.objects.get(pk=submission.pk)
+
+
+def added(benchmark: Benchmark, test_set: TestSet, cast: Cast, **told: Any) -> Setting:
+    told = {"key": "two", "title": "two", "unit": "sentence", "main": "micro_f1"} | told
+    return creation.add_setting(benchmark, test_set=test_set, by=cast.olga, **told)
+
+
+def scored(cast: Cast, lines: list[Line] = LINES, **told: Any) -> tuple[Submission, Setting]:
+    benchmark = cast.relations(**told)
+    submission = cast.submit(benchmark, lines)
+    work()
+    return fresh(submission), benchmark.settings.get()
+
+
+# ---- what the file was checked against ----------------------------------------------------------
+@pytest.mark.parametrize("lines", [LINES, SCORES])
+def test_a_setting_on_other_sentences_leaves_scored_runs_as_they_are(cast: Cast, lines: list[Line]) -> None:
+    submission, setting = scored(cast, lines)
+    two = added(submission.benchmark, freeze("others", OTHERS, by=cast.olga), cast)
+    work()
+    assert fresh(submission).state == "scored"
+    assert len(board(setting).rows) == 1
+    assert board(two).rows == []
+
+
+@pytest.mark.parametrize("lines", [LINES, SCORES])
+def test_under_a_gold_with_a_sentence_less_a_run_is_scored_without_it(cast: Cast, lines: list[Line]) -> None:
+    submission, setting = scored(cast, lines)
+    creation.revise_setting(setting, test_set=freeze("fewer", RELATION_GOLD[:5], by=cast.olga), by=cast.olga)
+    work()
+    assert fresh(submission).state == "scored"
+    assert len(board(setting).rows) == 1
+    newest = submission.evaluations.order_by("-pk").first()
+    assert newest is not None
+    assert newest.detail["counts"]["left_out"] == 1
+
+
+def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(cast: Cast, client: Client) -> None:
+    submission, setting = scored(cast, SCORES)
+    more = freeze("more", [*RELATION_GOLD, OTHERS[0]], by=cast.olga)
+    creation.revise_setting(setting, test_set=more, by=cast.olga)
+    work()
+    assert fresh(submission).state == "scored"
+    assert board(setting).rows == []
+    assert len(board(setting, version=1).rows) == 1
+    assert [each.key for each in scoring_identity.not_covered(fresh(submission))] == ["main"]
+    client.force_login(cast.kim)
+    assert client.get(f"/api/v1/submissions/{submission.pk}/scores").json()["not_covered"] == ["main"]
+    page = client.get(f"/submissions/{submission.pk}/").content.decode()
+    assert "Not scored under “main”. Its gold has changed" in " ".join(re.sub("<[^>]+>", " ", page).split())
+
+
+def test_a_newer_scorer_takes_nothing_off_a_run(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    submission, _ = scored(cast)
+    monkeypatch.setattr(scoring_identity, "SCORER", "2.0")
+    assert scoring_identity.not_covered(submission) == []
+
+
+def test_documents_of_another_length_are_others(cast: Cast) -> None:
+    benchmark = cast.entities()
+    setting = benchmark.settings.get()
+    submission = cast.submit(benchmark, SPANS)
+    work()
+    longer = [*ENTITY_GOLD[:2], ENTITY_GOLD[2] | {"tokens": ["Bo", "once", "met", "Cy"]}]
+    creation.revise_setting(
+        setting,
+        test_set=freeze("longer", longer, by=cast.olga, labels=["PER", "LOC"], kind="entities"),
+        by=cast.olga,
+    )
+    work()
+    assert fresh(submission).state == "scored"
+    assert board(setting).rows == []
+
+
+def test_a_window_that_is_moved_takes_no_run_off_its_board(cast: Cast) -> None:
+    submission, setting = scored(cast)
+    Setting.objects.filter(pk=setting.pk).update(opens_at=timezone.now() + timedelta(days=1))
+    creation.revise_setting(setting, test_set=freeze("mended", MENDED, by=cast.olga), by=cast.olga)
+    work()
+    assert fresh(submission).state == "scored"
+    assert [row.figures["accuracy"].mean for row in board(setting).rows] == [1.0]
+
+
+def test_a_gold_revised_while_a_run_waits_does_not_make_its_file_wrong(cast: Cast) -> None:
+    benchmark = cast.relations()
+    submission, setting = cast.submit(benchmark, LINES), benchmark.settings.get()
+    creation.revise_setting(setting, test_set=freeze("fewer", RELATION_GOLD[:5], by=cast.olga), by=cast.olga)
+    work()
+    assert fresh(submission).state == "scored"
+    assert len(board(setting).rows) == 1
+
+
+# ---- a re-scoring that does not end well ---------------------------------------------------------
+def rescored(cast: Cast, **told: Any) -> tuple[Submission, Setting]:
+    submission, setting = scored(cast, **told)
+    added(submission.benchmark, freeze("mended", MENDED, by=cast.olga), cast)
+    assert fresh(submission).state == "queued"
+    return fresh(submission), setting
+
+
+def used(submission: Submission) -> list[int]:
+    return [each.used for each in quotas.allowances(submission.benchmark, submission.system.team)]
+
+
+def test_cancelling_a_rescoring_leaves_the_run_scored_and_counted(cast: Cast) -> None:
+    submission, setting = rescored(cast, per_day=1)
+    submission_states.cancel(submission, by=cast.kim)
+    assert fresh(submission).state == "scored"
+    assert used(submission) == [1, 1, 0]
+    assert [row.n for row in board(setting).rows] == [1]
+    with pytest.raises(Conflict) as caught:
+        cast.submit(submission.benchmark, LINES[::-1])
+    assert caught.value.code == "run_taken"
+
+
+@pytest.mark.parametrize("code", ["worker_lost", "missing_id", "gold_label"])
+def test_a_rescoring_that_fails_leaves_the_run_scored_and_says_why(cast: Cast, code: str) -> None:
+    submission, setting = rescored(cast)
+    job = claim.claim("score")
+    assert job is not None
+    completion.fail(job, code=code, reason="As it is.")
+    found = fresh(submission)
+    assert (found.state, found.reason_code, found.reason) == ("scored", code, "As it is.")
+    assert [row.n for row in board(setting).rows] == [1]
+
+
+def test_cancelling_a_rescoring_that_runs_leaves_the_run_scored(cast: Cast) -> None:
+    submission, _ = rescored(cast)
+    job = claim.claim("score")
+    assert job is not None
+    queue.ask_cancel(job)
+    completion.cancel(job)
+    assert fresh(submission).state == "scored"
+
+
+def test_a_run_that_is_cancelled_before_it_was_ever_scored_stands_on_no_board(cast: Cast) -> None:
+    benchmark = cast.relations()
+    submission = cast.submit(benchmark, LINES)
+    submission_states.cancel(submission, by=cast.kim)
+    assert fresh(submission).state == "cancelled"
+    assert board(benchmark.settings.get()).rows == []
+
+
+def test_what_is_scored_anew_takes_no_place_among_those_that_wait(cast: Cast) -> None:
+    submission, _ = rescored(cast, at_once=1)
+    assert used(submission) == [1, 1, 0]
+    assert cast.submit(submission.benchmark, LINES, run="2").state == "queued"
+
+
+# ---- a gold that changes while a run is being scored ---------------------------------------------
+@pytest.mark.parametrize("change", ["revised", "added"])
+def test_what_changes_while_a_run_is_scored_is_scored_after_it(cast: Cast, change: str) -> None:
+    benchmark = cast.relations()
+    submission, setting = cast.submit(benchmark, LINES), benchmark.settings.get()
+    job = claim.claim("score")
+    assert job is not None
+    with Lease(job) as lease:
+        store = score(submission.pk, Progress(lease))
+    mended = freeze("mended", MENDED, by=cast.olga)
+    if change == "added":
+        setting = added(benchmark, mended, cast)
+    else:
+        creation.revise_setting(setting, test_set=mended, by=cast.olga)
+    completion.complete(job, store)
+    assert fresh(submission).state == "queued"
+    work()
+    assert fresh(submission).state == "scored"
+    assert [row.figures["accuracy"].mean for row in board(setting).rows] == [1.0]
+
+
+def test_what_is_withdrawn_while_it_is_scored_is_not_scored_again(cast: Cast) -> None:
+    benchmark = cast.relations()
+    submission = cast.submit(benchmark, LINES)
+    job = claim.claim("score")
+    assert job is not None
+    with Lease(job) as lease:
+        store = score(submission.pk, Progress(lease))
+    added(benchmark, freeze("mended", MENDED, by=cast.olga), cast)
+    Submission.objects.filter(pk=submission.pk).update(withdrawn_at=timezone.now())
+    completion.complete(job, store)
+    assert fresh(submission).state == "scored"
+
+
+def test_nothing_is_asked_for_that_no_run_covers(cast: Cast) -> None:
+    submission, setting = scored(cast)
+    versions.score_anew(setting)
+    work()
+    added(submission.benchmark, freeze("others", OTHERS, by=cast.olga), cast)
+    assert not claim.due("score").exists()

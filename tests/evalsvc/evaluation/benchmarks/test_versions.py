@@ -1,0 +1,405 @@
+"""Versions of a setting, its phases, what is sealed, what may be taken away to predict on."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from evalsvc.core.accounts.tokens import issue
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.evaluation.benchmarks import creation, prediction_inputs, scoring_identity, versions
+from evalsvc.evaluation.leaderboard import board, newest
+from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
+from evalsvc.evaluation.pages import score_view
+from evalsvc.evaluation.submissions import intake
+from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, jsonl, sentence
+from workers.runner import run_next
+
+LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+OTHER_GOLD = [sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD]
+
+
+def work() -> None:
+    while run_next("score"):
+        pass
+
+
+def scored(cast: Cast) -> tuple[Benchmark, Setting]:
+    benchmark = cast.relations()
+    cast.submit(benchmark, LINES)
+    work()
+    return benchmark, benchmark.settings.get()
+
+
+def figure(setting: Setting, **told: Any) -> float | None:
+    (row,) = board(setting, **told).rows
+    return row.figures["accuracy"].mean
+
+
+def test_another_gold_makes_a_new_version_and_leaves_the_old_scores(cast: Cast) -> None:
+    _, setting = scored(cast)
+    before = figure(setting)
+    creation.revise_setting(
+        setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga, note="Mended."
+    )
+    work()
+    assert (before, figure(setting), setting.version) == (pytest.approx(2 / 6), 1.0, 2)
+    assert figure(setting, version=1) == before
+    assert Evaluation.objects.filter(setting=setting).count() == 2
+
+
+def test_the_board_of_an_old_version_names_the_gold_of_that_version(cast: Cast, client: Client) -> None:
+    benchmark, setting = scored(cast)
+    golds = [setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)]
+    creation.revise_setting(setting, test_set=golds[1], by=cast.olga)
+    client.force_login(cast.kim)
+    for number, gold in enumerate(golds, 1):
+        told = client.get(f"/api/v1/benchmarks/{benchmark.slug}/board", {"version": str(number)}).json()
+        named = told["setting"]
+        assert (named["test_set"], named["gold_sha256"]) == (gold.slug, gold.sha256)
+        assert (named["version"], told["version"]) == (number, number)
+
+
+def test_a_board_never_mixes_versions(cast: Cast) -> None:
+    _, setting = scored(cast)
+    creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
+    assert board(setting).rows == []
+    assert len(board(setting, version=1).rows) == 1
+
+
+def test_the_same_gold_is_no_new_version(cast: Cast) -> None:
+    _, setting = scored(cast)
+    with pytest.raises(Conflict):
+        creation.revise_setting(setting, test_set=setting.test_set, by=cast.olga)
+    assert setting.versions.count() == 1
+
+
+def test_a_gold_that_comes_back_brings_its_scores_back(cast: Cast, client: Client) -> None:
+    """Its evaluation is older than that of the gold between, and holds again."""
+    benchmark, setting = scored(cast)
+    first, mended = setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)
+    for gold in (mended, first):
+        creation.revise_setting(setting, test_set=gold, by=cast.olga)
+        work()
+    assert figure(setting) == pytest.approx(2 / 6)
+    submission = benchmark.submissions.get()
+    (held,) = newest(submission)
+    assert held.gold_sha256 == first.sha256
+    creation.change_setting(setting, by=cast.olga, main="accuracy")
+    client.force_login(cast.kim)
+    for address in (f"/submissions/{submission.pk}/", "/submissions/", "/teams/kelpie/"):
+        page = client.get(address).content.decode()
+        assert "33.3" in page, address
+        assert "100.0" not in page, address
+
+
+def test_scores_on_an_older_gold_are_named_by_it(cast: Cast) -> None:
+    benchmark, setting = scored(cast)
+    creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
+    submission = benchmark.submissions.get()
+    told = {name: value for name, value, _ in score_view.made_from(submission, newest(submission))}
+    assert told["Gold"].startswith("gold-sentence 1, imported: sha256")
+
+
+def test_only_an_organiser_revises(cast: Cast) -> None:
+    _, setting = scored(cast)
+    with pytest.raises(NotAllowed):
+        creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.kim)
+
+
+def test_another_scorer_makes_a_new_version_at_the_next_submission(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark, setting = scored(cast)
+    monkeypatch.setattr(scoring_identity, "SCORER", "2.0")
+    cast.submit(benchmark, LINES, run="2")
+    work()
+    setting.refresh_from_db()
+    assert versions.of_setting(setting).note == versions.SCORER_CHANGED
+    assert [row.n for row in board(setting).rows] == [2]
+    assert [row.n for row in board(setting, version=1).rows] == [1]
+
+
+def test_a_version_that_is_not_there_is_said(cast: Cast) -> None:
+    _, setting = scored(cast)
+    with pytest.raises(Refusal, match="no version 7"):
+        board(setting, version=7)
+
+
+def scores_of(client: Client, submission: Submission, **asked: str) -> Any:
+    return client.get(f"/api/v1/submissions/{submission.pk}/scores", asked)
+
+
+def test_scores_under_an_earlier_version_are_asked_for_by_its_number(cast: Cast, client: Client) -> None:
+    benchmark, setting = scored(cast)
+    golds = [setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)]
+    creation.revise_setting(setting, test_set=golds[1], by=cast.olga)
+    work()
+    submission = benchmark.submissions.get()
+    client.force_login(cast.kim)
+    for asked, number in (({}, 2), ({"version": "2"}, 2), ({"version": "1"}, 1)):
+        told = scores_of(client, submission, **asked).json()
+        assert told["versions"] == {"main": [1, 2]}
+        (found,) = told["evaluations"]
+        assert (found["gold_sha256"], found["versions"]) == (golds[number - 1].sha256, [number])
+        assert found["scores"]["accuracy"]["value"] == pytest.approx([2 / 6, 1.0][number - 1])
+
+
+def test_a_version_under_which_a_run_has_no_score_yet_is_told_by_its_absence(
+    cast: Cast, client: Client
+) -> None:
+    benchmark, setting = scored(cast)
+    creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
+    client.force_login(cast.kim)
+    told = scores_of(client, benchmark.submissions.get(), version="2").json()
+    assert (told["evaluations"], told["versions"]) == ([], {"main": [1]})
+
+
+def test_a_score_that_two_versions_share_names_both(cast: Cast, client: Client) -> None:
+    benchmark, setting = scored(cast)
+    first, mended = setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)
+    for gold in (mended, first):
+        creation.revise_setting(setting, test_set=gold, by=cast.olga)
+        work()
+    client.force_login(cast.kim)
+    told = scores_of(client, benchmark.submissions.get()).json()
+    assert (told["versions"], told["evaluations"][0]["versions"]) == ({"main": [1, 2, 3]}, [1, 3])
+
+
+@pytest.mark.parametrize(
+    ("version", "code"), [("7", "unknown_version"), ("0", "invalid_input"), ("x", "invalid_input")]
+)
+def test_scores_of_a_version_that_is_none_are_refused(
+    cast: Cast, client: Client, version: str, code: str
+) -> None:
+    benchmark, _ = scored(cast)
+    client.force_login(cast.kim)
+    answer = scores_of(client, benchmark.submissions.get(), version=version)
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+
+
+# ---- phases --------------------------------------------------------------------------------------
+def phased(cast: Cast, **test: Any) -> Benchmark:
+    """The first three sentences for development, the others for the test."""
+    benchmark = cast.benchmark()
+    now = timezone.now()
+    windows: dict[str, Any] = {"dev": {}, "test": {"opens_at": now + timedelta(days=1)} | test}
+    for key, lines in (("dev", RELATION_GOLD[:3]), ("test", RELATION_GOLD[3:])):
+        creation.add_setting(
+            benchmark,
+            key=key,
+            title=key,
+            test_set=freeze(key, lines, by=cast.olga),
+            unit="sentence",
+            main="micro_f1",
+            by=cast.olga,
+            phase=key,
+            **windows[key],
+        )
+    return benchmark
+
+
+def test_a_phase_that_is_not_open_wants_no_lines(cast: Cast) -> None:
+    submission = cast.submit(phased(cast), LINES[:3])
+    work()
+    assert submission.phase == "dev"
+    assert [each.setting.key for each in newest(submission)] == ["dev"]
+
+
+def test_where_two_phases_are_open_one_is_named(cast: Cast) -> None:
+    benchmark = phased(cast, opens_at=None)
+    with pytest.raises(Refusal) as caught:
+        cast.submit(benchmark, LINES[:3])
+    assert caught.value.code == "phase_needed"
+    assert cast.submit(benchmark, LINES[3:], phase="test").phase == "test"
+
+
+@pytest.mark.parametrize("key", ["", "k"])
+def test_a_run_of_one_phase_is_never_taken_for_the_same_in_another(cast: Cast, key: str) -> None:
+    benchmark = cast.benchmark()
+    for phase in ("dev", "test"):
+        gold = freeze(phase, RELATION_GOLD, by=cast.olga, sha256=phase * 8)
+        told = {"title": phase, "test_set": gold, "unit": "sentence", "main": "micro_f1"}
+        creation.add_setting(benchmark, key=phase, phase=phase, by=cast.olga, **told)
+    first = cast.submit(benchmark, LINES, phase="test", idempotency_key=key)
+    with pytest.raises(Conflict, match=rf"submission {first.pk}.*in the test phase") as caught:
+        cast.submit(benchmark, LINES, phase="dev", idempotency_key=key)
+    assert caught.value.code == ("key_reused" if key else "run_taken")
+    assert cast.submit(benchmark, LINES, phase="test", idempotency_key=key) == first
+    assert cast.submit(benchmark, LINES, phase="dev", run="dev 1").phase == "dev"
+
+
+def test_a_phase_that_is_not_open_takes_nothing(cast: Cast) -> None:
+    with pytest.raises(Refusal) as caught:
+        cast.submit(phased(cast), LINES[3:], phase="test")
+    assert caught.value.code == "unknown_phase"
+
+
+def test_a_board_whose_settings_are_closed_says_when_one_opens(cast: Cast) -> None:
+    benchmark = phased(cast)
+    Setting.objects.filter(key="dev").update(closes_at=timezone.now() - timedelta(hours=1))
+    with pytest.raises(Refusal) as caught:
+        intake.check(benchmark, [jsonl(LINES)])
+    assert caught.value.code == "closed"
+    assert "opens at" in caught.value.hint
+
+
+def test_a_setting_that_closes_before_it_opens_is_refused(cast: Cast) -> None:
+    with pytest.raises(Refusal) as caught:
+        phased(cast, closes_at=timezone.now())
+    assert caught.value.code == "bad_window"
+
+
+def test_sealed_scores_are_for_organisers_until_the_phase_has_closed(cast: Cast) -> None:
+    benchmark = phased(cast, opens_at=None, closes_at=timezone.now() + timedelta(days=1), sealed=True)
+    submission = cast.submit(benchmark, LINES[3:], phase="test")
+    work()
+    setting = benchmark.settings.get(key="test")
+    assert newest(submission) == newest(submission, person=cast.kim) == []
+    assert board(setting, person=cast.kim).sealed
+    assert len(newest(submission, person=cast.olga)) == 1
+    Setting.objects.filter(pk=setting.pk).update(closes_at=timezone.now() - timedelta(seconds=1))
+    setting.refresh_from_db()
+    assert len(newest(submission)) == len(board(setting).rows) == 1
+
+
+def test_an_earlier_version_of_a_sealed_setting_is_sealed_too(cast: Cast, client: Client) -> None:
+    benchmark = phased(cast, opens_at=None, closes_at=timezone.now() + timedelta(days=1), sealed=True)
+    submission = cast.submit(benchmark, LINES[3:], phase="test")
+    work()
+    client.force_login(cast.kim)
+    told = scores_of(client, submission, version="1").json()
+    assert (told["evaluations"], told["versions"], told["sealed"]) == ([], {}, ["test"])
+
+
+def test_a_sealed_figure_stands_on_no_page(cast: Cast, client: Client) -> None:
+    benchmark = phased(cast, opens_at=None, closes_at=timezone.now() + timedelta(days=1), sealed=True)
+    submission = cast.submit(benchmark, [LINES[0] | {"id": "s4", "label": "N/A"}, *LINES[4:]], phase="test")
+    work()
+    client.force_login(cast.kim)
+    for address in (
+        f"/submissions/{submission.pk}/",
+        "/submissions/",
+        "/boards/",
+        f"/boards/{benchmark.slug}/?setting=test",
+        f"/boards/{benchmark.slug}/board.csv?setting=test",
+    ):
+        assert "66.7" not in client.get(address).content.decode(), address
+    assert client.get(f"/api/v1/submissions/{submission.pk}/scores").json()["evaluations"] == []
+    assert client.get(f"/api/v1/submissions/{submission.pk}/scores").json()["sealed"] == ["test"]
+
+
+def test_a_sealed_run_and_its_board_say_until_when_the_scores_are_sealed(cast: Cast, client: Client) -> None:
+    closes = timezone.now() + timedelta(days=1)
+    benchmark = phased(cast, opens_at=None, closes_at=closes, sealed=True)
+    submission = cast.submit(benchmark, LINES[3:], phase="test")
+    work()
+    told = f"The scores on “test” are sealed until {closes:%Y-%m-%d %H:%M} UTC."
+    client.force_login(cast.kim)
+    assert f"Scored. {told}" in client.get(f"/submissions/{submission.pk}/").content.decode()
+    page = client.get(f"/boards/{benchmark.slug}/?setting=test").content.decode()
+    assert told in page
+    assert "No run is scored" not in page
+    client.force_login(cast.olga)
+    assert told not in client.get(f"/submissions/{submission.pk}/").content.decode()
+
+
+# ---- what is shown -------------------------------------------------------------------------------
+def test_a_setting_shows_the_measures_it_chose(cast: Cast) -> None:
+    _, setting = scored(cast)
+    creation.change_setting(setting, by=cast.olga, measures=["micro_f1", "accuracy"])
+    assert board(setting).measures == ["micro_f1", "accuracy"]
+    with pytest.raises(Refusal):
+        board(setting, "macro_f1")
+
+
+def test_the_main_measure_is_among_those_shown(cast: Cast) -> None:
+    _, setting = scored(cast)
+    with pytest.raises(Refusal):
+        creation.change_setting(setting, by=cast.olga, measures=["accuracy"])
+
+
+def test_a_turned_main_measure_turns_the_order(cast: Cast) -> None:
+    benchmark, setting = scored(cast)
+    cast.submit(benchmark, [line | {"label": "part_of"} for line in LINES], system="Worse")
+    work()
+    assert [row.system.name for row in board(setting).rows] == ["Net", "Worse"]
+    creation.change_setting(setting, by=cast.olga, lower_is_better=True)
+    assert [row.system.name for row in board(setting).rows] == ["Worse", "Net"]
+
+
+# ---- inputs --------------------------------------------------------------------------------------
+def test_inputs_are_the_lines_in_order_without_their_gold(cast: Cast) -> None:
+    setting = cast.relations().settings.get()
+    found = [json.loads(line) for line in prediction_inputs.lines(setting)]
+    assert [line["id"] for line in found] == [line["id"] for line in RELATION_GOLD]
+    assert all(line.keys() == {"id", "text", "h", "t"} for line in found)
+
+
+def test_inputs_of_entities_have_tokens_and_no_spans(cast: Cast) -> None:
+    setting = cast.entities().settings.get()
+    found = [json.loads(line) for line in prediction_inputs.lines(setting)]
+    assert found == [{"id": line["id"], "tokens": line["tokens"]} for line in ENTITY_GOLD]
+
+
+def test_inputs_are_those_that_the_setting_scores(cast: Cast) -> None:
+    few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
+    whole = freeze("whole", RELATION_GOLD, by=cast.olga)
+    benchmark = cast.benchmark(settings=[("main", whole, "sentence", "micro_f1", few)])
+    assert len(list(prediction_inputs.lines(benchmark.settings.get()))) == 2
+
+
+# ---- by API --------------------------------------------------------------------------------------
+def test_an_organiser_makes_all_of_it_by_api(cast: Cast, client: Client) -> None:
+    _, key = issue(cast.olga, name="organiser", scope="full")
+    told: dict[str, Any] = {"content_type": "application/json", "headers": {"Authorization": f"Bearer {key}"}}
+    freeze("first", RELATION_GOLD, by=cast.olga)
+    freeze("second", OTHER_GOLD, by=cast.olga)
+    rules = {"per_day": 5, "time_zone": "Europe/Vienna", "training_counts": {"born_in": 120}}
+    labels = [{"name": name} for name in ("born_in", "works_for", "part_of")]
+    base = {"slug": "tides", "title": "Tides", "task": "relations", "negative": "N/A"}
+    made = client.post("/api/v1/benchmarks", base | {"labels": labels} | rules, **told)
+    assert made.status_code == 201, made.json()
+    assert made.json()["training_counts"] == {"born_in": 120}
+    at = "/api/v1/benchmarks/tides"
+    setting = {"key": "main", "title": "Main", "unit": "sentence", "main": "micro_f1", "test_set": "first"}
+    made = client.post(f"{at}/settings", setting | {"phase": "test", "digits": 2}, **told)
+    assert (made.status_code, made.json()["version"], made.json()["digits"]) == (201, 1, 2)
+    made = client.post(f"{at}/settings/main/versions", {"test_set": "second", "note": "Mended."}, **told)
+    assert (made.status_code, made.json()["number"]) == (201, 2)
+    changed = client.patch(at, {"per_day": None, "at_once": 3}, **told).json()
+    assert (changed["per_day"], changed["at_once"]) == (None, 3)
+    changed = client.patch(f"{at}/settings/main", {"digits": None, "title": "Human gold"}, **told).json()
+    assert (changed["digits"], changed["title"]) == (None, "Human gold")
+    listed = client.get(f"{at}/settings/main/versions", **told).json()
+    assert [each["test_set"] for each in listed] == ["first", "second"]
+    lines = b"".join(client.get(f"{at}/settings/main/inputs", **told).streaming_content)  # type: ignore[attr-defined]
+    assert lines.count(b"\n") == 6
+    assert b"relations" not in lines
+
+
+def test_a_read_that_is_known_already_answers_304(cast: Cast, client: Client) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    first = client.get("/api/v1/benchmarks/rel")
+    again = client.get("/api/v1/benchmarks/rel", headers={"If-None-Match": first["ETag"]})
+    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+
+
+def test_the_limits_of_a_benchmark_say_what_is_left(cast: Cast, client: Client) -> None:
+    benchmark = cast.relations(per_day=3, limits={"lines": 1_000})
+    cast.submit(benchmark, LINES)
+    client.force_login(cast.kim)
+    told = client.get("/api/v1/benchmarks/rel/limits").json()
+    by_name = {each["name"]: each for each in told["quotas"]}
+    assert (by_name["per_day"]["used"], by_name["per_day"]["left"], by_name["in_total"]["most"]) == (
+        1,
+        2,
+        None,
+    )
+    assert told["lines"] == 1_000

@@ -1,0 +1,41 @@
+"""The menu explains every measure, and the document is as the menu is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from evalsvc.evaluation.measures.documentation import renewed
+from evalsvc.evaluation.measures.menu import FAMILIES, MENU, Measure, offered
+from evalsvc.evaluation.models import Setting
+
+
+@pytest.mark.parametrize("measure", MENU.values(), ids=list(MENU))
+def test_a_measure_says_what_it_is_how_it_is_computed_and_when_it_is_undefined(measure: Measure) -> None:
+    for words in (measure.title, measure.explains, measure.formula, measure.source, measure.undefined):
+        assert words.strip()
+    assert measure.family in FAMILIES
+    assert measure.unit in ("%", "")
+
+
+def test_no_two_measures_of_a_unit_share_a_title() -> None:
+    for unit in Setting.Unit.values:
+        titles = [measure.title for measure in offered(unit) if measure.family != "semeval2010"]
+        assert len(titles) == len(set(titles)), unit
+
+
+def test_every_unit_has_measures() -> None:
+    assert {unit for unit in Setting.Unit.values if offered(unit)} == set(Setting.Unit.values)
+
+
+def test_the_document_is_as_the_menu_is() -> None:
+    text = (Path(settings.BASE_DIR) / "docs" / "measures.md").read_text()
+    assert renewed(text) == text
+
+
+def test_what_stands_around_the_chapter_stays() -> None:
+    text = (Path(settings.BASE_DIR) / "docs" / "measures.md").read_text()
+    assert renewed(text.replace("| `ap` |", "| `old` |") + "Afterword\n").endswith("Afterword\n")
+    assert "`old`" not in renewed(text.replace("| `ap` |", "| `old` |"))

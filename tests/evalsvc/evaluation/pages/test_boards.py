@@ -1,0 +1,269 @@
+"""Boards: who sees them, what they say first, and that they show no gold."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.models import Benchmark, Submission
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, sentence
+from tests.evalsvc.evaluation.test_leaderboard import scored
+from tests.workers.handlers.test_score import SCORE_LINES
+from workers.runner import run_next
+
+
+def shown(client: Client, name: str, *args: object, **query: str) -> str:
+    response = client.get(reverse(name, args=args), query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_board_without_runs_says_how_to_submit_with_its_real_address(client: Client, cast: Cast) -> None:
+    cast.relations()
+    page = shown(client, "board", "rel")
+    assert "No run is scored on this setting yet." in page
+    assert "http://testserver/api/v1/benchmarks/rel/submissions" in page
+
+
+def test_a_board_without_settings_says_what_one_is(client: Client, cast: Cast) -> None:
+    cast.benchmark()
+    assert "This board has no setting yet." in shown(client, "board", "rel")
+
+
+def test_a_board_opens_with_what_its_figures_say(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Alder", 6, 6)
+    scored(cast, benchmark, "Birch", 2, 2)
+    page = shown(client, "board", "rel", order="accuracy")
+    assert "Alder has the highest accuracy, 100.0 ± 0.0 over 2 runs; 66.7 ahead of Birch" in page
+
+
+def test_rows_follow_the_column_asked_for(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Alder", 3)
+    scored(cast, benchmark, "Birch", 5)
+    page = shown(client, "board", "rel", order="accuracy")
+    body = page[page.index("<tbody>") :]
+    assert body.index("Birch") < body.index("Alder")
+
+
+def test_an_unknown_column_is_named_and_refused(client: Client, cast: Cast) -> None:
+    cast.relations()
+    response = client.get(reverse("board", args=["rel"]), {"order": "nonsense"})
+    assert response.status_code == 400
+    assert "There is no measure nonsense." in response.content.decode()
+
+
+def test_an_unknown_setting_is_not_there(client: Client, cast: Cast) -> None:
+    cast.relations()
+    assert client.get(reverse("board", args=["rel"]), {"setting": "nowhere"}).status_code == 404
+
+
+def test_an_undefined_figure_is_a_dash_with_its_reason(client: Client, cast: Cast) -> None:
+    empty = freeze("empty", [sentence("s1", "Q1", "Q2")], by=cast.olga)
+    benchmark = cast.benchmark(settings=[("main", empty, "sentence", "micro_f1")])
+    cast.submit(benchmark, [{"id": "s1", "label": "N/A"}])
+    assert run_next("score")
+    page = shown(client, "board", "rel")
+    assert '<span class="dash"' in page
+    assert "micro F1 undefined:" in page
+
+
+def test_the_same_pair_in_opposite_order_is_listed(client: Client, cast: Cast) -> None:
+    gold = freeze("human", RELATION_GOLD, by=cast.olga)
+    wrong = [line | {"relations": ["part_of"]} for line in RELATION_GOLD]
+    source = freeze("source", wrong, by=cast.olga, origin="source")
+    benchmark = cast.benchmark(
+        settings=[("human", gold, "sentence", "micro_f1"), ("held-out", source, "sentence", "micro_f1")]
+    )
+    scored(cast, benchmark, "Reader", 6, 6)
+    everything = [{"id": f"s{n}", "label": "part_of"} for n in range(1, 7)]
+    for run in ("1", "2"):
+        cast.submit(benchmark, [*everything[:-1], everything[-1]], system="Echo", run=run)
+    while run_next("score"):
+        pass
+    page = shown(client, "board", "rel")
+    assert "Reader is ahead of Echo by micro F1 and behind it by micro F1 on “held-out”." in page
+    assert "apart on both sides" in page
+
+
+def test_a_closed_board_is_seen_by_its_people_alone(client: Client, cast: Cast) -> None:
+    cast.relations(public=False)
+    assert client.get(reverse("board", args=["rel"])).status_code == 404
+    client.force_login(cast.kim)
+    assert client.get(reverse("board", args=["rel"])).status_code == 404
+    client.force_login(cast.olga)
+    assert client.get(reverse("board", args=["rel"])).status_code == 200
+
+
+def test_rows_lead_to_runs_only_for_those_who_may_look(client: Client, cast: Cast) -> None:
+    (submission,) = scored(cast, cast.relations(), "Net", 4)
+    address = reverse("submission", args=[submission.pk])
+    client.force_login(cast.lars)
+    assert address not in shown(client, "board", "rel")
+    client.force_login(cast.kim)
+    assert address in shown(client, "board", "rel")
+
+
+@pytest.mark.parametrize("name", ["board", "board-csv", "submit"])
+def test_gold_is_on_no_page_of_a_board(client: Client, cast: Cast, name: str) -> None:
+    scored(cast, cast.relations(), "Net", 4)
+    client.force_login(cast.olga)
+    page = shown(client, name, "rel")
+    assert "canary" not in page
+
+
+def test_the_figures_can_be_taken_away(client: Client, cast: Cast) -> None:
+    scored(cast, cast.relations(), "=Net", 6, 3)
+    lines = shown(client, "board-csv", "rel").splitlines()
+    accuracy = next(line for line in lines if ",accuracy," in line).split(",")
+    assert accuracy[2] == "'=Net"
+    assert float(accuracy[5]) == pytest.approx(0.75)
+    assert "attachment" in client.get(reverse("board-csv", args=["rel"]))["Content-Disposition"]
+
+
+def test_only_organisers_open_boards(client: Client, cast: Cast) -> None:
+    client.force_login(cast.kim)
+    assert client.get(reverse("board-new")).status_code == 403
+    cast.benchmark()
+    assert client.get(reverse("setting-new", args=["rel"])).status_code == 403
+
+
+def test_an_organiser_opens_a_board_and_adds_a_setting(client: Client, cast: Cast) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    client.force_login(cast.olga)
+    told = {
+        "title": "Port news",
+        "slug": "port",
+        "task": "relations",
+        "test_sets": [gold.pk],
+        "missing": "refuse",
+    }
+    response = client.post(reverse("board-new"), told)
+    assert response.headers["Location"] == reverse("setting-new", args=["port"])
+    told = {"title": "Human gold", "key": "human", "test_set": gold.pk, "unit": "bag", "main": "ap"}
+    response = client.post(reverse("setting-new", args=["port"]), told)
+    assert response.headers["Location"] == reverse("board-organise", args=["port"])
+    setting = Benchmark.objects.get(slug="port").settings.get()
+    assert (setting.unit, setting.main, setting.test_set) == ("bag", "ap", gold)
+
+
+def test_a_measure_that_does_not_fit_the_unit_is_said_beside_it(client: Client, cast: Cast) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    creation.create(slug="port", title="Port", task="relations", labels=["born_in"], by=cast.olga)
+    client.force_login(cast.olga)
+    told = {"title": "Human", "key": "human", "test_set": gold.pk, "unit": "bag", "main": "semeval2010_f1"}
+    response = client.post(reverse("setting-new", args=["port"]), told)
+    assert response.status_code == 400
+    assert "semeval2010_f1 is no measure by bag." in response.content.decode()
+
+
+def test_the_list_says_who_is_in_front(client: Client, cast: Cast) -> None:
+    scored(cast, cast.relations(main="accuracy"), "Net", 3)
+    page = shown(client, "boards")
+    assert "Net, 50.0" in page
+    assert "1 system, 1 run" in page
+
+
+# ---- as the setting shows them -------------------------------------------------------------------
+def test_a_board_shows_the_digits_that_its_setting_has(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations(main="accuracy")
+    (submission, _) = scored(cast, benchmark, "Alder", 4, 5)
+    creation.change_setting(benchmark.settings.get(), by=cast.olga, digits=3)
+    page = shown(client, "board", "rel")
+    assert "75.000 <small>± 11.785</small>" in page
+    assert "the only system with accuracy so far: 75.000 ± 11.785 over 2 runs" in page
+    assert "Alder, 75.000" in shown(client, "boards")
+    client.force_login(cast.kim)
+    assert "Scored: accuracy 66.667" in shown(client, "submission", submission.pk)
+    assert "66.667 <small>accuracy</small>" in shown(client, "team", "kelpie")
+
+
+def test_a_board_where_lower_is_better_says_so_everywhere(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations(main="accuracy")
+    scored(cast, benchmark, "Alder", 6, 6)
+    scored(cast, benchmark, "Birch", 2, 2)
+    creation.change_setting(benchmark.settings.get(), by=cast.olga, lower_is_better=True)
+    page = shown(client, "board", "rel")
+    assert "Birch has the lowest accuracy, 33.3 ± 0.0 over 2 runs; 66.7 ahead of Alder" in page
+    assert 'aria-sort="ascending"' in page
+    assert "accuracy ↓" in page
+    assert "Birch, 33.3" in shown(client, "boards")
+
+
+def test_rows_are_those_that_the_setting_scores(client: Client, cast: Cast) -> None:
+    few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
+    whole = freeze("whole", RELATION_GOLD, by=cast.olga)
+    cast.benchmark(settings=[("main", whole, "sentence", "micro_f1", few)])
+    assert "<dt>Rows</dt><dd>2</dd>" in shown(client, "board", "rel")
+    client.force_login(cast.kim)
+    assert client.get("/api/v1/benchmarks/rel").json()["settings"][0]["rows"] == 2
+
+
+def test_a_threshold_orders_nothing(client: Client, cast: Cast) -> None:
+    cast.submit(cast.relations("bag", "ap"), SCORE_LINES)
+    assert run_next("score")
+    page = shown(client, "board", "rel")
+    assert '<option value="auc"' in page
+    assert '<option value="tau"' not in page
+    response = client.get(reverse("board", args=["rel"]), {"order": "tau"})
+    assert response.status_code == 400
+    assert "it orders nothing." in response.content.decode()
+
+
+def test_a_board_has_a_column_for_each_measure_that_its_setting_chose(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    cast.submit(benchmark, SCORE_LINES)
+    assert run_next("score")
+    shown_by_all = shown(client, "board", "rel")
+    assert "order=recall_at_tau" not in shown_by_all
+    chosen = ["recall_at_tau", "ap", "tau"]
+    creation.change_setting(benchmark.settings.get(), by=cast.olga, measures=chosen)
+    page = shown(client, "board", "rel")
+    assert "order=recall_at_tau" in page
+    assert ">τ*</th>" in page
+    assert "order=tau" not in page
+    assert "order=auc" not in page
+    client.force_login(cast.kim)
+    sheet = shown(client, "submission", Submission.objects.get().pk)
+    assert sheet.index("recall at τ*") < sheet.index("further measure")
+    assert sheet.index(">AUC<") > sheet.index("further measure")
+
+
+def test_runs_that_are_the_same_bytes_are_marked(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations(main="accuracy")
+    scored(cast, benchmark, "Alder", 4, 4, 5)
+    scored(cast, benchmark, "Birch", 5)
+    scored(cast, benchmark, "Cedar", 6)
+    page = shown(client, "board", "rel")
+    assert "3 runs, 2 files; same file as Birch" in page
+    assert "same file as Alder" in page
+    assert page.count("same file as") == 2
+    rows = client.get(reverse("board-json", args=["rel"])).json()["rows"]
+    assert {row["system"]: (row["n"], row["files"]) for row in rows} == {
+        "Alder": (3, 2),
+        "Birch": (1, 1),
+        "Cedar": (1, 1),
+    }
+
+
+def test_a_team_that_saw_the_gold_is_marked(client: Client, cast: Cast) -> None:
+    scored(cast, cast.relations(), "Alder", 4)
+    assert "saw the gold" not in shown(client, "board", "rel")
+    Submission.objects.update(saw_gold=True)
+    assert "saw the gold" in shown(client, "board", "rel")
+
+
+def test_a_description_keeps_its_headings_tables_and_the_words_of_its_images(
+    client: Client, cast: Cast
+) -> None:
+    told = "# Tides\n\n## Source\n\n| a | b |\n|---|---|\n| 1 | <b>2</b> |\n\n![Map](https://x.example/a.png)"
+    benchmark = cast.relations()
+    Benchmark.objects.filter(pk=benchmark.pk).update(description=told)
+    page = client.get(f"/boards/{benchmark.slug}/").content.decode()
+    assert "<h3>Tides</h3>\n<h4>Source</h4>" in page
+    assert "<td>1</td>\n<td>&lt;b&gt;2&lt;/b&gt;</td>" in page
+    assert "<p>Map</p>" in page
+    assert "a.png" not in page

@@ -1,0 +1,76 @@
+"""Drawings are well-formed, named, coloured by class, and literal when taken away."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from evalsvc.core.web import svg
+from evalsvc.evaluation.pages import charts, curve_charts
+from evalsvc.evaluation.pages.board_summary import Column
+from tests.evalsvc.evaluation.pages.test_board_summary import runs
+
+COLUMNS = [
+    Column("micro", {"1": runs(0.7, 0.72), "2": runs(0.6, 0.62)}),
+    Column("macro", {"1": runs(0.3, 0.32), "2": runs(0.5, 0.52)}),
+]
+NAMES = {"1": "A <b>net</b>", "2": "Rules & lists"}
+DRAWINGS = {
+    "rug": charts.rug([0.1, 0.5, 0.5]),
+    "strip": charts.run_strip([0.7, 0.72], mean=0.71, sd=0.014, scale=charts.run_scale([0.7, 0.72])),
+    "bar": charts.bar(0.3),
+    "progress": charts.progress(3, 8),
+    "parts": charts.parts_bar([("missed", 3), ("spurious", 1)]),
+    "curve": curve_charts.curve([(0.0, 1.0), (0.5, 0.8), (1.0, 0.3)], best=(0.5, 0.8), tau="0.418"),
+    "narrow curve": curve_charts.curve([(0.0, 1.0), (1.0, 0.3)], best=(0.5, 0.8), tau="0.418", narrow=True),
+    "ranks": curve_charts.ranks(COLUMNS, NAMES),
+    "narrow ranks": curve_charts.ranks(COLUMNS, NAMES, narrow=True),
+}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_is_an_image_with_a_name_and_no_style_of_its_own(name: str) -> None:
+    root = ElementTree.fromstring(DRAWINGS[name])
+    assert root.get("role") == "img"
+    assert root.get("aria-label")
+    assert "style=" not in DRAWINGS[name]
+
+
+def test_a_name_is_text_and_never_markup() -> None:
+    assert "<b>net" not in DRAWINGS["ranks"]
+    assert "A &lt;b&gt;net" in DRAWINGS["ranks"]
+
+
+def test_the_highest_mean_stands_tall_also_when_shared() -> None:
+    assert DRAWINGS["rug"].count("rug--top") == 2
+
+
+def test_runs_lie_on_the_scale_in_order() -> None:
+    scale = charts.run_scale([0.683, 0.713])
+    assert scale.low <= 0.683 < 0.713 <= scale.high
+    assert scale(0.683) < scale(0.7) < scale(0.713)
+
+
+def test_equal_runs_still_have_a_scale() -> None:
+    scale = charts.run_scale([0.5, 0.5])
+    assert scale.low <= 0.5 <= scale.high
+    assert scale.low < scale.high
+
+
+def test_a_system_that_keeps_its_place_is_grey() -> None:
+    still = {"3": runs(0.1, 0.1)}
+    columns = [Column(c.title, {**c.figures, **still}) for c in COLUMNS]
+    drawn = curve_charts.ranks(columns, {**NAMES, "3": "Last"})
+    assert drawn.count('class="l0"') == 1
+    assert re.findall(r'class="l([1-9])"', drawn) == ["1", "2"]
+
+
+@pytest.mark.parametrize("name", ["curve", "ranks"])
+def test_a_drawing_taken_away_has_colours_instead_of_classes(name: str) -> None:
+    plain = svg.literal(DRAWINGS[name])
+    ElementTree.fromstring(plain)
+    assert "class=" not in plain
+    assert "#0072b2" in plain
+    assert plain.startswith('<svg xmlns="http://www.w3.org/2000/svg"')

@@ -1,0 +1,225 @@
+"""A submission's page: its state in words, its figures, and who may see them."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.evaluation.models import PredictionFile, Submission
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze
+from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
+from workers.runner import run_next
+
+
+def page(client: Client, submission: Submission, name: str = "submission", **query: str) -> str:
+    response = client.get(reverse(name, args=[submission.pk]), query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def bags(cast: Cast) -> Submission:
+    """Scored by bag, with a curve."""
+    submission = cast.submit(cast.relations("bag", "ap"), SCORE_LINES)
+    assert run_next("score")
+    submission.refresh_from_db()
+    return submission
+
+
+def test_a_waiting_run_is_asked_after_every_second(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    client.force_login(cast.kim)
+    told = page(client, submission)
+    assert 'hx-trigger="every 1s"' in told
+    assert "It waits for a worker." in told
+    assert "Scores</h2>" not in told
+
+
+def test_the_state_turns_into_the_figures_once_and_asks_no_more(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    client.force_login(cast.kim)
+    assert "hx-get" in page(client, submission, "submission-state")
+    assert run_next("score")
+    response = client.get(reverse("submission-state", args=[submission.pk]))
+    assert response["HX-Retarget"] == "#submission"
+    told = response.content.decode()
+    assert "hx-get" not in told
+    assert "Scores</h2>" in told
+
+
+def test_a_scored_run_says_its_figure_first_and_what_it_was_made_from(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES, filename="net-1.jsonl")
+    assert run_next("score")
+    client.force_login(cast.kim)
+    told = page(client, submission)
+    assert "Scored: micro F1 50.0 on “main”. The system’s only run." in told
+    for made_from in (submission.file_id, "net-1.jsonl", "numpy", "beta 1"):
+        assert made_from in told
+
+
+def test_of_further_settings_the_main_figure_stands_before_they_are_opened(
+    client: Client, cast: Cast
+) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    settings = [("first", gold, "sentence", "micro_f1"), ("second", gold, "sentence", "accuracy")]
+    submission = cast.submit(cast.benchmark(settings=settings), LABEL_LINES)
+    while run_next("score"):
+        pass
+    client.force_login(cast.kim)
+    told = page(client, submission)
+    assert "<summary>second: accuracy 50.0</summary>" in told
+    assert "<summary>first" not in told
+
+
+def test_classes_stand_in_the_order_asked_for(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    assert run_next("score")
+    client.force_login(cast.kim)
+
+    def order(key: str) -> list[str]:
+        table = page(client, submission, order=key)
+        table = table[table.index('id="classes"') :]
+        return sorted(("born_in", "works_for", "part_of"), key=table.index)
+
+    # born_in is right once of two, works_for once of two claims, part_of is missed
+    assert order("gold")[0] == "born_in"
+    assert order("f1")[0] == "part_of"
+
+
+def test_errors_are_told_apart(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    told = page(client, submission)
+    assert "3 errors on “main”" in told
+    assert "wrong label: both say one, not the same" in told
+
+
+def test_a_ranked_run_has_a_curve_to_look_at_and_to_take_away(client: Client, cast: Cast) -> None:
+    submission = bags(cast)
+    client.force_login(cast.kim)
+    assert 'aria-label="Precision against recall"' in page(client, submission)
+    rows = list(csv.reader(StringIO(page(client, submission, "submission-curve-csv"))))
+    assert rows[0] == ["recall", "precision"]
+    # the surest claim is right: precision 1 at recall 1 of 4
+    assert [float(value) for value in rows[1]] in ([0.0, 1.0], [0.25, 1.0])
+    drawn = page(client, submission, "submission-curve-svg")
+    assert drawn.startswith("<svg xmlns=")
+
+
+def test_single_labels_have_no_curve(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    assert client.get(reverse("submission-curve-svg", args=[submission.pk])).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "says"),
+    [
+        ("failed", "worker_lost", "not your fault"),
+        ("failed", "gold_changed", "The run may be submitted again; it cost nothing."),
+        ("invalid", "unknown_label", "Mend the file and submit the run again."),
+        ("cancelled", "", "Nothing was scored."),
+    ],
+)
+def test_what_went_wrong_is_said_plainly(
+    client: Client, cast: Cast, state: str, code: str, says: str
+) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    Submission.objects.filter(pk=submission.pk).update(state=state, reason_code=code, reason="It broke.")
+    client.force_login(cast.kim)
+    told = page(client, submission)
+    assert says in told
+    assert "hx-get" not in told
+
+
+def test_a_withdrawn_run_says_so_and_leaves_the_board(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    client.post(reverse("submission-withdraw", args=[submission.pk]))
+    assert "No board counts this run." in page(client, submission)
+    assert (
+        "No run is scored on this setting yet." in client.get(reverse("board", args=["rel"])).content.decode()
+    )
+
+
+def test_a_waiting_run_can_be_cancelled(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    client.force_login(cast.kim)
+    client.post(reverse("submission-cancel", args=[submission.pk]))
+    submission.refresh_from_db()
+    assert submission.state == "cancelled"
+
+
+NAMES = ["submission", "submission-state", "submission-curve-svg", "submission-curve-csv"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_teams_submission_is_not_there(client: Client, cast: Cast, name: str) -> None:
+    submission = bags(cast)
+    address = reverse(name, args=[submission.pk])
+    client.force_login(cast.lars)
+    assert client.get(address).status_code == 404
+    client.force_login(cast.olga)
+    assert client.get(address).status_code == 200
+    client.logout()
+    assert client.get(address).headers["Location"] == f"/login/?next={address}"
+
+
+@pytest.mark.parametrize("name", ["submission-withdraw", "submission-cancel"])
+def test_another_team_can_neither_withdraw_nor_cancel(client: Client, cast: Cast, name: str) -> None:
+    submission = bags(cast)
+    client.force_login(cast.lars)
+    assert client.post(reverse(name, args=[submission.pk])).status_code == 404
+    submission.refresh_from_db()
+    assert (submission.state, submission.withdrawn_at) == ("scored", None)
+
+
+def test_no_gold_is_on_a_submissions_page(client: Client, cast: Cast) -> None:
+    submission = bags(cast)
+    client.force_login(cast.kim)
+    for name in NAMES:
+        assert "canary" not in page(client, submission, name)
+
+
+def test_the_list_holds_the_runs_of_my_teams_and_of_boards_i_organise(client: Client, cast: Cast) -> None:
+    benchmark = cast.relations()
+    cast.submit(benchmark, LABEL_LINES, system="Mine")
+    cast.submit(benchmark, LABEL_LINES[::-1], system="Theirs", team=cast.lugworm, by=cast.lars)
+    client.force_login(cast.kim)
+    told = client.get(reverse("submissions")).content.decode()
+    assert "Mine" in told
+    assert "Theirs" not in told
+    client.force_login(cast.olga)
+    told = client.get(reverse("submissions")).content.decode()
+    assert "Mine" in told
+    assert "Theirs" in told
+    assert "You are in no team yet." not in told
+
+
+def test_a_setting_that_left_claims_out_says_how_many(client: Client, cast: Cast) -> None:
+    few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
+    every = freeze("every", RELATION_GOLD, by=cast.olga)
+    benchmark = cast.benchmark(
+        settings=[("few", few, "sentence", "micro_f1"), ("every", every, "sentence", "micro_f1")]
+    )
+    submission = cast.submit(benchmark, LABEL_LINES)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    assert "4 claims outside it left out" in page(client, submission)
+
+
+def test_a_models_run_names_the_model_and_what_it_predicted(client: Client, cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES, filename="net.tar")
+    model = PredictionFile.objects.create(sha256="5" * 64, size=3, name="model")
+    Submission.objects.filter(pk=submission.pk).update(model=model)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    told = page(client, submission)
+    assert told.index("<dt>Model</dt>") < told.index("5" * 64) < told.index("<dt>Named</dt>")
+    assert told.index("<dt>Predictions</dt>") < told.index(submission.file_id)

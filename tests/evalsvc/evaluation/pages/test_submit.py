@@ -1,0 +1,282 @@
+"""Submitting from the browser: bad lines are shown with what to mend, and nothing of them is kept."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from evalsvc.core.accounts.teams import create_team
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.models import PredictionFile, Setting, Submission
+from evalsvc.evaluation.submissions import model_hosts
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
+from tests.workers.handlers.test_score import LABEL_LINES
+from workers.runner import run_next
+
+
+def send(client: Client, content: bytes, *, name: str = "net.jsonl", **told: str) -> HttpResponse:
+    fields = {"system": "Net", "run": "1", "do": "submit"} | told
+    file = SimpleUploadedFile(name, content)
+    return client.post(reverse("submit", args=["rel"]), fields | {"file": file})
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [("refuse", "Every document needs its line"), ("wrong", "A document without a line has no entities")],
+)
+def test_what_a_document_without_a_line_means_is_said_as_the_board_has_it(
+    client: Client, cast: Cast, missing: str, said: str
+) -> None:
+    cast.entities(missing=missing)
+    client.force_login(cast.kim)
+    page = client.get(reverse("submit", args=["ner"])).content.decode()
+    assert said in page
+    assert page.count("Every document needs") + page.count("document without a line") == 1
+
+
+def test_the_command_names_the_team_for_whoever_is_in_several(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    submit, board = reverse("submit", args=["rel"]), reverse("board", args=["rel"])
+    for address in (submit, board, reverse("team", args=["kelpie"])):
+        assert "-F team=" not in client.get(address).content.decode()
+    create_team(name="Zander", by=cast.kim)
+    for address, team in (
+        (submit, "kelpie"),
+        (board, "kelpie"),
+        (reverse("team", args=["kelpie"]), "kelpie"),
+        (reverse("team", args=["zander"]), "zander"),
+    ):
+        assert f"-F team={team}" in client.get(address).content.decode(), address
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_becomes_a_submission(client: Client, cast: Cast, packed: bool) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    content = jsonl(LABEL_LINES)
+    response = send(client, gzip.compress(content) if packed else content, name="net.jsonl.gz")
+    submission = Submission.objects.get()
+    assert response.headers["Location"] == reverse("submission", args=[submission.pk])
+    assert (submission.system.name, submission.run, submission.by) == ("Net", "1", cast.kim)
+
+
+def test_the_same_file_again_leads_to_the_run_that_is_there(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    first = send(client, jsonl(LABEL_LINES)).headers["Location"]
+    assert send(client, jsonl(LABEL_LINES)).headers["Location"] == first
+    assert "submitted as this run before" in client.get(first).content.decode()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_bad_lines_are_shown_with_their_numbers_and_what_to_mend(
+    client: Client, cast: Cast, packed: bool
+) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    lines = [*LABEL_LINES[:2], {"id": "s3", "label": "works_fro"}, *LABEL_LINES[3:]]
+    content = jsonl(lines)
+    response = send(client, gzip.compress(content) if packed else content)
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "<mark>works_fro</mark>" in page
+    assert "<i>2</i>" in page
+    assert "<i>3</i>" in page
+    assert "Did you mean works_for?" in page
+    assert "Right would be" in page
+    assert "{&quot;id&quot;: &quot;s1&quot;, &quot;label&quot;: &quot;works_for&quot;}" in page
+    assert "Nothing was stored and nothing was scored." in page
+    assert not Submission.objects.exists()
+    assert not PredictionFile.objects.exists()
+
+
+def test_ids_left_out_do_not_crowd_out_the_lines_that_are_wrong(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    page = send(client, b'{"id": "s1", "label": "works_fro"}\n{"id": "s2", "label": 3}\n').content.decode()
+    assert "Did you mean works_for?" in page
+    assert "Found 3. Expected text in quotes." in page
+    assert page.count("An expected id has no line.") == 1
+    assert page.index("Did you mean works_for?") < page.index("An expected id has no line.")
+
+
+def test_ids_left_out_are_one_row_with_their_number_and_the_first_of_them(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    page = send(client, jsonl(LABEL_LINES[:1])).content.decode()
+    assert page.count("An expected id has no line.") == 1
+    assert "Found no line for s2, s3, s4 and 2 more." in page
+    assert "5 with this code" in page
+
+
+def test_a_kind_that_only_follows_many_slips_is_told_with_its_number(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    slips = [{"id": "s1", "label": "works_fro"}] * 25
+    page = send(client, jsonl(slips)).content.decode()
+    assert page.count("An expected id has no line.") == 1
+    told = page[page.index("An expected id has no line.") :]
+    assert "5 with this code" in told
+    assert "Right would be" not in told[: told.index("</tr>")]  # none of them is at hand to show
+
+
+def test_what_a_line_says_is_text_and_never_markup(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    page = send(client, jsonl([{"id": "s1", "label": "<script>alert(1)</script>"}])).content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_a_check_says_what_it_found_and_submits_nothing(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    page = send(client, jsonl(LABEL_LINES), do="check").content.decode()
+    assert "The file fits." in page
+    assert "6 lines" in page
+    assert not Submission.objects.exists()
+    assert send(client, b"{", do="check").status_code == 422
+
+
+def test_a_run_that_is_taken_is_refused_beside_the_form(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    send(client, jsonl(LABEL_LINES))
+    other = [*LABEL_LINES[:5], {"id": "s6", "label": "part_of"}]
+    response = send(client, jsonl(other))
+    assert response.status_code == 409
+    assert "Net has run 1 already" in response.content.decode()
+
+
+def test_a_missing_file_is_asked_for(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    response = client.post(reverse("submit", args=["rel"]), {"system": "Net", "run": "1"})
+    assert response.status_code == 400
+    assert "Choose a file of predictions." in response.content.decode()
+
+
+def test_who_is_in_no_team_is_told_to_start_one(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.olga)
+    assert "You are in no team yet." in client.get(reverse("submit", args=["rel"])).content.decode()
+
+
+def test_another_team_cannot_be_named(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    response = send(client, jsonl(LABEL_LINES), team="lugworm")
+    assert response.status_code == 403
+    assert not Submission.objects.exists()
+
+
+def test_a_closed_board_takes_nothing_from_strangers(client: Client, cast: Cast) -> None:
+    cast.relations(public=False)
+    client.force_login(cast.kim)
+    assert client.get(reverse("submit", args=["rel"])).status_code == 404
+    assert send(client, jsonl(LABEL_LINES)).status_code == 404
+
+
+def test_bags_are_asked_about_only_where_there_are_bags(client: Client, cast: Cast) -> None:
+    cast.relations()
+    gold = freeze("bags", RELATION_GOLD, by=cast.olga)
+    cast.benchmark("bags", settings=[("bag", gold, "bag", "ap")])
+    client.force_login(cast.kim)
+    assert 'name="aggregate"' not in client.get(reverse("submit", args=["rel"])).content.decode()
+    assert 'name="aggregate"' in client.get(reverse("submit", args=["bags"])).content.decode()
+
+
+def test_a_check_asks_for_a_file_and_nothing_else(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    assert (
+        "The file fits." in send(client, jsonl(LABEL_LINES), do="check", system="", run="").content.decode()
+    )
+    response = client.post(reverse("submit", args=["rel"]), {"do": "check"})
+    assert response.status_code == 400
+    assert "Choose a file of predictions." in response.content.decode()
+
+
+def test_what_a_team_declares_stands_on_the_board(client: Client, cast: Cast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    send(client, jsonl(LABEL_LINES), pretrained="BERT base", extra_data="Wikidata")
+    assert run_next("score")
+    page = client.get(reverse("board", args=["rel"])).content.decode()
+    assert "pre-trained: BERT base" in page
+    assert "extra data: Wikidata" in page
+
+
+def test_one_of_two_open_phases_is_chosen(client: Client, cast: Cast) -> None:
+    benchmark = cast.benchmark()
+    for phase, lines in (("dev", RELATION_GOLD[:3]), ("test", RELATION_GOLD[3:])):
+        gold = freeze(phase, lines, by=cast.olga)
+        told = {"test_set": gold, "unit": "sentence", "main": "micro_f1", "phase": phase, "by": cast.olga}
+        creation.add_setting(benchmark, key=phase, title=phase, **told)
+    client.force_login(cast.kim)
+    page = client.get(reverse("submit", args=["rel"])).content.decode()
+    assert '<option value="dev">' in page
+    response = send(client, jsonl(LABEL_LINES[3:]))
+    assert response.status_code == 400
+    assert "several open phases" in response.content.decode()
+    send(client, jsonl(LABEL_LINES[3:]), phase="test")
+    assert Submission.objects.get().phase == "test"
+    assert "The file fits." in send(client, jsonl(LABEL_LINES[:3]), phase="dev", do="check").content.decode()
+
+
+def test_a_board_that_takes_nothing_now_says_so(client: Client, cast: Cast) -> None:
+    cast.relations()
+    Setting.objects.update(closes_at=timezone.now() - timedelta(hours=1))
+    client.force_login(cast.kim)
+    assert "takes no submissions now" in client.get(reverse("submit", args=["rel"])).content.decode()
+
+
+def test_inputs_and_quotas_stand_beside_the_form(client: Client, cast: Cast) -> None:
+    cast.relations(per_day=3, limits={"upload_bytes": 5_000_000})
+    client.force_login(cast.kim)
+    page = client.get(reverse("submit", args=["rel"])).content.decode()
+    assert reverse("setting-inputs", args=["rel", "main"]) in page
+    assert "3 of 3 left" in page
+    assert "up to 5 MB" in page
+
+
+# ---- models --------------------------------------------------------------------------------------
+def test_models_are_offered_for_entities_where_a_machine_runs_them(
+    client: Client, cast: Cast, settings: Any
+) -> None:
+    settings.MODEL_UPLOADS = "auto"
+    cast.entities()
+    cast.relations()
+    client.force_login(cast.kim)
+    address = reverse("submit", args=["ner"])
+    model_hosts.report("here", why_not="The kernel has no Landlock.")
+    page = client.get(address).content.decode()
+    assert "Not on this machine." in page
+    assert "The kernel has no Landlock." in page
+    model_hosts.report("here", why_not="")
+    assert "Send a pipeline" in client.get(address).content.decode()
+    assert "send the model" not in client.get(reverse("submit", args=["rel"])).content.decode()
+
+
+def test_a_tar_that_is_no_pipeline_is_refused_beside_its_field(
+    client: Client, cast: Cast, settings: Any
+) -> None:
+    settings.MODEL_UPLOADS = "auto"
+    cast.entities()
+    model_hosts.report("here", why_not="")
+    client.force_login(cast.kim)
+    told = {"do": "model", "system": "Tagger", "run": "1", "file": SimpleUploadedFile("m.tar", b"no tar")}
+    response = client.post(reverse("submit", args=["ner"]), told)
+    assert response.status_code == 400
+    page = response.content.decode()
+    assert "nlp.to_disk" in page[page.index("id_model_file") :]
+    assert not Submission.objects.exists()

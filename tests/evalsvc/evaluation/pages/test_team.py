@@ -1,0 +1,181 @@
+"""A team's page and its tokens: for its members, and a secret is shown once."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.testset import TestSet
+from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.accounts.tokens import digest, issue
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.models import Benchmark, Setting
+from tests.evalsvc.evaluation.cast import LABELS, Cast
+from tests.evalsvc.evaluation.test_leaderboard import scored
+from tests.workers.handlers.test_score import LABEL_LINES
+
+TOKEN = {"name": "cluster", "scope": "submit", "days": "30"}
+
+
+def test_a_team_without_a_standing_run_is_seen_by_its_members_alone(client: Client, cast: Cast) -> None:
+    address = reverse("team", args=["kelpie"])
+    assert client.get(address).headers["Location"] == f"/login/?next={address}"
+    client.force_login(cast.lars)
+    assert client.get(address).status_code == 404
+    client.force_login(cast.kim)
+    assert client.get(address).status_code == 200
+
+
+def team_of(cast: Cast, **told: Any) -> Benchmark:
+    """Kelpie has one run scored and one waiting."""
+    board = cast.relations(**told)
+    scored(cast, board, "Scored net", 4)
+    cast.submit(board, LABEL_LINES, system="Waiting net")
+    issue(cast.kim, name="secret cluster", team=cast.kelpie)
+    return board
+
+
+def test_others_see_of_a_team_what_stands_on_boards(client: Client, cast: Cast) -> None:
+    board = team_of(cast)
+    client.force_login(cast.lars)
+    page = client.get(reverse("team", args=["kelpie"])).content.decode()
+    assert "Scored net" in page
+    for hidden in ("Waiting net", "secret cluster", ">kim<", "Runs</h2>"):
+        assert hidden not in page.partition("<main")[2], hidden
+    Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(days=1))
+    assert client.get(reverse("team", args=["kelpie"])).status_code == 404
+    Setting.objects.update(sealed=False)
+    Benchmark.objects.filter(pk=board.pk).update(public=False)
+    assert client.get(reverse("team", args=["kelpie"])).status_code == 404
+
+
+def test_others_are_told_the_same_number_of_runs_as_the_team(client: Client, cast: Cast) -> None:
+    scored(cast, cast.relations(), "Scored net", 4, 5, 3)
+    for person in (cast.kim, cast.lars):
+        client.force_login(person)
+        page = client.get(reverse("team", args=["kelpie"])).content.decode()
+        listed = re.search(r">Scored net</a>.*?</li>", page, re.DOTALL)
+        assert listed
+        assert "<span>3 runs</span>" in listed[0]
+
+
+def test_an_organiser_sees_the_teams_runs_on_own_boards_and_no_tokens(client: Client, cast: Cast) -> None:
+    team_of(cast, per_day=5)
+    elsewhere = creation.create(
+        slug="other", title="Other", task="relations", labels=LABELS, negative="N/A", by=admin()
+    )
+    told = {"test_set": TestSet.objects.get(), "unit": "sentence", "main": "accuracy", "by": admin()}
+    creation.add_setting(elsewhere, key="main", title="main", **told)
+    cast.submit(elsewhere, LABEL_LINES, system="Net elsewhere")
+    client.force_login(cast.olga)
+    page = client.get(reverse("team", args=["kelpie"])).content.decode()
+    for shown in ("Scored net", "Waiting net", "3 of 5 left", ">kim<"):
+        assert shown in page
+    for hidden in ("secret cluster", "Net elsewhere", "New token", "Leave"):
+        assert hidden not in page, hidden
+    page = client.get(reverse("submissions")).content.decode()
+    assert reverse("team", args=["kelpie"]) in page
+
+
+def admin() -> User:
+    return User.objects.get_or_create(username="root", is_superuser=True)[0]
+
+
+def test_runs_can_be_narrowed_to_those_under_way(client: Client, cast: Cast) -> None:
+    cast.submit(cast.relations(), LABEL_LINES, system="Waiting net")
+    client.force_login(cast.kim)
+    address = reverse("team", args=["kelpie"])
+    assert "1 run is on the way." in client.get(address).content.decode()
+    assert "Waiting net</a>" in client.get(address, {"show": "under-way"}).content.decode()
+    assert "No run here." in client.get(address, {"show": "needs-you"}).content.decode()
+
+
+def test_a_new_token_is_shown_once_and_kept_as_a_digest(client: Client, cast: Cast) -> None:
+    client.force_login(cast.kim)
+    response = client.post(reverse("token-new", args=["kelpie"]), TOKEN)
+    token = ApiToken.objects.get()
+    address = reverse("token", args=[token.pk])
+    assert response.headers["Location"] == address
+    cookie = response.cookies["shown_once"]
+    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == (address, True, "Strict")
+    response = client.get(address)
+    (secret,) = set(re.findall(r"evs_[\w-]{20,}", response.content.decode()))
+    assert token.digest == digest(secret)
+    assert (token.team, token.user, token.scope) == (cast.kelpie, cast.kim, "submit")
+    assert "no-store" in response["Cache-Control"]
+    page = client.get(reverse("team", args=["kelpie"])).content.decode()
+    assert secret not in page
+    assert token.prefix in page
+
+
+def test_loading_the_page_of_a_new_token_again_makes_none_and_shows_none(client: Client, cast: Cast) -> None:
+    client.force_login(cast.kim)
+    address = client.post(reverse("token-new", args=["kelpie"]), TOKEN).headers["Location"]
+    client.get(address)
+    page = client.get(address).content.decode()
+    assert "It was shown once, when it was made" in page
+    assert not re.search(r"evs_[\w-]{20,}", page)
+    assert ApiToken.objects.count() == 1
+
+
+def test_the_page_of_a_new_token_is_its_makers(client: Client, cast: Cast) -> None:
+    client.force_login(cast.kim)
+    address = client.post(reverse("token-new", args=["kelpie"]), TOKEN).headers["Location"]
+    client.force_login(cast.lars)
+    assert client.get(address).status_code == 404
+
+
+def test_a_token_of_another_team_cannot_be_made(client: Client, cast: Cast) -> None:
+    client.force_login(cast.lars)
+    assert client.post(reverse("token-new", args=["kelpie"]), TOKEN).status_code == 404
+    assert not ApiToken.objects.exists()
+
+
+def test_a_token_is_revoked_by_its_owner(client: Client, cast: Cast) -> None:
+    token, _ = issue(cast.kim, name="cluster", team=cast.kelpie)
+    address = reverse("token-revoke", args=["kelpie", token.pk])
+    client.force_login(cast.lars)
+    assert client.post(address).status_code == 404
+    client.force_login(cast.kim)
+    assert client.get(address).status_code == 405
+    client.post(address)
+    token.refresh_from_db()
+    assert token.revoked_at is not None
+
+
+def test_a_team_is_started_and_owned_by_its_maker(client: Client, cast: Cast) -> None:
+    client.force_login(cast.olga)
+    response = client.post(reverse("team-new"), {"name": "Sea Mouse"})
+    assert response.headers["Location"] == reverse("team", args=["sea-mouse"])
+    assert Team.objects.get(slug="sea-mouse").members.get().user == cast.olga
+
+
+def test_a_name_that_is_taken_is_said_beside_the_field(client: Client, cast: Cast) -> None:
+    client.force_login(cast.olga)
+    response = client.post(reverse("team-new"), {"name": "Kelpie"})
+    assert response.status_code == 400
+    assert "There is a team named Kelpie already." in response.content.decode()
+
+
+@pytest.mark.parametrize(("name", "there"), [("nora", True), ("nobody", False)])
+def test_an_owner_adds_people_by_user_name(client: Client, cast: Cast, name: str, there: bool) -> None:
+    User.objects.create_user("nora")
+    client.force_login(cast.kim)
+    told = {"username": name, "role": "member"}
+    page = client.post(reverse("team-members", args=["kelpie"]), told, follow=True).content.decode()
+    assert cast.kelpie.members.filter(user__username=name).exists() is there
+    assert ("Nobody here has the user name" in page) is not there
+
+
+def test_members_who_own_nothing_add_nobody(client: Client, cast: Cast) -> None:
+    nora = User.objects.create_user("nora")
+    cast.kelpie.members.create(user=nora)
+    client.force_login(nora)
+    told = {"username": "lars", "role": "member"}
+    assert client.post(reverse("team-members", args=["kelpie"]), told).status_code == 403

@@ -1,0 +1,171 @@
+"""Dense score files: the header refused at the door, the numbers by a job, the same figures as by lines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsvc.core.formats.problems import Refused
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.leaderboard import newest
+from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.submissions import intake
+from tests.evalsvc.evaluation.cast import LABELS, RELATION_GOLD, Cast, freeze, jsonl
+from workers.runner import run_next
+
+IDS = [line["id"] for line in RELATION_GOLD]
+PAIRS = list(dict.fromkeys((line["h"]["id"], line["t"]["id"]) for line in RELATION_GOLD))
+
+
+def array(rows: int, columns: int = 3, *, seed: int = 7) -> Any:
+    return np.random.default_rng(seed).random((rows, columns))
+
+
+def dense(matrix: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, matrix)
+    return file.getvalue()
+
+
+def send(cast: Cast, benchmark: Benchmark, content: bytes, *, run: str = "1") -> Submission:
+    submission = cast.submit(benchmark, content, run=run)
+    run_next("ingest")
+    run_next("score")
+    submission.refresh_from_db()
+    return submission
+
+
+def figures(submission: Submission) -> dict[str, float | None]:
+    (evaluation,) = newest(submission)
+    return {score.measure: score.value for score in evaluation.scores.all()}
+
+
+@pytest.mark.parametrize("type", ["<f8", "<f4"])
+def test_a_dense_file_scores_as_the_same_scores_by_lines(cast: Cast, type: str) -> None:
+    benchmark = cast.relations(unit="bag", main="ap")
+    matrix = array(len(IDS)).astype(type)
+    rows = [
+        {"id": i, "scores": dict(zip(LABELS, map(float, row), strict=True))}
+        for i, row in zip(IDS, matrix, strict=True)
+    ]
+    by_lines = cast.submit(benchmark, rows, run="lines")
+    run_next("score")
+    submission = send(cast, benchmark, dense(matrix))
+    assert (submission.state, submission.format, submission.form) == ("scored", "npy", "scores")
+    assert figures(submission) == figures(by_lines)
+
+
+def test_as_many_rows_as_pairs_are_pairs(cast: Cast) -> None:
+    gold = [*RELATION_GOLD, RELATION_GOLD[0] | {"id": "s7"}]
+    benchmark = cast.benchmark(settings=[("main", freeze("seven", gold, by=cast.olga), "bag", "ap")])
+    matrix = array(len(PAIRS))
+    rows = [
+        {"h": head, "t": tail, "relation": label, "score": float(row[at])}
+        for (head, tail), row in zip(PAIRS, matrix, strict=True)
+        for at, label in enumerate(LABELS)
+    ]
+    by_lines = cast.submit(benchmark, rows, run="lines")
+    run_next("score")
+    submission = send(cast, benchmark, dense(matrix))
+    assert (submission.state, submission.form) == ("scored", "bag")
+    assert figures(submission) == figures(by_lines)
+
+
+def test_a_last_column_of_the_negative_class_is_left_out(cast: Cast) -> None:
+    benchmark = cast.relations(unit="bag", main="ap")
+    matrix = array(len(IDS), 4)
+    with_negative = send(cast, benchmark, dense(matrix))
+    without = send(cast, benchmark, dense(matrix[:, :3]), run="2")
+    assert figures(with_negative) == figures(without)
+
+
+def test_a_dense_file_may_come_packed(cast: Cast) -> None:
+    assert send(cast, cast.relations(), gzip.compress(dense(array(6)))).state == "scored"
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(5, 3), (6, 2), (6, 5), (7, 3)])
+def test_another_shape_is_refused_at_the_door_and_costs_nothing(cast: Cast, rows: int, columns: int) -> None:
+    with pytest.raises(Refused) as caught:
+        cast.submit(cast.relations(), dense(array(rows, columns)))
+    assert caught.value.problems.by_code == {"wrong_shape": 1}
+    assert not Submission.objects.exists()
+
+
+def test_a_dry_run_checks_the_header(cast: Cast) -> None:
+    benchmark = cast.relations()
+    assert intake.check(benchmark, [dense(array(6))]).problems.total == 0
+    assert intake.check(benchmark, [dense(array(6))[:-8]]).problems.by_code == {"bad_npy": 1}
+
+
+def test_a_cell_that_is_no_number_is_found_by_the_job_and_named(cast: Cast) -> None:
+    matrix = array(6)
+    matrix[4, 1] = np.nan
+    submission = send(cast, cast.relations(in_total=1), dense(matrix))
+    assert (submission.state, submission.reason_code) == ("invalid", "bad_score")
+    assert "Line 5, field works_for" in submission.reason
+    assert send(cast, submission.benchmark, dense(array(6)), run="2").state == "scored"
+
+
+def test_a_dense_file_that_waits_for_its_check_can_be_cancelled(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), dense(array(6)))
+    assert submission.state == "received"
+    submission_states.cancel(submission, by=cast.kim)
+    submission.refresh_from_db()
+    assert submission.state == "cancelled"
+    assert not run_next("ingest")
+
+
+def test_no_dense_file_for_spans(cast: Cast) -> None:
+    with pytest.raises(Refused):
+        cast.submit(cast.entities(), dense(array(3, 2)))
+
+
+def test_rows_stand_for_the_sentences_they_stood_for_when_they_came(cast: Cast) -> None:
+    benchmark = cast.relations()
+    matrix = array(6)
+    matrix[:, 0] = [1, 0, 0, 0, 1, 0]  # born_in, where it is so
+    submission = send(cast, benchmark, dense(matrix))
+    turned = freeze("turned", RELATION_GOLD[::-1], by=cast.olga)
+    creation.revise_setting(benchmark.settings.get(), test_set=turned, by=cast.olga)
+    run_next("score")
+    submission.refresh_from_db()
+    assert submission.state == "scored"
+    (evaluation,) = newest(submission)
+    born_in = next(row for row in evaluation.classes if row["label"] == "born_in")
+    assert evaluation.gold_sha256 == turned.sha256
+    assert (born_in["gold"], born_in["correct"]) == (2, 2)
+
+
+@pytest.mark.parametrize(("more", "covered"), [(0, {"main", "late"}), (2, {"main"})])
+def test_a_setting_that_is_added_later_leaves_the_rows_where_they_were(
+    cast: Cast, more: int, covered: set[str]
+) -> None:
+    benchmark = cast.relations()
+    submission = send(cast, benchmark, dense(array(6)))
+    others = [line | {"id": f"more-{line['id']}"} for line in RELATION_GOLD[:more]]
+    late = freeze("late", [*RELATION_GOLD[::-1], *others], by=cast.olga)
+    creation.add_setting(
+        benchmark, key="late", title="Late", test_set=late, unit="bag", main="ap", by=cast.olga
+    )
+    run_next("score")
+    submission.refresh_from_db()
+    assert submission.state == "scored"
+    assert {each.setting.key for each in newest(submission)} == covered
+
+
+def test_the_conll_and_semeval_and_opennre_formats_are_taken(cast: Cast) -> None:
+    columns = b"Ada B-PER\nleft O\nNew B-LOC\nTurin I-LOC\n\nIt O\nrained O\n\nBo B-PER\nmet O\nCy B-PER\n\n"
+    assert cast.submit(cast.entities(), columns).format == "conll"
+    bags = cast.relations(unit="bag", main="ap", slug="bags")
+    results = jsonl([{"entpair": ["Q1", "Q2"], "relation": "born_in", "score": 0.9}])
+    assert cast.submit(bags, results).format == "opennre-results"
+    gold = [line | {"id": str(8001 + at)} for at, line in enumerate(RELATION_GOLD)]
+    numbered = freeze("numbered", gold, by=cast.olga)
+    answers = "".join(f"{line['id']}\tborn_in\n" for line in gold).encode()
+    semeval = cast.benchmark("numbered", settings=[("main", numbered, "sentence", "micro_f1")])
+    assert cast.submit(semeval, answers).format == "semeval-answers"

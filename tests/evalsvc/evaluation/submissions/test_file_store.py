@@ -1,0 +1,72 @@
+"""Files that no submission uses go after a while; all others stay."""
+
+from __future__ import annotations
+
+import io
+from datetime import timedelta
+
+import pytest
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from evalsvc.evaluation.models import PredictionFile
+from evalsvc.evaluation.submissions import file_store
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
+from workers.runner import run_next
+
+LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+LONG_AGO = timedelta(hours=2)
+
+
+def kept(content: bytes = b"bytes") -> PredictionFile:
+    return file_store.keep(io.BytesIO(content), sha256=f"{len(content):064x}", size=len(content))
+
+
+def aged() -> None:
+    PredictionFile.objects.update(kept_at=timezone.now() - LONG_AGO)
+
+
+def test_a_file_of_a_refused_submission_goes_after_an_hour(cast: Cast) -> None:
+    file = kept()
+    file_store.sweep()
+    assert default_storage.exists(file.name)
+    aged()
+    assert file_store.sweep() == 1
+    assert not default_storage.exists(file.name)
+    assert not PredictionFile.objects.exists()
+
+
+def test_a_file_that_a_submission_uses_stays(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    aged()
+    assert file_store.sweep() == 0
+    assert default_storage.exists(submission.file.name)
+
+
+def test_a_file_that_came_again_just_now_stays(cast: Cast) -> None:
+    kept()
+    aged()
+    file = kept()
+    assert file_store.sweep() == 0
+    assert default_storage.exists(file.name)
+
+
+def test_a_file_that_went_is_kept_anew_when_it_comes_again(cast: Cast) -> None:
+    kept()
+    aged()
+    file_store.sweep()
+    with file_store.open_file(kept()) as again:
+        assert again.read() == b"bytes"
+
+
+@pytest.mark.django_db
+def test_workers_look_for_such_files_every_few_minutes(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_store, "_next_sweep", 0.0)
+    kept()
+    aged()
+    run_next("score")
+    assert not PredictionFile.objects.exists()
+    kept()
+    aged()
+    run_next("score")
+    assert PredictionFile.objects.exists()

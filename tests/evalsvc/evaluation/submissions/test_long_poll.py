@@ -1,0 +1,194 @@
+"""Waiting for a submission: an answer when something changes, few seats, and the queues' health for all."""
+
+from __future__ import annotations
+
+import time
+from threading import BoundedSemaphore, Thread
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.conf import settings as told_settings
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs import worker_presence
+from evalsvc.core.jobs.exceptions import IllegalMove
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.submissions import long_poll
+from evalsvc.local.supervisor import commands
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
+from workers.runner import run_next
+
+LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+
+
+def status(client: Client, submission: Submission, **query: str) -> Any:
+    return client.get(f"/api/v1/submissions/{submission.pk}", query)
+
+
+def test_a_wait_ends_when_the_state_changes(either_database: str, tmp_path: Any, settings: Any) -> None:
+    settings.MEDIA_ROOT = tmp_path / "files"
+    cast = Cast.hired()
+    submission = cast.submit(cast.relations(), LINES)
+    found: list[bool] = []
+
+    def wait() -> None:
+        found.append(long_poll.wait_for_change(submission, 20))
+        connection.close()
+
+    waiting = Thread(target=wait)
+    waiting.start()
+    run_next("score")
+    waiting.join(60)
+    assert found == [True]
+
+
+def test_a_wait_for_what_has_ended_is_answered_at_once(
+    cast: Cast, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    run_next("score")
+    client.force_login(cast.kim)
+    monkeypatch.setattr(long_poll, "wait_for_change", None)  # would break if it were asked
+    assert status(client, submission, wait="20").json()["state"] == "scored"
+
+
+def test_no_more_than_a_quarter_of_the_threads_wait(cast: Cast, client: Client) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    client.force_login(cast.kim)
+    seats = long_poll.seats(told_settings.WEB_THREADS)
+    taken = [long_poll._seats.acquire(blocking=False) for _ in range(seats)]
+    try:
+        answer = status(client, submission, wait="20")
+    finally:
+        for _ in taken:
+            long_poll._seats.release()
+    assert all(taken)
+    assert (answer.status_code, answer.json()["state"]) == (200, "queued")
+    assert int(answer["Retry-After"]) > 0
+    assert "Retry-After" not in status(client, submission, wait="0")
+
+
+@pytest.mark.parametrize("threads", range(1, 10))
+def test_of_however_many_threads_no_more_than_a_quarter_wait(threads: int) -> None:
+    assert 4 * long_poll.seats(threads) <= threads < 4 * long_poll.seats(threads) + 4
+
+
+def test_where_no_thread_can_be_spared_the_answer_comes_at_once(
+    cast: Cast, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_poll, "_seats", BoundedSemaphore(long_poll.seats(3)))
+    submission = cast.submit(cast.relations(), LINES)
+    client.force_login(cast.kim)
+    assert int(status(client, submission, wait="20")["Retry-After"]) > 0
+
+
+def test_what_changed_since_the_caller_looked_is_not_waited_for(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    seen = Submission.objects.select_related("job").get(pk=submission.pk)
+    run_next("score")
+    monkeypatch.setattr(long_poll, "time", SimpleNamespace(monotonic=time.monotonic))  # sleeping would break
+    assert long_poll.wait_for_change(seen, 20)
+
+
+def test_the_server_has_the_threads_that_are_reckoned_with() -> None:
+    command = commands(host="127.0.0.1", port=8000)["web"]
+    assert command[command.index("--threads") + 1] == str(told_settings.WEB_THREADS)
+
+
+@pytest.mark.parametrize("wait", ["soon", "-1", "1e3", "", "٣"])
+def test_a_wait_that_is_no_number_of_seconds_is_refused(cast: Cast, client: Client, wait: str) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    client.force_login(cast.kim)
+    answer = status(client, submission, wait=wait)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_wait")
+    submission_states.cancel(submission, by=cast.kim)
+    answer = status(client, submission, wait=wait)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_wait")
+
+
+def test_nobody_waits_longer_than_the_limit() -> None:
+    assert long_poll.seconds_of("999") == told_settings.WAIT_MAX_SECONDS == 20
+
+
+def test_the_status_tells_place_attempt_and_what_happened(cast: Cast, client: Client) -> None:
+    benchmark = cast.relations()
+    cast.submit(benchmark, LINES)
+    submission = cast.submit(benchmark, LINES, run="2")
+    client.force_login(cast.kim)
+    told = status(client, submission).json()
+    assert told["outlook"] == {"position": 2, "seconds": None}
+    assert told["progress"]["attempt"] == 0
+    assert [step["title"] for step in told["timeline"]] == ["Received", "Checked", "Waiting for a worker"]
+    assert "outlook" in told
+    run_next("score")
+    run_next("score")
+    told = status(client, submission).json()
+    assert (told["state"], told["outlook"], told["progress"]["attempt"]) == ("scored", None, 1)
+
+
+# ---- ending --------------------------------------------------------------------------------------
+def test_a_waiting_run_is_cancelled_at_once(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    submission_states.cancel(submission, by=cast.kim)
+    submission.refresh_from_db()
+    assert submission.state == "cancelled"
+
+
+@pytest.mark.parametrize("state", ["scored", "invalid", "failed", "cancelled"])
+def test_what_has_ended_says_so_when_it_is_cancelled(cast: Cast, state: str) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    Submission.objects.filter(pk=submission.pk).update(state=state)
+    submission.refresh_from_db()
+    with pytest.raises(Conflict) as caught:
+        submission_states.cancel(submission, by=cast.kim)
+    assert caught.value.code == "ended"
+    assert state in caught.value.detail
+
+
+@pytest.mark.parametrize("to", ["received", "queued", "running", "scored", "failed"])
+def test_what_was_cancelled_or_invalid_goes_nowhere(cast: Cast, to: str) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    for state in ("cancelled", "invalid"):
+        submission.state = state
+        with pytest.raises(IllegalMove):
+            submission_states.move(submission, to)
+
+
+# ---- the queues ----------------------------------------------------------------------------------
+def test_everybody_sees_the_queues_and_nobodys_name(cast: Cast, client: Client) -> None:
+    cast.submit(cast.relations(), LINES, system="canary-net")
+    told = client.get("/api/v1/status").json()
+    assert {each["queue"]: each["waiting"] for each in told["queues"]} == {
+        "score": 1,
+        "heavy": 0,
+        "ingest": 0,
+    }
+    page = client.get("/status/")
+    assert page.status_code == 200
+    assert "1 waiting" in page.content.decode()
+    for name in ("canary-net", "Kelpie", "kelpie", "kim"):
+        assert name not in page.content.decode() + str(told)
+
+
+def test_queues_without_a_worker_say_so_until_one_is_heard_of(cast: Cast, client: Client) -> None:
+    cast.submit(cast.relations(), LINES)
+    page = client.get("/status/").content.decode()
+    assert "No worker was heard of in the last minute:</b> Scoring runs; Models" in page
+    client.force_login(cast.kim)
+    own = reverse("submission", args=[Submission.objects.get().pk])
+    assert "no worker was heard of in the last minute" in client.get(own).content.decode()
+    for queue in told_settings.JOB_QUEUES:
+        worker_presence.looks_for_work(queue, worker="canary-host:17")
+    assert "a free worker takes it next" in client.get(own).content.decode()
+    page = client.get("/status/")
+    assert "No worker was heard of" not in page.content.decode()
+    told = client.get("/api/v1/status").json()
+    assert [each["heard_of"] for each in told["queues"]] == [1, 1, 1]
+    assert "canary-host" not in page.content.decode() + str(told)

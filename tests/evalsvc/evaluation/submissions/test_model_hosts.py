@@ -1,0 +1,74 @@
+"""Which machines may run models: those whose workers are still heard of."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation.models import ModelHost
+from evalsvc.evaluation.submissions import model_hosts
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def on(settings: Any) -> None:
+    settings.MODEL_UPLOADS = "auto"
+
+
+def silent_for(minutes: int, *, name: str = "here") -> None:
+    ModelHost.objects.filter(name=name).update(seen_at=timezone.now() - timedelta(minutes=minutes))
+
+
+def test_a_machine_that_is_gone_offers_nothing() -> None:
+    model_hosts.report("here", why_not="")
+    assert model_hosts.why_off() == ""
+    silent_for(6)
+    assert model_hosts.why_off() == model_hosts.GONE
+
+
+def test_a_machine_that_looks_for_work_counts_again() -> None:
+    model_hosts.report("here", why_not="")
+    silent_for(6)
+    model_hosts.heard_of("here")
+    assert model_hosts.why_off() == ""
+
+
+def test_a_machine_in_the_middle_of_a_long_job_counts() -> None:
+    model_hosts.report("here", why_not="")
+    silent_for(60)
+    job = Job.objects.create(
+        kind="predict",
+        queue="heavy",
+        subject=1,
+        state="running",
+        worker="here:17",
+        lease_until=timezone.now(),
+    )
+    assert model_hosts.why_off() == model_hosts.GONE  # its lease ran out
+    Job.objects.update(lease_until=Now() + timedelta(seconds=10))
+    assert model_hosts.why_off() == ""
+    Job.objects.filter(pk=job.pk).update(worker="here2:17")
+    assert model_hosts.why_off() == model_hosts.GONE
+
+
+def test_one_machine_that_can_is_enough_and_one_that_is_gone_is_no_reason() -> None:
+    model_hosts.report("old", why_not="The kernel has no Landlock.")
+    model_hosts.report("here", why_not="")
+    assert model_hosts.why_off() == ""
+    silent_for(6)
+    assert model_hosts.why_off() == "The kernel has no Landlock."
+    silent_for(6, name="old")
+    assert model_hosts.why_off() == model_hosts.GONE
+
+
+def test_machines_not_heard_of_for_a_day_are_forgotten() -> None:
+    model_hosts.report("old", why_not="")
+    silent_for(24 * 60 + 1, name="old")
+    model_hosts.report("here", why_not="")
+    assert list(ModelHost.objects.values_list("name", flat=True)) == ["here"]

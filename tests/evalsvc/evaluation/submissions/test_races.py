@@ -1,0 +1,126 @@
+"""Many at once, on a real PostgreSQL: one submission, one evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs import claim, completion
+from evalsvc.core.jobs.lease import Lease, Progress
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.leaderboard import board
+from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
+from evalsvc.evaluation.submissions import intake
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl, sentence
+from tests.places.workers import until
+from workers.handlers.score import score
+from workers.runner import run_next
+
+pytestmark = pytest.mark.postgres
+AT_ONCE = 12
+LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+
+
+@pytest.fixture
+def people(postgres: dict[str, Any], tmp_path: Path, settings: Any) -> Cast:
+    settings.MEDIA_ROOT = tmp_path / "files"
+    return Cast.hired()
+
+
+def at_once(call: Callable[[int], Any]) -> list[Any]:
+    def closing(number: int) -> Any:
+        try:
+            return call(number)
+        except Conflict as conflict:
+            return conflict.code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(closing, range(AT_ONCE)))
+
+
+def test_the_same_request_many_times_at_once_makes_one_submission(people: Cast) -> None:
+    benchmark = people.relations()
+    told = {"team": people.kelpie, "by": people.kim, "system": "Net", "run": "1", "idempotency_key": "k"}
+    found = at_once(lambda number: intake.receive(benchmark, chunks=[jsonl(LINES)], **told))
+    assert sum(received.created for received in found) == 1
+    assert len({received.submission.pk for received in found}) == 1
+    assert Submission.objects.count() == Job.objects.filter(kind="score").count() == 1
+
+
+def test_one_key_for_several_systems_at_once_lets_one_in(people: Cast) -> None:
+    benchmark = people.relations()
+    told = {"team": people.kelpie, "by": people.kim, "run": "1", "idempotency_key": "k"}
+    found = at_once(
+        lambda number: intake.receive(benchmark, chunks=[jsonl(LINES)], system=f"Net {number}", **told)
+    )
+    assert Submission.objects.count() == 1
+    assert found.count("key_reused") == AT_ONCE - 1
+
+
+def test_different_files_for_one_run_at_once_let_one_in(people: Cast) -> None:
+    benchmark = people.relations(missing="wrong")
+    told = {"team": people.kelpie, "by": people.kim, "system": "Net", "run": "1"}
+    chunks = [
+        jsonl([{"id": f"s{1 + n % 6}", "label": "N/A" if n < 6 else "born_in"}]) for n in range(AT_ONCE)
+    ]
+    found = at_once(lambda number: intake.receive(benchmark, chunks=[chunks[number]], **told))
+    assert found.count("run_taken") == AT_ONCE - 1
+    assert Submission.objects.count() == 1
+
+
+def test_workers_that_score_the_same_file_at_once_store_one_evaluation(people: Cast) -> None:
+    benchmark = people.relations()
+    for run in range(4):
+        people.submit(benchmark, LINES, run=str(run))
+    at_once(lambda number: run_next("score"))
+    assert set(Submission.objects.values_list("state", flat=True)) == {"scored"}
+    evaluation = Evaluation.objects.get()
+    assert evaluation.submissions.count() == 4
+    assert PredictionFile.objects.count() == 1
+    assert evaluation.scores.values("measure").distinct().count() == evaluation.scores.count()
+
+
+def waits_for_a_lock() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
+
+
+def test_a_gold_revised_in_the_moment_a_run_is_stored_is_not_missed(people: Cast) -> None:
+    benchmark = people.relations()
+    submission, setting = people.submit(benchmark, LINES), benchmark.settings.get()
+    gold = [sentence(line["id"], "Q1", "Q2", "born_in") for line in RELATION_GOLD]
+    mended = freeze("mended", gold, by=people.olga)
+    job = claim.claim("score")
+    assert job is not None
+    with Lease(job) as lease:
+        store = score(submission.pk, Progress(lease))
+
+    def revise() -> None:
+        try:
+            creation.revise_setting(setting, test_set=mended, by=people.olga)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def stored() -> None:
+            store()  # nothing is committed yet
+            revising.append(pool.submit(revise))
+            until(lambda: revising[0].done() or waits_for_a_lock())
+
+        revising: list[Future[None]] = []
+        completion.complete(job, stored)
+        revising[0].result(60)
+    while run_next("score"):
+        pass
+    assert [row.figures["accuracy"].mean for row in board(setting).rows] == [1.0]

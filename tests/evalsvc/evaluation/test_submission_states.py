@@ -1,0 +1,165 @@
+"""What may become of a submission, and how it is told."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from django.http import Http404
+
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs import claim, completion, kinds
+from evalsvc.core.jobs.exceptions import IllegalMove
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.submissions.timeline import timeline
+from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
+from workers.runner import run_next
+
+LINES = [{"id": line["id"], "label": "N/A"} for line in RELATION_GOLD]
+STATES = list(Submission.State)
+
+
+def fresh(submission: Submission) -> Submission:
+    return Submission.objects.get(pk=submission.pk)
+
+
+@pytest.mark.parametrize(("start", "to"), list(product(STATES, STATES)))
+def test_only_the_moves_of_the_table_are_taken(cast: Cast, start: str, to: str) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    Submission.objects.filter(pk=submission.pk).update(state=start)
+    submission = fresh(submission)
+    if to in submission_states.MOVES[start]:
+        submission_states.move(submission, to)
+        assert fresh(submission).state == to
+    else:
+        with pytest.raises(IllegalMove):
+            submission_states.move(submission, to)
+        assert fresh(submission).state == start
+
+
+def test_every_state_has_its_moves() -> None:
+    assert set(submission_states.MOVES) == set(STATES)
+
+
+def test_a_step_from_a_state_that_is_no_longer_so_is_refused(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    stale = fresh(submission)
+    submission_states.move(submission, "running")
+    with pytest.raises(Conflict):
+        submission_states.move(stale, "cancelled")
+
+
+def test_the_submission_mirrors_its_job(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    job = claim.claim("score")
+    assert fresh(submission).state == "running"
+    assert job is not None
+    completion.retry(job, reason="The disk is away.")
+    assert fresh(submission).state == "queued"
+
+
+@pytest.mark.parametrize(("code", "state"), [("unknown_id", "invalid"), ("worker_lost", "failed")])
+def test_a_fault_of_the_file_is_invalid_and_any_other_failed(cast: Cast, code: str, state: str) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    job = claim.claim("score")
+    assert job is not None
+    completion.fail(job, code=code, reason="As it is.")
+    found = fresh(submission)
+    assert (found.state, found.reason_code, found.reason) == (state, code, "As it is.")
+    assert found.ended_at is not None
+
+
+def test_the_kind_is_registered_with_its_follower() -> None:
+    assert kinds.get("score").follow is submission_states.follow
+
+
+def test_cancelling_while_it_waits_ends_it_at_once(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    submission_states.cancel(submission, by=cast.kim)
+    assert fresh(submission).state == "cancelled"
+    assert not run_next("score")
+
+
+def test_cancelling_what_runs_is_asked_of_the_worker(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    claim.claim("score")
+    submission_states.cancel(fresh(submission), by=cast.kim)
+    assert Job.objects.get(pk=submission.job_id).cancel_asked
+
+
+def test_what_has_ended_cannot_be_cancelled(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    run_next("score")
+    with pytest.raises(Conflict, match="nothing to cancel"):
+        submission_states.cancel(fresh(submission), by=cast.kim)
+
+
+def test_withdrawing_stops_the_work_and_keeps_the_record(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    submission_states.withdraw(submission, by=cast.kim)
+    found = fresh(submission)
+    assert found.withdrawn_at is not None
+    assert found.state == "cancelled"
+
+
+def test_a_submission_is_withdrawn_once(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    run_next("score")
+    submission_states.withdraw(fresh(submission), by=cast.olga)
+    with pytest.raises(Conflict, match="withdrawn already"):
+        submission_states.withdraw(fresh(submission), by=cast.kim)
+
+
+def test_another_team_can_neither_cancel_nor_withdraw(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    for act in (submission_states.cancel, submission_states.withdraw):
+        with pytest.raises(Http404):
+            act(submission, by=cast.lars)
+
+
+def test_the_timeline_tells_every_attempt(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    job = claim.claim("score")
+    assert job is not None
+    Job.objects.filter(pk=job.pk).update(lease_until=job.created_at)
+    run_next("score")
+    steps = [(step.title, step.kind) for step in timeline(fresh(submission))]
+    assert steps == [
+        ("Received", ""),
+        ("Checked", ""),
+        ("Waiting for a worker", ""),
+        ("Attempt 1 began", ""),
+        ("Attempt 1 lost its worker", "slip"),
+        ("Attempt 2 began", ""),
+        ("Attempt 2 scored", "good"),
+    ]
+
+
+def test_the_timeline_tells_the_run_of_a_model_and_then_its_scoring(cast: Cast) -> None:
+    submission = cast.submit(cast.relations(), LINES)
+    Submission.objects.filter(pk=submission.pk).update(model=submission.file)
+    Job.objects.update(kind="predict")
+    job = claim.claim("score")
+    assert job is not None
+    completion.complete(job, lambda: submission_states.queue(fresh(submission)))
+    run_next("score")
+    steps = [(step.title, step.detail) for step in timeline(fresh(submission))]
+    assert steps[1:] == [
+        ("Checked", "a pipeline that may be run"),
+        ("Waiting for a worker", ""),
+        ("Attempt 1 began", ""),
+        ("Attempt 1 ran the model", ""),
+        ("Waiting for a worker", ""),
+        ("Attempt 1 began", ""),
+        ("Attempt 1 scored", ""),
+    ]
+
+
+def test_the_timeline_tells_that_scores_were_taken_over(cast: Cast) -> None:
+    benchmark = cast.relations()
+    cast.submit(benchmark, LINES)
+    run_next("score")
+    steps = timeline(cast.submit(benchmark, LINES, run="2"))
+    assert [step.title for step in steps] == ["Received", "Checked", "Scored"]

@@ -1,0 +1,185 @@
+"""The significance report: Welch over runs, resampling of single runs, Holm over measures."""
+
+import json
+import math
+
+import pytest
+from django.core.management import call_command
+from scipy import stats
+
+from tests.workers.cli.conftest import Write
+from workers.cli.command import main
+from workers.metrics.systems import holm
+
+GOLD = [{"id": str(number), "label": "abc"[number % 3]} for number in range(60)]
+
+
+def run(*wrong: int) -> list[dict]:
+    """Answers with some of them wrong."""
+    return [
+        {**line, "label": "a" if line["label"] != "a" else "b"} if at in wrong else line
+        for at, line in enumerate(GOLD)
+    ]
+
+
+def report(capsys, *words: object) -> dict:
+    assert main(["compare", *map(str, words), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def rows_of(found: dict) -> dict[str, dict]:
+    return {row["measure"]: row for row in found["measures"]}
+
+
+@pytest.fixture
+def options(write: Write) -> list[object]:
+    return ["--gold", write("gold.jsonl", GOLD), "--task", "classification"]
+
+
+def test_runs_are_compared_by_welch(write, options, capsys):
+    a = [write(f"a{at}.jsonl", run(*range(at + 1))) for at in range(3)]
+    b = [write(f"b{at}.jsonl", run(*range(5 * at + 9))) for at in range(4)]
+    found = report(capsys, *a, "--against", *b, *options)
+    row = rows_of(found)["accuracy"]
+    left, right = [1 - (at + 1) / 60 for at in range(3)], [1 - (5 * at + 9) / 60 for at in range(4)]
+    expected = stats.ttest_ind(left, right, equal_var=False)
+    assert found["runs"] == [3, 4]
+    assert row["p"] == pytest.approx(expected.pvalue, abs=1e-12)
+    assert (row["low"], row["high"]) == pytest.approx(tuple(expected.confidence_interval()), abs=1e-12)
+    assert row["word"] == "huge"
+
+
+def test_p_values_are_adjusted_over_the_measures(write, options, capsys):
+    a = [write(f"a{at}.jsonl", run(*range(at + 1))) for at in range(3)]
+    b = [write(f"b{at}.jsonl", run(*range(at + 2))) for at in range(3)]
+    rows = report(capsys, *a, "--against", *b, *options)["measures"]
+    assert len(rows) > 2
+    assert [row["p_holm"] for row in rows] == pytest.approx(holm([row["p"] for row in rows]).tolist())
+
+
+def test_equal_runs_have_no_p_and_say_why(write, options, capsys):
+    same = [write(f"{name}.jsonl", run(1)) for name in "abcd"]
+    found = report(capsys, *same[:2], "--against", *same[2:], *options)
+    row = rows_of(found)["accuracy"]
+    assert row["p"] is None
+    assert row["reason"] == "the runs of both sides do not vary"
+
+
+def test_one_run_against_two_has_no_p_and_says_why(write, options, capsys):
+    files = [write(f"{at}.jsonl", run(at)) for at in range(3)]
+    found = report(capsys, files[0], "--against", *files[1:], *options)
+    assert rows_of(found)["accuracy"]["reason"] == "a side has fewer than two runs"
+
+
+def test_single_runs_are_resampled_over_items(write, options, capsys):
+    good, bad = write("good.jsonl", run(1)), write("bad.jsonl", run(*range(1, 40)))
+    row = rows_of(report(capsys, good, "--against", bad, *options, "--replicates", 200))["accuracy"]
+    assert row["difference"] == pytest.approx(38 / 60)
+    assert row["low"] < 38 / 60 < row["high"]
+    assert row["p"] == pytest.approx(1 / 201)
+
+
+def test_a_run_against_itself_does_not_differ(write, options, capsys):
+    same = write("same.jsonl", run(3, 8))
+    found = report(capsys, same, "--against", same, *options, "--replicates", 50)
+    for row in found["measures"]:
+        assert (row["difference"], row["low"], row["high"], row["p"]) == (0, 0, 0, 1)
+
+
+def test_the_seed_alone_fixes_the_replicates(write, options, capsys):
+    pair = [write("a.jsonl", run(1, 2)), "--against", write("b.jsonl", run(3))]
+    first = report(capsys, *pair, *options, "--replicates", 50)
+    assert report(capsys, *pair, *options, "--replicates", 50) == first
+    assert report(capsys, *pair, *options, "--replicates", 50, "--seed", 1) != first
+
+
+def test_ranked_claims_are_resampled_over_bags(write, capsys):
+    gold = [
+        {
+            "id": str(at),
+            "h": {"id": f"h{at}", "name": "h"},
+            "t": {"id": f"t{at}", "name": "t"},
+            "relations": ["r"] * (at % 2),
+        }
+        for at in range(40)
+    ]
+    good = [{"h": f"h{at}", "t": f"t{at}", "relation": "r", "score": at % 2 + at / 100} for at in range(40)]
+    bad = [{**line, "score": -line["score"]} for line in good]
+    found = report(
+        capsys,
+        write("good.jsonl", good),
+        "--against",
+        write("bad.jsonl", bad),
+        *("--gold", write("gold.jsonl", gold), "--task", "bags", "--replicates", 100),
+    )
+    row = rows_of(found)["ap"]
+    assert row["a"] == pytest.approx(1.0)
+    assert row["p"] == pytest.approx(1 / 101)
+
+
+WRF = ("wrf_strict", "wrf_lenient", "wrf_strict_mean", "wrf_lenient_mean")
+
+
+def entities_report(capsys, a, b, gold, *more):
+    words = ["--gold", gold, "--task", "entities", "--scheme", "IOB2", "--replicates", 200, *more]
+    return rows_of(report(capsys, a, "--against", b, *words))
+
+
+def test_entities_are_resampled_and_their_words_too(write, capsys):
+    both = "".join(f"w{at} B-X {'B-X' if at % 3 else 'O'}\n\n" for at in range(30))
+    path = write("both.txt", both)
+    rows = entities_report(capsys, path, path, path)
+    assert rows["conll_micro_f1"]["p"] == rows["muc_partial_f1"]["p"] == rows["wrf_lenient"]["p"] == 1
+    assert rows["wrf_lenient"]["a"] == pytest.approx(rows["conll_micro_f1"]["a"])
+
+
+def test_a_better_system_by_words_is_told_with_an_interval(write, capsys):
+    gold = write("gold.txt", "".join(f"Ada{at} B-P\nLee I-P\nin O\nRome{at} B-Q\n\n" for at in range(40)))
+    near = write("near.txt", "".join(f"Ada{at} B-P\nLee O\nin O\nRome{at} B-Q\n\n" for at in range(40)))
+    far = write("far.txt", "".join(f"Ada{at} O\nLee B-P\nin B-P\nRome{at} O\n\n" for at in range(40)))
+    rows = entities_report(capsys, near, far, gold, "--measures", *WRF)
+    for name in WRF:
+        row = rows[name]
+        assert row["p"] == pytest.approx(1 / 201)
+        assert 0 < row["low"] <= row["difference"] + 1e-9
+        assert row["difference"] - 1e-9 <= row["high"]
+
+
+def test_an_unknown_measure_is_refused_with_those_there_are(write, options, capsys):
+    same = write("same.jsonl", run(3))
+    assert main(["compare", str(same), "--against", str(same), *map(str, options), "--measures", "bleu"]) == 2
+    assert "bleu" in capsys.readouterr().err
+
+
+def test_the_report_is_a_table_from_either_door(write, options, capsys):
+    files = [str(write(f"{at}.jsonl", run(*range(at)))) for at in range(4)]
+    words = [*files[:2], "--against", *files[2:], *map(str, options), "--measures", "accuracy"]
+    assert main(["compare", *words]) == 0
+    out = capsys.readouterr().out
+    call_command("compare", *words)
+    assert capsys.readouterr().out == out
+    assert out.splitlines()[0].startswith("A: 2 runs, B: 2 runs. Welch")
+    accuracy = next(line for line in out.splitlines() if line.startswith("accuracy"))
+    assert math.isclose(float(accuracy.split()[1]), 1 - 0.5 / 60, abs_tol=5e-5)
+
+
+def test_runs_in_forms_that_have_other_measures_are_not_compared(write, capsys):
+    gold = write("gold.jsonl", [{"id": "1", "relations": ["a"]}, {"id": "2", "relations": []}])
+    labels = write("labels.jsonl", [{"id": "1", "label": "a"}, {"id": "2", "label": "NA"}])
+    scores = write("scores.jsonl", [{"id": "1", "scores": {"a": 0.5}}])
+    words = ["--gold", str(gold), "--task", "sentences", "--negative", "NA"]
+    for a, b in (([labels], [scores]), ([scores], [labels]), ([scores, labels], [scores])):
+        assert main(["compare", *map(str, a), "--against", *map(str, b), *words]) == 2
+        assert "labels, or scores, in all of them" in capsys.readouterr().err
+
+
+def test_runs_are_compared_in_the_profile_of_the_toolkit_too(write, capsys):
+    gold = write("gold.jsonl", [{"id": str(at), "relations": ["a"]} for at in range(3)])
+    runs = [
+        write(f"{run}.jsonl", [{"id": str(at), "scores": {"a": 0.5 + at / 9}} for at in range(run)])
+        for run in (1, 2, 3)
+    ]
+    words = ["--gold", gold, "--task", "sentences", "--negative", "NA", "--profile", "opennre"]
+    found = rows_of(report(capsys, *runs[:2], "--against", *runs[1:], *words))
+    assert found.keys() == {"opennre_auc", "opennre_max_f1"}
+    assert found["opennre_max_f1"]["p"] is not None

@@ -1,0 +1,288 @@
+"""Two local files to figures: the same whatever the format, and the quick way equal to the careful one."""
+
+import math
+
+import pytest
+
+from evalsvc.core.formats.problems import Problems
+from tests.workers.cli.conftest import Write
+from workers.cli.arguments import Misuse, Options, Unfit
+from workers.metrics.report import Report
+from workers.scoring import files
+from workers.scoring.files import score
+
+# rows gold, columns predicted: NA, A, B, C
+MATRIX = [[50, 3, 2, 1], [4, 20, 1, 0], [3, 2, 7, 0], [2, 0, 1, 1]]
+NAMES = ["NA", "A", "B", "C"]
+CELLS = [(NAMES[i], NAMES[j]) for i, row in enumerate(MATRIX) for j, n in enumerate(row) for _ in range(n)]
+SCHEMES = {
+    "micro_f1": 0.7088607595,
+    "weighted_f1": 0.6984800283,
+    "dodrans_f1": 0.6751794698,
+    "entropy_f1": 0.6501380887,
+    "entropy_positive_f1": 0.6032745354,
+    "macro_f1": 0.5806763285,
+}
+COLUMNS = "In O O\nNew B-LOC B-LOC\nYork I-LOC I-LOC\n\nAda B-PER O\nsaw O B-PER\nRome B-LOC B-LOC\n"
+ENTITIES = Options(task="entities", scheme="IOB2")
+
+
+def figures(report: Report) -> dict[str, float]:
+    return {key: value.value for key, value in report.values.items()}
+
+
+def mention(name: str) -> dict:
+    return {"id": name, "name": name, "pos": [0, 1]}
+
+
+def bag_line(number: int, pair: str, *relations: str) -> dict:
+    return {"id": f"s{number}", "h": mention(pair[0]), "t": mention(pair[1]), "relations": list(relations)}
+
+
+@pytest.mark.parametrize("form", ["labels", "answers", "lines", "packed"])
+def test_classification_gives_the_schemes_from_every_form(write: Write, form):
+    sides = []
+    for side in (0, 1):
+        names = [cell[side] for cell in CELLS]
+        rows = {
+            "labels": "".join(f"{name}\n" for name in names),
+            "answers": "".join(f"{number}\t{name}\n" for number, name in enumerate(names, 1)),
+            "lines": [{"id": str(number), "label": name} for number, name in enumerate(names, 1)],
+            "packed": "".join(f"{name}\r\n" for name in names),
+        }
+        sides.append(write(f"{side}.gz" if form == "packed" else f"{side}.txt", rows[form]))
+    found = score(*sides, Options(task="classification", negative="NA"))
+    for key, expected in SCHEMES.items():
+        assert found.values[key].value == pytest.approx(expected, abs=1e-10)
+    assert found.facts["items"] == 97
+
+
+def test_a_missing_answer_is_refused_unless_it_is_said_to_be_wrong(write: Write):
+    gold = write("gold.txt", "1\tR(e1,e2)\n2\tR(e2,e1)\n3\tOther\n")
+    said = write("said.txt", "1\tR(e1,e2)\n3\tOther\n")
+    options = Options(task="classification", negative="Other")
+    with pytest.raises(Unfit) as refused:
+        score(gold, said, options)
+    assert refused.value.path == said
+    assert dict(refused.value.problems.by_code) == {"missing_id": 1}
+    found = score(gold, said, Options(task="classification", negative="Other", missing="wrong"))
+    assert found.values["semeval2010_f1"].value == pytest.approx(2 / 3)
+    assert found.values["semeval2010_coverage"].value == pytest.approx(2 / 3)
+    assert found.facts["missing"] == 1
+
+
+def test_a_full_test_file_is_gold(write: Write):
+    blocks = '1\t"The <e1>a</e1> in <e2>b</e2>."\nR(e1,e2)\nComment:\n\n2\t"<e1>c</e1> <e2>d</e2>"\nOther\n'
+    found = score(
+        write("gold.txt", blocks),
+        write("said.txt", "1\tR(e1,e2)\n2\tR(e1,e2)\n"),
+        Options(task="classification", negative="Other"),
+    )
+    assert found.values["accuracy"].value == 0.5
+
+
+def test_two_labels_or_none_ask_for_another_task(write: Write):
+    said = write("said.jsonl", [{"id": "s1", "label": "r"}])
+    two = write("two.jsonl", [{"id": "s1", "relations": ["q", "r"]}])
+    none = write("none.jsonl", [{"id": "s1", "text": "a", "relations": []}])
+    with pytest.raises(Misuse, match="--task sentences"):
+        score(two, said, Options(task="classification"))
+    with pytest.raises(Misuse, match="--negative"):
+        score(none, said, Options(task="classification", labels=write("labels.txt", "r\n")))
+
+
+def test_one_file_of_three_columns_is_both_sides(write: Write):
+    both = write("both.txt", COLUMNS)
+    gold = write("gold.txt", "".join(_without(line, 2) for line in COLUMNS.splitlines(keepends=True)))
+    said = write("said.txt", "".join(_without(line, 1) for line in COLUMNS.splitlines(keepends=True)))
+    alone, apart = score(both, both, ENTITIES), score(gold, said, ENTITIES)
+    assert figures(alone) == figures(apart)
+    assert alone.values["conll_micro_f1"].value == pytest.approx(2 / 3)
+    assert alone.facts == apart.facts
+
+
+def _without(line: str, column: int) -> str:
+    fields = line.split()
+    return " ".join(part for at, part in enumerate(fields) if at != column) + "\n"
+
+
+@pytest.mark.parametrize("space", [" ", "  ", "\u00a0", "\u2028"])
+def test_white_space_around_a_tag_is_no_part_of_it(write: Write, space):
+    gold = write("gold.conll", f"Ada\tB-PER\nand\tO\nByron\tB-PER{space}\n")
+    said = write("said.conll", f"Ada\tB-PER{space}\nand\tO{space}\nByron\tB-PER\n")
+    for sides in ((gold, gold), (gold, said)):
+        seen = score(*sides, ENTITIES)
+        assert [row[:4] for row in seen.classes["conll"]] == [("PER", 2, 2, 2)]
+
+
+@pytest.mark.parametrize("family", [("conll",), ("conll", "muc", "wrf")])
+@pytest.mark.parametrize("change", [str, lambda text: text.replace(" ", "\t").replace("\n", "\r\n")])
+def test_columns_are_scored_as_line_by_line(write: Write, monkeypatch, family, change):
+    path = write("both.txt", change(COLUMNS))
+    options = Options(task="entities", scheme="IOB2", family=family)
+    quick = score(path, path, options)
+    monkeypatch.setattr(files, "_quickly", lambda *given: None)
+    careful = score(path, path, options)
+    assert figures(quick) == figures(careful)
+    assert quick.classes == careful.classes
+
+
+def test_spans_and_tags_are_answers_to_spans(write: Write):
+    gold = write(
+        "gold.jsonl", [{"id": "a", "tokens": ["Ada", "saw", "Rome"], "spans": [[0, 1, "P"], [2, 3, "L"]]}]
+    )
+    spans = write("spans.jsonl", [{"id": "a", "spans": [[0, 1, "P"], [1, 3, "L"]]}])
+    tags = write("tags.jsonl", [{"id": "a", "tags": ["B-P", "B-L", "I-L"]}])
+    found = score(gold, spans, Options(task="entities"))
+    assert figures(found) == figures(score(gold, tags, ENTITIES))
+    assert found.values["muc_partial_f1"].value == 0.75
+
+
+def test_relations_between_spans_are_scored_where_gold_has_them(write: Write):
+    tokens = {"tokens": ["Ada", "saw", "Rome"], "spans": [[0, 1, "P"], [2, 3, "L"]]}
+    gold = write(
+        "gold.jsonl",
+        [{"id": "a", **tokens, "relations": [[0, "saw", 1]]}, {"id": "b", **tokens, "relations": []}],
+    )
+    said = [{"id": name, "spans": tokens["spans"], "relations": [[0, "saw", 1]]} for name in "ab"]
+    found = score(gold, write("said.jsonl", said), Options(task="entities"))
+    assert found.values["relation_strict_micro_precision"].value == 0.5
+    assert found.values["relation_strict_micro_recall"].value == 1.0
+
+
+GOLD = [bag_line(1, "ab", "r1"), bag_line(2, "ab"), bag_line(3, "cd", "r2", "r1"), bag_line(4, "ef")]
+SCORES = [
+    {"id": "s1", "scores": {"r1": 0.9, "NA": 0.1}},
+    {"id": "s2", "scores": {"r1": 0.5, "r2": 0.7}},
+    {"id": "s3", "scores": {"r2": 0.8}},
+    {"id": "s4", "scores": {"r1": 0.6}},
+]
+
+
+@pytest.mark.parametrize("task", ["bags", "sentences"])
+@pytest.mark.parametrize("profile", ["corrected", "opennre", "both"])
+def test_relation_lines_are_scored_as_line_by_line(write: Write, monkeypatch, task, profile):
+    gold, said = write("gold.jsonl", GOLD), write("said.jsonl", SCORES)
+    options = Options(task=task, negative="NA", profile=profile)
+    quick = score(gold, said, options)
+    monkeypatch.setattr(files, "_quickly", lambda *given: None)
+    careful = score(gold, said, options)
+    assert {key: value for key, value in figures(quick).items() if not math.isnan(value)} == {
+        key: value for key, value in figures(careful).items() if not math.isnan(value)
+    }
+    assert quick.facts == careful.facts
+    assert (quick.curve is None) == (profile == "opennre")
+
+
+def test_bags_take_the_greatest_or_the_mean_score(write: Write):
+    gold, said = write("gold.jsonl", GOLD), write("said.jsonl", SCORES)
+    one = score(gold, said, Options(task="bags", negative="NA"))
+    mean = score(gold, said, Options(task="bags", negative="NA", aggregate="AVG"))
+    # ranked: ab r1 .9, cd r2 .8, ab r2 .7, ef r1 .6 against three facts; by the mean ab r1 is .7, a tie
+    assert one.values["ap"].value == pytest.approx(2 / 3)
+    assert mean.values["ap"].value == pytest.approx((1 + 2 / 3) / 3)
+
+
+def test_results_of_the_toolkit_against_its_gold(write: Write):
+    lines = [{"text": "x", "h": mention(h), "t": mention(t), "relation": name} for h, t, name in TOOLKIT_GOLD]
+    said = [{"entpair": [h, t], "relation": name, "score": value} for h, t, name, value in TOOLKIT_SAID]
+    found = score(
+        write("gold.jsonl", lines),
+        write("said.jsonl", said),
+        Options(task="bags", negative="NA", profile="both"),
+    )
+    assert found.values["opennre_auc"].value == pytest.approx(TOOLKIT_AUC, abs=1e-12)
+
+
+TOOLKIT_GOLD = [("a", "b", "r1"), ("a", "b", "r2"), ("a", "b", "r1"), ("c", "d", "NA"), ("e", "f", "r2")]
+TOOLKIT_SAID = [("a", "b", "r1", 0.9), ("c", "d", "r1", 0.8), ("e", "f", "r2", 0.7), ("a", "b", "r2", 0.6)]
+# points (1/3, 1), (1/3, 1/2), (2/3, 2/3), (1, 3/4)
+TOOLKIT_AUC = (1 / 2 + 2 / 3) / 6 + (2 / 3 + 3 / 4) / 6
+
+
+def test_label_sets_count_the_negative_class_as_empty(write: Write):
+    said = [{"id": "s1", "labels": ["r1"]}, {"id": "s2", "labels": ["NA"]}, {"id": "s3", "labels": ["r2"]}]
+    found = score(
+        write("gold.jsonl", GOLD), write("said.jsonl", said), Options(task="sentences", negative="NA")
+    )
+    assert found.values["micro_precision"].value == 1.0
+    assert found.values["micro_recall"].value == pytest.approx(2 / 3)
+    assert found.values["accuracy"].value == 0.75
+
+
+WRONG = [
+    ({"id": "s9", "scores": {}}, "unknown_id"),
+    ({"id": "s1", "scores": {}}, "duplicate_id"),
+    ({"id": "s4", "scores": {"R1": 0.1}}, "near_label"),
+    ({"id": "s4", "scores": {"unheard of": 0.1}}, "unknown_label"),
+    ({"id": "s4", "scores": {"r1": float("nan")}}, "bad_score"),
+    ({"id": "s4", "scores": {"r1": float("inf")}}, "bad_score"),
+    ({"id": "s4", "label": "r1"}, "mixed_forms"),
+]
+
+
+@pytest.mark.parametrize(("line", "code"), WRONG)
+def test_a_line_that_does_not_fit_is_named(write: Write, line, code):
+    said = write("said.jsonl", [*SCORES[:3], line])
+    with pytest.raises(Unfit) as refused:
+        score(write("gold.jsonl", GOLD), said, Options(task="bags", negative="NA"))
+    assert [(one.code, one.line) for one in refused.value.problems.first] == [(code, 4)]
+
+
+def test_a_pair_and_relation_claimed_twice_is_refused(write: Write):
+    said = [{"h": "a", "t": "b", "relation": "r1", "score": value} for value in (0.5, 0.4)]
+    with pytest.raises(Unfit) as refused:
+        score(write("gold.jsonl", GOLD), write("said.jsonl", said), Options(task="bags", negative="NA"))
+    assert [(one.code, one.line) for one in refused.value.problems.first] == [("duplicate_claim", 2)]
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "line"),
+    [
+        ("In O\nOld B-LOC\n", "token_mismatch", 2),
+        ("In O\n", "token_mismatch", 1),
+        ("In O\nNew B-PLC\n", "unknown_label", 1),
+        ("In O\nNew X-LOC\n", "bad_tag", 2),
+        ("In O\n\nNew B-LOC\n", "token_mismatch", 1),
+    ],
+)
+def test_columns_that_do_not_fit_are_named(write: Write, said, code, line):
+    with pytest.raises(Unfit) as refused:
+        score(write("gold.txt", "In O\nNew B-LOC\n"), write("said.txt", said), ENTITIES)
+    first = refused.value.problems.first[0]
+    assert (first.code, first.line) == (code, line)
+
+
+def test_the_scheme_of_tags_is_never_guessed(write: Write):
+    path = write("both.txt", COLUMNS)
+    with pytest.raises(Unfit, match="scheme"):
+        score(path, path, Options(task="entities"))
+
+
+def test_stated_labels_are_the_inventory(write: Write):
+    gold, said = write("gold.jsonl", GOLD), write("said.jsonl", SCORES)
+    stated = write("labels.txt", "r1\nr2\nr3\nNA\n")
+    found = score(gold, said, Options(task="bags", negative="NA", labels=stated))
+    assert [row.label for row in found.classes["bags"]] == ["r1", "r2", "r3"]
+    with pytest.raises(Misuse, match="r2"):
+        score(gold, said, Options(task="bags", negative="NA", labels=write("few.txt", "r1\n")))
+
+
+def test_a_refusal_keeps_twenty_problems_and_counts_all(write: Write):
+    said = write("said.jsonl", [{"id": f"x{number}", "scores": {}} for number in range(50)])
+    with pytest.raises(Unfit) as refused:
+        score(write("gold.jsonl", GOLD), said, Options(task="sentences", negative="NA"))
+    problems: Problems = refused.value.problems
+    assert (len(problems.first), problems.total) == (20, 50)
+
+
+def test_entities_have_no_negative_class(write: Write):
+    gold = write("gold.conll", "Ada\tB-PER\ncame\tO\n")
+    said = write("said.conll", "Ada\tB-PER\ncame\tB-LOC\n")
+    with pytest.raises(Misuse, match="entities of the class PER"):
+        score(gold, gold, Options(task="entities", scheme="IOB2", negative="PER"))
+    with pytest.raises(Unfit) as refused:
+        score(gold, said, Options(task="entities", scheme="IOB2", negative="LOC"))
+    assert [problem.code for problem in refused.value.problems.first] == ["unknown_label"]
+    named = score(gold, gold, Options(task="entities", scheme="IOB2", negative="O"))
+    assert named.values["conll_micro_f1"].value == 1.0

@@ -1,0 +1,73 @@
+"""What a frozen set is said to be made of."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any
+
+import pytest
+
+from annotation import projects
+from annotation.freezing import builder
+from annotation.models import Batch
+from annotation.testset import TestSet
+from tests.annotation.factories import brought, curator, line, project, voted, worked
+
+pytestmark = pytest.mark.django_db
+
+
+def described(test_set: TestSet) -> dict[str, Any]:
+    assert worked("describe", test_set.pk).state == "done"
+    test_set.refresh_from_db()
+    assert test_set.statistics is not None
+    return test_set.statistics
+
+
+def gold(lines: list[Any], **options: Any) -> Batch:
+    return brought(None, lines, what="gold", name="G", version="1", **options)
+
+
+def test_sentences_pairs_facts_and_the_spread_of_labels() -> None:
+    other = {"h": {"id": "Q3", "name": "Ada", "pos": [0, 3]}}
+    lines = [
+        line("s0", relations=["A"]),
+        line("s1", relations=["A", "B"]),
+        line("s2", relations=["A"], **other),
+        line("s3", relations=[]),
+    ]
+    found = described(gold(lines).test_set)
+    wanted = {"sentences": 4, "pairs": 2, "facts": 3, "relations": 2, "na_share": 0.25, "ratio": 3.0}
+    assert {name: found[name] for name in wanted} == wanted
+    assert found["perplexity_without_negative"] == pytest.approx(exp(-(0.75 * log(0.75) + 0.25 * log(0.25))))
+    shares = (0.6, 0.2, 0.2)
+    assert found["perplexity_with_negative"] == pytest.approx(exp(-sum(p * log(p) for p in shares)))
+
+
+def test_without_entities_pairs_and_facts_are_left_open() -> None:
+    found = described(gold(["1\tA", "2\tB"]).test_set)
+    assert (found["sentences"], found["pairs"], found["facts"]) == (2, None, None)
+
+
+def test_spans_are_counted_by_type() -> None:
+    found = described(gold(["Ada\tB-per", "saw\tO", "", "Rain\tO"], kind="entities", scheme="IOB2").test_set)
+    assert (found["sentences"], found["entities"], found["na_sentences"]) == (2, 1, 1)
+    assert found["labels"] == {"per": 1}
+
+
+def test_source_labels_are_held_against_the_gold_on_the_annotated_sentences() -> None:
+    of = project(k=1)
+    pairs = [{"t": {"id": f"Q{n}", "name": "Turin", "pos": [16, 21]}} for n in range(4)]
+    said: list[list[str]] = [["A"], ["A"], [], ["B"]]
+    brought(of, [line(f"s{n}", relations=said[n], **pairs[n]) for n in range(4)])
+    projects.open_for_work(of, by=curator())
+    for n, truth in enumerate([["A"], ["B"], ["C"]]):
+        voted(of, truth, item=f"s{n}")
+    made = builder.freeze(of, name="T", version="1", leave_out=True, by=curator())
+    worked("freeze", made.pk)
+    described(TestSet.objects.get(twin=made))
+    quality = described(made)["source_quality"]
+    assert (quality["sentences"], quality["pairs"]) == (3, 3)
+    assert quality["fact_precision"] == pytest.approx(1 / 2)
+    assert quality["fact_recall"] == pytest.approx(1 / 3)
+    assert quality["pair_accuracy"] == pytest.approx(1 / 3)
+    assert quality["relations"]["A"] == {"precision": 0.5, "recall": 1.0}

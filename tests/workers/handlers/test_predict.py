@@ -1,0 +1,268 @@
+"""A model that is sent is run in the sandbox, and what it predicts is scored like any file."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.jobs.models import Job
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.submissions import model_hosts, model_intake
+from tests.evalsvc.evaluation.cast import ENTITY_GOLD, Cast, freeze
+from tests.workers import tiny
+from workers import runner
+from workers.handlers import predict
+from workers.sandbox.launcher import Ended
+from workers.sandbox.readiness import readiness
+
+TEXTS = [
+    {"id": f"t{n}", "text": text, "spans": spans, "relations": []}
+    for n, (text, spans) in enumerate(tiny.SENTENCES)
+]
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model") / "tiny"
+    tiny.trained().to_disk(folder)
+    return folder
+
+
+@pytest.fixture
+def on(settings: Any, db: None) -> Any:
+    """Models switched on, where this machine's sandbox passed its self-test."""
+    if not readiness().ready:
+        pytest.skip(readiness().why_not)
+    settings.MODEL_UPLOADS = "auto"
+    settings.JOB_HEARTBEAT_SECONDS = 60  # the test's own transaction would keep the lease from renewing
+    model_hosts.report("here", why_not="")
+    return settings
+
+
+def send(cast: Cast, benchmark: Benchmark, tar: bytes, *, run: str = "1", **told: Any) -> Submission:
+    told = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny"} | told
+    return model_intake.receive(benchmark, run=run, chunks=[tar], **told).submission
+
+
+def worked(submission: Submission) -> Submission:
+    """The submission once everything queued is done."""
+    while runner.run_next("heavy") or runner.run_next("score"):
+        pass
+    submission.refresh_from_db()
+    return submission
+
+
+def figure(submission: Submission, measure: str) -> float | None:
+    return submission.evaluations.get().scores.get(measure=measure).value
+
+
+def test_a_model_is_run_over_the_tokens_of_the_gold_and_scored(cast: Cast, on: Any, model: Path) -> None:
+    submission = send(cast, cast.entities(), tiny.packed(model))
+    assert submission.state == "queued"
+    sent = submission.model
+    assert sent is not None
+    worked(submission)
+    assert (submission.state, submission.reason) == ("scored", "")
+    assert figure(submission, "conll_micro_f1") == 1.0
+    assert submission.model == sent
+    assert submission.file != sent
+    assert (submission.format, submission.form) == ("jsonl-predictions", "spans")
+
+
+def test_texts_without_tokens_are_predicted_in_characters(cast: Cast, on: Any, model: Path) -> None:
+    gold = freeze("texts", TEXTS, by=cast.olga, labels=["PER", "LOC"], kind="entities")
+    setting = [("main", gold, "document", "conll_micro_f1")]
+    benchmark = cast.benchmark("ner", settings=setting, task="entities", labels=["PER", "LOC"], negative="")
+    submission = worked(send(cast, benchmark, tiny.packed(model)))
+    assert (submission.state, submission.reason) == ("scored", "")
+    assert figure(submission, "conll_micro_f1") == 1.0
+
+
+def test_no_gold_is_among_what_the_model_sees(cast: Cast, tmp_path: Path) -> None:
+    from evalsvc.evaluation.benchmarks import file_contract
+
+    benchmark = cast.entities()
+    count = predict.write_inputs(file_contract.now(benchmark), tmp_path / "inputs")
+    lines = [json.loads(line) for line in (tmp_path / "inputs").read_text().splitlines()]
+    assert count == len(lines) == 3
+    assert {key for line in lines for key in line} == {"id", "tokens"}
+
+
+def test_a_pipeline_may_lie_in_one_folder_of_the_tar(cast: Cast, on: Any, model: Path) -> None:
+    submission = worked(send(cast, cast.entities(), tiny.packed(model, root="tiny")))
+    assert submission.state == "scored"
+
+
+def test_the_same_model_as_the_same_run_is_the_same_submission(cast: Cast, on: Any, model: Path) -> None:
+    benchmark, tar = cast.entities(), tiny.packed(model)
+    first = worked(send(cast, benchmark, tar))
+    assert send(cast, benchmark, tar) == first
+    assert send(cast, benchmark, tar, run="2") != first
+
+
+def test_the_same_model_as_another_run_is_scored_without_being_run_again(
+    cast: Cast, on: Any, model: Path
+) -> None:
+    benchmark, tar = cast.entities(), tiny.packed(model)
+    first = worked(send(cast, benchmark, tar))
+    jobs = Job.objects.count()
+    again = send(cast, benchmark, tar, run="2")
+    assert (again.state, again.job, Job.objects.count()) == ("scored", None, jobs)
+    assert (again.model, again.file, again.format) == (first.model, first.file, "jsonl-predictions")
+    assert again.evaluations.get() == first.evaluations.get()
+    client = Client()
+    client.force_login(cast.kim)
+    assert client.get(f"/api/v1/submissions/{again.pk}").json()["model_sha256"] == first.model_id
+    assert send(cast, benchmark, tar, run="2") == again
+
+
+def test_the_same_model_is_run_anew_where_the_inputs_are_others(cast: Cast, on: Any, model: Path) -> None:
+    benchmark, tar = cast.entities(), tiny.packed(model)
+    worked(send(cast, benchmark, tar))
+    gold = freeze("more", ENTITY_GOLD[:2], by=cast.olga, labels=["PER", "LOC"], kind="entities")
+    creation.revise_setting(benchmark.settings.get(), test_set=gold, by=cast.olga)
+    again = send(cast, benchmark, tar, run="2")
+    assert (again.state, again.format) == ("queued", "spacy-pipeline")
+
+
+def test_a_model_that_takes_too_long_is_ended(cast: Cast, on: Any, model: Path) -> None:
+    on.MODEL_SECONDS = 0.2
+    submission = worked(send(cast, cast.entities(), tiny.packed(model)))
+    assert (submission.state, submission.reason_code) == ("invalid", "model_too_slow")
+
+
+def test_a_model_that_needs_more_memory_is_ended(cast: Cast, on: Any, model: Path) -> None:
+    on.MODEL_MEMORY_BYTES = 1_000_000
+    submission = worked(send(cast, cast.entities(), tiny.packed(model)))
+    assert submission.state == "invalid"
+    assert submission.reason_code in {"model_too_big", "model_failed"}
+
+
+def test_a_result_larger_than_the_limit_is_cut_off_by_the_kernel(cast: Cast, on: Any, model: Path) -> None:
+    on.MODEL_RESULT_BYTES = 100
+    submission = worked(send(cast, cast.entities(), tiny.packed(model)))
+    assert (submission.state, submission.reason_code) == ("invalid", "model_failed")
+    assert "OSError" in submission.reason
+
+
+def test_a_broken_weight_file_is_the_models_fault(cast: Cast, on: Any, model: Path) -> None:
+    tar = tiny.packed(model, leave={"ner/model"}, more={"ner/model": b"no weights"})
+    submission = worked(send(cast, cast.entities(), tar))
+    assert (submission.state, submission.reason_code) == ("invalid", "model_failed")
+
+
+def test_labels_that_the_board_lacks_make_the_submission_invalid(cast: Cast, on: Any, model: Path) -> None:
+    gold = freeze(
+        "people", [*TEXTS[2:], TEXTS[0] | {"spans": []}], by=cast.olga, labels=["PER"], kind="entities"
+    )
+    setting = [("main", gold, "document", "conll_micro_f1")]
+    benchmark = cast.benchmark("ner", settings=setting, task="entities", labels=["PER"], negative="")
+    submission = worked(send(cast, benchmark, tiny.packed(model)))
+    assert (submission.state, submission.reason_code) == ("invalid", "unknown_label")
+
+
+def test_a_pickle_among_the_weights_is_not_run(cast: Cast, on: Any, model: Path, tmp_path: Path) -> None:
+    import srsly
+
+    mark = tmp_path / "mark"
+    evil = b"cposix\nsystem\n(S'touch " + str(mark).encode() + b"'\ntR."
+    weights = srsly.msgpack_loads((model / "ner" / "model").read_bytes())
+    weights["params"][0] = {"x": {b"nd": True, b"type": "O", b"kind": b"O", b"shape": (1,), b"data": evil}}
+    tar = tiny.packed(model, leave={"ner/model"}, more={"ner/model": srsly.msgpack_dumps(weights)})
+    submission = worked(send(cast, cast.entities(), tar))
+    assert submission.state == "invalid"
+    assert not mark.exists()
+
+
+def test_cancelling_stops_a_model_that_runs(cast: Cast, on: Any, model: Path) -> None:
+    submission = send(cast, cast.entities(), tiny.packed(model))
+    assert submission.job is not None
+    job = runner.claim.claim_this(submission.job)
+    assert job is not None
+    submission_states.cancel(Submission.objects.get(pk=submission.pk), by=cast.kim)
+    runner.run(job)
+    submission.refresh_from_db()
+    assert submission.state == "cancelled"
+
+
+def test_a_worker_whose_sandbox_fails_leaves_the_model_to_others(
+    cast: Cast, on: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submission = send(cast, cast.entities(), tiny.packed(model))
+    broken = predict.readiness().__class__("Nothing holds here.")
+    monkeypatch.setattr(predict, "readiness", lambda: broken)
+    assert runner.run_next("heavy")
+    submission.refresh_from_db()
+    assert submission.state == "queued"
+    job = Job.objects.get(pk=submission.job_id)
+    assert "Nothing holds here." in job.events.filter(what="retried").get().detail
+
+
+def test_models_are_refused_where_no_worker_can_run_them(cast: Cast, settings: Any, model: Path) -> None:
+    settings.MODEL_UPLOADS = "auto"
+    model_hosts.report("there", why_not="The kernel has no Landlock.")
+    with pytest.raises(Conflict, match="no Landlock"):
+        send(cast, cast.entities(), tiny.packed(model))
+    model_hosts.report("here", why_not="")
+    assert model_hosts.why_off() == ""
+    settings.MODEL_UPLOADS = "off"
+    assert "switched off" in model_hosts.why_off()
+
+
+def test_models_are_for_entities_only(cast: Cast, on: Any, model: Path) -> None:
+    with pytest.raises(Refusal, match="ranks relations"):
+        send(cast, cast.relations(), tiny.packed(model))
+
+
+def test_what_a_stranger_wrote_is_not_repeated() -> None:
+    for kind, said in (("canary", "canary"), ("ValueError", "canary canary"), ("ValueError", "[canary]")):
+        with pytest.raises(predict.InputFault) as fault:
+            predict.judge(Ended(1, overdue=False, kind=kind, said=said))
+        assert "canary" not in fault.value.reason
+    assert predict.named(Ended(1, overdue=False, kind="ValueError", said="[E050] x")) == "ValueError E050"
+
+
+@pytest.mark.parametrize(
+    ("ended", "code"),
+    [
+        (Ended(-signal.SIGKILL, overdue=True), "model_too_slow"),
+        (Ended(-signal.SIGXCPU, overdue=False), "model_too_slow"),
+        (Ended(-signal.SIGKILL, overdue=False), "model_too_big"),  # memory ran out on the machine
+        (Ended(1, overdue=False, kind="MemoryError"), "model_too_big"),
+        (Ended(-signal.SIGSEGV, overdue=False), "model_failed"),
+    ],
+)
+def test_the_way_a_model_ended_tells_what_was_too_much(ended: Ended, code: str) -> None:
+    with pytest.raises(predict.InputFault) as fault:
+        predict.judge(ended)
+    assert fault.value.code == code
+
+
+def test_a_model_comes_in_by_api_and_limits_say_whether(cast: Cast, on: Any, model: Path) -> None:
+    client = Client()
+    client.force_login(cast.kim)
+    cast.entities()
+    told = client.get("/api/v1/limits").json()["models"]
+    assert told["on"] is True
+    assert "ner" in told["factories"]
+    sent = client.post(
+        "/api/v1/benchmarks/ner/models?system=Tiny&run=1",
+        tiny.packed(model),
+        content_type="application/x-tar",
+    )
+    assert sent.status_code == 202, sent.content
+    assert sent.json()["state"] == "queued"
+    refused = client.post(
+        "/api/v1/benchmarks/ner/models?system=Tiny&run=2", b"no tar", content_type="application/x-tar"
+    )
+    assert (refused.status_code, refused.json()["code"]) == (400, "bad_model")
+    model_hosts.report("here", why_not="The kernel has no Landlock.")
+    assert client.get("/api/v1/limits").json()["models"]["why_off"] == "The kernel has no Landlock."

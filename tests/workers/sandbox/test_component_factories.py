@@ -1,0 +1,15 @@
+"""Whatever a component of the list is made with when nothing is said may be sent."""
+
+from __future__ import annotations
+
+import pytest
+import spacy
+
+from evalsvc.core.formats.spacy_pipeline import FACTORIES, check_config, parsed
+
+
+@pytest.mark.parametrize("factory", sorted(FACTORIES))
+def test_a_component_as_spacy_makes_it_is_taken(factory: str) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe(factory)
+    check_config(parsed(nlp.config.to_str()))

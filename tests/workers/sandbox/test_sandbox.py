@@ -1,0 +1,277 @@
+"""The sandbox: every forbidden thing is tried inside, and whatever is missing keeps it shut."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.places.workers import until
+from workers.sandbox import landlock, prctl, probes, readiness
+from workers.sandbox.confinement import Bounds
+from workers.sandbox.launcher import Ended, launch, place
+
+BOUNDS = Bounds(seconds=60, memory_bytes=2_000_000_000, result_bytes=100_000)
+FORBIDDEN = [
+    "a file in memory", "a handle on a process", "a local socket", "a longer result",
+    "a namespace", "a new file in its folder", "a new process", "a new thread", "a pickle",
+    "a signal to itself", "a signal to the parent", "a socket by its number", "a socket pair",
+    "an internet socket", "another program", "another program by its number", "another's memory",
+    "being root", "bpf", "changing rights", "changing the model", "cutting short", "deleting",
+    "descriptors", "io_uring", "keys", "linking", "listing outside", "more memory", "page faults",
+    "performance counters", "raising limits", "reading a file beside", "reading outside",
+    "reading processes", "the environment", "tracing", "writing beside", "writing outside",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ready() -> None:
+    if not readiness.readiness().ready:
+        pytest.skip(readiness.readiness().why_not)
+
+
+@pytest.fixture(scope="module")
+def report(ready: None) -> dict[str, bool]:
+    why_not, found = readiness.self_test()
+    assert why_not == ""
+    return found
+
+
+def test_nothing_forbidden_is_left_untried(report: dict[str, bool]) -> None:
+    assert sorted(report) == FORBIDDEN
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_inside_it_is_refused(report: dict[str, bool], name: str) -> None:
+    assert report[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["an internet socket", "a local socket", "a socket pair", "a socket by its number", "a file in memory",
+     "a handle on a process", "a signal to itself", "listing outside", "reading outside", "descriptors",
+     "writing outside", "writing beside", "a new file in its folder", "cutting short", "linking",
+     "the environment", "io_uring", "another program by its number", "deleting"],
+)  # fmt: skip
+def test_outside_the_same_try_goes_through(name: str) -> None:
+    with place() as folder:
+        (folder / "beside.txt").write_text("x")
+        (folder / "model" / "config.cfg").write_text("x")
+        attempt = probes.tries(folder, 10_000_000)[name]
+        assert not probes.refused(attempt)
+    Path(f"/tmp/evalsvc-{os.getpid()}").unlink(missing_ok=True)
+
+
+def test_one_thing_let_through_switches_models_off_and_is_named(tmp_path: Path) -> None:
+    result = tmp_path / "result"
+    result.write_text('{"refused": {"tracing": true, "bpf": false}, "tokens": 5}')
+    why_not, _ = readiness.judged(Ended(0, overdue=False), result)
+    assert "bpf" in why_not
+    assert "tracing" not in why_not
+
+
+@pytest.mark.parametrize(
+    "ended", [Ended(-9, overdue=True), Ended(1, overdue=False), Ended(-31, overdue=False)]
+)
+def test_a_self_test_that_did_not_end_well_counts_as_failed(tmp_path: Path, ended: Ended) -> None:
+    result = tmp_path / "result"
+    result.write_text('{"refused": {"tracing": true}, "tokens": 5}')
+    assert readiness.judged(ended, result)[0] != ""
+
+
+def test_a_silent_self_test_counts_as_failed(tmp_path: Path) -> None:
+    result = tmp_path / "result"
+    result.touch()
+    assert readiness.judged(Ended(0, overdue=False), result)[0] != ""
+
+
+def test_a_kernel_without_landlock_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kernel:
+        @staticmethod
+        def syscall(*args: object) -> int:
+            return -1
+
+    monkeypatch.setattr(landlock, "libc", Kernel)
+    readiness.readiness.cache_clear()
+    try:
+        assert "5.13" in readiness.readiness().why_not
+    finally:
+        readiness.readiness.cache_clear()
+
+
+def test_an_unknown_processor_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    readiness.readiness.cache_clear()
+    try:
+        assert "riscv64" in readiness.readiness().why_not
+    finally:
+        readiness.readiness.cache_clear()
+
+
+def test_a_second_thread_keeps_a_process_from_running_anything() -> None:
+    with place() as folder:
+        ended = launch(
+            "probe",
+            folder,
+            bounds=BOUNDS,
+            given={"memory_bytes": 1},
+            modules=["spacy.lang.xx", "tests.workers.two_threads"],
+        )
+        assert (ended.kind, ended.code) == ("NotConfined", 1)
+        assert (folder / "out" / "result.jsonl").read_bytes() == b""
+
+
+def test_the_clock_ends_a_process_and_leaves_nothing_behind() -> None:
+    with place() as folder:
+        bounds = Bounds(seconds=0, memory_bytes=2_000_000_000, result_bytes=1_000)
+        assert launch("probe", folder, bounds=bounds, given={"memory_bytes": 1}).overdue
+    assert not folder.exists()
+
+
+def test_what_the_watch_raises_stops_the_process() -> None:
+    class Enough(Exception):
+        pass
+
+    def watch() -> None:
+        raise Enough
+
+    with place() as folder, pytest.raises(Enough):
+        launch("probe", folder, bounds=BOUNDS, given={"memory_bytes": 1}, watch=watch)
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(folder) not in running
+
+
+def test_a_result_is_read_even_where_a_stranger_wrote_the_error() -> None:
+    from workers.sandbox.launcher import _told
+
+    assert _told(b'{"kind": "broken') == ("", '{"kind": "broken')
+    assert _told(b'{"kind": "KeyError", "said": "x"}\n') == ("KeyError", "x")
+    assert _told(b"\xff\n") == ("", "\ufffd\n")
+
+
+def test_what_a_killed_worker_left_is_taken_away_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    other, old, young = (tmp_path / name for name in ("mine", "evalsvc-model-old", "evalsvc-model-young"))
+    for folder in (other, old, young):
+        (folder / "model").mkdir(parents=True)
+    linked = tmp_path / "evalsvc-model-link"
+    linked.symlink_to(other)
+    for path in (other, old, linked):
+        os.utime(path, (0, 0), follow_symlinks=False)
+    with place() as folder:
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+            [folder.name, linked.name, other.name, young.name]
+        )
+    assert (other / "model").exists()
+
+
+def test_an_error_is_heard_after_any_number_of_warnings(tmp_path: Path) -> None:
+    from workers.sandbox.launcher import _end_of, _told
+
+    with (tmp_path / "said").open("w+b") as said:
+        said.write(b"a warning of a component\n" * 10_000)
+        said.write(b'{"kind": "MemoryError", "said": "Unable to allocate"}\n')
+        assert _told(_end_of(said)) == ("MemoryError", "Unable to allocate")
+
+
+CONFINED = """
+import os, sys
+sys.path.insert(0, {root!r})
+from workers.sandbox.confinement import Bounds, confine
+bounds = Bounds(seconds={seconds}, memory_bytes=1_000_000_000, result_bytes=5_000, files=40)
+confine(bounds, parent={parent}, read=[], write=[])
+while True: pass
+"""
+
+
+def endless(*, seconds: int, parent: int = os.getpid()) -> list[str]:
+    root = str(Path(__file__).parents[3])
+    return [sys.executable, "-c", CONFINED.format(root=root, seconds=seconds, parent=parent)]
+
+
+@pytest.fixture
+def confined(ready: None) -> Iterator[int]:
+    """A process that gave everything up and goes on."""
+    process = subprocess.Popen(endless(seconds=60))
+    until(lambda: process.poll() is not None or told(process.pid)["Seccomp"] == ["2"])
+    assert process.poll() is None
+    yield process.pid
+    process.kill()
+    process.wait()
+
+
+def told(pid: int) -> dict[str, list[str]]:
+    """What the kernel says of a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: rest.split() for name, _, rest in (line.partition(":") for line in lines)}
+
+
+def test_the_kernel_says_what_a_confined_process_gave_up(confined: int) -> None:
+    status = told(confined)
+    assert (status["NoNewPrivs"], status["Seccomp"], status["Threads"]) == (["1"], ["2"], ["1"])
+    assert Path(f"/proc/{confined}/oom_score_adj").read_text().strip() == "1000"
+    assert {int(status[name][0], 16) for name in ("CapPrm", "CapEff", "CapAmb", "CapInh")} == {0}
+    if os.geteuid() == 0:
+        assert set(status["Uid"]) == set(status["Gid"]) == {"60999"}
+        assert status["Groups"] == []
+
+
+def test_the_kernel_holds_a_confined_process_to_its_limits(confined: int) -> None:
+    lines = Path(f"/proc/{confined}/limits").read_text().splitlines()[1:]
+    hard = {line[:25].strip(): line[46:67].strip() for line in lines}
+    assert hard["Max address space"] == "1000000000"
+    assert hard["Max cpu time"] == "61"
+    assert hard["Max file size"] == "5000"
+    assert hard["Max open files"] == "40"
+    none = ("Max processes", "Max core file size", "Max locked memory", "Max msgqueue size")
+    assert {hard[name] for name in none} == {"0"}
+
+
+def test_a_process_whose_parent_is_gone_runs_nothing() -> None:
+    command = endless(seconds=60, parent=os.getpid() + 1)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert "NotConfined" in ended.stderr
+
+
+def test_the_end_of_its_processor_time_is_told_by_a_signal_of_its_own(ready: None) -> None:
+    ended = subprocess.run(endless(seconds=1), timeout=60, check=False)
+    assert ended.returncode == -signal.SIGXCPU
+
+
+ABI_SCRIPT = """
+import sys
+sys.path.insert(0, {root!r})
+from workers.sandbox import landlock, prctl
+landlock.version = lambda: {abi}
+prctl.prctl("no_new_privs", 38, 1)
+landlock.restrict(read=["/usr"], write=[{folder!r}])
+open({folder!r} + "/there", "r+").close()
+for path, mode in (("/etc/passwd", "r"), ({folder!r} + "/new", "w"), ("/usr/new", "w")):
+    try:
+        open(path, mode)
+    except PermissionError:
+        continue
+    sys.exit(path)
+"""
+
+
+@pytest.mark.parametrize("abi", [1, 2, 3, 4, 5, 6, 7])
+def test_each_version_of_landlock_is_spoken(tmp_path: Path, abi: int) -> None:
+    try:
+        known = landlock.version()
+    except prctl.NotConfined as error:
+        pytest.skip(str(error))
+    if abi > known:
+        pytest.skip(f"This kernel speaks Landlock {known}.")
+    (tmp_path / "there").touch()
+    script = ABI_SCRIPT.format(root=str(Path(__file__).parents[3]), abi=abi, folder=str(tmp_path))
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")

@@ -1,0 +1,108 @@
+"""Stored predictions by the column: the same claims as by the line, and nothing that a check would refuse."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from evalsvc.core.jobs.exceptions import InputFault
+from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.models import Benchmark
+from tests.evalsvc.evaluation.cast import Cast, Line, jsonl
+from workers.scoring import frozen_gold
+from workers.scoring.frozen_gold import Predictions
+
+FORMAT = "jsonl-predictions"
+LABELS: list[Line] = [{"id": f"s{n}", "label": "N/A" if n % 2 else "part_of"} for n in range(6, 0, -1)]
+SCORES: list[Line] = [
+    {"id": "s3", "scores": {"works_for": 0.5, "N/A": 0.9, "born_in": -1.5}},
+    {"id": "s1", "scores": {}},
+    {"id": "s2", "scores": {"N/A": 0.1}},
+]
+BAGS: list[Line] = [
+    {"h": "Q3", "t": "Q4", "relation": "born_in", "score": 0.25},
+    {"h": "Q1", "t": "Q2", "relation": "N/A", "score": 0.5},
+    {"h": "Q1", "t": "Q2", "relation": "part_of", "score": 0.75},
+]
+RESULTS: list[Line] = [
+    {"entpair": [bag["h"], bag["t"]], "relation": bag["relation"], "score": bag["score"]} for bag in BAGS
+]
+SPANS: list[Line] = [
+    {"id": "d3", "spans": [[0, 1, "PER"], [2, 3, "LOC"]]},
+    {"id": "d1", "spans": [[0, 1, "PER"], [0, 4, "LOC"]]},
+    {"id": "d2", "spans": []},
+]
+
+
+def board(cast: Cast, lines: list[Line], **told: Any) -> Benchmark:
+    if "spans" in lines[0]:
+        return cast.entities(**told)
+    return cast.relations("sentence" if "id" in lines[0] else "bag", "ap", **told)
+
+
+def both(benchmark: Benchmark, lines: list[Line]) -> tuple[Predictions | None, Predictions]:
+    held, content = file_contract.now(benchmark), jsonl(lines)
+    quick = frozen_gold._quickly(held, io.BytesIO(content), lambda done: None)
+    return quick, frozen_gold._carefully(held, io.BytesIO(content), FORMAT, lambda done: None)
+
+
+def claims(said: Predictions) -> list[tuple[Any, ...]]:
+    columns = [said.score, said.start, said.end]
+    more = [column.tolist() if len(column) else [None] * len(said.owner) for column in columns]
+    named = (
+        (said.keys[owner], said.names[label]) for owner, label in zip(said.owner, said.label, strict=True)
+    )
+    return sorted((*name, *rest) for name, *rest in zip(named, *more, strict=True))
+
+
+@pytest.mark.parametrize("lines", [LABELS, SCORES, BAGS, RESULTS, SPANS])
+def test_by_the_column_the_claims_are_those_of_the_lines(cast: Cast, lines: list[Line]) -> None:
+    quick, careful = both(board(cast, lines), lines)
+    assert quick is not None
+    assert (quick.form, quick.names) == (careful.form, careful.names)
+    assert claims(quick) == claims(careful)
+    assert quick.form == "bag" or quick.keys == careful.keys
+
+
+WRONG: list[tuple[list[Line], Line | None, str]] = [
+    (LABELS, {"id": "s7", "label": "part_of"}, "unknown_id"),
+    (LABELS, {"id": "s1", "label": "part_of"}, "duplicate_id"),
+    (LABELS, {"id": "s1", "scores": {}}, "mixed_forms"),
+    (LABELS[1:], {"id": "s6", "label": "partof"}, "near_label"),
+    (LABELS[1:], None, "missing_id"),
+    (SCORES, {"id": "s4", "scores": {"nothing": 1}}, "unknown_label"),
+    (SCORES, {"id": "s1", "scores": {"born_in": 1}}, "duplicate_id"),
+    (BAGS, {"h": "Q4", "t": "Q3", "relation": "born_in", "score": 0.25}, "unknown_id"),
+    (BAGS, BAGS[0], "duplicate_claim"),
+    (BAGS, BAGS[1], "duplicate_claim"),
+    (SPANS[:2], {"id": "d2", "spans": [[0, 3, "PER"]]}, "bad_span"),
+    (SPANS[:2], {"id": "d2", "spans": [[0, 1, "ORG"]]}, "unknown_label"),
+    (SPANS[:2], None, "missing_id"),
+]
+
+
+@pytest.mark.parametrize(("right", "more", "code"), WRONG)
+def test_what_no_longer_fits_is_refused_with_its_line(
+    cast: Cast, right: list[Line], more: Line | None, code: str
+) -> None:
+    held, content = file_contract.now(board(cast, right)), jsonl([*right, *([more] if more else [])])
+    with pytest.raises(InputFault) as fault:
+        frozen_gold.load_predictions(held, io.BytesIO(content), format=FORMAT)
+    assert fault.value.code == code
+
+
+def test_a_form_that_no_setting_takes_is_refused(cast: Cast) -> None:
+    with pytest.raises(InputFault) as fault:
+        frozen_gold.load_predictions(
+            file_contract.now(cast.relations()), io.BytesIO(jsonl(BAGS)), format=FORMAT
+        )
+    assert fault.value.code == "mixed_forms"
+
+
+def test_where_missing_answers_count_wrong_they_may_be_missing(cast: Cast) -> None:
+    quick, careful = both(board(cast, LABELS, missing="wrong"), LABELS[2:])
+    assert quick is not None
+    assert claims(quick) == claims(careful)
+    assert len(quick.keys) == 4

@@ -1,0 +1,1 @@
+"""The command line: score and compare local files."""

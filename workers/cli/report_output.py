@@ -1,0 +1,108 @@
+"""Reports and refusals as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from evalsvc.core.formats.problems import Problems
+from evalsvc.evaluation.measures.menu import MENU
+from workers.metrics.catalogue import MEASURES, PREFIXES
+from workers.metrics.report import ClassRow, Outcome, Report, Value
+
+INVENTORY = "The labels known are those of the gold, unless --labels FILE states all."
+# Relations between spans are on no board's menu; their averages are called as those of single labels are.
+UNLISTED = {family: prefix for family, prefix in PREFIXES.items() if family.startswith("relation_")}
+OUTCOME_HEADS = ("class", "COR", "INC", "PAR", "MIS", "SPU", "F1")
+HEADS = ("class", "gold", "predicted", "correct", "precision", "recall", "F")
+
+
+def number(value: float) -> str:
+    """Four decimals; undefined is a dash."""
+    return "–" if value != value else f"{value:.4f}"
+
+
+def table(rows: Iterable[Sequence[str]], *, words: int = 1) -> list[str]:
+    """Columns side by side: the first *words* to the left, the others to the right."""
+    cells = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(_padded(row, widths, words)).rstrip() for row in cells]
+
+
+def _padded(row: list[str], widths: list[int], words: int) -> list[str]:
+    sides = zip(row, widths, strict=True)
+    return [cell.ljust(width) if at < words else cell.rjust(width) for at, (cell, width) in enumerate(sides)]
+
+
+def report_text(report: Report) -> str:
+    """Measures by family, then the classes, then what was counted."""
+    parts = [_family(family, values) for family, values in _families(report).items()]
+    parts += [[name, *table([HEADS, *map(_class, rows)])] for name, rows in report.classes.items() if rows]
+    parts += [_schema(name, found) for name, found in report.outcomes.items()]
+    counted = [(name, f"{value:,.10g}") for name, value in report.facts.items() if name != "macro_flip"]
+    parts += [["counted", *table(counted)]] if counted else []
+    parts += [list(report.notes)] if report.notes else []
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def _schema(name: str, found: dict[str, Outcome]) -> list[str]:
+    rows = [(label, *(f"{n:,}" for n in outcome), number(outcome.f1)) for label, outcome in found.items()]
+    return [f"SemEval-2013 {name}", *table([OUTCOME_HEADS, *rows])]
+
+
+def _families(report: Report) -> dict[str, dict[str, Value]]:
+    found: dict[str, dict[str, Value]] = {}
+    for key, value in report.values.items():
+        found.setdefault(MEASURES[key].family, {})[key] = value
+    return found
+
+
+def _family(name: str, values: dict[str, Value]) -> list[str]:
+    prefix = UNLISTED.get(name, "")
+    rows = [(key, MENU[key.removeprefix(prefix)].title, number(value.value)) for key, value in values.items()]
+    reasons = sorted({value.reason for value in values.values() if value.reason})
+    return [name, *table(rows, words=2), *(f"  {reason}" for reason in reasons)]
+
+
+def _class(row: ClassRow) -> tuple[str, ...]:
+    counts = (f"{row.gold:,}", f"{row.predicted:,}", f"{row.correct:,}")
+    return (row.label, *counts, number(row.precision), number(row.recall), number(row.f1))
+
+
+def report_json(report: Report, *, task: str) -> bytes:
+    """The same as one object; undefined is null, with its reason beside it."""
+    found: dict[str, Any] = {
+        "task": task,
+        "measures": {key: value.value for key, value in report.values.items()},
+        "reasons": {key: value.reason for key, value in report.values.items() if value.reason},
+        "classes": {name: [row._asdict() for row in rows] for name, rows in report.classes.items()},
+        "outcomes": {
+            schema: {label: outcome._asdict() for label, outcome in found.items()}
+            for schema, found in report.outcomes.items()
+        },
+        "counts": report.facts,
+        "notes": report.notes,
+    }
+    if report.curve is not None:
+        found["curve"] = {
+            "recall": report.curve.recall.tolist(),
+            "precision": report.curve.precision.tolist(),
+            "score": report.curve.score.tolist(),
+        }
+    return msgspec.json.encode(found)
+
+
+def refusal_text(problems: Problems, *, file: str) -> str:
+    """What is wrong with a file: how much, the first of it line by line, and how often each kind."""
+    kinds = ", ".join(f"{code} {count:,}" for code, count in problems.by_code.most_common())
+    lines = [f"{problem.code}: {problem.sentence()}" for problem in problems.first]
+    more = problems.total - len(lines)
+    rest = [f"{more:,} more"] if more else []
+    rest += [INVENTORY] if {"unknown_label", "near_label"} & problems.by_code.keys() else []
+    return "\n".join([f"{file}: {problems.total:,} {_problems(problems.total)} ({kinds})", *lines, *rest])
+
+
+def _problems(count: int) -> str:
+    return "problem" if count == 1 else "problems"

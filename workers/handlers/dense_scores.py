@@ -1,0 +1,68 @@
+"""Dense score files: the job that looks at their numbers, and the way from them to claims."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalsvc.core.formats import npy
+from evalsvc.core.formats.problems import Problem, Problems
+from evalsvc.core.jobs.exceptions import InputFault
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.transitions import Store
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks.file_contract import Terms
+from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.submissions import dense_scores
+from evalsvc.evaluation.submissions.file_store import open_file
+from workers.scoring.frozen_gold import Predictions, label_names
+
+Matrix = NDArray[np.float64]
+NONE = np.empty(0, dtype=np.int64)
+
+
+def check(subject: int, progress: Progress) -> Store:
+    """Look at every number of a dense file; when all are finite, ask for the scoring."""
+    submission = Submission.objects.select_related("benchmark", "file", "system").get(pk=subject)
+    progress(0, int(submission.counts["rows"]), "Looking at the numbers")
+    try:
+        with open_file(submission.file) as file:
+            load_dense(file_contract.of_submission(submission), submission, file.read())
+    except FileNotFoundError as error:
+        raise InputFault("file_lost", "The stored file is gone. Submit it again.") from error
+    return lambda: submission_states.queue(submission)
+
+
+def load_dense(held: Terms, submission: Submission, content: bytes) -> Predictions:
+    """Every cell as a claim; a column of the negative class is left out."""
+    matrix = _matrix(held, submission, content)
+    names = dense_scores.columns_of(held)
+    _require_finite(matrix, [*names, held.benchmark.negative])
+    keys = list(dense_scores.rows_of(held, submission.form))[: len(matrix)]
+    rows, columns = len(matrix), len(names)
+    owner = np.repeat(np.arange(rows, dtype=np.int64), columns)
+    label = np.tile(np.arange(columns, dtype=np.int64), rows)
+    score = matrix[:, :columns].astype(np.float64).ravel()
+    return Predictions(submission.form, keys, label_names(held.benchmark), owner, label, score, NONE, NONE)
+
+
+def _matrix(held: Terms, submission: Submission, content: bytes) -> Matrix:
+    """The numbers, when rows and columns still stand for what they stood for."""
+    header = npy.read_header(content[: npy.LONGEST_HEADER + 12], Problems())
+    if dense_scores.layout(held, submission.form, rows=header.rows) != submission.layout:
+        raise InputFault(
+            "wrong_shape", "The sentences of the benchmark are no longer those that the file was made for."
+        )
+    numbers = np.frombuffer(content, dtype=header.type, offset=header.begin)
+    return numbers.reshape(header.rows, header.columns)
+
+
+def _require_finite(matrix: Matrix, names: list[str]) -> None:
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        row, column = (int(at) for at in bad[0])
+        problem = Problem(
+            "bad_score", row + 1, names[column], str(matrix[row, column]), "a finite number in every cell"
+        )
+        raise InputFault("bad_score", f"{problem.sentence()} {len(bad):,} cells are like this.")

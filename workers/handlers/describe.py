@@ -1,0 +1,147 @@
+"""The job `describe`: what a frozen set is made of, and how far the source labels can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from annotation.testset import Kind, Origin, TestSet, rows
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.transitions import Store
+from workers.metrics.bags import Facts, facts_of_columns
+from workers.metrics.statistics import label_statistics, set_statistics, source_quality
+
+Pair = tuple[str, str]
+
+
+def describe(subject: int, progress: Progress) -> Store:
+    """Compute the statistics of a set, and of the annotated set with it when its source twin is there."""
+    test_set = TestSet.objects.get(pk=subject)
+    progress(0, 2, f"reading {test_set}")
+    found = statistics(test_set)
+    annotated = test_set.twin if test_set.origin == Origin.SOURCE else test_set
+    quality: dict[str, Any] = {}
+    if annotated is not None and annotated.state == TestSet.State.FROZEN:
+        source = TestSet.objects.frozen().filter(twin=annotated).first()
+        progress(1, 2, "comparing source labels with gold")
+        quality = _quality(annotated, source) if source and test_set.kind == Kind.RELATIONS else {}
+    return lambda: _store(test_set, found, annotated, quality)
+
+
+def _store(
+    test_set: TestSet, found: dict[str, Any], annotated: TestSet | None, quality: dict[str, Any]
+) -> None:
+    TestSet.objects.filter(pk=test_set.pk).update(statistics=found)
+    if annotated is not None and quality:
+        fresh = TestSet.objects.select_for_update().get(pk=annotated.pk)
+        told = (fresh.statistics or {}) | {"source_quality": quality}
+        TestSet.objects.filter(pk=fresh.pk).update(statistics=told)
+
+
+def statistics(test_set: TestSet) -> dict[str, Any]:
+    """Sizes of a set and the spread of its labels; undefined figures are None."""
+    return _of_relations(test_set) if test_set.kind == Kind.RELATIONS else _of_spans(test_set)
+
+
+def _of_relations(test_set: TestSet) -> dict[str, Any]:
+    codes = {label["name"]: at for at, label in enumerate(test_set.labels)}
+    pairs: dict[Any, int] = {}
+    owner: list[int] = []
+    sentence: list[int] = []
+    label: list[int] = []
+    several, has_pairs = 0, False
+    for number, gold in enumerate(rows(test_set)):
+        key = _pair(gold)
+        has_pairs = has_pairs or key is not None
+        owner.append(pairs.setdefault(key or number, len(pairs)))
+        several += len(gold["relations"]) > 1
+        for name in gold["relations"]:
+            sentence.append(number)
+            label.append(codes.setdefault(name, len(codes)))
+    seen = set_statistics(owner, sentence, label, n_relations=max(len(codes), 1))
+    per_label = np.bincount(label, minlength=len(codes))
+    return {
+        "sentences": seen.sentences,
+        "relations": seen.relations,
+        "pairs": seen.pairs if has_pairs else None,
+        "facts": seen.facts if has_pairs else None,
+        "several_labels": several,
+        "na_sentences": seen.na_sentences,
+        "na_share": _figure(seen.na_share),
+        "perplexity_with_negative": _figure(seen.labels.perplexity_with_negative),
+        "perplexity_without_negative": _figure(seen.labels.perplexity_without_negative),
+        "ratio": _figure(seen.labels.ratio),
+        "labels": {name: int(per_label[at]) for name, at in codes.items()},
+    }
+
+
+def _of_spans(test_set: TestSet) -> dict[str, Any]:
+    counts: Counter[str] = Counter({label["name"]: 0 for label in test_set.labels})
+    sentences = without = tokens = 0
+    for gold in rows(test_set):
+        sentences += 1
+        without += not gold["spans"]
+        tokens += len(gold.get("tokens") or ())
+        counts.update(span[2] for span in gold["spans"])
+        counts.update(link[1] for link in gold["relations"])
+    seen = label_statistics(list(counts.values()))
+    return {
+        "sentences": sentences,
+        "tokens": tokens or None,
+        "entities": counts.total(),
+        "types": seen.classes,
+        "na_sentences": without,
+        "na_share": without / sentences if sentences else None,
+        "perplexity_without_negative": _figure(seen.perplexity_without_negative),
+        "ratio": _figure(seen.ratio),
+        "labels": dict(counts),
+    }
+
+
+def _pair(gold: dict[str, Any]) -> Pair | None:
+    """The bag of a line; a mention without an id is its name."""
+    if "h" not in gold or "t" not in gold:
+        return None
+    return tuple(gold[key].get("id") or gold[key].get("name") for key in "ht")
+
+
+def _figure(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _quality(annotated: TestSet, source: TestSet) -> dict[str, Any]:
+    """Source labels held against the gold, on exactly the sentences that were annotated."""
+    names = [label["name"] for label in annotated.labels]
+    gold = {line["id"]: line for line in rows(annotated)}
+    said = {line["id"]: line for line in rows(source) if line["id"] in gold}
+    pairs: dict[Pair | None, int] = {}
+    for line in said.values():
+        pairs.setdefault(_pair(line), len(pairs))
+    compared = {name: gold[name] for name in said}
+    seen = source_quality(_facts(said, pairs, names), _facts(compared, pairs, names))
+    per_relation = zip(names, seen.relation_precision, seen.relation_recall, strict=True)
+    return {
+        "sentences": len(said),
+        "pairs": len(pairs),
+        "fact_precision": _figure(seen.precision),
+        "fact_recall": _figure(seen.recall),
+        "pair_accuracy": _figure(seen.pair_accuracy),
+        "relations": {
+            name: {"precision": _figure(float(p)), "recall": _figure(float(r))} for name, p, r in per_relation
+        },
+    }
+
+
+def _facts(lines: dict[str, dict[str, Any]], pairs: dict[Pair | None, int], names: list[str]) -> Facts:
+    codes = {name: at for at, name in enumerate(names)}
+    cells = [
+        (pairs[_pair(line)], codes[name])
+        for line in lines.values()
+        for name in line["relations"]
+        if name in codes
+    ]
+    columns = list(zip(*cells, strict=True)) or [(), ()]
+    return facts_of_columns(*columns, n_pairs=max(len(pairs), 1), n_relations=max(len(names), 1))

@@ -1,0 +1,166 @@
+"""The handler of kind `predict`: a pipeline over the inputs, confined; its result goes as any file does."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import signal
+import tarfile
+import tempfile
+from pathlib import Path
+
+from django.conf import settings
+
+from evalsvc.core.formats import spacy_pipeline
+from evalsvc.core.formats.problems import Refused
+from evalsvc.core.jobs.exceptions import InputFault, TryLater
+from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.transitions import Store
+from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import file_contract, prediction_inputs
+from evalsvc.evaluation.benchmarks.file_contract import Terms
+from evalsvc.evaluation.models import PredictionFile, Submission
+from evalsvc.evaluation.submissions.file_check import Checked, check_stream
+from evalsvc.evaluation.submissions.file_store import keep, open_file
+from evalsvc.evaluation.submissions.model_intake import bounds as file_bounds
+from workers.sandbox.confinement import Bounds
+from workers.sandbox.launcher import Ended, launch, place
+from workers.sandbox.readiness import readiness
+
+SPACY_CODE = re.compile(r"\[(E\d{3,4})\]")
+STEP = 1 << 18
+
+
+def predict(subject: int, progress: Progress) -> Store:
+    """Run the pipeline and keep what it predicts; then ask for the scoring."""
+    submission = Submission.objects.select_related("benchmark", "file", "system").get(pk=subject)
+    _require_sandbox()
+    held = file_contract.present(submission)
+    with place() as folder:
+        pipeline = unpack(submission.file, folder)
+        total = write_inputs(held, folder / "in" / "inputs.jsonl")
+        result = folder / "out" / "result.jsonl"
+        modules = [f"spacy.lang.{pipeline.language}"]
+        watch = Watch(progress, result, total)
+        judge(launch("predict", folder, bounds=bounds(), modules=modules, watch=watch))
+        checked, file = taken(held, result)
+    return lambda: _stored(submission, held, checked, file)
+
+
+def _require_sandbox() -> None:
+    if settings.MODEL_UPLOADS == "off":
+        raise InputFault("models_off", "Models are switched off here. Submit a prediction file.")
+    found = readiness()
+    if not found.ready:
+        raise TryLater(f"This worker can't run models: {found.why_not}")
+
+
+def bounds() -> Bounds:
+    return Bounds(
+        seconds=settings.MODEL_SECONDS,
+        memory_bytes=settings.MODEL_MEMORY_BYTES,
+        result_bytes=settings.MODEL_RESULT_BYTES,
+    )
+
+
+class Watch:
+    """Counts the lines of the result as they come, and tells them; a cancellation stops the run."""
+
+    def __init__(self, progress: Progress, result: Path, total: int) -> None:
+        self.progress, self.result, self.total = progress, result, total
+        self.done = self.read = 0
+
+    def __call__(self) -> None:
+        with self.result.open("rb") as file:
+            file.seek(self.read)
+            while piece := file.read(STEP):
+                self.read += len(piece)
+                self.done += piece.count(b"\n")
+        self.progress(min(self.done, self.total), self.total, "Running the model")
+
+
+def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
+    """The pipeline as files that the confined user can read and nobody can run."""
+    try:
+        with open_file(file) as packed:
+            pipeline = spacy_pipeline.inspect(packed, bounds=file_bounds())
+            packed.seek(0)
+            with tarfile.open(fileobj=packed, mode="r:") as tar:
+                regular = [member for member in tar if member.isreg()]
+                tar.extractall(folder / "unpacked", members=regular, filter="data")
+    except FileNotFoundError as error:
+        raise InputFault("file_lost", "The stored file is gone. Submit it again.") from error
+    except spacy_pipeline.BadPipeline as error:
+        raise InputFault("bad_model", str(error)) from error
+    except (tarfile.TarError, OSError) as error:
+        raise InputFault("bad_model", f"The tar can't be unpacked: {error}.") from error
+    (folder / "model").rmdir()
+    (folder / "unpacked" / pipeline.root).rename(folder / "model")
+    for path in (folder / "model", *(folder / "model").rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return pipeline
+
+
+def write_inputs(held: Terms, path: Path) -> int:
+    """Every document of the settings once: what teams may download, and nothing else."""
+    seen: set[bytes] = set()
+    with path.open("wb") as out:
+        for setting in held.settings:
+            for line in prediction_inputs.lines(setting):
+                if line not in seen:
+                    seen.add(line)
+                    out.write(line)
+    path.chmod(0o644)
+    return len(seen)
+
+
+def judge(ended: Ended) -> None:
+    """Raise unless the run ended well. Nothing a stranger wrote is repeated but names we know."""
+    if ended.overdue or ended.code == -signal.SIGXCPU:
+        limit = f"{settings.MODEL_SECONDS:,} s"
+        raise InputFault("model_too_slow", f"The model took longer than {limit}. Send a smaller one.")
+    if ended.kind == "NotConfined":
+        raise TryLater(f"The sandbox could not be closed: {ended.said}")
+    if ended.kind == "BadPipeline":
+        raise InputFault("bad_model", ended.said)
+    if ended.code == -signal.SIGKILL:
+        raise InputFault("model_too_big", "This machine has too little memory for the model.")
+    if ended.kind == "MemoryError":
+        limit = f"{settings.MODEL_MEMORY_BYTES:,} bytes"
+        raise InputFault("model_too_big", f"The model needed more than {limit} of memory.")
+    if ended.code:
+        raise InputFault("model_failed", f"The model stopped with {named(ended)}. {HINT}")
+
+
+HINT = "Try spacy.load on the folder, and run it over the downloaded inputs."
+
+
+def named(ended: Ended) -> str:
+    """The error by a name of Python's or a code of spaCy's."""
+    if ended.code < 0:
+        return f"signal {-ended.code}"
+    known = ended.kind if hasattr(builtins, ended.kind or " ") else "an error of its own"
+    code = SPACY_CODE.match(ended.said)
+    return f"{known} {code[1]}" if code else known
+
+
+def taken(held: Terms, result: Path) -> tuple[Checked, PredictionFile]:
+    """The result through the same check as any file."""
+    with tempfile.TemporaryFile() as spool, result.open("rb") as file:
+        try:
+            checked = check_stream(held, iter(lambda: file.read(STEP), b""), copy=spool)
+            checked.problems.raise_if_any()
+        except Refused as error:
+            code = next(iter(error.problems.by_code))
+            raise InputFault(
+                code, f"What the model predicts does not fit. {error.problems.summary()}"
+            ) from error
+        return checked, keep(spool, sha256=checked.sha256, size=checked.size)
+
+
+def _stored(submission: Submission, held: Terms, checked: Checked, file: PredictionFile) -> None:
+    Submission.objects.filter(pk=submission.pk).update(
+        file=file, format=checked.format, form=checked.form, counts=checked.counts, held_to=held.versions()
+    )
+    submission.refresh_from_db()
+    submission_states.queue(submission)

@@ -1,0 +1,172 @@
+"""The two ways to read a ranked list of claims: corrected (order-free) and opennre (that toolkit's own)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workers.metrics.bags import CUTS, Claims, Facts, hits, macro_all_f1, threshold_counts
+from workers.metrics.counts import Counts, Ints
+from workers.metrics.fact_ranks import Placing, place
+from workers.metrics.ranking import Points, anchored_auc, average_precision, best_point, precision_at
+from workers.metrics.ratios import f_score
+
+_NAN = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What a profile finds; nan where undefined. *counts* are per relation at score ≥ *tau*."""
+
+    auc: float
+    max_f1: float
+    tau: float
+    precision_at_tau: float
+    recall_at_tau: float
+    macro_f1_at_tau: float
+    p_at: dict[int, float]
+    counts: Counts
+    ap: float = _NAN
+    micro_f1_at_half: float = _NAN
+    macro_f1_at_half: float = _NAN
+    curve: Points | None = None
+
+    @property
+    def p_at_mean(self) -> float:
+        """Mean of precision at 100, 200 and 300; nan unless all three are defined."""
+        return sum(self.p_at.values()) / len(self.p_at)
+
+
+def _placed(claims: Claims, facts: Facts, placing: Placing | None) -> tuple[NDArray[np.bool_], Placing]:
+    """Which claims are facts, and where they stand: sorted here unless it was done before."""
+    hit = hits(claims, facts)
+    return hit, place(claims.score, hit, n_facts=len(facts)) if placing is None else placing
+
+
+def corrected(claims: Claims, facts: Facts, *, placing: Placing | None = None) -> Profile:
+    """The order-free profile: one point per distinct score, every fact in the gold.
+
+    Average precision Σ(R_k − R_{k−1})·P_k, trapezoid area from (recall 0, precision 1), greatest micro F1 and
+    the score τ* of the first point that has it, figures at τ*, precision at N with ties in proportion.
+
+    Parameters
+    ----------
+    claims : Claims
+    facts : Facts
+    placing : Placing, optional
+        Where the facts stand, to sort once for both profiles.
+
+    Returns
+    -------
+    Profile
+        Without facts all is nan but the precision at N.
+
+    Examples
+    --------
+    >>> from workers.metrics.bags import claims_of_columns, facts_of_columns
+    >>> facts = facts_of_columns([0, 1], [0, 0], n_pairs=2, n_relations=1)
+    >>> corrected(claims_of_columns([0, 1], [0, 0], [0.9, 0.8], n_pairs=2, n_relations=1), facts).ap
+    1.0
+    """
+    hit, placing = _placed(claims, facts, placing)
+    curve = placing.points()
+    f1, at = best_point(curve)
+    tau = float(curve.score[at]) if at >= 0 else _NAN
+    counts = threshold_counts(claims, hit, facts.per_relation, threshold=tau)
+    return Profile(
+        ap=average_precision(curve),
+        auc=anchored_auc(curve),
+        max_f1=f1,
+        tau=tau,
+        precision_at_tau=float(curve.precision[at]) if at >= 0 else _NAN,
+        recall_at_tau=float(curve.recall[at]) if at >= 0 else _NAN,
+        macro_f1_at_tau=macro_all_f1(counts) if at >= 0 else _NAN,
+        p_at={n: precision_at(curve, n) for n in CUTS},
+        counts=counts,
+        curve=curve,
+    )
+
+
+def opennre(claims: Claims, facts: Facts, *, placing: Placing | None = None) -> Profile:
+    """The OpenNRE toolkit's bag evaluation (Han et al. 2019), digit for digit.
+
+    One point per claim, ties in input order; trapezoid area over the points alone (a perfect ranking gives
+    1 − 1/N); τ* is the score at the first maximum of F1; gold per relation holds only facts that were scored,
+    and where τ* ≤ 0 every unscored relation of a scored pair counts as claimed.
+
+    Parameters
+    ----------
+    claims : Claims
+    facts : Facts
+    placing : Placing, optional
+        Where the facts stand, to sort once for both profiles.
+
+    Returns
+    -------
+    Profile
+        ``auc`` is nan below two claims; without facts all is nan but the precision at N.
+
+    Examples
+    --------
+    >>> from workers.metrics.bags import claims_of_columns, facts_of_columns
+    >>> facts = facts_of_columns([0, 1], [0, 0], n_pairs=2, n_relations=1)
+    >>> opennre(claims_of_columns([0, 1], [0, 0], [0.9, 0.8], n_pairs=2, n_relations=1), facts).auc
+    0.5
+    """
+    hit, placing = _placed(claims, facts, placing)
+    p_at = {n: float(placing.found_by(n) / n) if len(claims) >= n else _NAN for n in CUTS}
+    scored = np.bincount(claims.relation[hit], minlength=claims.n_relations)
+    if not len(claims) or not len(facts):
+        empty = threshold_counts(claims, hit, scored, threshold=np.inf)
+        return Profile(_NAN, _NAN, _NAN, _NAN, _NAN, _NAN, p_at, empty)
+    at, f1, precision, recall = _toolkit_best(placing)
+    tau = float(placing.score_at(at))
+    counts = _toolkit_counts(claims, hit, scored, tau)
+    half = threshold_counts(claims, hit, scored, threshold=0.5)
+    micro = half.total()
+    return Profile(
+        auc=_toolkit_auc(placing) if len(claims) > 1 else _NAN,
+        max_f1=f1,
+        tau=tau,
+        precision_at_tau=precision,
+        recall_at_tau=recall,
+        macro_f1_at_tau=macro_all_f1(counts),
+        p_at=p_at,
+        counts=counts,
+        micro_f1_at_half=float(np.nan_to_num(f_score(micro.tp, micro.fp, micro.fn)[0])),
+        macro_f1_at_half=macro_all_f1(half),
+    )
+
+
+def _toolkit_auc(placing: Placing) -> float:
+    """Trapezoids over one point per claim: only where a fact is found does recall grow.
+
+    A fact in the first place adds nothing: there is no point before it.
+    """
+    found = np.arange(len(placing.rank) + 1)
+    gained = np.diff(found / placing.n_facts)
+    after = placing.rank > 1
+    height = found[1:] / placing.rank + found[:-1] / np.maximum(placing.rank - 1, 1)
+    return float(np.dot(gained[after], height[after]) / 2)
+
+
+def _toolkit_best(placing: Placing) -> tuple[int, float, float, float]:
+    """Rank of the first maximum of F1, F1, precision and recall there: a place where a fact is found."""
+    if not len(placing.rank):
+        return 1, 0.0, 0.0, 0.0
+    found = np.arange(1, len(placing.rank) + 1)
+    precision, recall = found / placing.rank, found / placing.n_facts
+    f1 = 2 * precision * recall / (precision + recall + 1e-20)
+    at = int(np.argmax(f1))
+    return int(placing.rank[at]), float(f1[at]), float(precision[at]), float(recall[at])
+
+
+def _toolkit_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, tau: float) -> Counts:
+    counts = threshold_counts(claims, hit, gold, threshold=tau)
+    if tau > 0:
+        return counts
+    pairs = len(np.unique(claims.pair))
+    unscored = pairs - np.bincount(claims.relation, minlength=claims.n_relations)
+    return Counts(counts.tp, counts.fp + unscored, counts.fn)

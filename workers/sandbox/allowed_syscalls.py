@@ -1,0 +1,63 @@
+"""Which system calls a confined pipeline may make, by their numbers on each processor."""
+
+from __future__ import annotations
+
+import platform
+
+from workers.sandbox.prctl import NotConfined
+
+X86_64 = {
+    "read": 0, "write": 1, "open": 2, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7, "lseek": 8,
+    "mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12, "rt_sigaction": 13, "rt_sigprocmask": 14,
+    "rt_sigreturn": 15, "pread64": 17, "pwrite64": 18, "readv": 19, "writev": 20, "access": 21,
+    "select": 23, "sched_yield": 24, "mremap": 25, "madvise": 28, "dup": 32, "nanosleep": 35, "getpid": 39,
+    "exit": 60, "uname": 63, "fcntl": 72, "ftruncate": 77, "getdents": 78, "getcwd": 79, "readlink": 89,
+    "gettimeofday": 96, "getrlimit": 97, "getrusage": 98, "sysinfo": 99, "times": 100, "getuid": 102,
+    "getgid": 104, "geteuid": 107, "getegid": 108, "getppid": 110, "sigaltstack": 131, "statfs": 137,
+    "fstatfs": 138, "gettid": 186, "futex": 202, "sched_getaffinity": 204, "getdents64": 217,
+    "restart_syscall": 219, "clock_gettime": 228, "clock_getres": 229, "clock_nanosleep": 230,
+    "exit_group": 231, "openat": 257, "newfstatat": 262, "readlinkat": 267, "faccessat": 269,
+    "pselect6": 270, "ppoll": 271, "set_robust_list": 273, "prlimit64": 302, "getcpu": 309,
+    "getrandom": 318, "membarrier": 324, "statx": 332, "rseq": 334, "faccessat2": 439,
+}  # fmt: skip
+AARCH64 = {
+    "getcwd": 17, "dup": 23, "fcntl": 25, "statfs": 43, "fstatfs": 44, "ftruncate": 46, "faccessat": 48,
+    "openat": 56, "close": 57, "getdents64": 61, "lseek": 62, "read": 63, "write": 64, "readv": 65,
+    "writev": 66, "pread64": 67, "pwrite64": 68, "pselect6": 72, "ppoll": 73, "readlinkat": 78,
+    "newfstatat": 79, "fstat": 80, "exit": 93, "exit_group": 94, "futex": 98, "set_robust_list": 99,
+    "nanosleep": 101, "clock_gettime": 113, "clock_getres": 114, "clock_nanosleep": 115,
+    "sched_getaffinity": 123, "sched_yield": 124, "restart_syscall": 128, "sigaltstack": 132,
+    "rt_sigaction": 134, "rt_sigprocmask": 135, "rt_sigreturn": 139, "times": 153, "uname": 160,
+    "getrusage": 165, "getcpu": 168, "gettimeofday": 169, "getpid": 172, "getppid": 173, "getuid": 174,
+    "geteuid": 175, "getgid": 176, "getegid": 177, "gettid": 178, "sysinfo": 179, "brk": 214, "munmap": 215,
+    "mremap": 216, "mmap": 222, "mprotect": 226, "madvise": 233, "prlimit64": 261, "getrandom": 278,
+    "membarrier": 283, "statx": 291, "rseq": 293, "faccessat2": 439,
+}  # fmt: skip
+ALLOWED = {"x86_64": X86_64, "aarch64": AARCH64}
+# Which argument of a call is looked at, and the values let through: limits of other processes, and
+# descriptors that would have signals sent to others, stay out of reach.
+ONLY = {"prlimit64": (0, (0,)), "fcntl": (1, (0, 1, 2, 3, 1030))}
+AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+# The same on both processors.
+CLONE3, LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 435, 444, 445, 446
+# For trying what must not work.
+FORBIDDEN = {
+    "x86_64": {
+        "ptrace": 101, "process_vm_readv": 310, "io_uring_setup": 425, "memfd_create": 319, "bpf": 321,
+        "perf_event_open": 298, "unshare": 272, "keyctl": 250, "userfaultfd": 323, "socket": 41,
+        "pidfd_open": 434, "kill": 62, "execveat": 322,
+    },
+    "aarch64": {
+        "ptrace": 117, "process_vm_readv": 270, "io_uring_setup": 425, "memfd_create": 279, "bpf": 280,
+        "perf_event_open": 241, "unshare": 97, "keyctl": 219, "userfaultfd": 282, "socket": 198,
+        "pidfd_open": 434, "kill": 129, "execveat": 281,
+    },
+}  # fmt: skip
+
+
+def machine() -> str:
+    """The processor, when its numbers are known."""
+    name = platform.machine()
+    if name not in ALLOWED:
+        raise NotConfined(f"Processors of the kind {name} are not supported: x86_64 and aarch64 are.")
+    return name

@@ -1,0 +1,139 @@
+"""CoNLL files scored column by column, without a Python object for each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalsvc.core.formats.conll_columns import regular_columns
+from evalsvc.core.formats.json_blocks import Irregular
+from evalsvc.core.formats.label_list import read_labels
+from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.tag_schemes import first_bad_tag
+from evalsvc.core.formats.text_lines import read_lines
+from workers.cli.arguments import Options
+from workers.metrics import suites
+from workers.metrics.counts import Ints
+from workers.metrics.encoding import Vocabulary, encode, expand
+from workers.metrics.report import Report
+from workers.metrics.spans import Spans
+from workers.metrics.tags import spans_of_tag_codes
+from workers.metrics.wrf import Tokens
+
+Codes = NDArray[np.int32]
+
+
+class Columns(NamedTuple):
+    """A file as codes: words, tags of one or two columns, and the length of each sentence."""
+
+    words: Codes
+    tags: list[Codes]
+    lengths: Ints
+
+
+def report_of(gold: Path, predictions: Path, options: Options, *, gold_column: int) -> Report | None:
+    """Every figure of two regular files that fit each other; None when the careful way must look."""
+    if options.negative is not None:
+        return None
+    if options.repair == "strict-iob2" and options.scheme != "IOB2":
+        return None
+    try:
+        return _report(gold, predictions, options, gold_column)
+    except (Irregular, Refused):
+        return None
+
+
+def _report(gold: Path, predictions: Path, options: Options, gold_column: int) -> Report | None:
+    if options.scheme is None:
+        return None
+    words, tags = Vocabulary(), Vocabulary()
+    if gold.samefile(predictions):
+        # one file's words agree with themselves: only WRF reads them
+        known = words if "wrf" in options.family else None
+        whole = _read(gold, (gold_column, options.column), known, tags)
+        truth_tags, said_tags = whole.tags
+    else:
+        whole, said = (
+            _read(gold, (gold_column,), words, tags),
+            _read(predictions, (options.column,), words, tags),
+        )
+        if not (np.array_equal(whole.words, said.words) and np.array_equal(whole.lengths, said.lengths)):
+            return None
+        truth_tags, said_tags = whole.tags[0], said.tags[0]
+    names = [str(name) for name in tags]
+    if first_bad_tag(names, options.scheme) is not None or any(name != name.strip() for name in names):
+        return None
+    labels = Vocabulary()
+    truth, guess = (_spans(codes, whole.lengths, names, labels, options) for codes in (truth_tags, said_tags))
+    inventory = _inventory(truth, labels, options)
+    sides = [_recoded(side, labels, inventory) for side in (truth, guess)]
+    if any((side.label < 0).any() for side in sides):
+        return None
+    return suites.entities_suite(
+        *sides,
+        labels=inventory,
+        tokens=_tokens(whole, words, options),
+        beta=options.beta,
+        families=options.family,
+    )
+
+
+def _read(path: Path, columns: Sequence[int], words: Vocabulary | None, tags: Vocabulary) -> Columns:
+    wanted = columns if words is None else (0, *columns)
+    parts: list[list[Codes]] = [[np.zeros(0, dtype=np.int32)] for _ in wanted]
+    lengths: list[int] = []
+    for stretch in regular_columns(path, wanted, problems=Problems()):
+        for at, column in enumerate(stretch.columns):
+            parts[at].append(encode(column, words if words is not None and at == 0 else tags))
+        lengths += stretch.lengths
+    whole = [np.concatenate(part) for part in parts]
+    if words is not None and not all(str(word).strip() for word in words):
+        raise Irregular
+    first = 0 if words is None else 1
+    seen = whole[0] if first else np.zeros(0, dtype=np.int32)
+    return Columns(seen, whole[first:], np.array(lengths, dtype=np.int64))
+
+
+def _spans(codes: Codes, lengths: Ints, tags: list[str], labels: Vocabulary, options: Options) -> Spans:
+    scheme = str(options.scheme).lower()
+    return spans_of_tag_codes(codes, lengths, tags=tags, labels=labels, scheme=scheme, orphans=options.repair)
+
+
+def _inventory(truth: Spans, labels: Vocabulary, options: Options) -> list[str]:
+    """The stated labels, else those of the gold."""
+    if options.labels is not None:
+        return read_labels(options.labels, problems=Problems())
+    names = labels.names
+    return sorted(str(names[code]) for code in np.flatnonzero(np.bincount(truth.label)))
+
+
+def _recoded(spans: Spans, labels: Vocabulary, inventory: list[str]) -> Spans:
+    """Codes into the inventory; −1 for a label outside."""
+    place = {name: at for at, name in enumerate(inventory)}
+    new = np.array([place.get(str(name), -1) for name in labels], dtype=np.int64)
+    return replace(spans, label=new[spans.label])
+
+
+def _tokens(columns: Columns, words: Vocabulary, options: Options) -> Tokens:
+    if "wrf" not in options.family:
+        none = np.zeros(0, dtype=np.int64)
+        return Tokens(none, none, none, none)
+    owner, position = expand(np.zeros_like(columns.lengths), columns.lengths)
+    unigram = columns.words.astype(np.int64)
+    if options.casefold:
+        unigram = encode([str(word).casefold() for word in words], Vocabulary()).astype(np.int64)[unigram]
+    return Tokens(owner, position, position + 1, unigram)
+
+
+def width(path: Path) -> int:
+    """How many columns the first row has."""
+    try:
+        rows = (text for _, text in read_lines(path) if text.strip() and not text.startswith("-DOCSTART-"))
+        return len(next(rows, "").split())
+    except Refused:
+        return 0

@@ -13,7 +13,7 @@ from annotation.models import Member, Policy, Project
 from annotation.roles import CURATOR, LABELS, require, require_organiser
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 MOST_ANNOTATORS = 50
 
@@ -27,7 +27,7 @@ def create(
     _known(kind=kind, policy=policy, k=k)
     slug = slug or slugify(title)[:60]
     if not title.strip() or not slug:
-        raise Refusal("invalid_input", "A project needs a title with letters or digits.", field="title")
+        raise DomainError("invalid_input", "A project needs a title with letters or digits.", field="title")
     try:
         with transaction.atomic():
             project = Project.objects.create(
@@ -55,14 +55,14 @@ def default_policy(kind: str) -> str:
 
 def _known(*, kind: str = Kind.RELATIONS, policy: str = MAJORITY, k: int = 1) -> None:
     if kind not in Kind.values:
-        raise Refusal(
+        raise DomainError(
             "unknown_kind", f"{kind!r} is no kind of project: {', '.join(Kind.values)}.", field="kind"
         )
     if policy not in Policy.values:
         known = ", ".join(Policy.values)
-        raise Refusal("unknown_policy", f"{policy!r} is no policy: {known}.", field="policy")
+        raise DomainError("unknown_policy", f"{policy!r} is no policy: {known}.", field="policy")
     if not 1 <= k <= MOST_ANNOTATORS:
-        raise Refusal("bad_k", f"An item gets 1 to {MOST_ANNOTATORS} answers, not {k}.", field="k")
+        raise DomainError("bad_k", f"An item gets 1 to {MOST_ANNOTATORS} answers, not {k}.", field="k")
 
 
 @transaction.atomic
@@ -71,7 +71,7 @@ def set_member(project: Project, *, user: User, role: str, by: User) -> Member:
     require(project, by, CURATOR)
     if role not in Member.Role.values:
         known = ", ".join(Member.Role.values)
-        raise Refusal("unknown_role", f"{role!r} is no role: {known}.", field="role")
+        raise DomainError("unknown_role", f"{role!r} is no role: {known}.", field="role")
     if role != CURATOR:
         _keep_a_curator(project, user)
     return Member.objects.update_or_create(project=project, user=user, defaults={"role": role})[0]

@@ -25,7 +25,7 @@ from annotation.queue import assignment, votes
 from annotation.reports import agreement
 from evalsvc.core.accounts import teams, tokens
 from evalsvc.core.accounts.models import ApiToken, Team, User
-from evalsvc.core.formats.problems import Refused
+from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.writer import canonical_line
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import creation
@@ -256,7 +256,7 @@ class Cast:
         self.waiting = self.submit("kim", self.kelpie, run="2", body=scores(0.5))
         try:
             self.submit("lars", lugworm, run="3", body=guesses("born_in", "nonsense"))
-        except Refused as refused:
+        except FileRejected as refused:
             assert refused.problems.total  # noqa: PT017 - it is the cast that is checked here
         else:
             raise AssertionError("A file that does not fit was taken in.")

@@ -21,7 +21,7 @@ from annotation.models import Adjudication, Answer, Item, Project
 from annotation.queue.answer_validation import checked
 from annotation.roles import CURATOR, DECIDES, require
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 FINDINGS: dict[str, str] = {
     Adjudication.Finding.BROKEN: "The sentence is broken",
@@ -157,14 +157,14 @@ def decide(
 
 def _said(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
     if not finding and payload is None:
-        raise Refusal("nothing_chosen", "Neither an answer nor a finding is given.", field="payload")
+        raise DomainError("nothing_chosen", "Neither an answer nor a finding is given.", field="payload")
     if not finding:
         return checked(payload or {}, item=item, project=project)
     if finding not in FINDINGS:
         known = ", ".join(FINDINGS)
-        raise Refusal("unknown_finding", f"{finding!r} is no finding: {known}.", field="finding")
+        raise DomainError("unknown_finding", f"{finding!r} is no finding: {known}.", field="finding")
     if payload and (payload.get("spans") or payload.get("relations")):
-        raise Refusal("bad_payload", "A sentence that can have no answer is given one.", field="payload")
+        raise DomainError("bad_payload", "A sentence that can have no answer is given one.", field="payload")
     return empty()
 
 

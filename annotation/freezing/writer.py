@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils.text import slugify
 
 from annotation.testset import Origin, TestSet, TestSetRow, export
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.writer import canonical_line
 from evalsvc.core.jobs.exceptions import TryLater
 from evalsvc.core.jobs.lease import Progress
@@ -33,7 +33,7 @@ def announce(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
     slug = slugify(f"{name} {version}".replace(".", "-") + (" source" if origin == "source" else ""))[:100]
     if not (name and version and slug) or len(name) > 120 or len(version) > 20:
         expected = "a name of 1–120 and a version of 1–20 characters"
-        raise Refusal("invalid_input", f"A test set needs {expected}.", field="name")
+        raise DomainError("invalid_input", f"A test set needs {expected}.", field="name")
     failed = TestSet.objects.filter(name=name, version=version, state=TestSet.State.FAILED)
     failed.filter(twin__in=failed.filter(origin=origin)).delete()
     failed.filter(origin=origin, source_twin=None).delete()

@@ -17,8 +17,8 @@ from annotation.imports import gold, items, suggestions, votes
 from annotation.models import Batch, Item, Project, Suggestion, TestSet, TestSetRow, Vote
 from annotation.roles import CURATOR, require, require_organiser
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, Refusal, TooLarge
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import FORMATS, recognise_source
 from evalsvc.core.formats.text_lines import GZIP, Limits
 from evalsvc.core.jobs.exceptions import InputFault
@@ -115,11 +115,11 @@ def receive(
 
 def _allowed(what: str, project: Project | None, by: User) -> None:
     if what not in OPTIONS:
-        raise Refusal("unknown_import", f"{what!r} is none of {', '.join(OPTIONS)}.", field="what")
+        raise DomainError("unknown_import", f"{what!r} is none of {', '.join(OPTIONS)}.", field="what")
     if what == Batch.What.GOLD:
         return require_organiser(by)
     if project is None:
-        raise Refusal("project_missing", f"An import of {what} goes into a project.", field="project")
+        raise DomainError("project_missing", f"An import of {what} goes into a project.", field="project")
     require(project, by, CURATOR)
     return None
 
@@ -127,20 +127,20 @@ def _allowed(what: str, project: Project | None, by: User) -> None:
 def _check_options(what: str, format: str, options: dict[str, Any]) -> None:
     unknown = set(options) - OPTIONS[what]
     if unknown:
-        raise Refusal(
+        raise DomainError(
             "unknown_option",
             f"An import of {what} has no option {', '.join(sorted(unknown))}.",
             hint=f"It has {', '.join(sorted(OPTIONS[what]))}.",
             field="options",
         )
     if format and format not in FORMATS:
-        raise Refusal("unknown_format", f"{format!r} is none of {', '.join(FORMATS)}.", field="format")
+        raise DomainError("unknown_format", f"{format!r} is none of {', '.join(FORMATS)}.", field="format")
     for name, (fits, expected) in WORDS.items():
         if name in options and not fits(options[name]):
-            raise Refusal("bad_option", f"{name} is {expected}, not {options[name]!r}.", field=name)
+            raise DomainError("bad_option", f"{name} is {expected}, not {options[name]!r}.", field=name)
     for name, allowed in CHOICES.items():
         if name in options and options[name] not in allowed:
-            raise Refusal(
+            raise DomainError(
                 "bad_option", f"{name} is one of {', '.join(allowed)}, not {options[name]!r}.", field=name
             )
 
@@ -194,7 +194,7 @@ def load(batch: Batch, progress: Progress) -> Store:
             store = LOADERS[batch.what](batch, source, problems, limits, progress)
             if batch.options.get("on_error") == "refuse-file":
                 problems.raise_if_any()
-    except Refused as refused:
+    except FileRejected as refused:
         _note(batch, refused.problems)
         raise InputFault("refused", refused.problems.summary()) from refused
     _note(batch, problems)

@@ -15,7 +15,7 @@ from annotation.imports.line_reader import NEGATIVE, reading_options, reported
 from annotation.models import Batch
 from annotation.ontology.preset_schema import readable
 from annotation.testset import Kind, Origin, TestSet
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.duplicates import Line, MergedItem, find_repeats
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.readers import open_items
@@ -31,7 +31,7 @@ def announce(batch: Batch) -> TestSet:
     options = batch.options
     kind = options.get("kind") or Kind.RELATIONS
     if kind not in Kind.values:
-        raise Refusal("unknown_kind", f"{kind!r} is none of {', '.join(Kind.values)}.", field="kind")
+        raise DomainError("unknown_kind", f"{kind!r} is none of {', '.join(Kind.values)}.", field="kind")
     return writer.announce(
         name=str(options.get("name", "")),
         version=str(options.get("version", "")),

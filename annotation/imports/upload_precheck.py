@@ -6,8 +6,8 @@ from typing import Any, BinaryIO
 
 from annotation.models import Batch
 from annotation.testset import Kind
-from evalsvc.core.errors.exceptions import Refusal
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import FORMATS, ITEM_FORMATS, VOTE_FORMATS, recognise, stranger
 from evalsvc.core.formats.text_lines import read_lines
 
@@ -41,7 +41,7 @@ def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", k
         found = ""  # short lines of any kind look like labels
     stated = format or ("conll" if scheme else "")
     if stated and found in FORMATS and stated != found and {stated, found} not in LIKE:
-        raise Refusal(
+        raise DomainError(
             "unknown_format",
             f"The content looks like {_title(found)}, not like {_title(stated)}.",
             hint="Let the content tell, or send another file.",
@@ -52,14 +52,14 @@ def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", k
         _elsewhere(what, meant, lines[0])
     _of_kind(meant, kind)
     if meant in HEADED and len(lines) == 1:
-        raise Refusal(
+        raise DomainError(
             "empty_file",
             "There is a header line and nothing after it.",
             hint="Send the file with its rows: at least one under the header.",
             field="upload",
         )
     if meant == "conll" and not scheme and what != Batch.What.SUGGESTIONS:
-        raise Refusal(
+        raise DomainError(
             "no_scheme",
             "This file has CoNLL columns, and its tag scheme is not stated.",
             hint="IOB2: every entity begins with B-. IOB1: only one right behind another of its kind does.",
@@ -78,9 +78,9 @@ def _first_lines(upload: Any) -> list[str]:
             # one line may be a header: whether anything follows it is worth looking further
             if size > MOST_LETTERS or (at >= LOOKED_AT and len(lines) > 1):
                 break
-    except Refused as refused:
+    except FileRejected as refused:
         first = refused.problems.first[0]
-        raise Refusal(first.code, first.sentence(), field="upload") from refused
+        raise DomainError(first.code, first.sentence(), field="upload") from refused
     finally:
         upload.seek(0)
     return lines
@@ -93,12 +93,14 @@ def _elsewhere(what: str, meant: str, first: str) -> None:
         known = ", ".join(FORMATS[name].title for name in FITTING[wanted])
         detail = f"The content is none of the formats for {CALLED[wanted]}: {known}."
         hint = stranger(first) or "“Formats” has an example of each."
-        raise Refusal("unknown_format", detail, hint=hint, field="upload")
+        raise DomainError("unknown_format", detail, hint=hint, field="upload")
     for other, formats in FITTING.items():
         if meant in formats and other != Batch.What.GOLD:
             detail = f"This looks like {_title(meant)}: {CALLED[other]}, not {CALLED[wanted]}."
-            raise Refusal("unknown_format", detail, hint=_where(what, other), field="upload")
-    raise Refusal("unknown_format", f"This looks like {_title(meant)}: not {CALLED[wanted]}.", field="upload")
+            raise DomainError("unknown_format", detail, hint=_where(what, other), field="upload")
+    raise DomainError(
+        "unknown_format", f"This looks like {_title(meant)}: not {CALLED[wanted]}.", field="upload"
+    )
 
 
 def _where(what: str, other: str) -> str:
@@ -120,7 +122,7 @@ def _of_kind(meant: str, kind: str) -> None:
         detail = f"In {_title(meant)} each sentence has a head and a tail; this project asks for spans."
     else:
         return
-    raise Refusal(
+    raise DomainError(
         "mixed_forms", detail, hint="Send another file, or make a project of the other kind.", field="upload"
     )
 

@@ -23,7 +23,7 @@ from annotation.ontology.presets import PRESETS
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 __all__ = [
     "Choice",
@@ -110,7 +110,7 @@ def _entry(label: str | MappingOf[str, Any]) -> Entry:
     unknown = set(words) - {"name", *WORDS}
     name = str(words.get("name", "")).strip()
     if unknown or not 0 < len(name) <= 200:
-        raise Refusal(
+        raise DomainError(
             "bad_label",
             f"A label has a name of 1–200 characters and may have {', '.join(WORDS)}; found {sorted(words)}.",
             field="name",
@@ -156,9 +156,9 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
     require(project, by, CURATOR)
     preset = PRESETS.get(key)
     if preset is None:
-        raise Refusal("unknown_preset", f"{key!r} is no preset: {', '.join(PRESETS)}.", field="preset")
+        raise DomainError("unknown_preset", f"{key!r} is no preset: {', '.join(PRESETS)}.", field="preset")
     if preset.part not in parts_of(project):
-        raise Refusal("wrong_preset", f"{preset.title} has no labels for a project of {project.kind}.")
+        raise DomainError("wrong_preset", f"{preset.title} has no labels for a project of {project.kind}.")
     locked(project)
     rows = {row.name: row for row in preset.labels()}
     known = {row.name: row for row in project.labels.filter(part=preset.part, name__in=rows)}
@@ -226,7 +226,7 @@ def _part_of(project: Project, sources: Sequence[str]) -> str:
     part, missing = min(found, key=lambda entry: len(entry[1]))
     if missing or not sources:
         named = ", ".join(sorted(missing)) or "nothing"
-        raise Refusal("unknown_label", f"Not in the inventory: {named}.", field="sources")
+        raise DomainError("unknown_label", f"Not in the inventory: {named}.", field="sources")
     return part
 
 
@@ -234,9 +234,9 @@ def _check_step(
     project: Project, operation: str, sources: Sequence[str], target: str, today: set[str]
 ) -> None:
     if operation == MERGE and len({*sources, target}) < 2 + (target not in sources):
-        raise Refusal("bad_step", "A merge needs at least two labels.", field="sources")
+        raise DomainError("bad_step", "A merge needs at least two labels.", field="sources")
     if operation != DELETE and not 0 < len(target) <= 200:
-        raise Refusal("bad_step", "The new name has 1–200 characters.", field="target")
+        raise DomainError("bad_step", "The new name has 1–200 characters.", field="target")
     elsewhere = target in today and target not in sources
     if operation == RENAME and (elsewhere or target in sources):
         raise Conflict(

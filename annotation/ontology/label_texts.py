@@ -10,7 +10,7 @@ from annotation.models import OntologyLabel
 from annotation.ontology.inventory import WORDS, locked
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 LONGEST = {"title": 200, "phrase": 200, "group": 80, "head_type": 60, "tail_type": 60, "definition": 20_000}
 EXAMPLES = ("choose", "avoid")
@@ -24,7 +24,9 @@ def describe(label: OntologyLabel, *, by: User, **words: Any) -> OntologyLabel:
     locked(label.project)
     for word, said in words.items():
         if not _fits(word, said):
-            raise Refusal("bad_label", f"{word}: {said!r:.80} can’t be used.", hint=_expected(), field=word)
+            raise DomainError(
+                "bad_label", f"{word}: {said!r:.80} can’t be used.", hint=_expected(), field=word
+            )
     OntologyLabel.objects.filter(pk=label.pk).update(**words)
     label.refresh_from_db()
     return label

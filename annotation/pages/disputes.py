@@ -19,7 +19,7 @@ from annotation.consensus import item_state
 from annotation.models import Item, Project
 from annotation.pages import dispute_view, text_highlighting
 from annotation.pages.view_helpers import around, page, person, project_for
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.text_validation import check
 
 BAR = 176
@@ -142,7 +142,7 @@ def _yours(request: HttpRequest, item: Item) -> str:
         told = _decision(request)
         finding = decisions.FINDINGS.get(told.get("finding", ""))
         return finding or dispute_view.shown(told["payload"], dispute_view.choices_of(item.project))
-    except (Refusal, KeyError, TypeError):
+    except (DomainError, KeyError, TypeError):
         return ""
 
 
@@ -180,7 +180,7 @@ def _filled(request: HttpRequest, item: Item) -> dict[str, Any]:
     return {"reason": mine.reason, "chosen": chosen, "ticked": said["relations"]}
 
 
-def _acted(request: HttpRequest, item: Item) -> Refusal | None:
+def _acted(request: HttpRequest, item: Item) -> DomainError | None:
     """Decide or ask one more person; the refusal, if it was refused."""
     sent = request.POST
     try:
@@ -195,7 +195,7 @@ def _acted(request: HttpRequest, item: Item) -> Refusal | None:
                 client_id=_uuid(sent.get("client_id", "")),
                 votes_key=sent.get("votes_key", ""),
             )
-    except (Conflict, Refusal) as refusal:
+    except (Conflict, DomainError) as refusal:
         return refusal
     return None
 
@@ -212,14 +212,18 @@ def _payload(request: HttpRequest) -> dict[str, Any]:
     if choice == "other":
         names = request.POST.getlist("relation")
         if not names:
-            raise Refusal("nothing_chosen", "No other relation is ticked.", hint="Tick one, or choose N/A.")
+            raise DomainError(
+                "nothing_chosen", "No other relation is ticked.", hint="Tick one, or choose N/A."
+            )
         return {"spans": [], "relations": names}
     if not choice:
-        raise Refusal("nothing_chosen", "Nothing is chosen.", hint="Choose an answer, or N/A if none holds.")
+        raise DomainError(
+            "nothing_chosen", "Nothing is chosen.", hint="Choose an answer, or N/A if none holds."
+        )
     try:
         said = json.loads(choice)
     except (ValueError, RecursionError) as error:
-        raise Refusal("bad_payload", "The choice can’t be read.", hint="Load the page again.") from error
+        raise DomainError("bad_payload", "The choice can’t be read.", hint="Load the page again.") from error
     check(said, field="choice")
     return said if isinstance(said, dict) else {}
 
@@ -228,7 +232,7 @@ def _uuid(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        raise Refusal("bad_client_id", "The form is not whole.", hint="Load the page again.") from error
+        raise DomainError("bad_client_id", "The form is not whole.", hint="Load the page again.") from error
 
 
 def _next(project: Project, item: Item, pattern: str) -> str:

@@ -13,7 +13,7 @@ from annotation.models import Batch, Member, OntologyStep, Policy
 from annotation.ontology.presets import PRESETS
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.registry import FORMATS, ITEM_FORMATS, VOTE_FORMATS
 
 POLICIES = [
@@ -114,7 +114,7 @@ class FileForm(PageForm):
         kind = self.project_kind or cleaned.get("kind", "")
         try:
             glance(cleaned["upload"], what=self.sort or cleaned["what"], kind=kind, **told)
-        except Refusal as refusal:
+        except DomainError as refusal:
             field = refusal.field if refusal.field in self.fields else "upload"
             self.add_error(field, f"{refusal.detail} {refusal.hint}".strip())
         return cleaned

@@ -26,7 +26,7 @@ from annotation.pages.view_helpers import around, attempt, key, page, person, pr
 from annotation.queue import exclusions, gold_questions
 from annotation.reports.display_names import called
 from annotation.testset import Kind
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 MOST = 200
 Forms = dict[str, Any]
@@ -98,7 +98,7 @@ def _known_one(request: HttpRequest, project: Project, form: BaseForm) -> str:
     wanted = form.cleaned_data
     item = project.items.present().filter(external_id=wanted["sentence"].strip()).first()
     if item is None:
-        raise Refusal(
+        raise DomainError(
             "unknown_id", "No sentence of this project has that id.", hint="Ids are those of the file.",
             field="sentence",
         )  # fmt: skip

@@ -15,7 +15,7 @@ from annotation import roles
 from annotation.models import Project
 from annotation.pages.setup_checklist import following, setting_up
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 Done = TypeVar("Done")
 View = Callable[..., HttpResponseBase]
@@ -50,7 +50,7 @@ def attempt(form: BaseForm, verb: Callable[[], Done], *, otherwise: str = "") ->
     """Do it, or write the refusal onto the form: at its field, else at the one named `otherwise`."""
     try:
         return verb()
-    except Refusal as refusal:
+    except DomainError as refusal:
         field = next((name for name in (refusal.field, otherwise) if name in form.fields), None)
         form.add_error(field, f"{refusal.detail} {refusal.hint}".strip())
         return None

@@ -8,7 +8,7 @@ from annotation.consensus.item_state import names_of
 from annotation.consensus.label_mapping import Payload
 from annotation.models import Item, Project
 from annotation.testset import Kind
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import did_you_mean
 
 
@@ -64,7 +64,7 @@ def _links(links: list[Any], given: list[Any], own: list[list[Any]], project: Pr
 def _known(name: Any, known: frozenset[str], field: str) -> None:
     if not isinstance(name, str) or name not in known:
         hint = did_you_mean(name, known) if isinstance(name, str) else None
-        raise Refusal(
+        raise DomainError(
             "unknown_label",
             f"{name!r} is not in the inventory of this project.",
             hint=hint or "Load the page again: the inventory may have changed.",
@@ -73,4 +73,4 @@ def _known(name: Any, known: frozenset[str], field: str) -> None:
 
 
 def _refuse(expected: str, found: Any, field: str = "payload") -> NoReturn:
-    raise Refusal("bad_payload", f"Expected {expected}; found {str(found)[:80]}.", field=field)
+    raise DomainError("bad_payload", f"Expected {expected}; found {str(found)[:80]}.", field=field)

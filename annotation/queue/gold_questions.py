@@ -18,7 +18,7 @@ from annotation.queue.leases import give_back_all
 from annotation.queue.participants import Seat
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def make_work(item: Item, *, by: User) -> Item:
 
 def _check_use(use: str) -> None:
     if use not in (Item.Use.QUALIFY, Item.Use.CHECK):
-        raise Refusal("unknown_use", f"{use!r} is neither qualify nor check.", field="use")
+        raise DomainError("unknown_use", f"{use!r} is neither qualify nor check.", field="use")
 
 
 QUALITY = (
@@ -249,10 +249,10 @@ def set_quality(project: Project, *, by: User, **wanted: Any) -> Project:
 def _check_quality(project: Project, wanted: dict[str, Any]) -> None:
     unknown: Iterable[str] = sorted(set(wanted) - set(QUALITY))
     for name in unknown:
-        raise Refusal("unknown_option", f"A project has no option {name}.", field=name)
+        raise DomainError("unknown_option", f"A project has no option {name}.", field=name)
     for name, (least, most) in RANGES.items():
         if name in wanted and not least <= wanted[name] <= most:
-            raise Refusal("bad_option", f"{name} is {least} to {most:,}, not {wanted[name]}.", field=name)
+            raise DomainError("bad_option", f"{name} is {least} to {most:,}, not {wanted[name]}.", field=name)
     if wanted.get("qualifies") and not _round(project):
         raise Conflict(
             "no_known_items",

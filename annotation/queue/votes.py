@@ -21,7 +21,7 @@ from annotation.queue.participants import Seat, key, require_open, seat, sitting
 from annotation.roles import require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.db.prepared_queries import Given, Prepared, PreparedInsert, PreparedUpdate, columns
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 REASONS = {
     "broken": "The sentence is broken",
@@ -97,7 +97,7 @@ def skip(
     """Pass an item on to somebody else. A skip is no vote; it takes a former answer back."""
     if reason not in REASONS:
         reasons = ", ".join(REASONS)
-        raise Refusal("unknown_reason", f"{reason!r} is no reason: {reasons}.", field="reason")
+        raise DomainError("unknown_reason", f"{reason!r} is no reason: {reasons}.", field="reason")
     act = Act(client_id, base, comment, flagged, milliseconds, handed)
     return _write(item, user, act, kind=Vote.Act.SKIP, reason=reason)
 
@@ -268,7 +268,7 @@ def _next_number(last: int, base: int) -> int:
         "You answered this sentence in another tab or on another device since you opened it here.",
         hint=f"Open it again and decide which answer stands; your last act there is number {last}.",
     )
-    stale.told = {"number": last}
+    stale.extra = {"number": last}
     raise stale
 
 

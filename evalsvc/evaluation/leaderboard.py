@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 from django.db.models import Q
 
 from evalsvc.core.accounts.models import Team
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import phases, versions
 from evalsvc.evaluation.measures import default_measures
 from evalsvc.evaluation.measures.menu import MENU
@@ -106,10 +106,10 @@ def board(
     """
     order_by = order_by or setting.main
     if order_by not in (setting.measures or MENU):
-        raise Refusal("unknown_measure", f"There is no measure {order_by}.", field="order")
+        raise DomainError("unknown_measure", f"There is no measure {order_by}.", field="order")
     if not MENU[order_by].ranks:
         detail = f"{MENU[order_by].title} says where a run was cut, not how good it is: it orders nothing."
-        raise Refusal("bad_measure", detail, field="order")
+        raise DomainError("bad_measure", detail, field="order")
     held = versions.of_setting(setting, version)
     if phases.hidden_from(setting, person):
         return Board(setting, order_by, [], [], held.number, sealed=True)

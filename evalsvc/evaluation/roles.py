@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest
 from rest_framework.request import Request
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
-from evalsvc.core.errors.exceptions import NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import DomainError, NotAllowed
 from evalsvc.evaluation.models import Benchmark, Organiser, Submission
 
 VIEWER, ORGANISER = Organiser.Role.VIEWER, Organiser.Role.ORGANISER
@@ -70,7 +70,7 @@ def team_of(request: HttpRequest | Request, *, named: str = "") -> Team:
     teams = list(mine[:2])
     if len(teams) == 1:
         return teams[0]
-    raise Refusal("team_needed", "Which team this is for is not said.", hint=_which(mine), field="team")
+    raise DomainError("team_needed", "Which team this is for is not said.", hint=_which(mine), field="team")
 
 
 def _team_of_token(token: ApiToken, mine: QuerySet[Team], *, named: str) -> Team:

@@ -8,7 +8,7 @@ import pytest
 from django.http import Http404
 
 from annotation import projects, roles
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.annotation.factories import annotators, brought, curator, filled, line, person, project, voted
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def test_only_organisers_open_projects() -> None:
     "wrong", [{"kind": "poems"}, {"policy": "loudest"}, {"k": 0}, {"title": " "}, {"title": "…"}]
 )
 def test_a_project_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(DomainError):
         projects.create(by=curator(), **({"title": "T", "kind": "relations"} | wrong))
 
 

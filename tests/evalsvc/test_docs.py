@@ -47,7 +47,7 @@ def test_every_code_of_a_line_has_its_place(client: Client) -> None:
         assert escape(EXAMPLES[code]) in page
 
 
-RAISED = {"Refusal", "Conflict", "NotAllowed", "TooLarge", "QuotaSpent", "InputFault"}
+RAISED = {"DomainError", "Conflict", "NotAllowed", "TooLarge", "QuotaExceeded", "InputFault"}
 
 
 def raised_codes() -> Iterator[tuple[str, str]]:

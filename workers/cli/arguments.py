@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, Repair, Scheme
 
 TASKS = ("classification", "entities", "bags", "sentences")
@@ -35,7 +35,7 @@ def naming(path: Path) -> Iterator[None]:
     """Let a refusal say which file it is about."""
     try:
         yield
-    except Refused as error:
+    except FileRejected as error:
         raise Unfit(path, error.problems) from error
 
 

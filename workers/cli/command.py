@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from evalsvc.core.formats.problems import Refused
+from evalsvc.core.formats.problems import FileRejected
 from workers.cli.arguments import Misuse, Unfit, add_compare, add_score, options_of
 
 FITS, DOES_NOT_FIT = 0, 2
@@ -42,7 +42,7 @@ def _guarded(given: Namespace, work: Callable[[Namespace], str]) -> Outcome:
         return Outcome(
             DOES_NOT_FIT, err=f"{error.filename}: {error.strerror}." if error.filename else str(error)
         )
-    except (Misuse, Refused) as error:
+    except (Misuse, FileRejected) as error:
         return Outcome(DOES_NOT_FIT, err=str(error))
 
 

@@ -74,7 +74,7 @@ class Significance(NamedTuple):
 def compare(
     a: Sequence[Path], b: Sequence[Path], gold: Path, options: Options, *, asked: Namespace
 ) -> Significance:
-    """Score every run, then test each measure; raises `Refused` or `Misuse`."""
+    """Score every run, then test each measure; raises `FileRejected` or `Misuse`."""
     with naming(gold):
         truth = read_gold(gold, options, Problems(), column=gold_column(gold, a[0], options))
     sides = [[_answers(path, truth, options) for path in side] for side in (a, b)]

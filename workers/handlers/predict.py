@@ -12,7 +12,7 @@ from pathlib import Path
 from django.conf import settings
 
 from evalsvc.core.formats import spacy_pipeline
-from evalsvc.core.formats.problems import Refused
+from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.jobs.exceptions import InputFault, TryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -150,7 +150,7 @@ def taken(held: Terms, result: Path) -> tuple[Checked, PredictionFile]:
         try:
             checked = check_stream(held, iter(lambda: file.read(STEP), b""), copy=spool)
             checked.problems.raise_if_any()
-        except Refused as error:
+        except FileRejected as error:
             code = next(iter(error.problems.by_code))
             raise InputFault(
                 code, f"What the model predicts does not fit. {error.problems.summary()}"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evalsvc.core.formats.conll_columns import regular_columns
 from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.label_list import read_labels
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import first_bad_tag
 from evalsvc.core.formats.text_lines import read_lines
 from workers.cli.arguments import Options
@@ -44,7 +44,7 @@ def report_of(gold: Path, predictions: Path, options: Options, *, gold_column: i
         return None
     try:
         return _report(gold, predictions, options, gold_column)
-    except (Irregular, Refused):
+    except (Irregular, FileRejected):
         return None
 
 
@@ -135,5 +135,5 @@ def width(path: Path) -> int:
     try:
         rows = (text for _, text in read_lines(path) if text.strip() and not text.startswith("-DOCSTART-"))
         return len(next(rows, "").split())
-    except Refused:
+    except FileRejected:
         return 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from annotation.testset import TestSet, TestSetRow, export
 from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.prediction_check import Claim
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.evaluation.benchmarks.expected_ids import Mention, Pair
 from evalsvc.evaluation.benchmarks.file_contract import Terms
@@ -216,7 +216,7 @@ def _quickly(terms: Terms, file: BinaryIO, tick: Tick) -> Predictions | None:
     known = column_reader.Known(keys, bags, {name: at for at, name in enumerate(names)}, lengths)
     try:
         form, said = column_reader.read(file, known, limits=limits(benchmark), tick=tick)
-    except (Irregular, Refused):
+    except (Irregular, FileRejected):
         return None
     silent = form in SILENT_FORMS or benchmark.missing == Benchmark.Missing.WRONG
     if form not in forms_of(terms) or not (silent or len(said.line) == len(keys)):
@@ -249,7 +249,7 @@ def _carefully(terms: Terms, file: BinaryIO, format: str, tick: Tick) -> Predict
             if number % STEP == 0:
                 tick(number)
         problems.raise_if_any()
-    except Refused as error:
+    except FileRejected as error:
         raise InputFault(next(iter(error.problems.by_code)), error.problems.summary()) from error
     return rows.done(check.form or "")
 

@@ -44,7 +44,7 @@ class Answers:
 
 
 def read_answers(path: Path, gold: Gold, options: Options, problems: Problems) -> Answers:
-    """Read and check a prediction file; raises `Refused` when it does not fit."""
+    """Read and check a prediction file; raises `FileRejected` when it does not fit."""
     format = format_of(path, options, problems)
     check = PredictionCheck(
         ids=gold.index,

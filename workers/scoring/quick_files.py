@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evalsvc.core.formats import jsonl_gold as gold_lines
 from evalsvc.core.formats.json_blocks import Irregular
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import recognise_source
 from workers.cli.arguments import Options
 from workers.scoring import column_reader
@@ -23,7 +23,7 @@ def read(gold: Path, predictions: Path, options: Options) -> tuple[Gold, Answers
                 return None
             truth = _gold(gold, options)
             return truth, _answers(predictions, truth, options)
-        except (Irregular, Refused):
+        except (Irregular, FileRejected):
             return None
 
 

@@ -10,7 +10,7 @@ from django.core.validators import validate_email
 
 from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import ApiToken, Team, TeamMember, User
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 SCOPES = (
     (ApiToken.Scope.SUBMIT, "submit, read scores"),
@@ -33,7 +33,7 @@ class Styled(forms.BaseForm):
                 field.widget.attrs.setdefault("class", "field")
 
 
-def explain(form: forms.BaseForm, refusal: Refusal) -> None:
+def explain(form: forms.BaseForm, refusal: DomainError) -> None:
     """Write a refusal beside the field it speaks of, else above the form."""
     field = refusal.field if refusal.field in form.fields else None
     form.add_error(field, f"{refusal.detail} {refusal.hint}".strip())

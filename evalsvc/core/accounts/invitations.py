@@ -16,7 +16,7 @@ from evalsvc.core.accounts import invitation_targets
 from evalsvc.core.accounts.invitation_targets import Place
 from evalsvc.core.accounts.models import Invitation, User
 from evalsvc.core.accounts.tokens import digest
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 LONGEST_DAYS = 90
 
@@ -45,9 +45,9 @@ def invite(
     place.require(subject, by)
     if role not in dict(place.roles):
         known = ", ".join(dict(place.roles))
-        raise Refusal("unknown_role", f"{role!r} is no role of a {place.noun}: {known}.", field="role")
+        raise DomainError("unknown_role", f"{role!r} is no role of a {place.noun}: {known}.", field="role")
     if not 1 <= days <= LONGEST_DAYS:
-        raise Refusal(
+        raise DomainError(
             "bad_days", f"An invitation stands for 1 to {LONGEST_DAYS} days, not {days}.", field="days"
         )
     secret = secrets.token_urlsafe(32)

@@ -17,14 +17,14 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import PasswordTry
-from evalsvc.core.errors.exceptions import QuotaSpent
+from evalsvc.core.errors.exceptions import QuotaExceeded
 
 WINDOW = timedelta(minutes=15)
 KEPT = 4 * WINDOW
 MAILS_TO_ONE, MAILS_FROM_ONE = 3, 30  # in an hour: to one address, asked for from one network
 
 
-class TooManyTries(QuotaSpent):
+class TooManyTries(QuotaExceeded):
     """Nothing was looked at; `retry_after` says when the next try is."""
 
     title = "Too many tries"

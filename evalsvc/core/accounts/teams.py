@@ -13,7 +13,7 @@ from django.utils.text import slugify
 
 from evalsvc.core.accounts.invitation_targets import Place
 from evalsvc.core.accounts.models import Departure, Team, TeamMember, User
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.text_validation import require_one_alphabet, require_seen
 
@@ -25,7 +25,7 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
     name = name.strip()
     slug = slug or _address(name)
     if not name or not slug:
-        raise Refusal("bad_name", "A team needs a name with at least one letter or digit.", field="name")
+        raise DomainError("bad_name", "A team needs a name with at least one letter or digit.", field="name")
     require_seen(name, field="name")
     require_one_alphabet(name, field="name")
     with transaction.atomic():

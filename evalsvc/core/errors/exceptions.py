@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 
-class Refusal(Exception):
+class DomainError(Exception):
     """A request that cannot be met as it stands; nothing was changed."""
 
     status: ClassVar[int] = 400
@@ -15,24 +15,24 @@ class Refusal(Exception):
     def __init__(self, code: str, detail: str, *, hint: str = "", field: str = "") -> None:
         super().__init__(detail)
         self.code, self.detail, self.hint, self.field = code, detail, hint, field
-        self.told: dict[str, Any] = {}
+        self.extra: dict[str, Any] = {}
 
 
-class Conflict(Refusal):
+class Conflict(DomainError):
     """The thing has moved on: frozen, closed, decided, or answered elsewhere."""
 
     status = 409
     title = "It has changed meanwhile"
 
 
-class NotAllowed(Refusal):
+class NotAllowed(DomainError):
     """The person is known, and this is not theirs to do."""
 
     status = 403
     title = "Your role doesn't allow this"
 
 
-class TooLarge(Refusal):
+class TooLarge(DomainError):
     """More bytes, lines or items than the stated limit."""
 
     status = 413
@@ -40,10 +40,10 @@ class TooLarge(Refusal):
 
     def __init__(self, code: str, detail: str, *, hint: str = "", field: str = "", limit: int = 0) -> None:
         super().__init__(code, detail, hint=hint, field=field)
-        self.told = {"limit": limit}
+        self.extra = {"limit": limit}
 
 
-class QuotaSpent(Refusal):
+class QuotaExceeded(DomainError):
     """The team's quota is used up; `retry_after` says in how many seconds the next one is allowed."""
 
     status = 429
@@ -54,4 +54,4 @@ class QuotaSpent(Refusal):
     ) -> None:
         super().__init__(code, detail, hint=hint)
         self.retry_after = retry_after
-        self.told = {"next_allowed_at": next_at.isoformat() if next_at else None}
+        self.extra = {"next_allowed_at": next_at.isoformat() if next_at else None}

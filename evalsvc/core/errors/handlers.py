@@ -16,8 +16,8 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from evalsvc.core.errors.exceptions import QuotaSpent, Refusal
-from evalsvc.core.formats.problems import Refused
+from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
+from evalsvc.core.formats.problems import FileRejected
 
 QUOTED = re.compile(r'"([^"]*)"')
 PLACE = re.compile(r"line \d+ column \d+")
@@ -52,8 +52,8 @@ def problem(status: int, *, code: str = "", title: str = "", detail: str = "", *
     )
 
 
-def _refusal(error: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
-    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, QuotaSpent) else {}
+def _refusal(error: DomainError) -> tuple[int, dict[str, Any], dict[str, str]]:
+    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, QuotaExceeded) else {}
     body = problem(
         error.status,
         code=error.code,
@@ -61,12 +61,12 @@ def _refusal(error: Refusal) -> tuple[int, dict[str, Any], dict[str, str]]:
         detail=error.detail,
         hint=error.hint,
         field=error.field,
-        **error.told,
+        **error.extra,
     )
     return error.status, body, headers
 
 
-def _refused(error: Refused) -> tuple[int, dict[str, Any], dict[str, str]]:
+def _refused(error: FileRejected) -> tuple[int, dict[str, Any], dict[str, str]]:
     found = error.problems.as_json()
     body = problem(
         422,
@@ -95,9 +95,9 @@ def _invalid(detail: Any) -> tuple[int, dict[str, Any], dict[str, str]]:
 
 def describe(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]] | None:
     """Status, body and headers for an exception, or None for one that is a defect of ours."""
-    if isinstance(error, Refusal):
+    if isinstance(error, DomainError):
         return _refusal(error)
-    if isinstance(error, Refused):
+    if isinstance(error, FileRejected):
         return _refused(error)
     if isinstance(error, DjangoValidationError):
         return _invalid(error.message_dict if hasattr(error, "error_dict") else error.messages)

@@ -26,7 +26,7 @@ def regular_columns(
 ) -> Iterator[Stretch]:
     """Read the chosen columns of a file whose rows all have one width and a token; a tag may be empty.
 
-    Raises `Irregular` at the first row that is anything else, `Refused` where the file cannot be unpacked.
+    Raises `Irregular` at any other row, `FileRejected` where the file cannot be unpacked.
     """
     data = _plain(b"".join(unpacked(source, problems)), limits)
     separator = b"\t" if b"\t" in data else b" "

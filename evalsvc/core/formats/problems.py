@@ -94,7 +94,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
         return " ".join([*parts, self.hint] if self.hint else parts)
 
 
-class Refused(Exception):
+class FileRejected(Exception):
     """A file that cannot be taken in, with everything that is wrong with it."""
 
     def __init__(self, problems: Problems) -> None:
@@ -102,7 +102,7 @@ class Refused(Exception):
         super().__init__(problems.summary())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Refused, (self.problems,)
+        return FileRejected, (self.problems,)
 
 
 def place(problem: Problem) -> float:
@@ -185,12 +185,12 @@ class Problems:
     def stop(self, code: str, **details: Any) -> NoReturn:
         """Add a problem after which reading on makes no sense."""
         self.add(code, **details)
-        raise Refused(self)
+        raise FileRejected(self)
 
     def raise_if_any(self, *, besides: Collection[str] = ()) -> None:
         """Refuse the file, unless nothing but the codes named in `besides` was found."""
         if any(count and code not in besides for code, count in self.by_code.items()):
-            raise Refused(self)
+            raise FileRejected(self)
 
     def summary(self) -> str:
         """The first problem in words, and how many follow."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from rest_framework.parsers import JSONParser
 
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 DEEPEST = 64
 TOO_DEEP = f"The JSON nests deeper than {DEEPEST} levels."
@@ -31,7 +31,7 @@ def check(value: Any, *, field: str = "") -> None:
         inner: list[Any] = []
         for one in level:
             if isinstance(one, str) and is_strange(one):
-                raise Refusal(
+                raise DomainError(
                     "strange_text",
                     "A text holds a NUL or half a character.",
                     hint="Leave it out.",
@@ -43,7 +43,7 @@ def check(value: Any, *, field: str = "") -> None:
                 inner += one
         level = inner
     if level:
-        raise Refusal("too_deep", TOO_DEEP, field=field)
+        raise DomainError("too_deep", TOO_DEEP, field=field)
 
 
 UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}  # controls, formats (direction, zero width), separators
@@ -55,7 +55,7 @@ def require_seen(name: str, *, field: str) -> None:
     found = (each for each in name if each in BLANK or (each != " " and unicodedata.category(each) in UNSEEN))
     for each in found:
         told = f"U+{ord(each):04X} {unicodedata.name(each, '')}".strip()
-        raise Refusal(
+        raise DomainError(
             "unseen_character",
             f"The {field} holds a character that nobody sees: {told}.",
             hint="Type it anew, with plain spaces only.",
@@ -75,7 +75,7 @@ def require_one_alphabet(name: str, *, field: str) -> None:
         latin = any(unicodedata.name(each, "").startswith("LATIN") for each in word)
         for each in filter(_is_foreign, word) if latin else ():
             told = f"U+{ord(each):04X} {unicodedata.name(each, '')}".strip()
-            raise Refusal(
+            raise DomainError(
                 "mixed_alphabets",
                 f"The {field} has a letter of another alphabet among Latin ones, in “{word}”: {told}.",
                 hint="Type the word in one alphabet, or set the other letter off by a hyphen.",
@@ -115,6 +115,6 @@ class StorableJson(JSONParser):
         try:
             found = super().parse(stream, media_type, parser_context)
         except RecursionError as error:
-            raise Refusal("too_deep", TOO_DEEP) from error
+            raise DomainError("too_deep", TOO_DEEP) from error
         check(found)
         return found

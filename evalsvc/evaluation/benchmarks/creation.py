@@ -9,7 +9,7 @@ from django.db import transaction
 
 from annotation.testset import Kind, TestSet
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.benchmarks import phases, versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
@@ -47,7 +47,9 @@ def create(
     if not (by.may_organise or by.is_superuser):
         raise NotAllowed("not_organiser", "Making benchmarks needs the right to organise.")
     if task not in Task.values or missing not in Benchmark.Missing.values:
-        raise Refusal("bad_choice", f"Expected a task of {', '.join(Task.values)}; missing refuse or wrong.")
+        raise DomainError(
+            "bad_choice", f"Expected a task of {', '.join(Task.values)}; missing refuse or wrong."
+        )
     inventory = inventory_of(labels, negative=negative)
     with transaction.atomic():
         if Benchmark.objects.filter(slug=slug).exists():
@@ -77,7 +79,7 @@ def inventory_of(labels: Iterable[str | dict[str, str]], *, negative: str) -> li
     told = [{"name": label, "title": label} if isinstance(label, str) else label for label in labels]
     kept = {label["name"]: label for label in told if label["name"] != negative}
     if not kept:
-        raise Refusal("no_labels", "A benchmark needs at least one label.", field="labels")
+        raise DomainError("no_labels", "A benchmark needs at least one label.", field="labels")
     return list(kept.values())
 
 
@@ -111,7 +113,7 @@ def add_setting(
     """
     require(benchmark, by, ORGANISER)
     if key == "new":
-        raise Refusal("key_taken", "The address new adds settings.", hint="Choose another.", field="key")
+        raise DomainError("key_taken", "The address new adds settings.", hint="Choose another.", field="key")
     _check_unit(benchmark, unit, main)
     check_test_sets(benchmark, test_set, only, by=by)
     check_shown(shown, unit=unit, main=main)
@@ -177,15 +179,17 @@ def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
     """Dates in order, measures of the unit with the main one among them, digits that a table can hold."""
     phases.check_window(shown.get("opens_at"), shown.get("closes_at"), sealed=shown.get("sealed") or False)
     if shown.get("phase") not in (None, "", *Setting.Phase.values):
-        raise Refusal("bad_choice", "A phase is dev, test, or none.", field="phase")
+        raise DomainError("bad_choice", "A phase is dev, test, or none.", field="phase")
     fitting = {measure.key for measure in offered(unit)}
     strange = [key for key in shown.get("measures") or () if key not in fitting]
     if strange:
-        raise Refusal("bad_measure", f"{strange[0]} is no measure by {unit}.", field="measures")
+        raise DomainError("bad_measure", f"{strange[0]} is no measure by {unit}.", field="measures")
     if shown.get("measures") and main not in shown["measures"]:
-        raise Refusal("bad_measure", f"The main measure {main} is not among those shown.", field="measures")
+        raise DomainError(
+            "bad_measure", f"The main measure {main} is not among those shown.", field="measures"
+        )
     if not (shown.get("digits") is None or 0 <= shown["digits"] <= 6):
-        raise Refusal("bad_choice", "Digits are 0 to 6.", field="digits")
+        raise DomainError("bad_choice", "Digits are 0 to 6.", field="digits")
 
 
 def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | None, *, by: User) -> None:
@@ -197,12 +201,12 @@ def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | Non
 def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
     if unit not in UNITS[benchmark.task]:
         expected = ", ".join(UNITS[benchmark.task])
-        raise Refusal(
+        raise DomainError(
             "bad_unit", f"{unit} is no unit of {benchmark.task}.", hint=f"Use {expected}.", field="unit"
         )
     if main not in MENU or unit not in FAMILIES[MENU[main].family].units or not MENU[main].ranks:
         expected = ", ".join(measure.key for measure in offered(unit)[:8])
-        raise Refusal(
+        raise DomainError(
             "bad_measure", f"{main} is no measure by {unit}.", hint=f"For example {expected}.", field="main"
         )
 
@@ -217,11 +221,11 @@ def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field:
         raise Conflict("not_frozen", f"{test_set} is not frozen yet.", hint=hint, field=field)
     if test_set.kind not in KINDS[benchmark.task]:
         detail = f"{test_set} holds {test_set.kind}, this benchmark ranks {benchmark.task}."
-        raise Refusal("bad_kind", detail, field=field)
+        raise DomainError("bad_kind", detail, field=field)
     known = {label["name"] for label in benchmark.labels} | {benchmark.negative, test_set.negative}
     strange = [label["name"] for label in test_set.labels if label["name"] not in known]
     if strange:
-        raise Refusal(
+        raise DomainError(
             "unknown_label",
             f"{test_set} has labels that the benchmark lacks: {', '.join(strange[:5])}.",
             hint="Make the benchmark with all labels of its test sets.",

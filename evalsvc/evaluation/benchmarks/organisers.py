@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from evalsvc.core.accounts.invitation_targets import Place
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation.models import Benchmark, Organiser
 from evalsvc.evaluation.roles import ORGANISER, VIEWER, require
 
@@ -19,7 +19,7 @@ def set_person(benchmark: Benchmark, *, user: User, role: str, by: User) -> Orga
     require(benchmark, by, ORGANISER)
     if role not in Organiser.Role.values:
         known = ", ".join(Organiser.Role.values)
-        raise Refusal("unknown_role", f"{role!r} is no role: {known}.", field="role")
+        raise DomainError("unknown_role", f"{role!r} is no role: {known}.", field="role")
     if role != ORGANISER:
         _keep_an_organiser(benchmark, user)
     return Organiser.objects.update_or_create(benchmark=benchmark, user=user, defaults={"role": role})[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.roles import ORGANISER, role_in
 
@@ -40,23 +40,25 @@ def chosen(benchmark: Benchmark, phase: str, *, at: datetime) -> str:
         raise _closed(benchmark, at)
     if phase and phase not in phases:
         told = ", ".join(phases) or "none"
-        raise Refusal(
+        raise DomainError(
             "unknown_phase", f"{benchmark} has no open phase {phase}.", hint=f"Open: {told}.", field="phase"
         )
     if not phase and len(phases) > 1:
         told = " or ".join(phases)
-        raise Refusal(
+        raise DomainError(
             "phase_needed", f"{benchmark} has several open phases.", hint=f"Name {told}.", field="phase"
         )
     return phase or (phases[0] if phases else "")
 
 
-def _closed(benchmark: Benchmark, at: datetime) -> Refusal:
+def _closed(benchmark: Benchmark, at: datetime) -> DomainError:
     if not benchmark.settings.exists():
-        return Refusal("no_setting", f"{benchmark} has no setting yet: there is nothing to score against.")
+        return DomainError(
+            "no_setting", f"{benchmark} has no setting yet: there is nothing to score against."
+        )
     coming = benchmark.settings.filter(opens_at__gt=at).order_by("opens_at").first()
     hint = f"“{coming.title}” opens at {coming.opens_at:%Y-%m-%d %H:%M} UTC." if coming else ""
-    return Refusal("closed", f"{benchmark} takes no submissions now.", hint=hint)
+    return DomainError("closed", f"{benchmark} takes no submissions now.", hint=hint)
 
 
 def is_sealed(setting: Setting, now: datetime | None = None) -> bool:
@@ -86,10 +88,10 @@ def require_begun(setting: Setting, person: Person) -> None:
 
 def check_window(opens_at: datetime | None, closes_at: datetime | None, *, sealed: bool) -> None:
     if opens_at and closes_at and closes_at <= opens_at:
-        raise Refusal("bad_window", "The setting would close before it opens.", field="closes_at")
+        raise DomainError("bad_window", "The setting would close before it opens.", field="closes_at")
     if sealed and closes_at is None:
         detail = "Scores that are sealed until the setting closes need a time at which it closes."
-        raise Refusal("bad_window", detail, field="closes_at")
+        raise DomainError("bad_window", detail, field="closes_at")
 
 
 def state_of(setting: Setting, now: datetime) -> str:

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import Team
-from evalsvc.core.errors.exceptions import QuotaSpent, Refusal
+from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
 from evalsvc.evaluation.models import Benchmark, Submission
 
 S = Submission.State
@@ -75,20 +75,20 @@ def require_room(benchmark: Benchmark, team: Team, *, now: datetime) -> None:
             raise spent(benchmark, team, allowance, now=now)
 
 
-def spent(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: datetime) -> QuotaSpent:
+def spent(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: datetime) -> QuotaExceeded:
     most, at = allowance.most or 0, allowance.next_at
     if allowance.name == "per_day" and at is not None:
         detail = f"{team} has made its {most:,} submissions of today; the next is allowed at {_told(at)}."
         wait = int((at - now).total_seconds()) + 1
-        return QuotaSpent("quota_per_day", detail, retry_after=wait, hint=AS_IT_IS, next_at=at)
+        return QuotaExceeded("quota_per_day", detail, retry_after=wait, hint=AS_IT_IS, next_at=at)
     if allowance.name == "in_total":
         detail = f"{team} has made all of its {most:,} submissions to {benchmark}."
         hint = "Only the organisers can allow more."
-        return QuotaSpent("quota_in_total", detail, retry_after=A_DAY_SECONDS, hint=hint)
+        return QuotaExceeded("quota_in_total", detail, retry_after=A_DAY_SECONDS, hint=hint)
     detail = f"{team} has {allowance.used:,} of at most {most:,} submissions waiting or running."
     hint = "The next is allowed as soon as one of them has ended or was cancelled."
     at = now + timedelta(seconds=LOOK_AGAIN_SECONDS)
-    return QuotaSpent("quota_at_once", detail, retry_after=LOOK_AGAIN_SECONDS, hint=hint, next_at=at)
+    return QuotaExceeded("quota_at_once", detail, retry_after=LOOK_AGAIN_SECONDS, hint=hint, next_at=at)
 
 
 def _told(at: datetime) -> str:
@@ -99,5 +99,7 @@ def checked_zone(name: str) -> str:
     """The name of a time zone, or a refusal."""
     if name not in available_timezones():
         expected = "a name such as UTC or Europe/Vienna"
-        raise Refusal("bad_time_zone", f"{name} is no time zone.", hint=f"Use {expected}.", field="time_zone")
+        raise DomainError(
+            "bad_time_zone", f"{name} is no time zone.", hint=f"Use {expected}.", field="time_zone"
+        )
     return name

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks.quotas import checked_zone
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.roles import ORGANISER, require
@@ -37,14 +37,14 @@ def checked_rules(given: dict[str, Any], *, labels: list[dict[str, str]]) -> dic
 def _check_number(name: str, value: Any) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if value is not None and not (whole and 0 < value < 1 << 31):
-        raise Refusal("bad_limit", f"{name} is {value!r}, expected a whole number above 0.", field=name)
+        raise DomainError("bad_limit", f"{name} is {value!r}, expected a whole number above 0.", field=name)
 
 
 def _check_limits(limits: dict[str, Any]) -> None:
     for name, value in limits.items():
         if name not in LIMITS:
             known = ", ".join(LIMITS)
-            raise Refusal("bad_limit", f"There is no limit {name}.", hint=f"Use {known}.", field="limits")
+            raise DomainError("bad_limit", f"There is no limit {name}.", hint=f"Use {known}.", field="limits")
         _check_number(name, value)
 
 
@@ -52,7 +52,9 @@ def _check_counts(counts: dict[str, Any], labels: list[dict[str, str]]) -> None:
     known = {label["name"] for label in labels}
     for name, value in counts.items():
         if name not in known:
-            raise Refusal("unknown_label", f"{name} is no label of this benchmark.", field="training_counts")
+            raise DomainError(
+                "unknown_label", f"{name} is no label of this benchmark.", field="training_counts"
+            )
         if value != 0:
             _check_number(name, value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 MOST_BYTES = 1_000_000
 EXPECTED = "Expected a line per label with its name and its count, such as born_in 1204; or a JSON object."
@@ -70,5 +70,5 @@ def _split(line: str) -> tuple[str, str]:
     return name.rstrip(" \t,;").strip("\"'"), digits if len(digits) < 16 else ""
 
 
-def _bad(detail: str) -> Refusal:
-    return Refusal("bad_counts", detail, hint=EXPECTED, field="training_counts")
+def _bad(detail: str) -> DomainError:
+    return DomainError("bad_counts", detail, hint=EXPECTED, field="training_counts")

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
@@ -37,7 +37,7 @@ def of_setting(setting: Setting, number: int | None = None) -> SettingVersion:
     """One version, the newest unless told."""
     found = setting.versions.filter(number=number or setting.version).first()
     if found is None:
-        raise Refusal(
+        raise DomainError(
             "unknown_version", f"“{setting.title}” has no version {number}.",
             hint=f"Its newest is {setting.version}.", field="version",
         )  # fmt: skip
@@ -48,7 +48,7 @@ def require_one(benchmark: Benchmark, number: int) -> None:
     """Refuse a number that no version of any of its settings has."""
     most = max(benchmark.settings.values_list("version", flat=True), default=0)
     if number > most:
-        raise Refusal(
+        raise DomainError(
             "unknown_version", f"There is no version {number}.", hint=f"The newest is {most}.",
             field="version",
         )  # fmt: skip

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,13 @@ def checked(given: dict[str, Any], *, task: str) -> dict[str, Any]:
         option = OPTIONS.get(key)
         if option is None or option.task not in ("", task):
             known = ", ".join(k for k, o in OPTIONS.items() if o.task in ("", task))
-            raise Refusal(
+            raise DomainError(
                 "unknown_option", f"{key} is no option of this task.", hint=f"Use {known}.", field="options"
             )
         if not option.accepts(value):
-            raise Refusal("bad_option", f"{key} is {value!r}, expected {option.expected()}.", field="options")
+            raise DomainError(
+                "bad_option", f"{key} is {value!r}, expected {option.expected()}.", field="options"
+            )
     return given
 
 

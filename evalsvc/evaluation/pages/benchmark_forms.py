@@ -10,7 +10,7 @@ from django import forms
 from django.conf import settings
 
 from annotation.testset import TestSet
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.rules import LIMITS
@@ -133,7 +133,7 @@ class RulesForm(Sheet):
             return None
         try:
             return read_counts(sent.read())
-        except Refusal as refusal:
+        except DomainError as refusal:
             raise forms.ValidationError(f"{refusal.detail} {refusal.hint}".strip()) from refusal
 
     @property

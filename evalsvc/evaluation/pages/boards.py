@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted, signed
 from evalsvc.evaluation import roles
@@ -66,7 +66,7 @@ def version_asked(request: HttpRequest) -> int | None:
     if not asked:
         return None
     if not (asked.isascii() and asked.isdecimal() and 0 < len(asked) < 5):
-        raise Refusal("unknown_version", f"{asked[:20]} is no version.", field="version")
+        raise DomainError("unknown_version", f"{asked[:20]} is no version.", field="version")
     return int(asked)
 
 

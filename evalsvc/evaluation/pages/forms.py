@@ -8,7 +8,7 @@ from django import forms
 from django.forms import BoundField
 from django.utils.text import slugify
 
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 Parts = tuple[tuple[str, str, bool, tuple[str, ...]], ...]
 Blocks = tuple[Parts, ...]
@@ -33,7 +33,7 @@ class Sheet(forms.Form):
                 yield title, lead, folded and touched.isdisjoint(names), fields
 
 
-def explain(form: forms.Form, refusal: Refusal, **fields: str) -> None:
+def explain(form: forms.Form, refusal: DomainError, **fields: str) -> None:
     """Write a refusal beside the field it speaks of, else above the form; `fields` renames."""
     named = fields.get(refusal.code) or fields.get(refusal.field) or refusal.field
     form.add_error(named if named in form.fields else None, f"{refusal.detail} {refusal.hint}".strip())

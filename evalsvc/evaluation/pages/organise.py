@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import DomainError, NotAllowed
 from evalsvc.core.web.formatting import byte_size, count, counted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, expected_ids, phases, rules
@@ -55,7 +55,7 @@ def new_board(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             benchmark = _create(form, person)
-        except Refusal as refusal:
+        except DomainError as refusal:
             explain(form, refusal, no_labels="test_sets")
         else:
             return redirect("setting-new", benchmark.slug)
@@ -166,7 +166,7 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             rules.change(benchmark, by=roles.person(request), **form.rules)
-        except Refusal as refusal:
+        except DomainError as refusal:
             explain(form, refusal)
         else:
             messages.info(request, "Kept. Scores are as they were.")
@@ -183,7 +183,7 @@ def new_setting(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             setting = creation.add_setting(benchmark, by=person, **form.cleaned_data)
-        except Refusal as refusal:
+        except DomainError as refusal:
             explain(form, refusal)
         else:
             messages.info(request, f"“{setting.title}” is added.")
@@ -200,7 +200,7 @@ def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             creation.change_setting(setting, by=roles.person(request), **form.cleaned_data)
-        except Refusal as refusal:
+        except DomainError as refusal:
             explain(form, refusal)
         else:
             messages.info(request, f"“{setting.title}” is changed. Scores are as they were.")
@@ -220,7 +220,7 @@ def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             made = creation.revise_setting(setting, by=person, **form.cleaned_data)
-        except Refusal as refusal:
+        except DomainError as refusal:
             explain(form, refusal, no_change="test_set")
         else:
             messages.info(

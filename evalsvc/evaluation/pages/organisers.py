@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.core.accounts.forms import Styled, explain
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import panel
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import organisers
 from evalsvc.evaluation.models import Benchmark, Organiser
@@ -50,7 +50,7 @@ def _given(request: HttpRequest, benchmark: Benchmark, form: PersonForm) -> bool
     told = {"user": form.cleaned_data["username"], "role": form.cleaned_data["role"]}
     try:
         row = organisers.set_person(benchmark, by=roles.person(request), **told)
-    except Refusal as refusal:
+    except DomainError as refusal:
         explain(form, refusal)
         return False
     messages.info(request, f"{row.user.shown_name} is {row.role} here.")

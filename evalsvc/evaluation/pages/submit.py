@@ -15,8 +15,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from evalsvc.core.errors.exceptions import Refusal
-from evalsvc.core.formats.problems import CODES, Problem, Problems, Refused
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.problems import CODES, FileRejected, Problem, Problems
 from evalsvc.core.formats.text_lines import read_lines
 from evalsvc.core.web.formatting import count
 from evalsvc.evaluation import roles
@@ -99,7 +99,7 @@ def _looked_at(benchmark: Benchmark, form: FileForm) -> tuple[dict[str, Any], in
     file = form.cleaned_data["file"]
     try:
         checked = intake.check(benchmark, file.chunks(), phase=form.cleaned_data["phase"])
-    except Refusal as refusal:
+    except DomainError as refusal:
         return {"refused": f"{refusal.detail} {refusal.hint}".strip()}, refusal.status
     if checked.problems.total:
         return {"problems": _told(checked.problems, file)}, 422
@@ -124,9 +124,9 @@ def _received(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> Http
             phase=given["phase"],
             **told,
         )
-    except Refused as refused:
+    except FileRejected as refused:
         return _page(request, benchmark, form, problems=_told(refused.problems, file), status=422)
-    except Refusal as refusal:
+    except DomainError as refusal:
         explain(form, refusal)
         return _page(request, benchmark, form, status=refusal.status)
     if not received.created:
@@ -219,7 +219,7 @@ def _excerpt(problems: Iterable[Problem], file: UploadedFile) -> list[Excerpt]:
         for number, text in islice(read_lines(file, problems=Problems()), min(max(bad), SCANNED)):
             if number in wanted:
                 found.append(_line(number, text, bad.get(number)))
-    except Refused:
+    except FileRejected:
         return found
     return found
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.accounts.teams import role_in
-from evalsvc.core.errors.exceptions import Conflict, Refusal, TooLarge
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.web.text_validation import require_one_alphabet, require_seen, texts_in
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, phases, quotas, scoring_identity, versions
@@ -62,7 +62,7 @@ def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "") -> 
     held = file_contract.now(benchmark, phase=phase)
     try:
         return _read(held, chunks)
-    except Refused as error:
+    except FileRejected as error:
         return Checked(format="", problems=error.problems)
 
 
@@ -122,19 +122,19 @@ def check_entry(entry: Entry) -> None:
     """Refuse whom the benchmark or the team is not for, and names that are none."""
     require(entry.benchmark, entry.by, VIEWER)
     if not entry.by.is_superuser and role_in(entry.team, entry.by) is None:
-        raise Refusal("not_in_team", f"You are not in {entry.team}.", field="team")
+        raise DomainError("not_in_team", f"You are not in {entry.team}.", field="team")
     for name, value, most in (("system", entry.system, 120), ("run", entry.run, 40)):
         if not 0 < len(value) <= most:
-            raise Refusal("bad_name", f"The {name} needs a name of 1 to {most} characters.", field=name)
+            raise DomainError("bad_name", f"The {name} needs a name of 1 to {most} characters.", field=name)
         require_seen(value, field=name)
         require_one_alphabet(value, field=name)
     require_seen(json.dumps(entry.tags or {}, ensure_ascii=False), field="tags")
     for text in texts_in(entry.tags or {}):
         require_one_alphabet(text, field="tags")
     if entry.aggregate not in AGGREGATES:
-        raise Refusal("bad_aggregate", f"{entry.aggregate} is not ONE or AVG.", field="aggregate")
+        raise DomainError("bad_aggregate", f"{entry.aggregate} is not ONE or AVG.", field="aggregate")
     if len(entry.key) > 120:
-        raise Refusal(
+        raise DomainError(
             "bad_key", "The Idempotency-Key is longer than 120 characters.", field="Idempotency-Key"
         )
 
@@ -155,7 +155,7 @@ def require_room(entry: Entry) -> None:
 def _read(held: Terms, chunks: Iterable[bytes], **copy: Any) -> Checked:
     try:
         checked = check_stream(held, chunks, **copy)
-    except Refused as error:
+    except FileRejected as error:
         if "too_large" in error.problems.by_code:
             most = settings.UPLOAD_MAX_UNPACKED_BYTES
             raise TooLarge("too_large", error.problems.summary(), limit=most) from error
@@ -196,7 +196,7 @@ def _enter(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) ->
         submission.refresh_from_db()
         still_open = {setting.pk for setting in phases.of_submission(submission)}
         if not {setting.pk for setting in held.settings} <= still_open:
-            raise Refusal("closed", f"{entry.benchmark} closed while the file was sent.")
+            raise DomainError("closed", f"{entry.benchmark} closed while the file was sent.")
         _score_or_reuse(submission)
     return Received(submission, created=True)
 

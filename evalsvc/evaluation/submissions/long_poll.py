@@ -7,7 +7,7 @@ from threading import BoundedSemaphore
 
 from django.conf import settings
 
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.models import Submission
 
 ASK_AGAIN_SECONDS = 2
@@ -26,7 +26,7 @@ def seconds_of(text: str) -> int:
     """How long a client wants to wait."""
     most = settings.WAIT_MAX_SECONDS
     if not (text.isascii() and text.isdecimal() and len(text) < 6):
-        raise Refusal("bad_wait", f"wait is {text[:20]!r}, expected whole seconds.", field="wait")
+        raise DomainError("bad_wait", f"wait is {text[:20]!r}, expected whole seconds.", field="wait")
     return min(int(text), most)
 
 

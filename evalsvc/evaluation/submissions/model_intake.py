@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from django.conf import settings
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark
@@ -80,7 +80,7 @@ def receive(
 
 def _require_models(benchmark: Benchmark) -> None:
     if benchmark.task != Benchmark.Task.ENTITIES:
-        raise Refusal("not_entities", f"{benchmark} ranks relations: it takes prediction files only.")
+        raise DomainError("not_entities", f"{benchmark} ranks relations: it takes prediction files only.")
     why_off = model_hosts.why_off()
     if why_off:
         raise Conflict("models_off", why_off, hint="Submit a prediction file.")
@@ -91,6 +91,6 @@ def _looked_through(spool: BinaryIO, tee: Tee) -> Checked:
     try:
         found = spacy_pipeline.inspect(spool, bounds=bounds())
     except spacy_pipeline.BadPipeline as error:
-        raise Refusal("bad_model", str(error), hint=HINT, field="file") from error
+        raise DomainError("bad_model", str(error), hint=HINT, field="file") from error
     counts = {"files": found.files, "components": len(found.factories)}
     return Checked(intake.PIPELINE, "spans", counts, sha256=tee.digest.hexdigest(), size=tee.size)

@@ -10,7 +10,7 @@ from typing import Any
 from django.http import UnreadablePostError
 from rest_framework.request import Request
 
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.text_validation import check
 from evalsvc.evaluation.submissions.file_check import too_large
 
@@ -18,7 +18,7 @@ STEP = 1 << 18
 FORM_ROOM = 1 << 20  # what a form may need around its file
 
 
-class LengthRequired(Refusal):
+class LengthRequired(DomainError):
     """A stream whose end cannot be seen here."""
 
     status = 411
@@ -48,7 +48,7 @@ def upload_of(request: Request, *, most: int) -> Upload:
         return Upload(_raw(request), request.query_params, request.query_params.get("filename", ""))
     file = request.FILES.get("file")
     if file is None:
-        raise Refusal(
+        raise DomainError(
             "no_file", "The form has no part named file.", hint='Use -F "file=@NAME".', field="file"
         )
     fields = request.query_params.dict() | request.POST.dict()
@@ -67,8 +67,8 @@ def _require_each_once(request: Request) -> None:
             raise _twice(name)
 
 
-def _twice(name: str) -> Refusal:
-    return Refusal(
+def _twice(name: str) -> DomainError:
+    return DomainError(
         "said_twice", f"{name} came more than once.", hint="Send one, and one request per run.", field=name
     )
 
@@ -102,6 +102,6 @@ def tags_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     except (ValueError, RecursionError):
         tags = None
     if not isinstance(tags, dict):
-        raise Refusal("bad_tags", "tags is no JSON object of up to 4,000 characters.", field="tags")
+        raise DomainError("bad_tags", "tags is no JSON object of up to 4,000 characters.", field="tags")
     check(tags, field="tags")
     return tags

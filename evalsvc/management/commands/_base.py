@@ -14,8 +14,8 @@ from django.core.management import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, OperationalError, ProgrammingError
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Refusal
-from evalsvc.core.formats.problems import Refused
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.jobs.models import Job
 from evalsvc.local.schema_check import place
 
@@ -107,9 +107,9 @@ def plain() -> Iterator[None]:
     """Refusals end the command with a sentence instead of a traceback."""
     try:
         yield
-    except Refusal as error:
+    except DomainError as error:
         raise CommandError(" ".join(filter(None, [str(error), error.hint]))) from error
-    except Refused as error:
+    except FileRejected as error:
         raise CommandError(str(error)) from error
 
 

@@ -12,7 +12,7 @@ from annotation.consensus import item_state
 from annotation.models import Item, Project
 from annotation.ontology import inventory
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.annotation.factories import annotators, curator, filled, person, says, voted
 
 pytestmark = pytest.mark.django_db
@@ -192,7 +192,7 @@ def test_annotators_and_viewers_do_not_decide() -> None:
 
 
 def test_a_decision_stays_within_the_inventory() -> None:
-    with pytest.raises(Refusal, match="not in the inventory"):
+    with pytest.raises(DomainError, match="not in the inventory"):
         decided(disputed(), "Z")
 
 
@@ -239,14 +239,14 @@ def test_an_unusable_sentence_that_gets_another_answer_is_disputed_again() -> No
 
 def test_neither_an_answer_nor_a_finding_decides_nothing() -> None:
     item = disputed()
-    with pytest.raises(Refusal, match="Neither"):
+    with pytest.raises(DomainError, match="Neither"):
         decisions.decide(item, by=adjudicator(item.project), client_id=uuid4(), votes_key=item.votes_key)
 
 
 def test_a_finding_is_one_of_those_known_and_stands_alone() -> None:
     item = disputed()
     told = {"by": adjudicator(item.project), "client_id": uuid4(), "votes_key": item.votes_key}
-    with pytest.raises(Refusal, match="no finding"):
+    with pytest.raises(DomainError, match="no finding"):
         decisions.decide(item, finding="odd", **told)
-    with pytest.raises(Refusal, match="no answer"):
+    with pytest.raises(DomainError, match="no answer"):
         decisions.decide(item, finding="broken", payload={"relations": ["A"]}, **told)

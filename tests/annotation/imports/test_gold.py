@@ -10,7 +10,7 @@ import pytest
 from annotation.imports import batches
 from annotation.models import Batch
 from annotation.testset import TestSet, rows
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.annotation.factories import brought, curator, file, line, person
 
 pytestmark = pytest.mark.django_db
@@ -99,7 +99,7 @@ def test_importing_gold_is_for_organisers_and_needs_a_name() -> None:
     upload = {"what": "gold", "upload": file(["x"]), "filename": "f"}
     with pytest.raises(NotAllowed):
         batches.receive(**upload, by=person("nobody"), options={"name": "N", "version": "1"})
-    with pytest.raises(Refusal, match="name"):
+    with pytest.raises(DomainError, match="name"):
         batches.receive(**upload, by=curator())
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from annotation.imports import batches
 from annotation.models import Batch, Item, SourceLabels
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal, TooLarge
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import ask_cancel
 from tests.annotation.factories import annotators, brought, curator, file, line, project, worked
@@ -219,7 +219,7 @@ def test_only_curators_import() -> None:
     ],
 )
 def test_options_an_import_does_not_have_are_refused(options: dict[str, str]) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(DomainError):
         brought(project(), [line("s0")], **options)
 
 

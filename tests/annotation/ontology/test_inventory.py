@@ -9,7 +9,7 @@ from annotation.models import Item, OntologyLabel
 from annotation.ontology import inventory
 from annotation.ontology.presets import PRESETS
 from annotation.queue import gold_questions
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.annotation.factories import (
     annotators,
     brought,
@@ -66,7 +66,7 @@ def test_a_preset_on_top_of_the_datas_own_labels_adds_what_is_missing() -> None:
 
 
 def test_a_preset_of_entities_does_not_fit_a_project_of_relations() -> None:
-    with pytest.raises(Refusal, match="no labels for a project of relations"):
+    with pytest.raises(DomainError, match="no labels for a project of relations"):
         inventory.apply_preset(project(), "conll03", by=curator())
 
 
@@ -147,7 +147,7 @@ def test_only_the_last_step_can_be_undone() -> None:
     ("sources", "target"), [(["A"], "A"), (["A", "nope"], "X"), ([], "X"), (["A", "B"], "")]
 )
 def test_a_merge_that_makes_no_sense_is_refused(sources: list[str], target: str) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(DomainError):
         inventory.merge(project(), sources, target=target, by=curator())
 
 

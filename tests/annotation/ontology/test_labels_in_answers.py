@@ -12,7 +12,7 @@ from annotation.imports import imported_labels
 from annotation.models import Answer, Project
 from annotation.ontology import inventory
 from annotation.queue import votes
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from tests.annotation.factories import annotators, curator, filled, says
 from tests.places.postgres import in_threads, somebody_waits, until
 
@@ -36,7 +36,7 @@ def while_somebody_answers(of: Project, name: str, act: Any, patch: pytest.Monke
             else:
                 assert writing.wait(30)
                 act()
-        except (Conflict, Refusal) as refusal:
+        except (Conflict, DomainError) as refusal:
             return refusal.code
         return "done"
 
@@ -104,6 +104,6 @@ def tried(act: Any, *what: Any, **more: Any) -> bool:
     """Whether it was refused."""
     try:
         act(*what, **more)
-    except (Conflict, Refusal):
+    except (Conflict, DomainError):
         return True
     return False

@@ -11,7 +11,7 @@ from annotation import projects
 from annotation.models import OntologyLabel
 from annotation.ontology import inventory, label_texts
 from annotation.pages.guideline_html import section
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from tests.annotation.browser_keyboard import Start, press
 from tests.annotation.page_project import Desk
 
@@ -137,7 +137,7 @@ def test_words_a_label_cannot_have_are_refused(desk: Desk) -> None:
         {"choose": "not a list"},
         {"group": None},
     ):
-        with pytest.raises(Refusal, match="can’t be used"):
+        with pytest.raises(DomainError, match="can’t be used"):
             label_texts.describe(label, by=desk.curator, **wrong)  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ from annotation.freezing import builder
 from annotation.models import Annotator, Item, Project, Vote
 from annotation.queue import assignment, gold_questions, votes
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.annotation.factories import annotators, brought, curator, filled, line, says
 
 pytestmark = pytest.mark.django_db
@@ -158,7 +158,7 @@ def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> Non
     says(second, user, "A")
     with pytest.raises(Conflict, match="answered"):
         gold_questions.make_known(second, payload={"relations": ["A"]}, use="check", by=curator())
-    with pytest.raises(Refusal, match="neither"):
+    with pytest.raises(DomainError, match="neither"):
         gold_questions.make_known(second, payload={"relations": ["A"]}, use="other", by=curator())
 
 
@@ -174,5 +174,5 @@ def test_only_curators_change_how_annotators_are_watched() -> None:
         gold_questions.set_quality(of, by=user, check_every=3)
     with pytest.raises(NotAllowed):
         gold_questions.resume(assignment.annotator_of(of, user), by=user)
-    with pytest.raises(Refusal, match="0 to 100"):
+    with pytest.raises(DomainError, match="0 to 100"):
         gold_questions.set_quality(of, by=curator(), pass_percent=101)

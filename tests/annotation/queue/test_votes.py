@@ -9,7 +9,7 @@ import pytest
 from annotation import projects
 from annotation.models import Answer, Vote
 from annotation.queue import assignment, exclusions, votes
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.annotation.factories import annotators, curator, filled, person, says, voted
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +91,7 @@ def test_a_skip_is_no_vote_and_takes_a_former_answer_back() -> None:
 
 def test_a_skip_says_why() -> None:
     of = filled()
-    with pytest.raises(Refusal, match="no reason"):
+    with pytest.raises(DomainError, match="no reason"):
         votes.skip(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), reason="dull")
 
 
@@ -112,7 +112,7 @@ def test_na_is_an_answer() -> None:
 )
 def test_an_answer_outside_the_inventory_or_the_kind_is_refused(payload: dict, code: str) -> None:
     of = filled()
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(DomainError) as refused:
         votes.answer(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), payload=payload)
     assert refused.value.code == code
     assert not Vote.objects.exists()
@@ -127,7 +127,7 @@ def test_spans_lie_in_the_text(span: list) -> None:
     of = project("entities", labels=["A"])
     brought(of, [{"id": "s0", "text": "Ada saw"}])
     projects.open_for_work(of, by=curator())
-    with pytest.raises(Refusal):
+    with pytest.raises(DomainError):
         votes.answer(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), payload={"spans": [span]})
 
 

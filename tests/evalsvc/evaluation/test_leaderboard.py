@@ -6,7 +6,7 @@ from statistics import stdev
 
 import pytest
 
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import Row, board
@@ -67,7 +67,7 @@ def test_the_best_mean_comes_first_and_equal_means_share_a_rank(cast: Cast) -> N
 def test_the_main_measure_orders_unless_another_is_asked_for(cast: Cast) -> None:
     benchmark = cast.relations()
     assert board(benchmark.settings.get()).order_by == "micro_f1"
-    with pytest.raises(Refusal, match="no measure nonsense"):
+    with pytest.raises(DomainError, match="no measure nonsense"):
         board(benchmark.settings.get(), "nonsense")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
@@ -218,7 +218,7 @@ def test_models_are_refused_where_no_worker_can_run_them(cast: Cast, settings: A
 
 
 def test_models_are_for_entities_only(cast: Cast, on: Any, model: Path) -> None:
-    with pytest.raises(Refusal, match="ranks relations"):
+    with pytest.raises(DomainError, match="ranks relations"):
         send(cast, cast.relations(), tiny.packed(model))
 
 

@@ -18,7 +18,7 @@ from evalsvc.core.accounts.invitation_targets import Place
 from evalsvc.core.accounts.models import Invitation
 from evalsvc.core.accounts.pages import one_time_secret
 from evalsvc.core.accounts.pages.teams import person, refused_form
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 
 def panel(place: Place, subject: Any) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _mailed(request: HttpRequest, found: invitations.Open, to: str, secret: str)
     link = request.build_absolute_uri(reverse("join", args=[secret]))
     try:
         sent = mail.mail_invitation(request, found, to=to, link=link)
-    except Refusal as refusal:
+    except DomainError as refusal:
         messages.warning(request, f"{refusal.detail} Send the link yourself.")
         return
     if sent:

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from evalsvc.core.accounts import invitations, login_throttle, users
 from evalsvc.core.accounts.forms import LogInForm, NewPasswordForm, ResetForm, SignUpForm, explain
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 INVITATION = "invitation"
@@ -64,7 +64,7 @@ def _made(form: SignUpForm, secret: str = "") -> User | None:
     told = {name: form.cleaned_data[name] for name in ("username", "first_name", "last_name", "email")}
     try:
         return users.sign_up(password=form.cleaned_data["password1"], secret=secret, **told)
-    except Refusal as refusal:
+    except DomainError as refusal:
         explain(form, refusal)
         return None
 

@@ -20,7 +20,7 @@ from evalsvc.core.accounts import tokens
 from evalsvc.core.accounts.forms import SCOPES, MemberForm, TeamForm, TokenForm
 from evalsvc.core.accounts.models import ApiToken, Team, TeamMember, User
 from evalsvc.core.accounts.pages import one_time_secret
-from evalsvc.core.errors.exceptions import Conflict, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 
 def person(request: HttpRequest) -> User:
@@ -34,9 +34,9 @@ def own_team(user: User, slug: str) -> Team:
     return get_object_or_404(teams, slug=slug)
 
 
-def refused_form(form: BaseForm) -> Refusal:
+def refused_form(form: BaseForm) -> DomainError:
     told = "; ".join(f"{field}: {' '.join(map(str, errors))}" for field, errors in form.errors.items())
-    return Refusal("invalid_input", told)
+    return DomainError("invalid_input", told)
 
 
 def told_tokens(
@@ -64,7 +64,7 @@ def new_team(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             team = membership.create_team(name=form.cleaned_data["name"], by=person(request))
-        except Refusal as refusal:
+        except DomainError as refusal:
             form.add_error("name", f"{refusal.detail} {refusal.hint}".strip())
         else:
             return redirect("team", team.slug)

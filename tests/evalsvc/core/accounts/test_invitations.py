@@ -14,7 +14,7 @@ from annotation import project_invitations, projects
 from evalsvc.core.accounts import invitations, teams, users
 from evalsvc.core.accounts.models import Invitation, Team, User
 from evalsvc.core.accounts.teams import create_team, role_in
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.benchmarks import creation, organisers
 from evalsvc.evaluation.models import Organiser
 
@@ -98,7 +98,7 @@ def test_whoever_is_in_keeps_their_role_and_the_link(team: Team, kim: User) -> N
 
 @pytest.mark.parametrize(("role", "days", "code"), [("king", 7, "unknown_role"), ("member", 91, "bad_days")])
 def test_an_odd_role_or_term_is_refused(team: Team, kim: User, role: str, days: int, code: str) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(DomainError) as refused:
         invitations.invite(teams.PLACE, team, role=role, by=kim, days=days)
     assert refused.value.code == code
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import PasswordTry, User
-from evalsvc.core.errors.exceptions import QuotaSpent
+from evalsvc.core.errors.exceptions import QuotaExceeded
 
 RIGHT = "harbour-lamp-7"
 
@@ -123,7 +123,7 @@ def test_many_at_once_try_no_more_than_one_by_one(either_database: str, settings
         try:
             login_throttle.note_try(request, "kim")
             looked.append(True)
-        except QuotaSpent:
+        except QuotaExceeded:
             looked.append(False)
         finally:
             connection.close()

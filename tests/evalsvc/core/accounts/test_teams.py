@@ -11,7 +11,7 @@ import pytest
 from evalsvc.core.accounts import tokens
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.accounts.teams import add_member, create_team, remove_member, role_in
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 pytestmark = pytest.mark.django_db
 
@@ -58,13 +58,13 @@ def test_two_teams_cannot_share_a_name(team: Team) -> None:
 
 
 def test_a_team_cannot_dress_up_as_another_by_a_character_that_nobody_sees(team: Team) -> None:
-    with pytest.raises(Refusal, match="U\\+200B ZERO WIDTH SPACE") as caught:
+    with pytest.raises(DomainError, match="U\\+200B ZERO WIDTH SPACE") as caught:
         create_team(name="Kel\u200bpie", by=owner(team))
     assert (caught.value.code, caught.value.field) == ("unseen_character", "name")
 
 
 def test_a_team_cannot_dress_up_as_another_by_a_letter_of_another_alphabet(team: Team) -> None:
-    with pytest.raises(Refusal, match="U\\+0435 CYRILLIC SMALL LETTER IE") as caught:
+    with pytest.raises(DomainError, match="U\\+0435 CYRILLIC SMALL LETTER IE") as caught:
         create_team(name="K\u0435lpie", by=owner(team))
     assert (caught.value.code, caught.value.field) == ("mixed_alphabets", "name")
 
@@ -80,7 +80,7 @@ def test_a_team_may_be_named_in_any_script_and_has_an_address_of_its_own() -> No
 
 
 def test_a_name_without_letters_is_refused() -> None:
-    with pytest.raises(Refusal, match="at least one letter"):
+    with pytest.raises(DomainError, match="at least one letter"):
         create_team(name="…", by=person("kim"))
 
 

@@ -8,7 +8,7 @@ from evalsvc.core.formats import conll_columns
 from evalsvc.core.formats.conll import read_sentences
 from evalsvc.core.formats.conll_columns import regular_columns
 from evalsvc.core.formats.json_blocks import Irregular
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import first_bad_tag
 
 
@@ -28,7 +28,7 @@ def by_lines(data: bytes, *, column: int = -1) -> tuple[list[tuple[list[str], li
     problems = Problems()
     try:
         rows = list(read_sentences(data, scheme="IOB2", problems=problems, column=column))
-    except Refused:
+    except FileRejected:
         rows = []
     return [(list(row.tokens), list(row.tags)) for row in rows], problems.total
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evalsvc.core.formats.duplicates import find_repeats
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.prediction_check import PredictionCheck
-from evalsvc.core.formats.problems import CODES, Problems, Refused
+from evalsvc.core.formats.problems import CODES, FileRejected, Problems
 from evalsvc.core.formats.readers import open_items, open_predictions, open_votes
 from evalsvc.core.formats.registry import (
     FORMATS,
@@ -87,7 +87,7 @@ def all_reported(problems: Problems) -> bool:
 @settings(max_examples=60, deadline=None)
 def test_any_bytes_as_items_are_read_or_refused(key, data):
     problems = Problems()
-    with suppress(Refused):
+    with suppress(FileRejected):
         source = data.draw(mangled(key))
         told = {"format": key, "scheme": "BILOU"}
         repeats = find_repeats(open_items(source, problems=problems, **told), problems=problems)
@@ -102,7 +102,7 @@ def test_any_bytes_as_items_are_read_or_refused(key, data):
 def test_any_bytes_as_predictions_are_checked_or_refused(key, data):
     problems = Problems()
     check = PredictionCheck(ids=["s1", "1"], labels=["born_in"], scheme="IOB2", problems=problems)
-    with suppress(Refused):
+    with suppress(FileRejected):
         source = data.draw(mangled(key))
         check.check(open_predictions(source, format=key, problems=problems, scheme="IOB2"))
     assert all_reported(problems)
@@ -113,7 +113,7 @@ def test_any_bytes_as_predictions_are_checked_or_refused(key, data):
 @settings(max_examples=60, deadline=None)
 def test_any_bytes_as_votes_are_read_or_refused(key, data):
     problems = Problems()
-    with suppress(Refused):
+    with suppress(FileRejected):
         list(open_votes(data.draw(mangled(key)), format=key, problems=problems))
     assert all_reported(problems)
 
@@ -122,7 +122,7 @@ def test_any_bytes_as_votes_are_read_or_refused(key, data):
 @settings(max_examples=60, deadline=None)
 def test_any_bytes_are_recognised_or_refused(data):
     source = data.draw(mangled(data.draw(st.sampled_from(sorted(FORMATS)))))
-    with suppress(Refused):
+    with suppress(FileRejected):
         assert recognise_source(source) in FORMATS
-    with suppress(Refused):
+    with suppress(FileRejected):
         assert read_labels(source, problems=Problems())

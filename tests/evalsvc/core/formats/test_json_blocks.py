@@ -11,7 +11,7 @@ from evalsvc.core.formats import jsonl_gold
 from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.jsonl_items import read_items
 from evalsvc.core.formats.jsonl_predictions import read_parts, read_predictions
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.text_lines import Limits, read_lines
 
 GOOD = [
@@ -38,7 +38,7 @@ def read(pieces: list[bytes], **limits) -> tuple[list, list, str]:
     found = []
     try:
         found += read_predictions(iter(pieces), problems=problems, limits=Limits(**limits))
-    except Refused:
+    except FileRejected:
         found.append("refused")
     told = [(problem.code, problem.line) for problem in problems.first]
     return found, told, problems.summary()

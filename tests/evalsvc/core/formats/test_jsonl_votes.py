@@ -6,7 +6,7 @@ import pytest
 
 from evalsvc.core.formats.crowdtruth import read_judgments, read_units
 from evalsvc.core.formats.jsonl_votes import read_votes
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import Entity, ItemLine, VoteLine
 
 HEADER = "unit\tworker\trelations\n"
@@ -95,7 +95,7 @@ def test_columns_may_stand_in_any_order_but_must_be_there():
     problems = Problems()
     found = list(read_judgments(b"worker\trelations\tunit\nw\ta\tu\n", problems=problems))
     assert (found[0][1].item, found[0][1].annotator) == ("u", "w")
-    with pytest.raises(Refused, match="unit, worker, relations"):
+    with pytest.raises(FileRejected, match="unit, worker, relations"):
         list(read_judgments(b"unit\tworker\nu\tw\n", problems=Problems()))
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.core.formats import npy
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 
 
 def written(array: Any, version: tuple[int, int] | None = None) -> bytes:
@@ -28,7 +28,7 @@ def read(content: bytes) -> npy.Header:
 
 
 def refused(content: bytes) -> dict[str, int]:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(FileRejected) as caught:
         read(content)
     return dict(caught.value.problems.by_code)
 
@@ -75,7 +75,7 @@ def survives(content: bytes) -> bool:
     """Whether it was read or refused, rather than broken on."""
     try:
         return read(content).rows > 0
-    except Refused as refusal:
+    except FileRejected as refusal:
         return refusal.problems.total == 1
 
 

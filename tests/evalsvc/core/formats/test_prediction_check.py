@@ -7,7 +7,7 @@ import pytest
 from evalsvc.core.formats.conll import read_conll_predictions
 from evalsvc.core.formats.jsonl_predictions import read_predictions
 from evalsvc.core.formats.prediction_check import Claim, PredictionCheck
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ScoresPrediction
 
 TOKENS = {"1": ("Ada", "ran"), "2": ("Rome",)}
@@ -167,5 +167,5 @@ def test_columns_must_repeat_the_tokens_of_the_text():
 
 
 def test_tags_without_a_stated_scheme_stop_the_check():
-    with pytest.raises(Refused, match="a stated tag scheme"):
+    with pytest.raises(FileRejected, match="a stated tag scheme"):
         spans_run({"id": "2", "tags": ["O"]}, scheme=None)

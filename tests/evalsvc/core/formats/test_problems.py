@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from evalsvc.core.formats.problems import CLIP, CODES, WARNINGS, Problem, Problems, Refused, near
+from evalsvc.core.formats.problems import CLIP, CODES, WARNINGS, FileRejected, Problem, Problems, near
 
 
 def test_only_the_first_are_kept_and_all_are_counted_by_code():
@@ -38,7 +38,7 @@ def test_tolerated_codes_refuse_nothing_but_the_others_do():
     problems.add("entity_not_in_text", line=1)
     problems.raise_if_any(besides={"entity_not_in_text"})
     problems.add("wrong_columns", line=2)
-    with pytest.raises(Refused):
+    with pytest.raises(FileRejected):
         problems.raise_if_any(besides={"entity_not_in_text"})
 
 
@@ -79,7 +79,7 @@ def test_a_report_is_json_and_a_refusal_can_be_sent_between_processes():
         {"loose_entity": 1},
     )
     assert report["problems"][0]["message"].endswith("Did you mean born_in?")
-    assert pickle.loads(pickle.dumps(Refused(problems))).problems.total == 1
+    assert pickle.loads(pickle.dumps(FileRejected(problems))).problems.total == 1
 
 
 def test_every_code_is_one_plain_sentence():

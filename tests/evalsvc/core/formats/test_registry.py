@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.readers import open_items, open_predictions, open_votes
 from evalsvc.core.formats.registry import FORMATS, recognise, recognise_source
 
@@ -58,7 +58,7 @@ def test_a_file_object_is_set_back_to_where_it_was():
 
 
 def test_an_unknown_file_is_refused_with_what_would_be_known():
-    with pytest.raises(Refused, match=r"matches none of the known formats.*NYT10"):
+    with pytest.raises(FileRejected, match=r"matches none of the known formats.*NYT10"):
         recognise_source(b"a\tb\tc\n")
 
 
@@ -88,13 +88,13 @@ def test_votes_come_from_every_vote_format(key):
 
 @pytest.mark.parametrize("door", [open_items, open_predictions, open_votes])
 def test_a_format_that_holds_something_else_is_refused(door):
-    with pytest.raises(Refused, match="none of the known formats"):
+    with pytest.raises(FileRejected, match="none of the known formats"):
         door(b"a", format="labels", problems=Problems())
 
 
 @pytest.mark.parametrize("door", [open_items, open_predictions])
 def test_columns_without_a_stated_scheme_are_refused(door):
-    with pytest.raises(Refused, match="stated"):
+    with pytest.raises(FileRejected, match="stated"):
         door(example("conll"), format="conll", problems=Problems())
 
 
@@ -107,5 +107,5 @@ def test_columns_without_a_stated_scheme_are_refused(door):
     ],
 )
 def test_a_stranger_is_told_what_it_looks_like_and_how_to_mend_it(content, hint):
-    with pytest.raises(Refused, match=hint):
+    with pytest.raises(FileRejected, match=hint):
         recognise_source(content)

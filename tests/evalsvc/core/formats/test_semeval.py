@@ -3,7 +3,7 @@
 import pytest
 
 from evalsvc.core.formats.label_list import read_labels
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import Entity, ItemLine, LabelPrediction
 from evalsvc.core.formats.semeval import read_answers, read_key, read_sentences
 
@@ -90,5 +90,5 @@ def test_labels_that_merely_end_in_numbers_keep_them():
 
 @pytest.mark.parametrize("data", [b"a\nb\na\n", b'{"a": "b"}', b"x" * 201])
 def test_broken_inventories_are_refused(data):
-    with pytest.raises(Refused):
+    with pytest.raises(FileRejected):
         labels(data)

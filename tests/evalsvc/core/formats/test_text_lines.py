@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsvc.core.formats.problems import Problems, Refused
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.text_lines import Limits, read_lines
 
 
@@ -18,7 +18,7 @@ def texts(source, **options) -> list[str]:
 
 
 def code_of(source, **options) -> str:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(FileRejected) as refused:
         texts(source, **options)
     return refused.value.problems.first[0].code
 
@@ -94,14 +94,14 @@ def test_limits_of_lines_and_line_length_name_the_line():
     assert code_of(b"a\nb\nc\n", limits=Limits(max_lines=2)) == "too_many_lines"
     assert texts(b"a\nb\n", limits=Limits(max_lines=2, max_line_bytes=1)) == ["a", "b"]
     problems = Problems()
-    with pytest.raises(Refused):
+    with pytest.raises(FileRejected):
         texts([b"a\n", b"x" * 50, b"x" * 50], problems=problems, limits=Limits(max_line_bytes=60))
     assert (problems.first[0].code, problems.first[0].line) == ("line_too_long", 2)
 
 
 def test_latin1_is_refused_with_its_place_and_a_guess():
     problems = Problems()
-    with pytest.raises(Refused, match="Line 2: The file is not UTF-8 text"):
+    with pytest.raises(FileRejected, match="Line 2: The file is not UTF-8 text"):
         texts("ok\nnaïve\n".encode("latin-1"), problems=problems)
     assert problems.first[0].found == "byte 0xef at byte 3 of the line"
     assert "Latin-1" in (problems.first[0].hint or "")
@@ -115,7 +115,7 @@ def test_utf16_is_named_with_and_without_its_mark():
 
 
 def test_other_archives_are_named():
-    with pytest.raises(Refused, match="a zip archive"):
+    with pytest.raises(FileRejected, match="a zip archive"):
         texts(b"PK\x03\x04rest")
 
 

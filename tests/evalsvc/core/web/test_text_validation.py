@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.text_validation import DEEPEST, check
 from evalsvc.evaluation.models import Submission
 from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, jsonl
@@ -105,5 +105,5 @@ def test_emoji_and_what_json_usually_nests_are_taken() -> None:
     for _ in range(DEEPEST):
         nested = [nested]
     check(nested)
-    with pytest.raises(Refusal, match="deep"):
+    with pytest.raises(DomainError, match="deep"):
         check([nested])

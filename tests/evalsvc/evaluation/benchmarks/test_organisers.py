@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import organisers
 from evalsvc.evaluation.models import Benchmark
@@ -37,7 +37,7 @@ def test_a_board_keeps_an_organiser(cast: Cast, vault: Benchmark) -> None:
 
 
 def test_a_role_that_is_none_is_refused(cast: Cast, vault: Benchmark) -> None:
-    with pytest.raises(Refusal, match="is no role"):
+    with pytest.raises(DomainError, match="is no role"):
         organisers.set_person(vault, user=cast.kim, role="king", by=cast.olga)
 
 

@@ -10,7 +10,7 @@ from django.db.models import F
 from django.test import Client
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.errors.exceptions import QuotaSpent, Refusal
+from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
 from evalsvc.core.jobs import completion
 from evalsvc.core.jobs.claim import claim
 from evalsvc.evaluation import submission_states
@@ -24,8 +24,8 @@ from workers.runner import run_next
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
 
 
-def refused(cast: Cast, benchmark: Benchmark, *, run: str) -> QuotaSpent:
-    with pytest.raises(QuotaSpent) as caught:
+def refused(cast: Cast, benchmark: Benchmark, *, run: str) -> QuotaExceeded:
+    with pytest.raises(QuotaExceeded) as caught:
         cast.submit(benchmark, LINES, run=run)
     return caught.value
 
@@ -35,7 +35,7 @@ def test_the_run_after_the_last_of_a_day_is_refused_until_midnight_of_the_benchm
     cast.submit(benchmark, LINES, run="1")
     cast.submit(benchmark, LINES, run="2")
     refusal = refused(cast, benchmark, run="3")
-    allowed = datetime.fromisoformat(refusal.told["next_allowed_at"])
+    allowed = datetime.fromisoformat(refusal.extra["next_allowed_at"])
     assert refusal.code == "quota_per_day"
     assert (allowed.hour, allowed.minute, allowed.utcoffset()) == (0, 0, timedelta(hours=9))
     assert 0 < refusal.retry_after <= 86_401
@@ -65,7 +65,7 @@ def test_yesterdays_runs_count_in_total_but_not_today(cast: Cast) -> None:
 def test_a_refused_run_leaves_no_trace(cast: Cast) -> None:
     benchmark = cast.relations(in_total=1)
     cast.submit(benchmark, LINES)
-    with pytest.raises(QuotaSpent):
+    with pytest.raises(QuotaExceeded):
         cast.submit(benchmark, LINES, system="Other")
     assert Submission.objects.count() == System.objects.count() == 1
 
@@ -157,7 +157,7 @@ def test_the_answer_says_when_to_come_back(cast: Cast, client: Client) -> None:
 )
 def test_a_rule_that_makes_no_sense_is_refused(cast: Cast, rule: dict[str, Any], code: str) -> None:
     benchmark = cast.relations()
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(DomainError) as caught:
         rules.change(benchmark, by=cast.olga, **rule)
     assert caught.value.code == code
 
@@ -174,7 +174,7 @@ def test_a_hundred_at_once_at_a_quota_of_five_let_five_in(
     def one(number: int) -> str:
         try:
             return intake.receive(benchmark, run=str(number), chunks=[jsonl(LINES)], **told).submission.state
-        except QuotaSpent as spent:
+        except QuotaExceeded as spent:
             return spent.code
 
     found = in_threads(100, one)
@@ -203,7 +203,7 @@ def unread(*_: Any) -> Any:
 def test_where_a_quota_is_spent_nothing_is_read(cast: Cast) -> None:
     benchmark = cast.relations(per_day=1)
     cast.submit(benchmark, LINES, run="1")
-    with pytest.raises(QuotaSpent):
+    with pytest.raises(QuotaExceeded):
         intake.receive(benchmark, team=cast.kelpie, by=cast.kim, system="Net", run="2", chunks=unread())
     assert PredictionFile.objects.count() == 1
 

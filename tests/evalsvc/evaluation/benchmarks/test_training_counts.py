@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalsvc.core.errors.exceptions import Refusal
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks.training_counts import MOST_BYTES, read_counts
 
 
@@ -43,7 +43,7 @@ def test_counts_are_read_from_json_and_from_lines(content: bytes) -> None:
     ],
 )
 def test_what_does_not_fit_is_said_with_its_line(content: bytes, says: str) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(DomainError) as caught:
         read_counts(content)
     assert says in caught.value.detail
     assert caught.value.field == "training_counts"

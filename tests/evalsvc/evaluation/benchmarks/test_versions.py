@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed, Refusal
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.benchmarks import creation, prediction_inputs, scoring_identity, versions
 from evalsvc.evaluation.leaderboard import board, newest
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
@@ -127,7 +127,7 @@ def test_another_scorer_makes_a_new_version_at_the_next_submission(
 
 def test_a_version_that_is_not_there_is_said(cast: Cast) -> None:
     _, setting = scored(cast)
-    with pytest.raises(Refusal, match="no version 7"):
+    with pytest.raises(DomainError, match="no version 7"):
         board(setting, version=7)
 
 
@@ -213,7 +213,7 @@ def test_a_phase_that_is_not_open_wants_no_lines(cast: Cast) -> None:
 
 def test_where_two_phases_are_open_one_is_named(cast: Cast) -> None:
     benchmark = phased(cast, opens_at=None)
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(DomainError) as caught:
         cast.submit(benchmark, LINES[:3])
     assert caught.value.code == "phase_needed"
     assert cast.submit(benchmark, LINES[3:], phase="test").phase == "test"
@@ -235,7 +235,7 @@ def test_a_run_of_one_phase_is_never_taken_for_the_same_in_another(cast: Cast, k
 
 
 def test_a_phase_that_is_not_open_takes_nothing(cast: Cast) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(DomainError) as caught:
         cast.submit(phased(cast), LINES[3:], phase="test")
     assert caught.value.code == "unknown_phase"
 
@@ -243,14 +243,14 @@ def test_a_phase_that_is_not_open_takes_nothing(cast: Cast) -> None:
 def test_a_board_whose_settings_are_closed_says_when_one_opens(cast: Cast) -> None:
     benchmark = phased(cast)
     Setting.objects.filter(key="dev").update(closes_at=timezone.now() - timedelta(hours=1))
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(DomainError) as caught:
         intake.check(benchmark, [jsonl(LINES)])
     assert caught.value.code == "closed"
     assert "opens at" in caught.value.hint
 
 
 def test_a_setting_that_closes_before_it_opens_is_refused(cast: Cast) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(DomainError) as caught:
         phased(cast, closes_at=timezone.now())
     assert caught.value.code == "bad_window"
 
@@ -314,13 +314,13 @@ def test_a_setting_shows_the_measures_it_chose(cast: Cast) -> None:
     _, setting = scored(cast)
     creation.change_setting(setting, by=cast.olga, measures=["micro_f1", "accuracy"])
     assert board(setting).measures == ["micro_f1", "accuracy"]
-    with pytest.raises(Refusal):
+    with pytest.raises(DomainError):
         board(setting, "macro_f1")
 
 
 def test_the_main_measure_is_among_those_shown(cast: Cast) -> None:
     _, setting = scored(cast)
-    with pytest.raises(Refusal):
+    with pytest.raises(DomainError):
         creation.change_setting(setting, by=cast.olga, measures=["accuracy"])
 
 

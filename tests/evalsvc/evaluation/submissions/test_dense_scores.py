@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsvc.core.formats.problems import Refused
+from evalsvc.core.formats.problems import FileRejected
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import newest
@@ -90,7 +90,7 @@ def test_a_dense_file_may_come_packed(cast: Cast) -> None:
 
 @pytest.mark.parametrize(("rows", "columns"), [(5, 3), (6, 2), (6, 5), (7, 3)])
 def test_another_shape_is_refused_at_the_door_and_costs_nothing(cast: Cast, rows: int, columns: int) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(FileRejected) as caught:
         cast.submit(cast.relations(), dense(array(rows, columns)))
     assert caught.value.problems.by_code == {"wrong_shape": 1}
     assert not Submission.objects.exists()
@@ -121,7 +121,7 @@ def test_a_dense_file_that_waits_for_its_check_can_be_cancelled(cast: Cast) -> N
 
 
 def test_no_dense_file_for_spans(cast: Cast) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(FileRejected):
         cast.submit(cast.entities(), dense(array(3, 2)))
 
 

@@ -12,8 +12,8 @@ import pytest
 from django.core.files.storage import default_storage
 
 from evalsvc.core.accounts.teams import create_team
-from evalsvc.core.errors.exceptions import Conflict, Refusal, TooLarge
-from evalsvc.core.formats.problems import Refused
+from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Benchmark, Evaluation, PredictionFile, Submission, System
@@ -79,7 +79,7 @@ def test_a_file_that_does_not_fit_is_refused_and_leaves_nothing(
     cast: Cast, lines: list[Line] | bytes, code: str
 ) -> None:
     benchmark = cast.relations()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(FileRejected) as refused:
         cast.submit(benchmark, lines)
     assert code in refused.value.problems.by_code
     rows = [model.objects.count() for model in (Submission, System, PredictionFile)]
@@ -211,13 +211,13 @@ def test_a_team_that_labelled_the_gold_is_marked(cast: Cast) -> None:
 
 
 def test_nobody_submits_for_a_team_they_are_not_in(cast: Cast) -> None:
-    with pytest.raises(Refusal, match="not in Lugworm"):
+    with pytest.raises(DomainError, match="not in Lugworm"):
         cast.submit(cast.relations(), LINES, team=cast.lugworm)
 
 
 @pytest.mark.parametrize("told", [{"system": " "}, {"run": ""}, {"run": "x" * 41}, {"aggregate": "MAX"}])
 def test_names_and_choices_are_checked_before_the_file_is_read(cast: Cast, told: dict[str, str]) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(DomainError):
         cast.submit(cast.relations(), b"not read", **told)
 
 

@@ -1,8 +1,8 @@
-"""Addresses of annotation's JSON door; the shell puts them under /api/v1/."""
+"""URLs of the annotation API, below /api/v1/."""
 
 from django.urls import path
 
-from annotation.api import labelling, labels, monitoring, projects
+from annotation.api import disputes, labelling, labels, monitoring, projects, testsets
 
 api_patterns = [
     path("projects", projects.Projects.as_view(), name="api-projects"),
@@ -11,10 +11,10 @@ api_patterns = [
     path("imports/<int:pk>", projects.OneImport.as_view(), name="api-import"),
     path("projects/<slug:slug>/ontology", labels.Labels.as_view(), name="api-ontology"),
     path("projects/<slug:slug>/ontology/<int:pk>", labels.OneLabel.as_view(), name="api-ontology-label"),
-    path("projects/<slug:slug>/freeze", projects.Freeze.as_view(), name="api-freeze"),
-    path("test-sets", projects.TestSets.as_view(), name="api-test-sets"),
-    path("test-sets/<slug:slug>", projects.OneTestSet.as_view(), name="api-test-set"),
-    path("test-sets/<slug:slug>/lines", projects.Lines.as_view(), name="api-test-set-lines"),
+    path("projects/<slug:slug>/freeze", testsets.Freeze.as_view(), name="api-freeze"),
+    path("test-sets", testsets.TestSets.as_view(), name="api-test-sets"),
+    path("test-sets/<slug:slug>", testsets.OneTestSet.as_view(), name="api-test-set"),
+    path("test-sets/<slug:slug>/lines", testsets.Lines.as_view(), name="api-test-set-lines"),
     path("projects/<slug:slug>/lease", labelling.NextLease.as_view(), name="api-lease"),
     path("projects/<slug:slug>/reserve", labelling.Reserve.as_view(), name="api-reserve"),
     path("leases/<int:pk>/heartbeat", labelling.Heartbeat.as_view(), name="api-lease-heartbeat"),
@@ -22,11 +22,11 @@ api_patterns = [
     path("items/<uuid:id>/answer", labelling.Answers.as_view(), name="api-answer"),
     path("items/<uuid:id>/skip", labelling.Skips.as_view(), name="api-skip"),
     path("projects/<slug:slug>/history", labelling.History.as_view(), name="api-history"),
-    path("projects/<slug:slug>/disputes", labelling.Disputes.as_view(), name="api-disputes"),
-    path("items/<uuid:id>/dispute", labelling.OneDispute.as_view(), name="api-dispute"),
-    path("items/<uuid:id>/decision", labelling.Decision.as_view(), name="api-decision"),
-    path("items/<uuid:id>/take-back", labelling.TakeBack.as_view(), name="api-take-back"),
-    path("items/<uuid:id>/one-more", labelling.OneMore.as_view(), name="api-one-more"),
+    path("projects/<slug:slug>/disputes", disputes.Disputes.as_view(), name="api-disputes"),
+    path("items/<uuid:id>/dispute", disputes.OneDispute.as_view(), name="api-dispute"),
+    path("items/<uuid:id>/decision", disputes.Decision.as_view(), name="api-decision"),
+    path("items/<uuid:id>/take-back", disputes.TakeBack.as_view(), name="api-take-back"),
+    path("items/<uuid:id>/one-more", disputes.OneMore.as_view(), name="api-one-more"),
     path("projects/<slug:slug>/insight", monitoring.Insight.as_view(), name="api-insight"),
     path("projects/<slug:slug>/quality", monitoring.Quality.as_view(), name="api-quality"),
     path("projects/<slug:slug>/agreement", monitoring.Agreement.as_view(), name="api-agreement"),

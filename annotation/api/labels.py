@@ -1,61 +1,105 @@
-"""The JSON door to a project's labels and the words that people read of them."""
+"""API of a project's labels and their texts."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_serializer
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import roles
-from annotation.api import label_serializers as shapes
-from annotation.api.labelling import person, project_of
-from annotation.models import OntologyLabel
+from annotation.api.projects import person, project_of
+from annotation.models import OntologyLabel, Project
 from annotation.ontology import label_texts
+from annotation.ontology.inventory import WORDS
+from annotation.ontology.label_texts import LONGEST, LONGEST_EXAMPLE, MOST_EXAMPLES
 from annotation.roles import CURATOR
 from evalsvc.core.errors.serializers import problems
+
+
+def _text_field(name: str, help_text: str = "") -> serializers.CharField:
+    return serializers.CharField(
+        max_length=LONGEST[name], required=False, allow_blank=True, help_text=help_text
+    )
+
+
+def _examples_field(help_text: str) -> serializers.ListField:
+    example = serializers.CharField(max_length=LONGEST_EXAMPLE)
+    return serializers.ListField(child=example, max_length=MOST_EXAMPLES, required=False, help_text=help_text)
+
+
+@extend_schema_serializer(component_name="LabelWords")
+class LabelTextsSerializer(serializers.Serializer[Any]):
+    """Texts to change; omitted ones stay as they are."""
+
+    title = serializers.CharField(
+        max_length=LONGEST["title"], required=False, help_text="Name shown to people."
+    )
+    phrase = _text_field("phrase", "Verb phrase between head and tail, such as “lived in”.")
+    group = _text_field("group", "Group heading.")
+    definition = _text_field("definition", "Markdown.")
+    choose = _examples_field("Examples to which the label applies.")
+    avoid = _examples_field("Examples to which the label does not apply.")
+    head_type = _text_field("head_type", "Expected entity type of the head, as spelled in the data.")
+    tail_type = _text_field("tail_type")
+
+
+class OntologyLabelSerializer(serializers.ModelSerializer[OntologyLabel]):
+    choose = serializers.ListField(child=serializers.CharField(), read_only=True)
+    avoid = serializers.ListField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = OntologyLabel
+        fields = ["id", "part", "name", *WORDS]
+        read_only_fields = fields
+
+
+def _curated(request: Request, slug: str) -> Project:
+    project = project_of(request, slug)
+    roles.require(project, person(request), CURATOR)
+    return project
 
 
 class Labels(APIView):
     @extend_schema(
         operation_id="ontology",
-        responses={200: shapes.OntologyLabelSerializer(many=True)} | problems(401, 403, 404),
+        responses={200: OntologyLabelSerializer(many=True)} | problems(401, 403, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Every label as the data spells it, merged and deleted ones too, in order; for curators."""
-        project = project_of(request, slug)
-        roles.require(project, person(request), CURATOR)
-        return Response(shapes.OntologyLabelSerializer(project.labels.order_by("rank", "pk"), many=True).data)
+        """List all labels in order, including merged and deleted ones. For curators."""
+        labels = _curated(request, slug).labels.order_by("rank", "pk")
+        return Response(OntologyLabelSerializer(labels, many=True).data)
 
 
 class OneLabel(APIView):
     @extend_schema(
         operation_id="ontology_label",
-        responses={200: shapes.OntologyLabelSerializer} | problems(401, 403, 404),
+        responses={200: OntologyLabelSerializer} | problems(401, 403, 404),
     )
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        """One label with its words; for curators."""
-        return Response(shapes.OntologyLabelSerializer(_label(request, slug, pk)).data)
+        """Get a label with its texts. For curators."""
+        return Response(OntologyLabelSerializer(_label(request, slug, pk)).data)
 
     @extend_schema(
         operation_id="ontology_label_describe",
-        request=shapes.LabelWordsSerializer,
-        responses={200: shapes.OntologyLabelSerializer} | problems(400, 401, 403, 404),
+        request=LabelTextsSerializer,
+        responses={200: OntologyLabelSerializer} | problems(400, 401, 403, 404),
     )
     def patch(self, request: Request, slug: str, pk: int) -> Response:
-        """Give it other words; its name, and so every answer, stays as it is."""
+        """Change the texts of a label. Its name and all answers stay as they are."""
         label = _label(request, slug, pk)
-        said = shapes.LabelWordsSerializer(data=request.data, partial=True)
-        said.is_valid(raise_exception=True)
-        kept = label_texts.describe(label, by=person(request), **said.validated_data)
-        return Response(shapes.OntologyLabelSerializer(kept).data)
+        texts = LabelTextsSerializer(data=request.data, partial=True)
+        texts.is_valid(raise_exception=True)
+        label = label_texts.describe(label, by=person(request), **texts.validated_data)
+        return Response(OntologyLabelSerializer(label).data)
 
 
 def _label(request: Request, slug: str, pk: int) -> OntologyLabel:
-    project = project_of(request, slug)
-    roles.require(project, person(request), CURATOR)
-    found = project.labels.filter(pk=pk).first()
-    if found is None:
+    label = _curated(request, slug).labels.filter(pk=pk).first()
+    if label is None:
         raise Http404
-    return found
+    return label

@@ -1,4 +1,4 @@
-"""The JSON door for those who watch a project: how it goes, who is paused, how far people agree."""
+"""API for monitoring a project: statistics, quality settings, annotators and agreement."""
 
 from __future__ import annotations
 
@@ -8,80 +8,163 @@ from typing import Any
 
 from django.http import Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_serializer
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import roles
-from annotation.api import monitoring_serializers as shapes
-from annotation.api.labelling import person, project_of, sent
-from annotation.models import Annotator, Oversight
+from annotation.api.projects import person, project_of, validated
+from annotation.models import AgreementReport, Annotator, Oversight, Project
 from annotation.queue import exclusions, gold_questions
 from annotation.reports import agreement, project_stats
 from annotation.roles import CURATOR
 from evalsvc.core.errors.serializers import problems
+from evalsvc.core.web.downloads import jsonl_file
+
+
+class DaySerializer(serializers.Serializer[Any]):
+    day = serializers.DateField()
+    answers = serializers.IntegerField()
+    skips = serializers.IntegerField()
+    annotators = serializers.IntegerField()
+
+
+class AnnotatorSerializer(serializers.Serializer[Any]):
+    annotator = serializers.IntegerField()
+    name = serializers.CharField(help_text="Name in downloads: the user name of people with an account.")
+    shown = serializers.CharField(help_text="Display name.")
+    answers = serializers.IntegerField()
+    counted = serializers.IntegerField(help_text="Answers that count towards an outcome.")
+    skips = serializers.IntegerField()
+    flags = serializers.IntegerField()
+    surplus = serializers.IntegerField(help_text="Stored but not counted: enough others answered earlier.")
+    holding = serializers.IntegerField()
+    median_seconds = serializers.FloatField(allow_null=True)
+    rushed = serializers.FloatField(
+        allow_null=True,
+        help_text="Share of answers given faster than a third of the project's median time, or faster "
+        "than reading a sentence of mean length at 60 characters a second, whichever is longer.",
+    )
+    known_done = serializers.IntegerField(help_text="Gold questions answered.")
+    known_right = serializers.IntegerField(help_text="Gold questions answered correctly.")
+    paused = serializers.BooleanField()
+    pause_reason = serializers.CharField()
+    last_at = serializers.DateTimeField(allow_null=True)
+    idle = serializers.BooleanField()
+
+
+class LabelInsightSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    items = serializers.IntegerField(help_text="Items with enough answers, at least one with this label.")
+    disputed = serializers.IntegerField(help_text="Those of them that are or were disputed.")
+    share = serializers.FloatField(allow_null=True)
+
+
+class InsightSerializer(serializers.Serializer[Any]):
+    states = serializers.DictField(child=serializers.IntegerField())
+    other_policy_changes = serializers.IntegerField()
+    flagged = serializers.IntegerField()
+    reasons = serializers.DictField(child=serializers.IntegerField(), help_text="Skips by reason.")
+    idle = serializers.ListField(child=serializers.CharField())
+    days = DaySerializer(many=True)
+    annotators = AnnotatorSerializer(many=True)
+    labels = LabelInsightSerializer(many=True)
+
+
+class QualitySerializer(serializers.ModelSerializer[Project]):
+    class Meta:
+        model = Project
+        fields = [
+            *("qualifies", "check_every", "least_checks", "pass_percent"),
+            *("most_extra", "calls_extra", "suggests"),
+        ]
+
+
+class PauseSerializer(serializers.Serializer[Any]):
+    reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
+
+
+@extend_schema_serializer(component_name="Concerned")
+class AffectedAnswersSerializer(serializers.Serializer[Any]):
+    n = serializers.IntegerField(help_text="Number of answers affected.")
+
+
+class AgreementSerializer(serializers.ModelSerializer[AgreementReport]):
+    state = serializers.CharField(read_only=True, help_text="waiting, running, done or failed")
+    figures = serializers.JSONField(
+        read_only=True,
+        help_text="annotators, people, pairs (of the 40 with the most answers), relations, na, overall; "
+        "each coefficient with its interval or a reason.",
+    )
+
+    class Meta:
+        model = AgreementReport
+        fields = ["id", "state", "figures", "reason", "created_at", "ended_at"]
+        read_only_fields = fields
 
 
 class Insight(APIView):
     @extend_schema(
-        operation_id="project_insight", responses={200: shapes.InsightSerializer} | problems(401, 403, 404)
+        operation_id="project_insight", responses={200: InsightSerializer} | problems(401, 403, 404)
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Progress by day, counts by annotator, disputes by relation; for those who oversee the project."""
+        """Get progress by day, counts by annotator and disputes by relation."""
         project, user = project_of(request, slug), person(request)
-        told: dict[str, Any] = project_stats.overview(project, for_user=user)
-        told["days"] = [asdict(day) for day in project_stats.by_day(project, for_user=user)]
-        told["annotators"] = [asdict(one) for one in project_stats.by_annotator(project, for_user=user)]
         labels = project_stats.by_label(project, for_user=user)
-        told["labels"] = [asdict(label) | {"share": label.share} for label in labels]
-        return Response(shapes.InsightSerializer(told).data)
+        body = project_stats.overview(project, for_user=user) | {
+            "days": [asdict(day) for day in project_stats.by_day(project, for_user=user)],
+            "annotators": [asdict(row) for row in project_stats.by_annotator(project, for_user=user)],
+            "labels": [asdict(label) | {"share": label.share} for label in labels],
+        }
+        return Response(InsightSerializer(body).data)
 
 
 class Quality(APIView):
     @extend_schema(
         operation_id="project_quality",
-        responses={200: shapes.QualitySerializer} | problems(401, 403, 404),
+        responses={200: QualitySerializer} | problems(401, 403, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
-        """How the project watches its annotators."""
+        """Get the quality settings of a project."""
         project = project_of(request, slug)
         roles.require(project, person(request), CURATOR)
-        return Response(shapes.QualitySerializer(project).data)
+        return Response(QualitySerializer(project).data)
 
     @extend_schema(
         operation_id="project_quality_set",
-        request=shapes.QualitySerializer,
-        responses={200: shapes.QualitySerializer} | problems(400, 401, 403, 404, 409),
+        request=QualitySerializer,
+        responses={200: QualitySerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Change it: the qualification round, hidden checks, extra people, suggestions."""
-        asked = shapes.QualitySerializer(data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
-        changed = gold_questions.set_quality(
-            project_of(request, slug), by=person(request), **asked.validated_data
+        """Change the qualification round, hidden checks, extra annotators or predictions."""
+        body = QualitySerializer(data=request.data, partial=True)
+        body.is_valid(raise_exception=True)
+        project = gold_questions.set_quality(
+            project_of(request, slug), by=person(request), **body.validated_data
         )
-        return Response(shapes.QualitySerializer(changed).data)
+        return Response(QualitySerializer(project).data)
 
 
 def _annotator(request: Request, pk: int) -> Annotator:
-    seen = roles.visible(person(request)).values("pk")
-    found = Annotator.objects.select_related("project").filter(pk=pk, project__in=seen).first()
-    if found is None:
+    projects = roles.visible(person(request)).values("pk")
+    annotator = Annotator.objects.select_related("project").filter(pk=pk, project__in=projects).first()
+    if annotator is None:
         raise Http404
-    return found
+    return annotator
 
 
 class Pause(APIView):
     @extend_schema(
         operation_id="annotator_pause",
-        request=shapes.PauseSerializer,
+        request=PauseSerializer,
         responses={204: None} | problems(400, 401, 403, 404),
     )
     def post(self, request: Request, pk: int) -> Response:
-        """Give an annotator nothing new; what they hold goes back into the pool."""
-        said = sent(request, shapes.PauseSerializer)
-        gold_questions.pause(_annotator(request, pk), by=person(request), reason=said["reason"])
+        """Pause an annotator. They get no new items, and their leases end."""
+        reason = validated(request, PauseSerializer)["reason"]
+        gold_questions.pause(_annotator(request, pk), by=person(request), reason=reason)
         return Response(status=204)
 
 
@@ -90,60 +173,60 @@ class Resume(APIView):
         operation_id="annotator_resume", request=None, responses={204: None} | problems(401, 403, 404)
     )
     def post(self, request: Request, pk: int) -> Response:
-        """Let a paused annotator go on."""
+        """Let a paused annotator continue."""
         gold_questions.resume(_annotator(request, pk), by=person(request))
         return Response(status=204)
 
 
-_OVERSEEN: Any = {
-    "request": shapes.PauseSerializer,
-    "responses": {200: shapes.ConcernedSerializer} | problems(400, 401, 403, 404, 409),
+_EXCLUSION: Any = {
+    "request": PauseSerializer,
+    "responses": {200: AffectedAnswersSerializer} | problems(400, 401, 403, 404, 409),
 }
 
 
-def _concerned(request: Request, pk: int, act: Callable[..., Oversight]) -> Response:
-    """Do it to the annotator; how many answers it concerned."""
-    said = sent(request, shapes.PauseSerializer)
-    made = act(_annotator(request, pk), by=person(request), reason=said["reason"])
-    return Response(shapes.ConcernedSerializer(made).data)
+def _oversee(request: Request, pk: int, act: Callable[..., Oversight]) -> Response:
+    """Exclude or include an annotator's answers, and return how many."""
+    reason = validated(request, PauseSerializer)["reason"]
+    record = act(_annotator(request, pk), by=person(request), reason=reason)
+    return Response(AffectedAnswersSerializer(record).data)
 
 
 class SetAside(APIView):
-    @extend_schema(operation_id="annotator_set_aside", **_OVERSEEN)
+    @extend_schema(operation_id="annotator_set_aside", **_EXCLUSION)
     def post(self, request: Request, pk: int) -> Response:
-        """Count none of an annotator's answers; they are kept, and what they decided is decided anew."""
-        return _concerned(request, pk, exclusions.set_aside)
+        """Exclude an annotator's answers from the count. They stay stored; items are decided again."""
+        return _oversee(request, pk, exclusions.set_aside)
 
 
 class PutBack(APIView):
-    @extend_schema(operation_id="annotator_put_back", **_OVERSEEN)
+    @extend_schema(operation_id="annotator_put_back", **_EXCLUSION)
     def post(self, request: Request, pk: int) -> Response:
-        """Count an annotator's answers again."""
-        return _concerned(request, pk, exclusions.put_back)
+        """Include an annotator's excluded answers again."""
+        return _oversee(request, pk, exclusions.put_back)
 
 
 class Agreement(APIView):
     @extend_schema(
         operation_id="project_agreement",
-        responses={200: shapes.AgreementSerializer, 204: None} | problems(401, 403, 404),
+        responses={200: AgreementSerializer, 204: None} | problems(401, 403, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
-        """The newest agreement report; 204 when nobody asked for one."""
+        """Get the latest agreement report. 204 when none was requested."""
         report = agreement.latest(project_of(request, slug), for_user=person(request))
         if report is None:
             return Response(status=204)
         figures = agreement.figures_for(report, person(request))
-        return Response(shapes.AgreementSerializer(report).data | {"figures": figures})
+        return Response(AgreementSerializer(report).data | {"figures": figures})
 
     @extend_schema(
         operation_id="project_agreement_ask",
         request=None,
-        responses={202: shapes.AgreementSerializer} | problems(401, 403, 404, 409),
+        responses={202: AgreementSerializer} | problems(401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Have the agreement of the annotators computed; the work is done by a job."""
+        """Request an agreement report. A job computes it."""
         report = agreement.ask(project_of(request, slug), by=person(request))
-        return Response(shapes.AgreementSerializer(report).data, status=202)
+        return Response(AgreementSerializer(report).data, status=202)
 
 
 class Judgments(APIView):
@@ -152,9 +235,7 @@ class Judgments(APIView):
         responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(401, 403, 404),
     )
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
-        """The raw judgments as lines that an import of answers takes; for curators."""
+        """Download the raw answers as an importable JSONL file. For curators."""
         project = project_of(request, slug)
         lines = agreement.judgments(project, by=person(request))
-        response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
-        response["Content-Disposition"] = f'attachment; filename="{project.slug}-judgments.jsonl"'
-        return response
+        return jsonl_file(f"{project.slug}-judgments.jsonl", lines)

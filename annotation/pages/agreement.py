@@ -15,7 +15,7 @@ from annotation.pages.agreement_view import ORDERS, concord, titles
 from annotation.pages.view_helpers import around, page, person, project_for
 from annotation.reports import agreement as agreeing
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.web.downloads import csv_file, svg_file
+from evalsvc.core.web.downloads import csv_file, jsonl_file, svg_file
 
 State = AgreementReport.State
 GOING = (State.WAITING, State.RUNNING)
@@ -124,6 +124,4 @@ def judgments(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     """The raw answers as lines that an import of answers takes; for curators."""
     project, _ = project_for(request, slug, roles.CURATOR)
     lines = agreeing.judgments(project, by=person(request))
-    response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
-    response["Content-Disposition"] = f'attachment; filename="{project.slug}-judgments.jsonl"'
-    return response
+    return jsonl_file(f"{project.slug}-judgments.jsonl", lines)

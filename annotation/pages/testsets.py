@@ -18,6 +18,7 @@ from annotation.pages.view_helpers import around, attempt, page, person, project
 from annotation.testset import Origin, TestSet, TestSetQuerySet, export
 from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.downloads import jsonl_file
 
 
 @page("GET", "POST")
@@ -98,7 +99,5 @@ def lines(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     """The set's lines, byte for byte what its digest is of."""
     found = get_object_or_404(visible(request), slug=slug)
     found.require_reader(person(request))
-    response = StreamingHttpResponse(export(found), content_type="application/x-ndjson")
-    response["Content-Disposition"] = f'attachment; filename="{found.slug}.jsonl"'
-    response["X-Content-SHA256"] = found.sha256
-    return response
+    headers = {"X-Content-SHA256": found.sha256}
+    return jsonl_file(f"{found.slug}.jsonl", export(found), **headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 
 from evalsvc.core.web.svg import literal
 
@@ -26,6 +26,13 @@ def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
     lines.writerow(heads)
     lines.writerows([_cell(value) for value in row] for row in rows)
     return response
+
+
+def jsonl_file(name: str, lines: Iterable[bytes], **headers: str) -> StreamingHttpResponse:
+    """Stream JSON lines as a file."""
+    return StreamingHttpResponse(
+        lines, content_type="application/x-ndjson", headers=_attached(name) | headers
+    )
 
 
 def _attached(name: str) -> dict[str, str]:

@@ -1,0 +1,183 @@
+"""API of disputes and decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_serializer
+from rest_framework import generics, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import roles
+from annotation.adjudication import decisions
+from annotation.adjudication.decisions import FINDINGS
+from annotation.adjudication.unanswerable_items import FOR_GOOD, PASSED_ON
+from annotation.api.labelling import ItemSerializer, PayloadSerializer
+from annotation.api.projects import person, project_of, validated
+from annotation.models import Item
+from evalsvc.core.errors.serializers import problems
+from evalsvc.core.web.pagination import Pages
+
+
+class CountSerializer(serializers.Serializer[Any]):
+    choice = serializers.JSONField()
+    votes = serializers.IntegerField()
+    accepted = serializers.BooleanField()
+
+
+class ColumnSerializer(serializers.Serializer[Any]):
+    letter = serializers.CharField()
+    payload = PayloadSerializer()
+    comment = serializers.CharField()
+    flagged = serializers.BooleanField()
+
+
+class VerdictSerializer(serializers.Serializer[Any]):
+    state = serializers.CharField()
+    gold = PayloadSerializer(allow_null=True)
+
+
+@extend_schema_serializer(component_name="Pass")
+class FinalSkipSerializer(serializers.Serializer[Any]):
+    reason = serializers.ChoiceField(choices=FOR_GOOD)
+    comment = serializers.CharField()
+
+
+class DossierSerializer(serializers.Serializer[Any]):
+    item = ItemSerializer()
+    columns = ColumnSerializer(many=True, help_text="Answers without names, in shuffled order.")
+    tally = CountSerializer(many=True)
+    na = serializers.IntegerField()
+    n = serializers.IntegerField()
+    k = serializers.IntegerField()
+    by_policy = serializers.DictField(child=VerdictSerializer())
+    votes_key = serializers.CharField()
+    may_ask_one_more = serializers.BooleanField()
+    passes = FinalSkipSerializer(many=True, help_text="Reasons for skipping an unanswerable item.")
+
+
+class DisputeSerializer(serializers.ModelSerializer[Item]):
+    id = serializers.UUIDField(source="key")
+    pattern = serializers.CharField(
+        source="split", read_only=True, help_text=f"Vote pattern such as 2–2, or “{PASSED_ON}”."
+    )
+
+    class Meta:
+        model = Item
+        fields = ["id", "text", "pattern", "votes_key"]
+        read_only_fields = fields
+
+
+class DecisionSerializer(serializers.Serializer[Any]):
+    client_id = serializers.UUIDField()
+    payload = PayloadSerializer(required=False)
+    finding = serializers.ChoiceField(
+        choices=["", *FINDINGS],
+        default="",
+        help_text="Reason to leave the item out of the test set, instead of an answer.",
+    )
+    reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=4_000)
+    votes_key = serializers.CharField(
+        allow_blank=True, help_text="From the dispute. Rejected if the answers have changed since."
+    )
+
+
+@extend_schema_serializer(component_name="Decided")
+class ItemStateSerializer(serializers.Serializer[Any]):
+    item = serializers.UUIDField()
+    state = serializers.CharField()
+
+
+def _item(request: Request, id: UUID) -> Item:
+    """Return an item of a project the user may see."""
+    projects = roles.visible(person(request)).values("pk")
+    item = Item.objects.live().select_related("project").filter(key=id, project__in=projects).first()
+    if item is None:
+        raise Http404
+    return item
+
+
+def _item_state(item: Item) -> Response:
+    item.refresh_from_db()
+    return Response(ItemStateSerializer({"item": item.key, "state": item.state}).data)
+
+
+class ByPattern(Pages):
+    ordering = ("split", "rank", "id")
+
+
+class Disputes(generics.ListAPIView[Item]):
+    serializer_class = DisputeSerializer
+    pagination_class = ByPattern
+
+    def get_queryset(self) -> QuerySet[Item]:
+        if getattr(self, "swagger_fake_view", False):
+            return Item.objects.none()
+        project = project_of(self.request, self.kwargs["slug"])
+        roles.require(project, person(self.request), *roles.DECIDES)
+        return decisions.disputes(project, self.request.query_params.get("pattern", ""))
+
+    @extend_schema(
+        operation_id="disputes",
+        parameters=[
+            OpenApiParameter(
+                "pattern", str, description=f"Vote pattern to filter by, such as 2–2, or “{PASSED_ON}”."
+            )
+        ],
+        responses={200: DisputeSerializer(many=True)} | problems(401, 403, 404),
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """List the items that need a decision."""
+        return super().get(request, *args, **kwargs)
+
+
+class OneDispute(APIView):
+    @extend_schema(operation_id="dispute", responses={200: DossierSerializer} | problems(401, 403, 404))
+    def get(self, request: Request, id: UUID) -> Response:
+        """Get the answers to an item without names, and the outcome by each policy."""
+        dossier = decisions.dossier(_item(request, id), for_user=person(request))
+        return Response(DossierSerializer(dossier).data)
+
+
+class Decision(APIView):
+    @extend_schema(
+        operation_id="item_decide",
+        request=DecisionSerializer,
+        responses={200: ItemStateSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, id: UUID) -> Response:
+        """Decide a dispute, with an answer or by leaving the item out of the test set."""
+        item = _item(request, id)
+        decisions.decide(item, by=person(request), **validated(request, DecisionSerializer))
+        return _item_state(item)
+
+
+class TakeBack(APIView):
+    @extend_schema(
+        operation_id="item_decision_take_back",
+        request=None,
+        responses={200: ItemStateSerializer} | problems(401, 403, 404, 409),
+    )
+    def post(self, request: Request, id: UUID) -> Response:
+        """Reopen a decision: your own, or anyone's if you are a curator. It stays on record."""
+        item = _item(request, id)
+        decisions.take_back(item, by=person(request))
+        return _item_state(item)
+
+
+class OneMore(APIView):
+    @extend_schema(
+        operation_id="item_one_more",
+        request=None,
+        responses={200: ItemStateSerializer} | problems(401, 403, 404, 409),
+    )
+    def post(self, request: Request, id: UUID) -> Response:
+        """Ask one more person about a disputed item."""
+        item = _item(request, id)
+        decisions.ask_one_more(item, by=person(request))
+        return _item_state(item)

@@ -1,0 +1,157 @@
+"""API of freezes and test sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404, StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.api.projects import (
+    FORMAT_HELP,
+    BatchSerializer,
+    NewestFirst,
+    OptionsField,
+    person,
+    project_of,
+    receive,
+    state_parameter,
+    validated,
+)
+from annotation.freezing import builder
+from annotation.models import Batch
+from annotation.testset import Kind, Origin, TestSet, export
+from evalsvc.core.errors.serializers import problems
+from evalsvc.core.web.downloads import jsonl_file
+from evalsvc.core.web.pagination import choices
+
+
+class NewGoldSerializer(serializers.Serializer[Any]):
+    file = serializers.FileField()
+    name = serializers.CharField(max_length=120)
+    version = serializers.CharField(max_length=20)
+    kind = serializers.ChoiceField(choices=Kind.choices, default=Kind.RELATIONS)
+    format = serializers.CharField(required=False, allow_blank=True, help_text=FORMAT_HELP)
+    options = OptionsField(required=False, help_text="labels, negative, scheme, repair, column")
+
+
+class NewFreezeSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=120)
+    version = serializers.CharField(max_length=20)
+    leave_out = serializers.BooleanField(default=False, help_text="Leave out open and disputed items.")
+
+
+class TestSetSerializer(serializers.ModelSerializer[TestSet]):
+    __test__ = False
+
+    state = serializers.CharField(read_only=True, help_text="building, frozen or failed")
+    project = serializers.CharField(source="project.slug", read_only=True, default=None, allow_null=True)
+    source_twin = serializers.SerializerMethodField()
+    statistics = serializers.DictField(
+        child=serializers.JSONField(),
+        allow_null=True,
+        read_only=True,
+        help_text="Null until they are computed.",
+    )
+
+    class Meta:
+        model = TestSet
+        fields = [
+            *("slug", "name", "version", "kind", "origin", "state", "project", "source_twin", "labels"),
+            *("negative", "statistics", "rows", "sha256", "reason", "created_at", "frozen_at"),
+        ]
+        read_only_fields = fields
+
+    def get_source_twin(self, test_set: TestSet) -> str | None:
+        """Return the slug of the source set frozen with an annotated one."""
+        source_set = getattr(test_set, "source_twin", None)
+        return source_set.slug if source_set else None
+
+
+class Freeze(APIView):
+    @extend_schema(
+        operation_id="project_freeze",
+        request=NewFreezeSerializer,
+        responses={202: TestSetSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Freeze settled and adjudicated items into an immutable test set. A job builds it."""
+        project = project_of(request, slug)
+        test_set = builder.freeze(project, by=person(request), **validated(request, NewFreezeSerializer))
+        return Response(TestSetSerializer(test_set).data, status=202)
+
+
+class TestSets(generics.ListAPIView[TestSet]):
+    __test__ = False
+    serializer_class = TestSetSerializer
+    pagination_class = NewestFirst
+    parser_classes = [MultiPartParser]
+
+    def get_queryset(self) -> QuerySet[TestSet]:
+        filters = choices(self.request, state=TestSet.State.values, kind=Kind.values, origin=Origin.values)
+        if slug := self.request.query_params.get("project", ""):
+            filters["project__slug"] = slug
+        test_sets = TestSet.objects.seen_by(person(self.request)).filter(**filters)
+        return test_sets.select_related("project", "source_twin")
+
+    @extend_schema(
+        operation_id="test_sets_list",
+        parameters=[
+            state_parameter(TestSet.State),
+            OpenApiParameter("kind", str, enum=Kind.values),
+            OpenApiParameter("origin", str, enum=Origin.values),
+            OpenApiParameter("project", str, description="Slug of the project it was frozen from."),
+        ],
+        responses={200: TestSetSerializer(many=True)} | problems(400, 401, 404),
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """List the test sets of your projects and those you imported."""
+        return super().get(request, *args, **kwargs)
+
+    @extend_schema(
+        operation_id="test_sets_import",
+        request={"multipart/form-data": NewGoldSerializer},
+        responses={202: BatchSerializer} | problems(400, 401, 403, 409, 413),
+    )
+    def post(self, request: Request) -> Response:
+        """Import a published test set. One invalid line rejects the whole file."""
+        body = validated(request, NewGoldSerializer)
+        identity = {name: body[name] for name in ("name", "version", "kind")}
+        body["options"] = (body.get("options") or {}) | identity
+        batch = receive(request, body, what=Batch.What.GOLD)
+        return Response(BatchSerializer(batch).data, status=202)
+
+
+def _test_set(request: Request, slug: str) -> TestSet:
+    test_sets = TestSet.objects.seen_by(person(request)).select_related("project")
+    test_set = test_sets.filter(slug=slug).first()
+    if test_set is None:
+        raise Http404
+    return test_set
+
+
+class OneTestSet(APIView):
+    @extend_schema(operation_id="test_set", responses={200: TestSetSerializer} | problems(401, 404))
+    def get(self, request: Request, slug: str) -> Response:
+        """Get a test set: its origin, labels, statistics and digest."""
+        return Response(TestSetSerializer(_test_set(request, slug)).data)
+
+
+class Lines(APIView):
+    @extend_schema(
+        operation_id="test_set_lines",
+        responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(401, 403, 404, 409),
+    )
+    def get(self, request: Request, slug: str) -> StreamingHttpResponse:
+        """Download the gold, byte for byte as hashed. For curators and importers."""
+        test_set = _test_set(request, slug)
+        test_set.require_reader(person(request))
+        headers = {"X-Content-SHA256": test_set.sha256}
+        return jsonl_file(f"{test_set.slug}.jsonl", export(test_set), **headers)

@@ -16,10 +16,10 @@ class AnnotationConfig(AppConfig):
         from evalsvc.core.jobs import periodic
         from evalsvc.core.jobs.kinds import Kind, register
 
-        register(Kind("import", "ingest", batches.follow))
-        register(Kind("freeze", "heavy", builder.follow))
+        register(Kind("import", "ingest", batches.mirror_job))
+        register(Kind("freeze", "heavy", builder.mirror_job))
         register(Kind("describe", "heavy"))
         register(Kind("recompute", "heavy"))
         register(Kind("agreement", "heavy", agreement.follow))
-        periodic.register("leases", assignment.expire)
+        periodic.register("leases", assignment.expire_overdue)
         invitation_targets.register(project_invitations.PLACE)

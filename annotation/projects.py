@@ -10,7 +10,7 @@ from django.utils.text import slugify
 from annotation.consensus import item_state
 from annotation.consensus.majority import MAJORITY, MAJORITY_NA
 from annotation.models import Member, Policy, Project
-from annotation.roles import CURATOR, LABELS, require, require_organiser
+from annotation.roles import CURATOR, MAY_LABEL, require, require_organiser
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -85,7 +85,7 @@ def set_members(project: Project, *, users: Iterable[User], role: str, by: User)
 
 def can_label(project: Project) -> int:
     """How many people can label: fewer than k never give a sentence enough answers."""
-    return project.members.filter(role__in=LABELS).count()
+    return project.members.filter(role__in=MAY_LABEL).count()
 
 
 @transaction.atomic
@@ -140,7 +140,7 @@ def set_k(project: Project, *, k: int, by: User) -> Project:
     _known(k=k)
     Project.objects.filter(pk=project.pk).update(k=k)
     project.k = k
-    item_state.changed(project)
+    item_state.recompute_after_change(project)
     return project
 
 
@@ -151,7 +151,7 @@ def set_policy(project: Project, *, policy: str, by: User) -> Project:
     _known(policy=policy)
     Project.objects.filter(pk=project.pk).update(policy=policy)
     project.policy = policy
-    item_state.changed(project)
+    item_state.recompute_after_change(project)
     return project
 
 

@@ -12,9 +12,9 @@ from evalsvc.core.errors.exceptions import NotAllowed
 
 VIEWER, ANNOTATOR = Member.Role.VIEWER, Member.Role.ANNOTATOR
 ADJUDICATOR, CURATOR = Member.Role.ADJUDICATOR, Member.Role.CURATOR
-LABELS = (ANNOTATOR, CURATOR)
-DECIDES = (ADJUDICATOR, CURATOR)
-OVERSEES = (VIEWER, ADJUDICATOR, CURATOR)
+MAY_LABEL = (ANNOTATOR, CURATOR)
+MAY_DECIDE = (ADJUDICATOR, CURATOR)
+MAY_OVERSEE = (VIEWER, ADJUDICATOR, CURATOR)
 
 
 def role_in(project: Project, user: User) -> str | None:
@@ -24,7 +24,7 @@ def role_in(project: Project, user: User) -> str | None:
     return Member.objects.filter(project=project, user=user).values_list("role", flat=True).first()
 
 
-def visible(user: User) -> QuerySet[Project]:
+def visible_projects(user: User) -> QuerySet[Project]:
     """The projects a person knows of."""
     return Project.objects.all() if user.is_superuser else Project.objects.filter(members__user=user)
 
@@ -36,7 +36,7 @@ _OF_MEMBER = Prepared(
 )
 
 
-def named(user: User, slug: str) -> Project | None:
+def visible_project(user: User, slug: str) -> Project | None:
     """The project of that name, when the person knows of it."""
     if user.is_superuser:
         return Project.objects.filter(slug=slug).first()

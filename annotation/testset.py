@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
-AT_ONCE = 2_000  # lines that are read together
+LINES_PER_READ = 2_000  # lines that are read together
 
 
 class Kind(models.TextChoices):
@@ -34,7 +34,7 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
     def frozen(self) -> TestSetQuerySet:
         return self.filter(state=TestSet.State.FROZEN)
 
-    def seen_by(self, user: User) -> TestSetQuerySet:
+    def visible_to(self, user: User) -> TestSetQuerySet:
         """Sets a person may know of, not read: their projects', their own; organisers: published gold."""
         if user.is_superuser:
             return self
@@ -96,7 +96,7 @@ class TestSet(models.Model):
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
 
-    def may_be_read_by(self, user: User) -> bool:
+    def readable_by(self, user: User) -> bool:
         """Gold lines are for the project's curators, for who imported them, and for superusers."""
         if user.is_superuser:
             return True
@@ -106,14 +106,14 @@ class TestSet(models.Model):
 
     def require_reader(self, user: User) -> None:
         """Raise unless the person may read the gold, and it is there."""
-        if not self.may_be_read_by(user):
+        if not self.readable_by(user):
             raise NotAllowed("not_allowed", "Gold lines are for curators and for who imported them.")
         if self.state != self.State.FROZEN:
             raise Conflict("not_frozen", f"{self} is {self.state}: it has no lines to hand out.")
 
     def verify(self) -> None:
         """Raise `Conflict` unless the stored lines still give the stored digest."""
-        found = hashlib.sha256(b"".join(export(self))).hexdigest()
+        found = hashlib.sha256(b"".join(export_lines(self))).hexdigest()
         if self.state != self.State.FROZEN or found != self.sha256:
             raise Conflict(
                 "gold_changed",
@@ -142,16 +142,16 @@ class TestSetRow(models.Model):
         return self.external_id
 
 
-def export(test_set: TestSet) -> Iterator[bytes]:
+def export_lines(test_set: TestSet) -> Iterator[bytes]:
     """The set's lines in order, each with its line end: what the digest is of."""
     lines, last = test_set.lines.order_by("number"), 0
     # a piece at a time, read to its end: on SQLite nobody writes beside a read that stands open
-    while piece := list(lines.filter(number__gt=last).values_list("number", "line")[:AT_ONCE]):
+    while piece := list(lines.filter(number__gt=last).values_list("number", "line")[:LINES_PER_READ]):
         for _, line in piece:
             yield line.encode() + b"\n"
         last = piece[-1][0]
 
 
-def rows(test_set: TestSet) -> Iterator[dict[str, Any]]:
+def read_rows(test_set: TestSet) -> Iterator[dict[str, Any]]:
     """The set's lines in order, decoded."""
-    return (json.loads(line) for line in export(test_set))
+    return (json.loads(line) for line in export_lines(test_set))

@@ -103,7 +103,7 @@ def has_team(person: Person) -> bool:
 
 def test_sets_of(person: Person) -> QuerySet[TestSet]:
     """The test sets a person may know of."""
-    return TestSet.objects.seen_by(person) if isinstance(person, User) else TestSet.objects.none()
+    return TestSet.objects.visible_to(person) if isinstance(person, User) else TestSet.objects.none()
 
 
 def first_steps(person: Person) -> Steps:

@@ -12,14 +12,14 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
 from annotation.adjudication import unanswerable_items
-from annotation.adjudication.unanswerable_items import Pass
+from annotation.adjudication.unanswerable_items import SkipNote
 from annotation.consensus import item_state
-from annotation.consensus.item_state import Rules, counted
-from annotation.consensus.label_mapping import Payload, empty
-from annotation.consensus.majority import MAJORITY, MAJORITY_NA, Count, Verdict
+from annotation.consensus.item_state import Rules, counted_answers
+from annotation.consensus.label_mapping import Payload, empty_answer
+from annotation.consensus.majority import MAJORITY, MAJORITY_NA, ChoiceCount, Verdict
 from annotation.models import Adjudication, Answer, Item, Project
-from annotation.queue.answer_validation import checked
-from annotation.roles import CURATOR, DECIDES, require
+from annotation.queue.answer_validation import validate_answer
+from annotation.roles import CURATOR, MAY_DECIDE, require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
@@ -31,7 +31,7 @@ LETTERS = "WXYZABCDEFGHIJKLMNOPQRSTUV"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class AnonymousAnswer:
     """One person's answer without the person."""
 
     letter: str
@@ -41,13 +41,13 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Dossier:
+class DisputeDetails:
     """What a decider sees of an item: shuffled answers, the tally, what each policy makes of them, and why
     people passed it on where nobody else could decide it."""
 
     item: Item
-    columns: list[Column]
-    tally: list[Count]
+    columns: list[AnonymousAnswer]
+    tally: list[ChoiceCount]
     na: int
     n: int
     k: int
@@ -55,7 +55,7 @@ class Dossier:
     votes_key: str
     may_ask_one_more: bool = False
     surplus: list[Payload] = field(default_factory=list)
-    passes: list[Pass] = field(default_factory=list)
+    passes: list[SkipNote] = field(default_factory=list)
 
 
 def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
@@ -63,36 +63,38 @@ def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
 
     Of one kind or all; by kind (`split`: the vote pattern, or that nobody could), then in order of work.
     """
-    passed = unanswerable_items.keys(project)
+    passed = unanswerable_items.unanswerable_ids(project)
     which = Q(state=Item.State.DISPUTED) | Q(pk__in=passed) if passed else Q(state=Item.State.DISPUTED)
-    split = Case(When(state=Item.State.OPEN, then=Value(unanswerable_items.PASSED_ON)), default=F("pattern"))
+    split = Case(
+        When(state=Item.State.OPEN, then=Value(unanswerable_items.UNANSWERABLE)), default=F("pattern")
+    )
     waiting = project.items.live().filter(which).annotate(split=split)
     return (waiting.filter(split=pattern) if pattern else waiting).order_by("split", "rank")
 
 
-def split_of(item: Item) -> str:
+def dispute_kind(item: Item) -> str:
     """The kind under which it waits."""
-    return unanswerable_items.PASSED_ON if item.state == Item.State.OPEN else item.pattern
+    return unanswerable_items.UNANSWERABLE if item.state == Item.State.OPEN else item.pattern
 
 
-def waits(item: Item) -> bool:
+def needs_decision(item: Item) -> bool:
     """Whether somebody has to decide it."""
-    return item.state == Item.State.DISPUTED or unanswerable_items.is_passed_on(item)
+    return item.state == Item.State.DISPUTED or unanswerable_items.is_unanswerable(item)
 
 
-def decided(project: Project) -> QuerySet[Adjudication]:
+def active_decisions(project: Project) -> QuerySet[Adjudication]:
     """Decisions that stand, the newest first."""
     standing = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
     return standing.select_related("item", "by").order_by("-pk")
 
 
-def dossier(item: Item, *, for_user: User) -> Dossier:
+def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
     """Everything a decider may see; the order of columns is the decider's own and stays the same."""
-    require(item.project, for_user, *DECIDES)
+    require(item.project, for_user, *MAY_DECIDE)
     rules = Rules(item.project_id)
-    k = item_state.wanted(item, rules)
-    answers = list(Answer.objects.filter(item=item).standing().select_related("vote"))
-    count = counted(answers, k=k)
+    k = item_state.answers_needed(item, rules)
+    answers = list(Answer.objects.filter(item=item).active().select_related("vote"))
+    count = counted_answers(answers, k=k)
     late = [answer for answer in answers if answer not in count and not answer.set_aside]
     mapped = [rules.mapping.payload(answer.payload).payload for answer in count]
     verdicts = {policy: rules.verdict(mapped, k, policy) for policy in (MAJORITY, MAJORITY_NA)}
@@ -101,10 +103,10 @@ def dossier(item: Item, *, for_user: User) -> Dossier:
     random.Random(f"{item.pk}:{for_user.pk}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
     letters = [letter * (1 + at // 26) for at in range(len(shuffled)) for letter in LETTERS[at % 26]]
     columns = [
-        Column(letter, payload, answer.vote.comment, answer.vote.flagged)
+        AnonymousAnswer(letter, payload, answer.vote.comment, answer.vote.flagged)
         for letter, (payload, answer) in zip(letters, shuffled, strict=True)
     ]
-    return Dossier(
+    return DisputeDetails(
         item=item,
         columns=sorted(columns, key=lambda column: letters.index(column.letter)),
         tally=verdict.tally,
@@ -115,7 +117,7 @@ def dossier(item: Item, *, for_user: User) -> Dossier:
         votes_key=item.votes_key,
         may_ask_one_more=item.state != Item.State.OPEN and item_state.may_extend(item, rules),
         surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
-        passes=unanswerable_items.passes(item) if item.state == Item.State.OPEN else [],
+        passes=unanswerable_items.skip_notes(item) if item.state == Item.State.OPEN else [],
     )
 
 
@@ -135,7 +137,7 @@ def decide(
     Refused when the votes changed after the decider saw them.
     """
     project = Project.objects.get(pk=item.project_id)
-    require(project, by, *DECIDES)
+    require(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     before = Adjudication.objects.filter(client_id=client_id).first()
     if before:
@@ -151,7 +153,7 @@ def decide(
         votes_key=votes_key,
         client_id=client_id,
     )
-    item_state.settle(item)
+    item_state.update_state(item)
     return made
 
 
@@ -159,13 +161,13 @@ def _said(payload: dict[str, Any] | None, finding: str, item: Item, project: Pro
     if not finding and payload is None:
         raise DomainError("nothing_chosen", "Neither an answer nor a finding is given.", field="payload")
     if not finding:
-        return checked(payload or {}, item=item, project=project)
+        return validate_answer(payload or {}, item=item, project=project)
     if finding not in FINDINGS:
         known = ", ".join(FINDINGS)
         raise DomainError("unknown_finding", f"{finding!r} is no finding: {known}.", field="finding")
     if payload and (payload.get("spans") or payload.get("relations")):
         raise DomainError("bad_payload", "A sentence that can have no answer is given one.", field="payload")
-    return empty()
+    return empty_answer()
 
 
 def _again(before: Adjudication, item: Item, by: User) -> Adjudication:
@@ -175,7 +177,7 @@ def _again(before: Adjudication, item: Item, by: User) -> Adjudication:
 
 
 def _still_disputed(item: Item, votes_key: str) -> None:
-    if item.state in Item.BY_NAME:
+    if item.state in Item.DECIDED:
         raise Conflict(
             "already_decided", "Somebody decided this sentence meanwhile.", hint="Go on to the next."
         )
@@ -185,7 +187,7 @@ def _still_disputed(item: Item, votes_key: str) -> None:
             "The answers changed while you looked at them.",
             hint="Look at them again, then decide.",
         )
-    if not waits(item):
+    if not needs_decision(item):
         raise Conflict("not_disputed", f"This sentence is {item.state}: there is nothing to decide.")
 
 
@@ -193,7 +195,7 @@ def _still_disputed(item: Item, votes_key: str) -> None:
 def ask_one_more(item: Item, *, by: User) -> Item:
     """Call one more person in on a disputed item."""
     project = Project.objects.get(pk=item.project_id)
-    require(project, by, *DECIDES)
+    require(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     if item.state != Item.State.DISPUTED:
         raise Conflict("not_disputed", f"This sentence is {item.state}: there is nothing to decide.")
@@ -201,37 +203,37 @@ def ask_one_more(item: Item, *, by: User) -> Item:
     if not item_state.may_extend(item, rules):
         raise Conflict(
             "enough_asked",
-            f"{item_state.wanted(item, rules)} people were asked already, {item.extra} more than usual.",
+            f"{item_state.answers_needed(item, rules)} people were asked already: {item.extra} extra.",
             hint="Decide it yourself, or let a curator raise the limit.",
         )
     item.asked = item.extra + 1
     item.save(update_fields=["asked"])
-    return item_state.settle(item)
+    return item_state.update_state(item)
 
 
 @transaction.atomic
-def ask_no_more(item: Item, *, by: User) -> Item:
+def cancel_one_more(item: Item, *, by: User) -> Item:
     """Take back the last request for one more person; whoever has answered meanwhile is surplus."""
     project = Project.objects.get(pk=item.project_id)
-    require(project, by, *DECIDES)
+    require(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
-    if not may_ask_no_more(item):
+    if not may_cancel_one_more(item):
         raise Conflict("not_asked", "Nobody is being asked about this sentence beyond the usual number.")
     item.asked -= 1
     item.save(update_fields=["asked"])
-    return item_state.settle(item)
+    return item_state.update_state(item)
 
 
-def may_ask_no_more(item: Item) -> bool:
+def may_cancel_one_more(item: Item) -> bool:
     """Whether a decider asked for somebody who has not answered yet."""
     return item.state == Item.State.OPEN and item.asked > 0
 
 
 @transaction.atomic
-def take_back(item: Item, *, by: User) -> Adjudication:
+def reopen(item: Item, *, by: User) -> Adjudication:
     """Undo a decision: the item is disputed again, and the decision stays on record as taken back."""
     project = Project.objects.get(pk=item.project_id)
-    role = require(project, by, *DECIDES)
+    role = require(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     standing = item.adjudications.filter(reopened_at=None).first()
     if standing is None:
@@ -243,5 +245,5 @@ def take_back(item: Item, *, by: User) -> Adjudication:
             hint="They can take it back, or a curator of the project.",
         )
     Adjudication.objects.filter(pk=standing.pk).update(reopened_at=Now())
-    item_state.settle(item)
+    item_state.update_state(item)
     return standing

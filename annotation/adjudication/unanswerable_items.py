@@ -8,17 +8,17 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 
 from annotation.models import Annotator, Item, ItemQuerySet, Member, Project, Vote
-from annotation.queue.votes import REASONS
-from annotation.roles import LABELS
+from annotation.queue.votes import SKIP_REASONS
+from annotation.roles import MAY_LABEL
 
-PASSED_ON = "nobody could decide"
-FOR_GOOD = [reason for reason in REASONS if reason != "later"]
+UNANSWERABLE = "nobody could decide"
+FINAL_REASONS = [reason for reason in SKIP_REASONS if reason != "later"]
 MOST = 10_000
 ANNOTATOR = Member.Role.ANNOTATOR
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class SkipNote:
     """Why somebody passed a sentence on, without the person."""
 
     reason: str
@@ -26,10 +26,10 @@ class Pass:
 
     @property
     def words(self) -> str:
-        return REASONS[self.reason]
+        return SKIP_REASONS[self.reason]
 
 
-def passed_on(project: Project, **one: Any) -> ItemQuerySet:
+def unanswerable(project: Project, **one: Any) -> ItemQuerySet:
     """Open sentences that somebody passed on for good, and that nobody who works here is still to answer.
 
     What a person put off they are still to answer. While somebody has yet to begin there are none.
@@ -38,7 +38,7 @@ def passed_on(project: Project, **one: Any) -> ItemQuerySet:
     still_here = _still_here(project)
     if still_here is None:
         return Item.objects.none()
-    skips = Vote.objects.filter(annotator__project=project, act=Vote.Act.SKIP, reason__in=FOR_GOOD)
+    skips = Vote.objects.filter(annotator__project=project, act=Vote.Act.SKIP, reason__in=FINAL_REASONS)
     passes = _last(skips.filter(**one))
     items = Item.objects.filter(project=project, free__gt=0).live()
     items = items.filter(state=Item.State.OPEN, pk__in=passes.values("item"))
@@ -49,22 +49,24 @@ def passed_on(project: Project, **one: Any) -> ItemQuerySet:
     return items.exclude(Exists(_last(theirs.filter(reason="later"))))
 
 
-def keys(project: Project) -> list[int]:
+def unanswerable_ids(project: Project) -> list[int]:
     """The first of them in order of work, by their numbers."""
-    return list(passed_on(project).order_by("rank").values_list("pk", flat=True)[:MOST])
+    return list(unanswerable(project).order_by("rank").values_list("pk", flat=True)[:MOST])
 
 
-def is_passed_on(item: Item) -> bool:
+def is_unanswerable(item: Item) -> bool:
     """Whether it is one of them."""
-    return item.state == Item.State.OPEN and passed_on(item.project, item=item).exists()
+    return item.state == Item.State.OPEN and unanswerable(item.project, item=item).exists()
 
 
-def passes(item: Item) -> list[Pass]:
+def skip_notes(item: Item) -> list[SkipNote]:
     """Why people passed it on, the reason given most often first."""
-    told = _last(item.votes.filter(act=Vote.Act.SKIP, reason__in=FOR_GOOD))
-    found = [Pass(*row) for row in told.order_by("pk").values_list("reason", "comment")]
+    told = _last(item.votes.filter(act=Vote.Act.SKIP, reason__in=FINAL_REASONS))
+    found = [SkipNote(*row) for row in told.order_by("pk").values_list("reason", "comment")]
     often = [one.reason for one in found]
-    return sorted(found, key=lambda one: (-often.count(one.reason), FOR_GOOD.index(one.reason), one.comment))
+    return sorted(
+        found, key=lambda one: (-often.count(one.reason), FINAL_REASONS.index(one.reason), one.comment)
+    )
 
 
 def _last(acts: QuerySet[Vote]) -> QuerySet[Vote]:
@@ -79,7 +81,7 @@ def _still_here(project: Project) -> list[int] | None:
     """Who could be given a sentence, curators who label too; None when an annotator has yet to begin."""
     if project.state != Project.State.OPEN:
         return []
-    roles = dict(project.members.filter(role__in=LABELS).values_list("user", "role"))
+    roles = dict(project.members.filter(role__in=MAY_LABEL).values_list("user", "role"))
     began = Exists(Vote.objects.filter(annotator=OuterRef("pk")))
     rows = Annotator.objects.filter(project=project, user__in=roles).annotate(began=began)
     here = {row.user_id: row for row in rows}

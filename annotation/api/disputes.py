@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from annotation import roles
 from annotation.adjudication import decisions
 from annotation.adjudication.decisions import FINDINGS
-from annotation.adjudication.unanswerable_items import FOR_GOOD, PASSED_ON
+from annotation.adjudication.unanswerable_items import FINAL_REASONS, UNANSWERABLE
 from annotation.api.labelling import ItemSerializer, PayloadSerializer
 from annotation.api.projects import person, project_of, validated
 from annotation.models import Item
@@ -44,7 +44,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
 
 @extend_schema_serializer(component_name="Pass")
 class FinalSkipSerializer(serializers.Serializer[Any]):
-    reason = serializers.ChoiceField(choices=FOR_GOOD)
+    reason = serializers.ChoiceField(choices=FINAL_REASONS)
     comment = serializers.CharField()
 
 
@@ -64,7 +64,7 @@ class DossierSerializer(serializers.Serializer[Any]):
 class DisputeSerializer(serializers.ModelSerializer[Item]):
     id = serializers.UUIDField(source="key")
     pattern = serializers.CharField(
-        source="split", read_only=True, help_text=f"Vote pattern such as 2–2, or “{PASSED_ON}”."
+        source="split", read_only=True, help_text=f"Vote pattern such as 2–2, or “{UNANSWERABLE}”."
     )
 
     class Meta:
@@ -95,7 +95,7 @@ class ItemStateSerializer(serializers.Serializer[Any]):
 
 def _item(request: Request, id: UUID) -> Item:
     """Return an item of a project the user may see."""
-    projects = roles.visible(person(request)).values("pk")
+    projects = roles.visible_projects(person(request)).values("pk")
     item = Item.objects.live().select_related("project").filter(key=id, project__in=projects).first()
     if item is None:
         raise Http404
@@ -119,14 +119,14 @@ class Disputes(generics.ListAPIView[Item]):
         if getattr(self, "swagger_fake_view", False):
             return Item.objects.none()
         project = project_of(self.request, self.kwargs["slug"])
-        roles.require(project, person(self.request), *roles.DECIDES)
+        roles.require(project, person(self.request), *roles.MAY_DECIDE)
         return decisions.disputes(project, self.request.query_params.get("pattern", ""))
 
     @extend_schema(
         operation_id="disputes",
         parameters=[
             OpenApiParameter(
-                "pattern", str, description=f"Vote pattern to filter by, such as 2–2, or “{PASSED_ON}”."
+                "pattern", str, description=f"Vote pattern to filter by, such as 2–2, or “{UNANSWERABLE}”."
             )
         ],
         responses={200: DisputeSerializer(many=True)} | problems(401, 403, 404),
@@ -140,7 +140,7 @@ class OneDispute(APIView):
     @extend_schema(operation_id="dispute", responses={200: DossierSerializer} | problems(401, 403, 404))
     def get(self, request: Request, id: UUID) -> Response:
         """Get the answers to an item without names, and the outcome by each policy."""
-        dossier = decisions.dossier(_item(request, id), for_user=person(request))
+        dossier = decisions.dispute_details(_item(request, id), for_user=person(request))
         return Response(DossierSerializer(dossier).data)
 
 
@@ -166,7 +166,7 @@ class TakeBack(APIView):
     def post(self, request: Request, id: UUID) -> Response:
         """Reopen a decision: your own, or anyone's if you are a curator. It stays on record."""
         item = _item(request, id)
-        decisions.take_back(item, by=person(request))
+        decisions.reopen(item, by=person(request))
         return _item_state(item)
 
 

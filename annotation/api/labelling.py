@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from annotation.api.projects import person, project_of, represented, validated
 from annotation.models import Item, Lease, Suggestion
 from annotation.queue import assignment, votes
-from annotation.queue.votes import REASONS
+from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.errors.serializers import problems
 
 
@@ -101,7 +101,7 @@ class AnswerSerializer(VoteSerializer):
 
 
 class SkipSerializer(VoteSerializer):
-    reason = serializers.ChoiceField(choices=list(REASONS.items()))
+    reason = serializers.ChoiceField(choices=list(SKIP_REASONS.items()))
 
 
 @extend_schema_serializer(component_name="Told")
@@ -167,7 +167,7 @@ def _lease_body(lease: Lease) -> dict[str, Any]:
     return {
         "lease": lease.pk,
         "item": lease.item,
-        "base": votes.last_number(lease),
+        "base": votes.last_vote_number(lease),
         "expires_at": lease.expires_at,
         "suggestion": suggestion.payload if suggestion else None,
     }
@@ -182,7 +182,7 @@ class Reserve(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Lease more items for offline work. The server may reassign all but three of them."""
         body = validated(request, ReserveRequestSerializer)
-        leases = assignment.lease_some(project_of(request, slug), person(request), **body)
+        leases = assignment.lease_several(project_of(request, slug), person(request), **body)
         return represented(ReserveSerializer, {"leases": [_lease_body(lease) for lease in leases]})
 
 
@@ -202,11 +202,11 @@ class Return(APIView):
     @extend_schema(operation_id="lease_return", request=None, responses={204: None} | problems(401, 403, 404))
     def post(self, request: Request, pk: int) -> Response:
         """End a lease without an answer."""
-        assignment.give_back(pk, person(request))
+        assignment.return_lease(pk, person(request))
         return Response(status=204)
 
 
-def _written(result: votes.Cast) -> Response:
+def _written(result: votes.VoteResult) -> Response:
     body = {"number": result.vote.number, "surplus": result.surplus, "repeated": result.repeated}
     feedback = result.feedback and asdict(result.feedback)
     status = 200 if result.repeated else 201

@@ -15,7 +15,7 @@ from annotation import roles
 from annotation.api.projects import person, project_of
 from annotation.models import OntologyLabel, Project
 from annotation.ontology import label_texts
-from annotation.ontology.inventory import WORDS
+from annotation.ontology.inventory import TEXT_FIELDS
 from annotation.ontology.label_texts import LONGEST, LONGEST_EXAMPLE, MOST_EXAMPLES
 from annotation.roles import CURATOR
 from evalsvc.core.errors.serializers import problems
@@ -54,7 +54,7 @@ class OntologyLabelSerializer(serializers.ModelSerializer[OntologyLabel]):
 
     class Meta:
         model = OntologyLabel
-        fields = ["id", "part", "name", *WORDS]
+        fields = ["id", "part", "name", *TEXT_FIELDS]
         read_only_fields = fields
 
 
@@ -94,7 +94,7 @@ class OneLabel(APIView):
         label = _label(request, slug, pk)
         texts = LabelTextsSerializer(data=request.data, partial=True)
         texts.is_valid(raise_exception=True)
-        label = label_texts.describe(label, by=person(request), **texts.validated_data)
+        label = label_texts.set_texts(label, by=person(request), **texts.validated_data)
         return Response(OntologyLabelSerializer(label).data)
 
 

@@ -141,14 +141,14 @@ class Quality(APIView):
         """Change the qualification round, hidden checks, extra annotators or predictions."""
         body = QualitySerializer(data=request.data, partial=True)
         body.is_valid(raise_exception=True)
-        project = gold_questions.set_quality(
+        project = gold_questions.set_quality_options(
             project_of(request, slug), by=person(request), **body.validated_data
         )
         return Response(QualitySerializer(project).data)
 
 
 def _annotator(request: Request, pk: int) -> Annotator:
-    projects = roles.visible(person(request)).values("pk")
+    projects = roles.visible_projects(person(request)).values("pk")
     annotator = Annotator.objects.select_related("project").filter(pk=pk, project__in=projects).first()
     if annotator is None:
         raise Http404
@@ -195,14 +195,14 @@ class SetAside(APIView):
     @extend_schema(operation_id="annotator_set_aside", **_EXCLUSION)
     def post(self, request: Request, pk: int) -> Response:
         """Exclude an annotator's answers from the count. They stay stored; items are decided again."""
-        return _oversee(request, pk, exclusions.set_aside)
+        return _oversee(request, pk, exclusions.exclude_annotator)
 
 
 class PutBack(APIView):
     @extend_schema(operation_id="annotator_put_back", **_EXCLUSION)
     def post(self, request: Request, pk: int) -> Response:
         """Include an annotator's excluded answers again."""
-        return _oversee(request, pk, exclusions.put_back)
+        return _oversee(request, pk, exclusions.include_annotator)
 
 
 class Agreement(APIView):

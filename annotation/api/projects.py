@@ -122,7 +122,7 @@ def person(request: Request) -> User:
 
 def project_of(request: Request, slug: str) -> Project:
     """Return a project the user may see, or raise 404."""
-    project = roles.named(person(request), slug)
+    project = roles.visible_project(person(request), slug)
     if project is None:
         raise Http404
     return project
@@ -158,7 +158,7 @@ class Projects(generics.ListAPIView[Project]):
 
     def get_queryset(self) -> QuerySet[Project]:
         filters = choices(self.request, state=Project.State.values, kind=Kind.values)
-        return roles.visible(person(self.request)).filter(**filters)
+        return roles.visible_projects(person(self.request)).filter(**filters)
 
     @extend_schema(
         operation_id="projects_list",
@@ -192,8 +192,8 @@ class OneProject(APIView):
             "labels": ChoiceSerializer(labels, many=True).data,
             "progress": progress_of(project, user),
         }
-        if role in roles.OVERSEES:
-            body["states"] = builder.blockers(project)
+        if role in roles.MAY_OVERSEE:
+            body["states"] = builder.count_by_state(project)
         return Response(body)
 
 

@@ -27,7 +27,7 @@ from annotation.api.projects import (
 )
 from annotation.freezing import builder
 from annotation.models import Batch
-from annotation.testset import Kind, Origin, TestSet, export
+from annotation.testset import Kind, Origin, TestSet, export_lines
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.pagination import choices
@@ -98,7 +98,7 @@ class TestSets(generics.ListAPIView[TestSet]):
         filters = choices(self.request, state=TestSet.State.values, kind=Kind.values, origin=Origin.values)
         if slug := self.request.query_params.get("project", ""):
             filters["project__slug"] = slug
-        test_sets = TestSet.objects.seen_by(person(self.request)).filter(**filters)
+        test_sets = TestSet.objects.visible_to(person(self.request)).filter(**filters)
         return test_sets.select_related("project", "source_twin")
 
     @extend_schema(
@@ -130,7 +130,7 @@ class TestSets(generics.ListAPIView[TestSet]):
 
 
 def _test_set(request: Request, slug: str) -> TestSet:
-    test_sets = TestSet.objects.seen_by(person(request)).select_related("project")
+    test_sets = TestSet.objects.visible_to(person(request)).select_related("project")
     test_set = test_sets.filter(slug=slug).first()
     if test_set is None:
         raise Http404
@@ -154,4 +154,4 @@ class Lines(APIView):
         test_set = _test_set(request, slug)
         test_set.require_reader(person(request))
         headers = {"X-Content-SHA256": test_set.sha256}
-        return jsonl_file(f"{test_set.slug}.jsonl", export(test_set), **headers)
+        return jsonl_file(f"{test_set.slug}.jsonl", export_lines(test_set), **headers)

@@ -16,14 +16,14 @@ from django.db.models import BigIntegerField
 from django.db.models.functions import Now
 
 from annotation.consensus import majority
-from annotation.consensus.label_mapping import Mapped, Mapping, Payload
+from annotation.consensus.label_mapping import LabelMapping, MappedAnswer, Payload
 from annotation.models import Adjudication, Answer, Item, Lease, OntologyLabel, OntologyStep, Project
 from evalsvc.core.db.prepared_queries import Given, PreparedUpdate, columns
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
-AT_ONCE = 1_000
+RECOMPUTE_AT_ONCE = 1_000
 CHUNK = 500
 FIELDS = ["state", "gold", "pattern", "votes_key", "emptied", "policy_matters", "extra", "free"]
 _KEEP = PreparedUpdate(
@@ -33,9 +33,9 @@ _KEEP = PreparedUpdate(
 
 
 @lru_cache(maxsize=256)
-def _mapping(project_id: int, stamp: UUID) -> Mapping:
+def _mapping(project_id: int, stamp: UUID) -> LabelMapping:
     """Remembered by the stamp that every change of the inventory renews."""
-    return Mapping.from_steps(OntologyStep.objects.filter(project=project_id, undone_at=None))
+    return LabelMapping.from_steps(OntologyStep.objects.filter(project=project_id, undone_at=None))
 
 
 @lru_cache(maxsize=256)
@@ -45,7 +45,7 @@ def _names(project_id: int, stamp: UUID, part: str) -> frozenset[str]:
     return frozenset(_mapping(project_id, stamp).labels(rows.values_list("name", flat=True)))
 
 
-def names_of(project: Project, part: str = "") -> frozenset[str]:
+def label_names(project: Project, part: str = "") -> frozenset[str]:
     """The labels there are today, of one inventory or of all."""
     return _names(project.pk, project.inventory_stamp, part)
 
@@ -60,7 +60,7 @@ class Rules:
 
     @property
     def names(self) -> frozenset[str]:
-        return names_of(self.project)
+        return label_names(self.project)
 
     def verdict(self, payloads: Sequence[Payload], k: int, policy: str) -> majority.Verdict:
         overlap = self.project.spans_may_overlap
@@ -72,7 +72,7 @@ class Rules:
 
 
 @dataclass(slots=True)
-class Around:
+class ItemRecords:
     """The rows that hang on an item."""
 
     answers: list[Answer] = field(default_factory=list)
@@ -80,12 +80,12 @@ class Around:
     decision: Adjudication | None = None
 
 
-def counted(answers: Iterable[Answer], *, k: int) -> list[Answer]:
+def counted_answers(answers: Iterable[Answer], *, k: int) -> list[Answer]:
     """The first k answers in the server's order that no curator has set aside."""
     return sorted((a for a in answers if not a.set_aside), key=lambda answer: answer.position)[:k]
 
 
-def key_of(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
+def votes_digest(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
     """A digest that changes when an answer does, or when the ontology makes them split differently.
 
     A mere renaming changes neither, and so reopens nothing.
@@ -111,27 +111,27 @@ def _choices(payload: Payload) -> list[Any]:
     return [*spans, *named]
 
 
-def settle(item: Item, *, rules: Rules | None = None, around: Around | None = None) -> Item:
+def update_state(item: Item, *, rules: Rules | None = None, around: ItemRecords | None = None) -> Item:
     """Derive the item's outcome; the caller holds the item's row lock."""
     rules = rules or Rules(item.project_id)
-    around = around or Around(
-        list(Answer.objects.filter(item=item).standing()),
+    around = around or ItemRecords(
+        list(Answer.objects.filter(item=item).active()),
         list(item.leases.filter(ending="")),
         item.adjudications.filter(reopened_at=None).first(),
     )
-    reopened = outcome(item, around, rules)
+    reopened = derive_state(item, around, rules)
     _KEEP(pk=item.pk, **dict(zip(FIELDS, _fields(item), strict=True)))
     if reopened:
         Adjudication.objects.filter(pk=reopened.pk).update(reopened_at=Now())
     return item
 
 
-def wanted(item: Item, rules: Rules) -> int:
+def answers_needed(item: Item, rules: Rules) -> int:
     """How many answers decide the item, whoever was called in beyond the usual number included."""
     return (item.k or rules.k) + item.extra
 
 
-def outcome(item: Item, around: Around, rules: Rules) -> Adjudication | None:
+def derive_state(item: Item, around: ItemRecords, rules: Rules) -> Adjudication | None:
     """Write the outcome onto the item in memory; returns the decision that no longer stands, if any."""
     if item.use:  # its answer is known: nothing to decide, and it waits for everybody
         return None
@@ -141,12 +141,12 @@ def outcome(item: Item, around: Around, rules: Rules) -> Adjudication | None:
         item.extra += 1
         count, mapped, verdict = _decided(item, around, rules)
     payloads = [entry.payload for entry in mapped]
-    k = wanted(item, rules)
+    k = answers_needed(item, rules)
     other = rules.verdict(payloads, k, rules.other_policy)
     item.state, item.gold, item.pattern = verdict.state, verdict.gold, verdict.pattern
     item.emptied = sum(entry.emptied for entry in mapped)
     item.policy_matters = (verdict.state, verdict.gold) != (other.state, other.gold)
-    item.votes_key = key_of([answer.payload for answer in count], payloads) if count else ""
+    item.votes_key = votes_digest([answer.payload for answer in count], payloads) if count else ""
     fallen = _adjudicated(item, around.decision, rules)
     held = {lease.annotator_id for lease in around.leases} - {answer.annotator_id for answer in count}
     item.free = max(0, k - len(count) - len(held)) if item.state == Item.State.OPEN else 0
@@ -158,9 +158,11 @@ def may_extend(item: Item, rules: Rules) -> bool:
     return item.extra < rules.project.most_extra
 
 
-def _decided(item: Item, around: Around, rules: Rules) -> tuple[list[Answer], list[Mapped], majority.Verdict]:
-    k = wanted(item, rules)
-    count = counted(around.answers, k=k)
+def _decided(
+    item: Item, around: ItemRecords, rules: Rules
+) -> tuple[list[Answer], list[MappedAnswer], majority.Verdict]:
+    k = answers_needed(item, rules)
+    count = counted_answers(around.answers, k=k)
     mapped = [rules.mapping.payload(answer.payload) for answer in count]
     return count, mapped, rules.verdict([entry.payload for entry in mapped], k, rules.policy)
 
@@ -185,26 +187,26 @@ def labels_in(payload: Payload) -> set[str]:
     return {span[2] for span in payload["spans"]} | {x if isinstance(x, str) else x[1] for x in links}
 
 
-def changed(project: Project) -> None:
+def recompute_after_change(project: Project) -> None:
     """The rules changed: small projects are decided anew at once, large ones by a job."""
-    if is_decided_at_once(project):
+    if is_recomputed_at_once(project):
         _redo(project, [])
-    elif not pending(project):
+    elif not is_recompute_queued(project):
         enqueue("recompute", project.pk)
 
 
-def is_decided_at_once(project: Project) -> bool:
+def is_recomputed_at_once(project: Project) -> bool:
     """Whether it is small enough for a request."""
-    return project.items.count() <= AT_ONCE
+    return project.items.count() <= RECOMPUTE_AT_ONCE
 
 
-def pending(project: Project) -> bool:
+def is_recompute_queued(project: Project) -> bool:
     """Whether a recomputation is still to begin; it cannot before this transaction ends."""
     waiting = Job.objects.filter(kind="recompute", subject=project.pk, state=Job.State.QUEUED)
     return bool(waiting.select_for_update(no_key=True))
 
 
-def unsettled(project: Project) -> bool:
+def is_recomputing(project: Project) -> bool:
     """Whether outcomes may still change under a running or waiting recomputation."""
     going = (Job.State.QUEUED, Job.State.RUNNING)
     return Job.objects.filter(kind="recompute", subject=project.pk, state__in=going).exists()
@@ -218,19 +220,19 @@ def recompute(project: Project, progress: Progress) -> None:
 def _redo(project: Project, progress: Sequence[Progress]) -> None:
     keys = list(project.items.order_by("rank", "pk").values_list("pk", flat=True))
     for start in range(0, len(keys), CHUNK):
-        redo_items(project, keys[start : start + CHUNK])
+        recompute_items(project, keys[start : start + CHUNK])
         for report in progress:
             report(min(start + CHUNK, len(keys)), len(keys), "deciding items anew")
 
 
 @transaction.atomic
-def redo_items(project: Project, keys: Sequence[int]) -> list[Item]:
+def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
     """Decide these items anew under their row locks."""
     items = list(Item.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk"))
     rules = Rules(project.pk)
-    around = gather(keys)
+    around = load_records(keys)
     before = [_fields(item) for item in items]
-    fallen = [outcome(item, around[item.pk], rules) for item in items]
+    fallen = [derive_state(item, around[item.pk], rules) for item in items]
     _write([item for item, old in zip(items, before, strict=True) if _fields(item) != old])
     reopened = [decision.pk for decision in fallen if decision]
     Adjudication.objects.filter(pk__in=reopened).update(reopened_at=Now())
@@ -253,10 +255,10 @@ def _write(items: Sequence[Item]) -> None:
         cursor.executemany(f"UPDATE {Item._meta.db_table} SET {assignments} WHERE id = %s", rows)  # noqa: S608
 
 
-def gather(keys: Sequence[int]) -> dict[int, Around]:
+def load_records(keys: Sequence[int]) -> dict[int, ItemRecords]:
     """Answers, running leases and standing decisions of many items, in three queries."""
-    around: dict[int, Around] = defaultdict(Around)
-    for answer in Answer.objects.filter(item__in=keys).standing():
+    around: dict[int, ItemRecords] = defaultdict(ItemRecords)
+    for answer in Answer.objects.filter(item__in=keys).active():
         around[answer.item_id].answers.append(answer)
     for lease in Lease.objects.filter(item__in=keys, ending=""):
         around[lease.item_id].leases.append(lease)

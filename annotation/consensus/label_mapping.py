@@ -20,14 +20,14 @@ class Step(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
+class MappedAnswer:
     """A payload in today's labels; `emptied` when it said something and a deletion left nothing of it."""
 
     payload: Payload
     emptied: bool
 
 
-def empty() -> Payload:
+def empty_answer() -> Payload:
     """The payload of N/A."""
     return {"spans": [], "relations": []}
 
@@ -41,14 +41,14 @@ def is_na(payload: Payload) -> bool:
     return is_empty(payload) and not payload.get("blank")
 
 
-class Mapping:
+class LabelMapping:
     """Raw names to today's names; a name no step mentions stays what it is."""
 
     def __init__(self, names: MappingOf[str, str | None]) -> None:
         self._names = dict(names)
 
     @classmethod
-    def from_steps(cls, steps: Iterable[Step]) -> Mapping:
+    def from_steps(cls, steps: Iterable[Step]) -> LabelMapping:
         """Replay the steps in order: each acts on what the ones before it left."""
         names: dict[str, str | None] = {}
         for step in steps:
@@ -74,14 +74,14 @@ class Mapping:
         """Today's names, each once, in order of first mention."""
         return list(dict.fromkeys(now for name in names if (now := self.label(name)) is not None))
 
-    def payload(self, payload: Payload) -> Mapped:
+    def payload(self, payload: Payload) -> MappedAnswer:
         """An answer in today's labels: merged ones once, deleted ones gone with what hangs on them."""
         if not self._names:
-            return Mapped(payload, emptied=False)
+            return MappedAnswer(payload, emptied=False)
         spans, places = self._spans(payload["spans"])
         relations = self._relations(payload["relations"], places)
         now = payload | {"spans": spans, "relations": relations}
-        return Mapped(now, emptied=is_empty(now) and not is_empty(payload))
+        return MappedAnswer(now, emptied=is_empty(now) and not is_empty(payload))
 
     def _spans(self, spans: list[list[Any]]) -> tuple[list[list[Any]], list[int | None]]:
         kept: list[list[Any]] = []

@@ -18,7 +18,7 @@ Link = tuple[Span, str, Span]
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class ChoiceCount:
     """How many answers contain a choice: a relation, a span, or a triple of span, relation, span."""
 
     choice: Any
@@ -33,7 +33,7 @@ class Verdict:
     state: str
     gold: Payload | None
     pattern: str
-    tally: list[Count] = field(default_factory=list)
+    tally: list[ChoiceCount] = field(default_factory=list)
     na: int = 0
     n: int = 0
 
@@ -71,7 +71,7 @@ class _Relations:
     def gold(self) -> Payload:
         return {"spans": [], "relations": sorted(self.accepted)}
 
-    def tally(self) -> list[Count]:
+    def tally(self) -> list[ChoiceCount]:
         return _tally(self.counts, self.accepted)
 
     def pattern(self) -> str:
@@ -106,7 +106,7 @@ class _Spans:
     def gold(self) -> Payload:
         return {"spans": [list(span) for span in sorted(self.accepted)], "relations": []}
 
-    def tally(self) -> list[Count]:
+    def tally(self) -> list[ChoiceCount]:
         return _tally(self.counts, self.accepted)
 
     def pattern(self) -> str:
@@ -144,7 +144,7 @@ class _Joint(_Spans):
         links = sorted([at[head], name, at[tail]] for head, name, tail in self.won)
         return {"spans": [list(span) for span in spans], "relations": links}
 
-    def tally(self) -> list[Count]:
+    def tally(self) -> list[ChoiceCount]:
         """Relations on spans that failed are here too: whoever adjudicates sees them."""
         return super().tally() + _tally(self.link_counts, self.won)
 
@@ -181,9 +181,9 @@ def _overlap(a: Span, b: Span) -> bool:
     return a[0] < b[1] and b[0] < a[1]
 
 
-def _tally(counts: Counter[Any], accepted: set[Any]) -> list[Count]:
+def _tally(counts: Counter[Any], accepted: set[Any]) -> list[ChoiceCount]:
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], str(entry[0])))
-    return [Count(choice, votes, choice in accepted) for choice, votes in ordered]
+    return [ChoiceCount(choice, votes, choice in accepted) for choice, votes in ordered]
 
 
 def _pattern(counts: Counter[Any], na: int) -> str:

@@ -12,14 +12,14 @@ from django.db.models import QuerySet
 
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Mapping
+from annotation.consensus.label_mapping import LabelMapping
 from annotation.freezing import settled_items, writer
 from annotation.models import Adjudication, Answer, Item, Project, SourceLabels, Vote
 from annotation.ontology.inventory import inventory, mapping_of, parts_of
 from annotation.roles import CURATOR, require
 from annotation.testset import Origin, TestSet
 from evalsvc.core.accounts.models import User
-from evalsvc.core.db.batched_reads import in_pieces
+from evalsvc.core.db.batched_reads import in_batches
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.records import token_starts
 from evalsvc.core.jobs.exceptions import InputFault, TryLater
@@ -34,7 +34,7 @@ UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
 RULES = ("inventory_stamp", "policy", "k", "spans_may_overlap")
 
 
-def blockers(project: Project) -> dict[str, int]:
+def count_by_state(project: Project) -> dict[str, int]:
     """How many items stand in each state; open and disputed ones stop a freeze."""
     states = Counter(project.items.live().values_list("state", flat=True))
     return {state: states[state] for state in Item.State.values}
@@ -45,15 +45,15 @@ def freeze(project: Project, *, name: str, version: str, leave_out: bool = False
     """Ask for the freeze of what is settled and adjudicated now; a job builds it."""
     require(project, by, CURATOR)
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    if item_state.unsettled(project):
+    if item_state.is_recomputing(project):
         raise Conflict(
             "recomputing", f"{project} is being decided anew.", hint="Try again when that is done."
         )
-    _check(blockers(project), unanswerable_items.passed_on(project).count(), leave_out=leave_out)
+    _check(count_by_state(project), unanswerable_items.unanswerable(project).count(), leave_out=leave_out)
     made = {"kind": project.kind, "project": project, "by": by, "manifest": {"leave_out": leave_out}}
-    annotated = writer.announce(name=name, version=version, origin=Origin.ANNOTATED, **made)
+    annotated = writer.create_test_set(name=name, version=version, origin=Origin.ANNOTATED, **made)
     if SourceLabels.objects.filter(item__in=project.items.live()).exists():
-        writer.announce(name=name, version=version, origin=Origin.SOURCE, twin=annotated, **made)
+        writer.create_test_set(name=name, version=version, origin=Origin.SOURCE, twin=annotated, **made)
     enqueue("freeze", annotated.pk)
     annotated.refresh_from_db()
     return annotated
@@ -113,7 +113,7 @@ def build(test_set: TestSet, progress: Progress) -> Store:
 def _decided(pk: int) -> Project:
     """The project under rules by which each of its items is decided."""
     project = Project.objects.get(pk=pk)
-    if item_state.unsettled(project):
+    if item_state.is_recomputing(project):
         raise TryLater(f"{project} is being decided anew; it is frozen after that.")
     return project
 
@@ -121,11 +121,11 @@ def _decided(pk: int) -> Project:
 def _unchanged(project: Project) -> None:
     """Rows, labels and manifest are of one and the same rules, and those are still the project's."""
     now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    if any(getattr(now, name) != getattr(project, name) for name in RULES) or item_state.unsettled(now):
+    if any(getattr(now, name) != getattr(project, name) for name in RULES) or item_state.is_recomputing(now):
         raise TryLater(f"Labels or rules of {project} changed meanwhile; it is frozen anew.")
 
 
-def follow(job: Job) -> None:
+def mirror_job(job: Job) -> None:
     """A freeze that ends without a set says why on both."""
     if job.state in (Job.State.FAILED, Job.State.CANCELLED):
         reason = job.error or "The freeze was cancelled."
@@ -148,44 +148,44 @@ class _Annotated:
 
     def golds(self) -> Iterator[dict[str, Any]]:
         """Gold lines in order of work; what is open or disputed is noted instead."""
-        for item in in_pieces(_in_order(self.project)):
+        for item in in_batches(_in_order(self.project)):
             self.states[item.state] += 1
             self.emptied += item.emptied
             if item.state in READY and item.gold is not None:
-                yield row(item, item.gold)
+                yield gold_line(item, item.gold)
             else:
                 self.left_out.setdefault(item.state, []).append(item.external_id)
 
     def manifest(self) -> dict[str, Any]:
-        votes = Answer.objects.filter(item__project=self.project, item__use="").standing()
+        votes = Answer.objects.filter(item__project=self.project, item__use="").active()
         return {
             "origin": Origin.ANNOTATED,
             "counts": {state: self.states[state] for state in Item.State.values}
             | {"answers": votes.count(), "answers_emptied_by_deletion": self.emptied},
             "left_out": self.left_out,
-            "decisions": decisions(self.project),
-            "people": people(self.project),
+            "decisions": decision_notes(self.project),
+            "people": contributors(self.project),
         }
 
 
 class _Source:
     """Rows from the sealed source labels of the whole corpus."""
 
-    def __init__(self, project: Project, mapping: Mapping) -> None:
+    def __init__(self, project: Project, mapping: LabelMapping) -> None:
         self.project, self.mapping = project, mapping
         self.without: list[str] = []
         self.emptied = 0
 
     def golds(self) -> Iterator[dict[str, Any]]:
         """Gold lines of all items that the source says something of, N/A included."""
-        for item in in_pieces(_in_order(self.project).select_related("sealed")):
+        for item in in_batches(_in_order(self.project).select_related("sealed")):
             sealed = getattr(item, "sealed", None)
             if sealed is None:
                 self.without.append(item.external_id)
                 continue
             mapped = self.mapping.payload(sealed.labels)
             self.emptied += mapped.emptied
-            yield row(item, mapped.payload)
+            yield gold_line(item, mapped.payload)
 
     def manifest(self) -> dict[str, Any]:
         return {
@@ -196,7 +196,7 @@ class _Source:
         }
 
 
-def decisions(project: Project) -> list[dict[str, str]]:
+def decision_notes(project: Project) -> list[dict[str, str]]:
     """Why the deciders said what they said: standing decisions that give a reason, or leave something out."""
     standing = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
     told = standing.exclude(reason="", finding="").order_by("item__rank", "item")
@@ -204,7 +204,7 @@ def decisions(project: Project) -> list[dict[str, str]]:
     return [{"id": name, "finding": finding, "reason": reason} for name, finding, reason in rows]
 
 
-def people(project: Project) -> list[int]:
+def contributors(project: Project) -> list[int]:
     """Whoever answered or decided here: evaluation marks the submissions of their teams."""
     voters = Vote.objects.filter(item__project=project).exclude(annotator__user=None)
     deciders = Adjudication.objects.filter(item__project=project)
@@ -212,14 +212,14 @@ def people(project: Project) -> list[int]:
     return sorted(pk for pk in ids if pk is not None)
 
 
-def _manifest(project: Project, mapping: Mapping) -> dict[str, Any]:
+def _manifest(project: Project, mapping: LabelMapping) -> dict[str, Any]:
     steps = project.steps.filter(undone_at=None)
     return {
         "project": project.slug,
         "kind": project.kind,
         "policy": project.policy,
         "k": project.k,
-        "k_of_items": list(settled_items.answers_each(project)),
+        "k_of_items": list(settled_items.answers_per_item(project)),
         "na_means": project.na_means,
         "spans_may_overlap": project.spans_may_overlap,
         "ontology": [
@@ -230,7 +230,7 @@ def _manifest(project: Project, mapping: Mapping) -> dict[str, Any]:
     }
 
 
-def row(item: Item, gold: dict[str, Any]) -> dict[str, Any]:
+def gold_line(item: Item, gold: dict[str, Any]) -> dict[str, Any]:
     """The frozen line of an item: its sentence as it came, and the gold."""
     if item.head is None or item.tail is None:
         text = {"tokens": item.tokens} if item.tokens is not None else {"text": item.text}

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.text import slugify
 
-from annotation.testset import Origin, TestSet, TestSetRow, export
+from annotation.testset import Origin, TestSet, TestSetRow, export_lines
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.writer import canonical_line
 from evalsvc.core.jobs.exceptions import TryLater
@@ -27,7 +27,7 @@ _CALLED: dict[str, str] = {
 }
 
 
-def announce(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
+def create_test_set(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
     """The row of a set to be built; a failed one of the same name makes room."""
     name, version = name.strip(), version.strip()
     slug = slugify(f"{name} {version}".replace(".", "-") + (" source" if origin == "source" else ""))[:100]
@@ -76,7 +76,7 @@ def seal(
 ) -> None:
     """Freeze what was staged; from here on nothing changes it."""
     digest, found = hashlib.sha256(), 0
-    for line in export(test_set):
+    for line in export_lines(test_set):
         digest.update(line)
         found += 1
     if found != count:

@@ -59,7 +59,7 @@ def _are_names(value: Any) -> bool:
 
 
 # What an option may be, and how that is said.
-WORDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "k": (partial(_is_count, least=1), "a whole number from 1 to 1,000"),
     "column": (
         _is_column,
@@ -71,7 +71,7 @@ WORDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "labels": (lambda value: value == "add" or _are_names(value), "“add”, or a list of names"),
 }
-SWEPT = (Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
+UNFINISHED_STATES = (Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 CHUNK = 1_000
 LOADERS: dict[str, Callable[[Batch, BinaryIO, Problems, Limits, Progress], Store]] = {
     Batch.What.ITEMS: items.load,
@@ -107,7 +107,7 @@ def receive(
         batch.file.save(f"{digest[:16]}", upload if isinstance(upload, File) else File(upload), save=False)
         batch.save()
         if what == Batch.What.GOLD:
-            gold.announce(batch)
+            gold.create_test_set(batch)
         enqueue("import", batch.pk)
     batch.refresh_from_db()
     return batch
@@ -135,7 +135,7 @@ def _check_options(what: str, format: str, options: dict[str, Any]) -> None:
         )
     if format and format not in FORMATS:
         raise DomainError("unknown_format", f"{format!r} is none of {', '.join(FORMATS)}.", field="format")
-    for name, (fits, expected) in WORDS.items():
+    for name, (fits, expected) in OPTION_CHECKS.items():
         if name in options and not fits(options[name]):
             raise DomainError("bad_option", f"{name} is {expected}, not {options[name]!r}.", field=name)
     for name, allowed in CHOICES.items():
@@ -223,7 +223,7 @@ def _done(batch: Batch, store: Store) -> None:
     store()
 
 
-def follow(job: Job) -> None:
+def mirror_job(job: Job) -> None:
     """Mirror the job's state onto its batch; `done` is written by the store itself."""
     states = {
         Job.State.QUEUED: Batch.State.RECEIVED,
@@ -234,16 +234,16 @@ def follow(job: Job) -> None:
     state = states.get(Job.State(job.state))
     if state is None:
         return
-    over = {"ended_at": Now()} if state in SWEPT else {}
+    over = {"ended_at": Now()} if state in UNFINISHED_STATES else {}
     Batch.objects.filter(pk=job.subject).update(state=state, reason=job.error, **over)
-    if state in SWEPT:
+    if state in UNFINISHED_STATES:
         building = TestSet.objects.filter(batch=job.subject, state=TestSet.State.BUILDING)
         building.update(state=TestSet.State.FAILED, reason=job.error or "The import was cancelled.")
 
 
 def sweep() -> int:
     """Remove rows that refused, failed and cancelled imports left behind."""
-    over = Batch.objects.filter(state__in=SWEPT)
+    over = Batch.objects.filter(state__in=UNFINISHED_STATES)
     return sum(clear(batch) for batch in over.filter(items__isnull=False).distinct()) + sum(
         clear(batch) for batch in over.filter(votes__isnull=False).distinct()
     )

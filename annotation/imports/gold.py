@@ -11,9 +11,9 @@ import msgspec
 from django.conf import settings
 
 from annotation.freezing import writer
-from annotation.imports.line_reader import NEGATIVE, reading_options, reported
+from annotation.imports.line_reader import NEGATIVE, reading_options, with_progress
 from annotation.models import Batch
-from annotation.ontology.preset_schema import readable
+from annotation.ontology.preset_schema import title_from_name
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.duplicates import Line, MergedItem, find_repeats
@@ -26,13 +26,13 @@ from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 
 
-def announce(batch: Batch) -> TestSet:
+def create_test_set(batch: Batch) -> TestSet:
     """The test set that the batch will fill, in the transaction that receives it."""
     options = batch.options
     kind = options.get("kind") or Kind.RELATIONS
     if kind not in Kind.values:
         raise DomainError("unknown_kind", f"{kind!r} is none of {', '.join(Kind.values)}.", field="kind")
-    return writer.announce(
+    return writer.create_test_set(
         name=str(options.get("name", "")),
         version=str(options.get("version", "")),
         origin=Origin.IMPORTED,
@@ -45,7 +45,7 @@ def announce(batch: Batch) -> TestSet:
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read it, find what repeats what, read it again; only a file without a bad line is staged."""
     test_set = TestSet.objects.get(batch=batch)
-    lines = reported(_lines(batch, file, problems, limits), progress)
+    lines = with_progress(_lines(batch, file, problems, limits), progress)
     repeats = find_repeats(lines, problems=problems, by="id")
 
     def again() -> Iterator[MergedItem]:
@@ -80,7 +80,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
 
 def _seal(test_set: TestSet, negative: str, count: int, labels: list[str], manifest: dict[str, Any]) -> None:
     TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(negative=negative)
-    inventory = [{"name": name, "title": readable(name)} for name in labels]
+    inventory = [{"name": name, "title": title_from_name(name)} for name in labels]
     writer.seal(test_set, count=count, labels=inventory, manifest=manifest)
 
 

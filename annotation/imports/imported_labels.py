@@ -15,7 +15,7 @@ from annotation.consensus import item_state
 from annotation.consensus.item_state import labels_in
 from annotation.models import Adjudication, Batch, KnownAnswer, Project, Vote
 from annotation.ontology import labels_in_answers
-from annotation.ontology.inventory import locked, mapping_of, renew
+from annotation.ontology.inventory import lock_project, mapping_of, renew_stamp
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -25,7 +25,7 @@ RARE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class ImportedLabel:
     """One label of a file as the ontology has it now."""
 
     part: str
@@ -36,7 +36,7 @@ class Label:
     like: str = ""
 
 
-def noted(labels: Mapping[str, Counter[str]], added: Mapping[str, Collection[str]]) -> dict[str, Any]:
+def label_counts(labels: Mapping[str, Counter[str]], added: Mapping[str, Collection[str]]) -> dict[str, Any]:
     """What an import keeps of its labels: the most frequent ones, and how many there were."""
     named = [(n, name, part) for part, counts in labels.items() for name, n in counts.items()]
     rows = [
@@ -46,7 +46,7 @@ def noted(labels: Mapping[str, Counter[str]], added: Mapping[str, Collection[str
     return {"labels": rows[:MOST], "labels_in_file": len(rows)}
 
 
-def labels_of(batch: Batch) -> list[Label]:
+def imported_labels(batch: Batch) -> list[ImportedLabel]:
     """The labels of an import, each held against the ontology of today."""
     rows = batch.counts.get("labels") or []
     if batch.project is None or not rows:
@@ -56,7 +56,7 @@ def labels_of(batch: Batch) -> list[Label]:
     lines.update({name: 0 for _, name in raw})
     like = _slips(lines, {name for _, name in raw} - {row["name"] for row in rows if row["added"]})
     return [
-        Label(
+        ImportedLabel(
             row["part"],
             row["name"],
             row["lines"],
@@ -95,12 +95,12 @@ def _digits(name: str) -> list[str]:
 
 
 @transaction.atomic
-def take_out(project: Project, names: Collection[str], *, part: str, by: User) -> int:
+def remove_labels(project: Project, names: Collection[str], *, part: str, by: User) -> int:
     """Remove labels that nothing uses yet, as if they had never been added."""
     require(project, by, CURATOR)
-    locked(project)
+    lock_project(project)
     used = set(names) & _used(project)
-    labels_in_answers.let_answers_come_in(project)
+    labels_in_answers.wait_for_running_votes(project)
     used |= set(names) & _used(project, at__gte=Now() - labels_in_answers.JUST_NOW)
     if used:
         raise Conflict(
@@ -109,8 +109,8 @@ def take_out(project: Project, names: Collection[str], *, part: str, by: User) -
             hint="Delete or merge it in the ontology: such a step keeps the answers.",
         )
     removed, _ = project.labels.filter(part=part, name__in=names).delete()
-    renew(project)
-    item_state.changed(project)
+    renew_stamp(project)
+    item_state.recompute_after_change(project)
     return removed
 
 

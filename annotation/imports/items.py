@@ -14,10 +14,10 @@ from django.db.models import Max
 
 from annotation.consensus.label_mapping import Payload
 from annotation.imports import imported_labels
-from annotation.imports.line_reader import CHUNK, fitting, lines_of, negatives, reported
+from annotation.imports.line_reader import CHUNK, fitting_lines, negatives, read_item_lines, with_progress
 from annotation.models import Batch, Item, KnownAnswer, OntologyLabel, SourceLabels
 from annotation.ontology.inventory import add_entries, mapping_of, parts_of
-from annotation.ontology.preset_schema import Entry
+from annotation.ontology.preset_schema import PresetLabel
 from evalsvc.core.formats.duplicates import By, Facts, MergedItem, find_repeats
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.records import Entity, ItemLine, payload
@@ -28,11 +28,11 @@ from evalsvc.core.jobs.transitions import Store
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read and find what repeats what, read again and stage; the store then makes the items count."""
-    lines = reported(lines_of(batch, file, problems, limits), progress)
-    repeats = find_repeats(fitting(lines, batch, problems), problems=problems, by=_by(batch))
+    lines = with_progress(read_item_lines(batch, file, problems, limits), progress)
+    repeats = find_repeats(fitting_lines(lines, batch, problems), problems=problems, by=_by(batch))
     staging = _Staging(batch, problems)
     told = Problems()  # again what the first reading found
-    merged, done = repeats.merged(fitting(lines_of(batch, file, told, limits), batch, told)), 0
+    merged, done = repeats.merged(fitting_lines(read_item_lines(batch, file, told, limits), batch, told)), 0
     while chunk := list(islice(merged, CHUNK)):
         progress(done, repeats.items, "storing items")
         staging.take(chunk)
@@ -165,8 +165,8 @@ class _Staging:
             use=self.use,
             text=item.text or "",
             tokens=list(item.tokens) if item.tokens is not None else None,
-            head=mention(item.head),
-            tail=mention(item.tail),
+            head=entity_json(item.head),
+            tail=entity_json(item.tail),
             repeats=self._repeats(entry),
         )
 
@@ -188,7 +188,7 @@ class _Staging:
         self._add_to_known()
         added = {part: self._offer(part, counts) for part, counts in self.labels.items()}
         self.batch.counts["labels_added"] = sum(map(len, added.values()))
-        self.batch.counts |= imported_labels.noted(self.labels, added)
+        self.batch.counts |= imported_labels.label_counts(self.labels, added)
         Batch.objects.filter(pk=self.batch.pk).update(counts=self.batch.counts)
 
     def _add_to_known(self) -> None:
@@ -223,7 +223,7 @@ class _Staging:
             return set()
         gone = mapping_of(self.project)
         names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
-        entries = [Entry(name) for name in names if name not in gone]
+        entries = [PresetLabel(name) for name in names if name not in gone]
         return {row.name for row in add_entries(self.project, entries, part=part)}
 
 
@@ -243,7 +243,7 @@ def names_by_part(said: Payload | None) -> dict[str, set[str]]:
     return {part: names for part, names in named.items() if names}
 
 
-def mention(entity: Entity | None) -> dict[str, Any] | None:
+def entity_json(entity: Entity | None) -> dict[str, Any] | None:
     """An entity as the item's row keeps it."""
     if entity is None:
         return None

@@ -30,7 +30,7 @@ def negatives(batch: Batch) -> frozenset[str]:
     return frozenset(usual if not said else [said] if isinstance(said, str) else said)
 
 
-def reported(lines: Iterable[Line], progress: Progress) -> Iterator[Line]:
+def with_progress(lines: Iterable[Line], progress: Progress) -> Iterator[Line]:
     """The lines, saying now and then how far the reading is."""
     for line, item in lines:
         if line % CHUNK == 0:
@@ -38,13 +38,13 @@ def reported(lines: Iterable[Line], progress: Progress) -> Iterator[Line]:
         yield line, item
 
 
-def lines_of(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[Line]:
+def read_item_lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[Line]:
     """The file from its beginning."""
     file.seek(0)
     return open_items(file, format=batch.format, problems=problems, limits=limits, **reading_options(batch))
 
 
-def fitting(lines: Iterable[Line], batch: Batch, problems: Problems) -> Iterator[Line]:
+def fitting_lines(lines: Iterable[Line], batch: Batch, problems: Problems) -> Iterator[Line]:
     """Lines of the project's kind: with head and tail, or without."""
     assert batch.project is not None
     kind, answered = batch.project.kind, "known" in batch.options

@@ -11,7 +11,7 @@ from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import FORMATS, ITEM_FORMATS, VOTE_FORMATS, recognise, stranger
 from evalsvc.core.formats.text_lines import read_lines
 
-FIRST_ANSWERS = ("jsonl-predictions", "semeval-answers")  # by sentence, and nothing to be stated
+SUGGESTION_FORMATS = ("jsonl-predictions", "semeval-answers")  # by sentence, and nothing to be stated
 LOOKED_AT, MOST_LETTERS = 5_000, 4_000_000
 SAMPLE = 50
 FITTING = {
@@ -20,7 +20,7 @@ FITTING = {
     ),  # it has no sentences
     Batch.What.GOLD: (*ITEM_FORMATS, "labels"),
     Batch.What.VOTES: VOTE_FORMATS,
-    Batch.What.SUGGESTIONS: FIRST_ANSWERS,
+    Batch.What.SUGGESTIONS: SUGGESTION_FORMATS,
 }
 CALLED = {
     Batch.What.ITEMS: "sentences to label",
@@ -33,7 +33,7 @@ HEADED = {"crowdtruth-units", "crowdtruth-judgments"}
 SPANS, PAIRS = {"conll"}, {"nyt10", "semeval-test", "crowdtruth-units", "opennre-gold"}
 
 
-def glance(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", kind: str = "") -> None:
+def precheck(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", kind: str = "") -> None:
     """Refuse what the beginning of the file shows to be wrong, with the field that has to be mended."""
     lines = _first_lines(upload)
     found = recognise(lines) or ""

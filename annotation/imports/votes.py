@@ -17,8 +17,8 @@ from annotation.imports import imported_labels
 from annotation.imports.items import names_by_part
 from annotation.imports.line_reader import CHUNK, negatives
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
-from annotation.ontology.inventory import add_entries, locked, mapping_of, parts_of
-from annotation.ontology.preset_schema import Entry
+from annotation.ontology.inventory import add_entries, lock_project, mapping_of, parts_of
+from annotation.ontology.preset_schema import PresetLabel
 from annotation.testset import Kind
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.readers import open_votes
@@ -71,7 +71,7 @@ class _Staging:
     def _names(self, part: str) -> set[str] | None:
         """What a vote may say; None where the file's own labels make the inventory."""
         of_data = self.project.labels.filter(part=part, derived=False)
-        names = {*of_data.values_list("name", flat=True), *item_state.names_of(self.project, part)}
+        names = {*of_data.values_list("name", flat=True), *item_state.label_names(self.project, part)}
         return names if names and self.batch.options.get("labels") != "add" else None
 
     @transaction.atomic
@@ -241,25 +241,27 @@ class _Staging:
 
     def store(self) -> None:
         """In the transaction that ends the import: k is what came, labels are known, items decided."""
-        locked(self.project)  # before any item, as whoever changes the labels does
+        lock_project(self.project)  # before any item, as whoever changes the labels does
         surplus = self._surplus()
         keys = sorted(self.positions.keys() - set(surplus))
         by_count: dict[int, list[int]] = defaultdict(list)
         for start in range(0, len(keys), CHUNK):
-            answers = Answer.objects.filter(item__in=keys[start : start + CHUNK], set_aside=False).standing()
+            answers = Answer.objects.filter(item__in=keys[start : start + CHUNK], set_aside=False).active()
             for item, came in answers.values_list("item").annotate(came=Count("pk")):
                 by_count[self.batch.options.get("k", came)].append(item)
         for came, some in by_count.items():
             for start in range(0, len(some), CHUNK):
                 Item.objects.filter(pk__in=some[start : start + CHUNK]).update(k=came)
         added = self._offer_labels()
-        self.batch.counts |= imported_labels.noted(self.labels, added) | {"surplus_answers": len(surplus)}
+        self.batch.counts |= imported_labels.label_counts(self.labels, added) | {
+            "surplus_answers": len(surplus)
+        }
         Batch.objects.filter(pk=self.batch.pk).update(counts=self.batch.counts)
-        item_state.changed(self.project)
+        item_state.recompute_after_change(self.project)
 
     def _surplus(self) -> list[int]:
         """Of each answer that came too late its item: answered here as often as was asked, or decided."""
-        over = Q(item__k=None, item__state=Item.State.SETTLED) | Q(item__state__in=Item.BY_NAME)
+        over = Q(item__k=None, item__state=Item.State.SETTLED) | Q(item__state__in=Item.DECIDED)
         late = Answer.objects.filter(over, vote__batch=self.batch)
         return list(late.order_by().values_list("item", flat=True))
 
@@ -268,6 +270,6 @@ class _Staging:
         for part, counts in self.labels.items():
             if self.known[part] is None:
                 names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
-                entries = [Entry(name) for name in names if name not in gone]
+                entries = [PresetLabel(name) for name in names if name not in gone]
                 added[part] = {row.name for row in add_entries(self.project, entries, part=part)}
         return added

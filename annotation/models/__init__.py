@@ -227,7 +227,7 @@ class Item(models.Model):
         ADJUDICATED = "adjudicated"
         UNUSABLE = "unusable"
 
-    BY_NAME = (State.ADJUDICATED, State.UNUSABLE)
+    DECIDED = (State.ADJUDICATED, State.UNUSABLE)
 
     class Use(models.TextChoices):
         WORK = ""

@@ -113,13 +113,13 @@ class Vote(models.Model):
         return f"{self.act} by {self.annotator}"
 
 
-STANDS = Q(vote__batch=None) | Q(vote__batch__state="done")
+ACTIVE_ANSWERS = Q(vote__batch=None) | Q(vote__batch__state="done")
 
 
 class AnswerQuerySet(models.QuerySet["Answer"]):
-    def standing(self) -> AnswerQuerySet:
+    def active(self) -> AnswerQuerySet:
         """Answers given here, and imported ones whose import is done."""
-        return self.filter(STANDS)
+        return self.filter(ACTIVE_ANSWERS)
 
 
 class Answer(models.Model):

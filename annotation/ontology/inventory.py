@@ -14,11 +14,11 @@ from django.db.models import Max, Sum
 from django.db.models.functions import Now
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Mapped, Mapping
+from annotation.consensus.label_mapping import LabelMapping, MappedAnswer
 from annotation.models import OntologyLabel, OntologyStep, Project, SourceLabels
 from annotation.ontology import label_usage as named
 from annotation.ontology import labels_in_answers
-from annotation.ontology.preset_schema import Entry
+from annotation.ontology.preset_schema import PresetLabel
 from annotation.ontology.presets import PRESETS
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind
@@ -27,8 +27,8 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 __all__ = [
     "Choice",
-    "Mapped",
-    "Mapping",
+    "LabelMapping",
+    "MappedAnswer",
     "add_labels",
     "apply_preset",
     "delete",
@@ -36,12 +36,12 @@ __all__ = [
     "mapping_of",
     "merge",
     "rename",
-    "renew",
+    "renew_stamp",
     "undo",
 ]
 DIGITS = "1234567890"
 CAPS = (*DIGITS, *(f"⇧{digit}" for digit in DIGITS), *(f"⌥{digit}" for digit in DIGITS))
-WORDS = ("title", "phrase", "group", "definition", "choose", "avoid", "head_type", "tail_type")
+TEXT_FIELDS = ("title", "phrase", "group", "definition", "choose", "avoid", "head_type", "tail_type")
 MERGE, DELETE, RENAME = (
     OntologyStep.Operation.MERGE,
     OntologyStep.Operation.DELETE,
@@ -66,9 +66,9 @@ class Choice:
     row: int = 0
 
 
-def mapping_of(project: Project) -> Mapping:
+def mapping_of(project: Project) -> LabelMapping:
     """What the standing steps make of raw names."""
-    return Mapping.from_steps(project.steps.filter(undone_at=None))
+    return LabelMapping.from_steps(project.steps.filter(undone_at=None))
 
 
 def inventory(project: Project, part: str = "relation") -> list[Choice]:
@@ -84,7 +84,7 @@ def inventory(project: Project, part: str = "relation") -> list[Choice]:
 
 
 def _choice(name: str, row: OntologyLabel, at: int) -> Choice:
-    words = {word: getattr(row, word) for word in WORDS}
+    words = {word: getattr(row, word) for word in TEXT_FIELDS}
     return Choice(name, **words, key=CAPS[at] if at < len(CAPS) else "", row=row.pk)
 
 
@@ -105,23 +105,23 @@ def add_labels(
     return add_entries(project, entries, part=part or parts_of(project)[0])
 
 
-def _entry(label: str | MappingOf[str, Any]) -> Entry:
+def _entry(label: str | MappingOf[str, Any]) -> PresetLabel:
     words = {"name": label} if isinstance(label, str) else dict(label)
-    unknown = set(words) - {"name", *WORDS}
+    unknown = set(words) - {"name", *TEXT_FIELDS}
     name = str(words.get("name", "")).strip()
     if unknown or not 0 < len(name) <= 200:
         raise DomainError(
             "bad_label",
-            f"A label has a name of 1–200 characters and may have {', '.join(WORDS)}; found {sorted(words)}.",
+            f"A label needs a name of 1–200 characters; other keys: {', '.join(TEXT_FIELDS)}.",
             field="name",
         )
     lists = {key: tuple(words[key]) for key in ("choose", "avoid") if key in words}
-    return Entry(**(words | lists | {"name": name}))
+    return PresetLabel(**(words | lists | {"name": name}))
 
 
-def add_entries(project: Project, entries: Sequence[Entry], *, part: str) -> list[OntologyLabel]:
+def add_entries(project: Project, entries: Sequence[PresetLabel], *, part: str) -> list[OntologyLabel]:
     """Rows for entries that are not there yet, ranked after those that are."""
-    locked(project)
+    lock_project(project)
     known = set(project.labels.filter(part=part).values_list("name", flat=True))
     taken = mapping_of(project)
     fresh = [entry for entry in {entry.name: entry for entry in entries}.values() if entry.name not in known]
@@ -140,11 +140,11 @@ def _store(project: Project, rows: list[OntologyLabel]) -> list[OntologyLabel]:
     for at, row in enumerate(rows, 1):
         row.project, row.rank = project, last + at
     stored = OntologyLabel.objects.bulk_create(rows, batch_size=500)
-    renew(project)
+    renew_stamp(project)
     return stored
 
 
-def renew(project: Project) -> None:
+def renew_stamp(project: Project) -> None:
     """What was remembered of the inventory holds no longer."""
     project.inventory_stamp = uuid4()
     Project.objects.filter(pk=project.pk).update(inventory_stamp=project.inventory_stamp)
@@ -159,24 +159,24 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
         raise DomainError("unknown_preset", f"{key!r} is no preset: {', '.join(PRESETS)}.", field="preset")
     if preset.part not in parts_of(project):
         raise DomainError("wrong_preset", f"{preset.title} has no labels for a project of {project.kind}.")
-    locked(project)
+    lock_project(project)
     rows = {row.name: row for row in preset.labels()}
     known = {row.name: row for row in project.labels.filter(part=preset.part, name__in=rows)}
     for name, row in known.items():
         _fill_in(row, rows[name])
-    OntologyLabel.objects.bulk_update(known.values(), [*WORDS], batch_size=100)
+    OntologyLabel.objects.bulk_update(known.values(), [*TEXT_FIELDS], batch_size=100)
     _store(project, [row for name, row in rows.items() if name not in known])
     mapping = mapping_of(project)
     for sources, target in preset.steps.merges:
         _add_step(project, MERGE, [name for name in sources if name not in mapping], target, by)
     _add_step(project, DELETE, [name for name in preset.steps.deleted if name not in mapping], "", by)
-    item_state.changed(project)
+    item_state.recompute_after_change(project)
     return inventory(project, preset.part)
 
 
 def _fill_in(row: OntologyLabel, words: OntologyLabel) -> None:
     """Words somebody wrote stay; a title made from the name does not."""
-    for word in WORDS:
+    for word in TEXT_FIELDS:
         if not getattr(row, word) or word == "title":
             setattr(row, word, getattr(words, word))
 
@@ -201,7 +201,7 @@ def rename(project: Project, source: str, *, target: str, by: User) -> OntologyS
 
 def _step(project: Project, operation: str, sources: Collection[str], target: str, by: User) -> OntologyStep:
     require(project, by, CURATOR)
-    locked(project)
+    lock_project(project)
     sources, target = list(dict.fromkeys(sources)), target.strip()
     part = _part_of(project, sources)
     today = {choice.name for choice in inventory(project, part)}
@@ -209,11 +209,11 @@ def _step(project: Project, operation: str, sources: Collection[str], target: st
     if target and not project.labels.filter(part=part, name=target).exists():
         first = OntologyLabel.objects.get(pk=_row_of(project, part, sources[0]).pk)
         first.pk, first.name, first.derived = None, target, True
-        first.title = Entry(target).as_label(part, derived=True).title
+        first.title = PresetLabel(target).as_label(part, derived=True).title
         _store(project, [first])
     step = _add_step(project, operation, sources, target, by)
     assert step is not None
-    item_state.changed(project)
+    item_state.recompute_after_change(project)
     return step
 
 
@@ -266,7 +266,7 @@ def _add_step(
     step = OntologyStep.objects.create(
         project=project, number=number, operation=operation, sources=list(sources), target=target, by=by
     )
-    renew(project)
+    renew_stamp(project)
     return step
 
 
@@ -275,7 +275,7 @@ def undo(step: OntologyStep, *, by: User) -> None:
     """Take a step back, the last standing one first; answers given in its new label must not be lost."""
     project = step.project
     require(project, by, CURATOR)
-    locked(project)
+    lock_project(project)
     step = OntologyStep.objects.select_for_update().get(pk=step.pk)
     last = project.steps.filter(undone_at=None).last()
     if last is None or last.pk != step.pk:
@@ -285,11 +285,11 @@ def undo(step: OntologyStep, *, by: User) -> None:
             hint="Undo the later steps first.",
         )
     _require_unused(step, since=step.at)
-    labels_in_answers.let_answers_come_in(project)
+    labels_in_answers.wait_for_running_votes(project)
     _require_unused(step, since=Now() - labels_in_answers.JUST_NOW)
     OntologyStep.objects.filter(pk=step.pk).update(undone_at=Now())
-    renew(project)
-    item_state.changed(project)
+    renew_stamp(project)
+    item_state.recompute_after_change(project)
 
 
 def _require_unused(step: OntologyStep, *, since: Any) -> None:
@@ -297,14 +297,14 @@ def _require_unused(step: OntologyStep, *, since: Any) -> None:
     project, name = step.project, step.target
     if not name or project.labels.filter(name=name, derived=False).exists():
         return
-    n = labels_in_answers.acts_with(project, name, since=since)
+    n = labels_in_answers.votes_with_label(project, name, since=since)
     if n:
         were = "answer was" if n == 1 else "answers were"
         raise Conflict(
             "target_in_use",
             f"{n:,} {were} given in {name} since; undone, {'it' if n == 1 else 'they'} would have no label.",
         )
-    if labels_in_answers.is_known_answer(project, name):
+    if labels_in_answers.is_in_gold_question(project, name):
         raise Conflict(
             "target_in_use",
             f"{name} is the known answer of a sentence; undone, that would have no label.",
@@ -312,20 +312,20 @@ def _require_unused(step: OntologyStep, *, since: Any) -> None:
         )
 
 
-def emptied(project: Project) -> dict[str, int]:
+def emptied_by_deletion(project: Project) -> dict[str, int]:
     """How many counted answers and source labels the deletions left as N/A."""
     mapping = mapping_of(project)
     live = project.items.live().filter(emptied__gt=0).order_by()
     answers = live.aggregate(n=Sum("emptied"))["n"] or 0
     sealed = SourceLabels.objects.filter(item__project=project, item__batch__state="done")
-    return {"answers": answers, "source_labels": named.left_empty(project, sealed, mapping)}
+    return {"answers": answers, "source_labels": named.count_emptied(project, sealed, mapping)}
 
 
-def frequencies(project: Project) -> Counter[str]:
+def label_frequencies(project: Project) -> Counter[str]:
     """How often each of today's labels stands in the settled gold."""
-    return named.in_gold(project)
+    return named.count_in_gold(project)
 
 
-def locked(project: Project) -> Project:
+def lock_project(project: Project) -> Project:
     """Hold the project's row: one change of its ontology at a time."""
     return Project.objects.select_for_update(no_key=True).get(pk=project.pk)

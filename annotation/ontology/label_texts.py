@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from annotation.models import OntologyLabel
-from annotation.ontology.inventory import WORDS, locked
+from annotation.ontology.inventory import TEXT_FIELDS, lock_project
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
@@ -18,10 +18,10 @@ MOST_EXAMPLES, LONGEST_EXAMPLE = 50, 1_000
 
 
 @transaction.atomic
-def describe(label: OntologyLabel, *, by: User, **words: Any) -> OntologyLabel:
+def set_texts(label: OntologyLabel, *, by: User, **words: Any) -> OntologyLabel:
     """Give a label other words; its name, and so every answer, stays as it is."""
     require(label.project, by, CURATOR)
-    locked(label.project)
+    lock_project(label.project)
     for word, said in words.items():
         if not _fits(word, said):
             raise DomainError(
@@ -46,6 +46,6 @@ def _fits(word: str, said: Any) -> bool:
 def _expected() -> str:
     lengths = ", ".join(f"{word} up to {most:,} letters" for word, most in LONGEST.items())
     return (
-        f"A label has {', '.join(WORDS)}: {lengths}, the title never empty; {' and '.join(EXAMPLES)} are "
-        f"lists of at most {MOST_EXAMPLES} examples of up to {LONGEST_EXAMPLE:,} letters."
+        f"Fields: {', '.join(TEXT_FIELDS)}. Limits: {lengths}; the title is never empty. "
+        f"{' and '.join(EXAMPLES)}: at most {MOST_EXAMPLES} examples of up to {LONGEST_EXAMPLE:,} letters."
     )

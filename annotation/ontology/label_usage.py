@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Aggregate, F, Func, QuerySet, TextField
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Mapping
+from annotation.consensus.label_mapping import LabelMapping
 from annotation.models import Answer, Project, SourceLabels
 from annotation.testset import Kind
 
@@ -23,7 +23,7 @@ PLACES: dict[str, tuple[tuple[str, int | None], ...]] = {
 }
 
 
-class Named(Func):
+class LabelsText(Func):
     """The labels in a payload as text: JSON lists with commas between them."""
 
     output_field = TextField()
@@ -48,7 +48,7 @@ class Named(Func):
         return self.as_sql(compiler, connection, template=_joined(lists), **more)
 
 
-class Together(Aggregate):
+class JoinDistinct(Aggregate):
     """What the rows of a group say, each once, with commas between."""
 
     output_field = TextField()
@@ -62,19 +62,19 @@ def _joined(lists: list[str]) -> str:
     return "(" + " || ',' || ".join(lists) + ")"
 
 
-def on_items(project: Project, answers: QuerySet[Answer]) -> Iterator[tuple[str, set[str], int]]:
+def label_sets_of_items(project: Project, answers: QuerySet[Answer]) -> Iterator[tuple[str, set[str], int]]:
     """A state, today's labels that anybody chose on an item, and on how many items it was just these."""
     mapping = item_state.Rules(project).mapping
     if project.kind == Kind.JOINT and mapping:  # what hangs on a deleted span goes with it
         yield from _one_by_one(answers, mapping)
         return
-    said = Together(Named("payload", kind=project.kind))
+    said = JoinDistinct(LabelsText("payload", kind=project.kind))
     rows = answers.order_by().values("item", state=F("item__state")).annotate(said=said)
     for state, names, n in _grouped(rows, "state", "said"):
         yield state, set(mapping.labels(names)), n
 
 
-def _one_by_one(answers: QuerySet[Answer], mapping: Mapping) -> Iterator[tuple[str, set[str], int]]:
+def _one_by_one(answers: QuerySet[Answer], mapping: LabelMapping) -> Iterator[tuple[str, set[str], int]]:
     chosen: dict[tuple[int, str], set[str]] = defaultdict(set)
     rows = answers.order_by().values_list("item", "item__state", "payload")
     for item, state, payload in rows.iterator(2_000):
@@ -82,20 +82,20 @@ def _one_by_one(answers: QuerySet[Answer], mapping: Mapping) -> Iterator[tuple[s
     return ((state, names, 1) for (_, state), names in chosen.items())
 
 
-def in_gold(project: Project) -> Counter[str]:
+def count_in_gold(project: Project) -> Counter[str]:
     """On how many items each of today's labels is gold."""
     golds = project.items.live().exclude(gold=None).order_by()
-    rows = golds.annotate(said=Named("gold", kind=project.kind)).values("said")
+    rows = golds.annotate(said=LabelsText("gold", kind=project.kind)).values("said")
     found: Counter[str] = Counter()
     for names, n in _grouped(rows, "said"):
         found.update(dict.fromkeys(names, n))
     return found
 
 
-def left_empty(project: Project, labels: QuerySet[SourceLabels], mapping: Mapping) -> int:
+def count_emptied(project: Project, labels: QuerySet[SourceLabels], mapping: LabelMapping) -> int:
     """How many of these said something of which the deletions left nothing; relations go with their spans."""
     kind = Kind.ENTITIES if project.kind == Kind.JOINT else project.kind
-    rows = labels.order_by().annotate(said=Named("labels", kind=kind)).values("said")
+    rows = labels.order_by().annotate(said=LabelsText("labels", kind=kind)).values("said")
     return sum(n for names, n in _grouped(rows, "said") if names and not mapping.labels(names))
 
 

@@ -16,13 +16,13 @@ from annotation.models import KnownAnswer, Project, Vote
 JUST_NOW = timedelta(hours=1)  # longer than anybody takes to write one answer
 
 
-def acts_with(project: Project, name: str, *, since: Any) -> int:
+def votes_with_label(project: Project, name: str, *, since: Any) -> int:
     """Acts from then on that name this label."""
     acts = Vote.objects.filter(item__project=project, at__gte=since, payload__isnull=False)
     return _naming(acts, name)
 
 
-def is_known_answer(project: Project, name: str) -> bool:
+def is_in_gold_question(project: Project, name: str) -> bool:
     """Whether it is in what is known of an item."""
     return _naming(KnownAnswer.objects.filter(item__project=project), name) > 0
 
@@ -37,14 +37,14 @@ def _naming(rows: QuerySet[Any], name: str) -> int:
     return sum(name in labels_in(payload) for payload in payloads)
 
 
-def let_answers_come_in(project: Project) -> None:
+def wait_for_running_votes(project: Project) -> None:
     """Wait for every answer being written; whoever writes after that reads the project as it is then.
 
     The caller holds the project's row against other changes of its labels. About to decide all items anew in
     the same transaction, it holds those, as a writer does before reading the project. Where a job decides, it
     takes the project's row for itself alone, which writers share; with that it could not wait for items.
     """
-    if item_state.is_decided_at_once(project):
+    if item_state.is_recomputed_at_once(project):
         list(project.items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     else:
         Project.objects.select_for_update().get(pk=project.pk)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.ontology.preset_schema import Entry, Preset, Steps
+from annotation.ontology.preset_schema import Preset, PresetLabel, PresetSteps
 
 PERSON, PLACE, ORGANISATION = "person", "place", "organisation"
 
@@ -42,7 +42,7 @@ DELETED = (
 )
 
 KEPT = (
-    Entry(
+    PresetLabel(
         "/people/person/place_of_birth",
         "place of birth",
         "was born in",
@@ -53,7 +53,7 @@ KEPT = (
         ("Solheim, born in Trondheim in 1908,", "the Trondheim-born geologist"),
         ("She only grew up there: place lived.", "You know it, but the sentence does not say it."),
     ),
-    Entry(
+    PresetLabel(
         "/people/person/place_lived",
         "place lived",
         "lived in",
@@ -64,7 +64,7 @@ KEPT = (
         ("the novelist moved to Porto as a student", "a resident of Leeds"),
         ("A visit or a business trip is no home.", "Holding office for a place does not say it."),
     ),
-    Entry(
+    PresetLabel(
         "/people/person/nationality",
         "nationality",
         "is a national of",
@@ -75,7 +75,7 @@ KEPT = (
         ("the Norwegian chemist", "Kenya's president"),
         ("Born in a country is place of birth; nationality needs its own words.",),
     ),
-    Entry(
+    PresetLabel(
         "/people/deceased_person/place_of_death",
         "place of death",
         "died in",
@@ -86,7 +86,7 @@ KEPT = (
         ("was killed in a crash near Lyon", "died at her home in Lima"),
         ("A funeral or a memorial there is not enough.",),
     ),
-    Entry(
+    PresetLabel(
         "/people/deceased_person/place_of_burial",
         "place of burial",
         "was buried in",
@@ -97,7 +97,7 @@ KEPT = (
         ("was laid to rest in Highgate",),
         ("Died there: place of death.",),
     ),
-    Entry(
+    PresetLabel(
         "/business/person/company",
         "works for",
         "works for",
@@ -108,7 +108,7 @@ KEPT = (
         ("the chief executive of Norvik", "an analyst at Holm & Sons"),
         ("Founding it is founded by, unless a post is named too.",),
     ),
-    Entry(
+    PresetLabel(
         "/people/person/children",
         "parent of",
         "is a parent of",
@@ -119,7 +119,7 @@ KEPT = (
         ("his daughter Ines", "Ada, son of the elder Lovell: head is the elder Lovell"),
         ("The other way round, child and then parent, is not this relation.",),
     ),
-    Entry(
+    PresetLabel(
         "/people/person/religion",
         "religion",
         "has the religion",
@@ -130,7 +130,7 @@ KEPT = (
         ("the Methodist minister",),
         ("Writing about a faith does not say it.",),
     ),
-    Entry(
+    PresetLabel(
         "/people/person/ethnicity",
         "ethnicity",
         "belongs to the people",
@@ -141,7 +141,7 @@ KEPT = (
         ("an ethnic Hungarian from Cluj",),
         ("Citizenship is nationality.",),
     ),
-    Entry(
+    PresetLabel(
         "/business/company/founders",
         "founded by",
         "was founded by",
@@ -152,7 +152,7 @@ KEPT = (
         ("Marek, who started Norvik in a garage",),
         ("Leading it later is works for.",),
     ),
-    Entry(
+    PresetLabel(
         "/business/company/place_founded",
         "founded in",
         "was founded in",
@@ -163,7 +163,7 @@ KEPT = (
         ("set up in Turin in 1901",),
         ("Its seat today is has site in.",),
     ),
-    Entry(
+    PresetLabel(
         SITE,
         "has site in",
         "has a site in",
@@ -174,7 +174,7 @@ KEPT = (
         ("the Basel-based drug maker", "the Leeds plant of Norvik"),
         ("Selling or playing there once is not a site.",),
     ),
-    Entry(
+    PresetLabel(
         "/business/company/major_shareholders",
         "owned in part by",
         "is owned in part by",
@@ -185,7 +185,7 @@ KEPT = (
         ("whose largest shareholder is Marek",),
         ("Being its chief does not say it.",),
     ),
-    Entry(
+    PresetLabel(
         "/business/company/advisors",
         "advised by",
         "is advised by",
@@ -196,7 +196,7 @@ KEPT = (
         ("Ruiz, an adviser to Norvik,",),
         ("An employee who is asked for advice is works for.",),
     ),
-    Entry(
+    PresetLabel(
         "/location/location/contains",
         "contains",
         "contains",
@@ -210,7 +210,7 @@ KEPT = (
             "A capital or district has a relation of its own as well.",
         ),
     ),
-    Entry(
+    PresetLabel(
         "/location/country/capital",
         "country’s capital",
         "has the capital",
@@ -221,7 +221,7 @@ KEPT = (
         ("Lima, the capital of Peru",),
         ("Of a state or province: region’s capital.",),
     ),
-    Entry(
+    PresetLabel(
         CAPITAL,
         "region’s capital",
         "has the regional capital",
@@ -232,7 +232,7 @@ KEPT = (
         ("Rennes, capital of Brittany",),
         ("Of a whole country: country’s capital.",),
     ),
-    Entry(
+    PresetLabel(
         "/location/us_county/county_seat",
         "county seat",
         "has the county seat",
@@ -243,7 +243,7 @@ KEPT = (
         ("the county seat of Marlow County",),
         ("Merely a town in the county: contains.",),
     ),
-    Entry(
+    PresetLabel(
         "/location/country/administrative_divisions",
         "has division",
         "has the division",
@@ -254,7 +254,7 @@ KEPT = (
         ("Bavaria, a German state",),
         ("A town is no division: contains.",),
     ),
-    Entry(
+    PresetLabel(
         "/location/administrative_division/country",
         "division of",
         "is a division of",
@@ -265,7 +265,7 @@ KEPT = (
         ("the Canadian province of Quebec",),
         ("The country as head: has division.",),
     ),
-    Entry(
+    PresetLabel(
         "/location/neighborhood/neighborhood_of",
         "neighbourhood of",
         "is a neighbourhood of",
@@ -276,7 +276,7 @@ KEPT = (
         ("the Alfama quarter of Lisbon",),
         ("A suburb that is a town of its own.",),
     ),
-    Entry(
+    PresetLabel(
         "/people/ethnicity/geographic_distribution",
         "people live in",
         "live in",
@@ -287,7 +287,7 @@ KEPT = (
         ("the Sami of northern Norway",),
         ("One member of the people living there.",),
     ),
-    Entry(
+    PresetLabel(
         "/time/event/locations",
         "event held in",
         "was held in",
@@ -298,7 +298,7 @@ KEPT = (
         ("the battle at Poltava",),
         ("It was only planned or talked about there.",),
     ),
-    Entry(
+    PresetLabel(
         "/film/film/featured_film_locations",
         "film set in",
         "is set in",
@@ -318,6 +318,6 @@ NYT10 = Preset(
     part="relation",
     entries=KEPT,
     raw=(*CAPITALS, *SITES, *DELETED),
-    steps=Steps(merges=((CAPITALS, CAPITAL), (SITES, SITE)), deleted=DELETED),
+    steps=PresetSteps(merges=((CAPITALS, CAPITAL), (SITES, SITE)), deleted=DELETED),
     na_means="the sentence says none of these",
 )

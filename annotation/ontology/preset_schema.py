@@ -9,7 +9,7 @@ from annotation.models import OntologyLabel
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PresetLabel:
     """One label with its words."""
 
     name: str
@@ -27,7 +27,7 @@ class Entry:
         return OntologyLabel(
             part=part,
             name=self.name,
-            title=self.title or readable(self.name),
+            title=self.title or title_from_name(self.name),
             phrase=self.phrase,
             group=self.group,
             definition=self.definition,
@@ -40,7 +40,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class PresetSteps:
     """Merges and deletions that go with an inventory."""
 
     merges: tuple[tuple[tuple[str, ...], str], ...] = ()
@@ -55,9 +55,9 @@ class Preset:
     title: str
     describes: str
     part: str
-    entries: tuple[Entry, ...]
+    entries: tuple[PresetLabel, ...]
     raw: tuple[str, ...] = ()
-    steps: Steps = field(default_factory=Steps)
+    steps: PresetSteps = field(default_factory=PresetSteps)
     na_means: str = ""
 
     def labels(self) -> Iterable[OntologyLabel]:
@@ -66,10 +66,10 @@ class Preset:
         for entry in self.entries:
             yield entry.as_label(self.part, derived=entry.name in derived)
         for name in self.raw:
-            yield Entry(name).as_label(self.part, derived=False)
+            yield PresetLabel(name).as_label(self.part, derived=False)
 
 
-def readable(name: str) -> str:
+def title_from_name(name: str) -> str:
     """A title for a name the data gives: the last part of a path, words instead of underscores."""
     last = [part for part in name.split("/") if part]
     return (last[-1] if last else name).replace("_", " ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.ontology.preset_nyt10 import NYT10
-from annotation.ontology.preset_schema import Entry, Preset
+from annotation.ontology.preset_schema import Preset, PresetLabel
 
 CONLL03 = Preset(
     key="conll03",
@@ -11,12 +11,12 @@ CONLL03 = Preset(
     describes="Person, location, organisation and other names, as in the CoNLL 2003 task.",
     part="entity",
     entries=(
-        Entry("PER", "person", definition="Names of people, real or invented, without their titles."),
-        Entry(
+        PresetLabel("PER", "person", definition="Names of people, real or invented, without their titles."),
+        PresetLabel(
             "LOC", "location", definition="Names of places: towns, countries, rivers, buildings as places."
         ),
-        Entry("ORG", "organisation", definition="Names of firms, teams, parties, offices, bands."),
-        Entry("MISC", "other name", definition="Other names: nationalities, events, works, languages."),
+        PresetLabel("ORG", "organisation", definition="Names of firms, teams, parties, offices, bands."),
+        PresetLabel("MISC", "other name", definition="Other names: nationalities, events, works, languages."),
     ),
     na_means="no name of these types",
 )
@@ -26,12 +26,16 @@ WNUT17 = Preset(
     describes="Person, location, corporation, group, product and creative work, as in the WNUT 2017 task.",
     part="entity",
     entries=(
-        Entry("person", definition="Names of people, nicknames and invented characters included."),
-        Entry("location", definition="Names of places that can be found on a map, invented ones included."),
-        Entry("corporation", definition="Names of firms, not of what they make."),
-        Entry("group", definition="Names of bands, teams and bodies that are no firms."),
-        Entry("product", definition="Names of things that are made and sold."),
-        Entry("creative-work", "creative work", definition="Titles of songs, films, books and the like."),
+        PresetLabel("person", definition="Names of people, nicknames and invented characters included."),
+        PresetLabel(
+            "location", definition="Names of places that can be found on a map, invented ones included."
+        ),
+        PresetLabel("corporation", definition="Names of firms, not of what they make."),
+        PresetLabel("group", definition="Names of bands, teams and bodies that are no firms."),
+        PresetLabel("product", definition="Names of things that are made and sold."),
+        PresetLabel(
+            "creative-work", "creative work", definition="Titles of songs, films, books and the like."
+        ),
     ),
     na_means="no name of these types",
 )

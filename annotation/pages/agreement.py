@@ -25,7 +25,7 @@ FIGURES = ("observed", "fleiss", "alpha", "alpha_masi", "ac1")
 @page("GET", "POST")
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     """The whole page, or for htmx the strip that follows the work."""
-    project, role = project_for(request, slug, *roles.OVERSEES)
+    project, role = project_for(request, slug, *roles.MAY_OVERSEE)
     if request.method == "POST":
         agreeing.ask(project, by=person(request))
         return redirect("agreement", slug)
@@ -69,7 +69,7 @@ def _work(report: AgreementReport) -> dict[str, object]:
 
 def _figures(request: HttpRequest, slug: str, *, shown: bool = False) -> tuple[Project, dict[str, Any]]:
     """The project, and the figures of its newest report that is done."""
-    project, _ = project_for(request, slug, *roles.OVERSEES)
+    project, _ = project_for(request, slug, *roles.MAY_OVERSEE)
     report = agreeing.latest_done(project, for_user=person(request))
     if report is None:
         raise Http404

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.adjudication.decisions import Column, Dossier
-from annotation.consensus.label_mapping import Payload, empty
+from annotation.adjudication.decisions import AnonymousAnswer, DisputeDetails
+from annotation.consensus.label_mapping import Payload, empty_answer
 from annotation.consensus.majority import Verdict
 from annotation.models import Project
 from annotation.ontology.inventory import Choice, inventory, parts_of
@@ -67,7 +67,7 @@ class Case:
         return next((one.value for one in self.options if _canonical(one.value) == wanted), "")
 
 
-def case_of(dossier: Dossier) -> Case:
+def case_of(dossier: DisputeDetails) -> Case:
     """Rows, options and what each rule says, for relations and for spans."""
     project = dossier.item.project
     choices = choices_of(project)
@@ -109,7 +109,7 @@ def _ordinal(n: int) -> str:
     return names.get(n, f"{n}th")
 
 
-def _voted(columns: Sequence[Column]) -> list[str]:
+def _voted(columns: Sequence[AnonymousAnswer]) -> list[str]:
     """Labels that anybody chose, most chosen first."""
     chosen = [label for column in columns for label in _labels(column.payload)]
     return sorted(dict.fromkeys(chosen), key=lambda label: -chosen.count(label))
@@ -120,7 +120,7 @@ def _labels(payload: Payload) -> list[str]:
     return [*spans, *(x if isinstance(x, str) else x[1] for x in payload["relations"])]
 
 
-def _relation_rows(dossier: Dossier, choices: dict[str, Choice]) -> list[Row]:
+def _relation_rows(dossier: DisputeDetails, choices: dict[str, Choice]) -> list[Row]:
     answers = [set(column.payload["relations"]) for column in dossier.columns]
     named = [
         (_title(choices, name), [name in answer for answer in answers]) for name in _voted(dossier.columns)
@@ -144,7 +144,7 @@ def gap_of(n: int) -> float:
     return 3 if n <= MOST_BOXES else 1
 
 
-def _span_rows(dossier: Dossier, choices: dict[str, Choice]) -> list[Row]:
+def _span_rows(dossier: DisputeDetails, choices: dict[str, Choice]) -> list[Row]:
     """Each span, and each relation between two, that anybody marked; then who marked nothing."""
     answers = [marked_in(column.payload) for column in dossier.columns]
     rows = [
@@ -163,7 +163,7 @@ def marked_in(payload: Payload) -> set[Any]:
     return {*spans, *links}
 
 
-def _words(dossier: Dossier, choice: Any, choices: dict[str, Choice]) -> tuple[str, str]:
+def _words(dossier: DisputeDetails, choice: Any, choices: dict[str, Choice]) -> tuple[str, str]:
     """A choice as the text it is about, and its label."""
     if isinstance(choice[0], tuple):
         head, name, tail = choice
@@ -171,7 +171,7 @@ def _words(dossier: Dossier, choice: Any, choices: dict[str, Choice]) -> tuple[s
     return _text(dossier, choice), _title(choices, choice[2])
 
 
-def _text(dossier: Dossier, span: Any) -> str:
+def _text(dossier: DisputeDetails, span: Any) -> str:
     text = text_highlighting.text_of(dossier.item, span)
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
 
@@ -184,7 +184,7 @@ def _value(relations: Sequence[str]) -> str:
     return json.dumps({"spans": [], "relations": list(relations)}, ensure_ascii=False)
 
 
-def _relation_options(dossier: Dossier, choices: dict[str, Choice]) -> list[Option]:
+def _relation_options(dossier: DisputeDetails, choices: dict[str, Choice]) -> list[Option]:
     answers = [column.payload["relations"] for column in dossier.columns]
     names = _voted(dossier.columns)[:8]
     options = [
@@ -195,10 +195,10 @@ def _relation_options(dossier: Dossier, choices: dict[str, Choice]) -> list[Opti
     if len(names) > 1:
         both = "Both" if len(names) == 2 else f"All {len(names)}"
         options.append(Option(str(len(names) + 1), both, "each holds on its own", _value(names)))
-    return [*options, Option("N", "N/A", f"none of the {len(choices)} holds", json.dumps(empty()))]
+    return [*options, Option("N", "N/A", f"none of the {len(choices)} holds", json.dumps(empty_answer()))]
 
 
-def _span_options(dossier: Dossier, choices: dict[str, Choice]) -> list[Option]:
+def _span_options(dossier: DisputeDetails, choices: dict[str, Choice]) -> list[Option]:
     """Each distinct answer, what more than half agree on if anything, and nothing."""
     colours = text_highlighting.colours_of(list(choices))
     sets: dict[frozenset[Any], list[str]] = {}
@@ -221,7 +221,10 @@ def _span_options(dossier: Dossier, choices: dict[str, Choice]) -> list[Option]:
         for at, (chosen, letters) in enumerate(order, 1)
         for payload in [_payload(chosen)]
     ]
-    return [*options, Option("N", "Nothing", _said(silent, dossier.n, "marked nothing"), json.dumps(empty()))]
+    return [
+        *options,
+        Option("N", "Nothing", _said(silent, dossier.n, "marked nothing"), json.dumps(empty_answer())),
+    ]
 
 
 def _payload(chosen: frozenset[Any]) -> Payload:
@@ -253,7 +256,10 @@ def _rules(
 
 def shown(payload: Payload | None, choices: dict[str, Choice]) -> str:
     """An answer in a few words."""
-    return ", ".join(_title(choices, label) for label in dict.fromkeys(_labels(payload or empty()))) or "N/A"
+    return (
+        ", ".join(_title(choices, label) for label in dict.fromkeys(_labels(payload or empty_answer())))
+        or "N/A"
+    )
 
 
 def _outcome(verdict: Verdict, choices: dict[str, Choice]) -> str:

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotation import roles
 from annotation.adjudication import decisions
-from annotation.adjudication.unanswerable_items import PASSED_ON
+from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
 from annotation.models import Item, Project
 from annotation.pages import dispute_view, text_highlighting
@@ -23,13 +23,13 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.text_validation import check
 
 BAR = 176
-UNDOING = {"undo": decisions.take_back, "unask": decisions.ask_no_more}
+UNDOING = {"undo": decisions.reopen, "unask": decisions.cancel_one_more}
 MOST_LISTED = 200
 
 
 @page()
 def index(request: HttpRequest, slug: str) -> HttpResponse:
-    project, role = project_for(request, slug, *roles.DECIDES)
+    project, role = project_for(request, slug, *roles.MAY_DECIDE)
     if "decided" in request.GET:
         return render(request, "annotation/decision_done.html", around(project, role, **_decided(project)))
     pattern = request.GET.get("pattern", "")
@@ -50,7 +50,7 @@ def _decided(project: Project) -> dict[str, Any]:
     choices = dispute_view.choices_of(project)
     entries = [
         (made, decisions.FINDINGS.get(made.finding) or dispute_view.shown(made.item.gold, choices))
-        for made in decisions.decided(project)[:MOST_LISTED]
+        for made in decisions.active_decisions(project)[:MOST_LISTED]
     ]
     return {"entries": entries} | _bar(project, "")
 
@@ -58,13 +58,13 @@ def _decided(project: Project) -> dict[str, Any]:
 def _bar(project: Project, pattern: str) -> dict[str, Any]:
     """What stands over both pages: how many are decided, and the vote patterns to choose from."""
     counted = Counter(decisions.disputes(project).values_list("split", flat=True))
-    decided = project.items.live().filter(state__in=Item.BY_NAME).count()
+    decided = project.items.live().filter(state__in=Item.DECIDED).count()
     total = counted.total() + decided
     return {
         "pattern": pattern,
         "patterns": counted.most_common(8),
-        "passed_on": counted[PASSED_ON],
-        "disputed": counted.total() - counted[PASSED_ON],
+        "passed_on": counted[UNANSWERABLE],
+        "disputed": counted.total() - counted[UNANSWERABLE],
         "waiting": counted.total(),
         "decided": decided,
         "total": total,
@@ -74,7 +74,7 @@ def _bar(project: Project, pattern: str) -> dict[str, Any]:
 
 @page("GET", "POST")
 def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
-    project, role = project_for(request, slug, *roles.DECIDES)
+    project, role = project_for(request, slug, *roles.MAY_DECIDE)
     item = get_object_or_404(Item.objects.live().select_related("project"), key=key, project=project)
     pattern = request.GET.get("pattern", "")
     undone = UNDOING.get(request.POST.get("action", ""))
@@ -96,7 +96,7 @@ def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
         **_bar(project, pattern),
     )
     after = _next(project, item, pattern)
-    if not decisions.waits(item):
+    if not decisions.needs_decision(item):
         return render(
             request,
             "annotation/dispute_over.html",
@@ -112,7 +112,7 @@ def _address(project: Project, item: UUID, pattern: str) -> str:
 
 def _undo(request: HttpRequest, project: Project, pattern: str) -> str:
     """Where the person's own last decision is taken back; empty when they made none."""
-    last = decisions.decided(project).filter(by=person(request)).first()
+    last = decisions.active_decisions(project).filter(by=person(request)).first()
     return _address(project, last.item.key, pattern) if last else ""
 
 
@@ -120,7 +120,7 @@ def _over(request: HttpRequest, item: Item) -> dict[str, Any]:
     """What was decided of a sentence, and whether this person may take it back."""
     made = item.adjudications.filter(reopened_at=None).select_related("by").first()
     if made is None:
-        return {"asked": decisions.may_ask_no_more(item)}
+        return {"asked": decisions.may_cancel_one_more(item)}
     finding = decisions.FINDINGS.get(made.finding)
     said = finding or dispute_view.shown(item.gold, dispute_view.choices_of(item.project))
     curates = roles.role_in(item.project, person(request)) == roles.CURATOR
@@ -151,7 +151,7 @@ def _sentence(item: Item) -> dict[str, Any]:
 
 
 def _case(request: HttpRequest, item: Item, *, later: str) -> dict[str, Any]:
-    dossier = decisions.dossier(item, for_user=person(request))
+    dossier = decisions.dispute_details(item, for_user=person(request))
     case, filled = dispute_view.case_of(dossier), _filled(request, item)
     return filled | {
         "dossier": dossier,
@@ -239,7 +239,7 @@ def _next(project: Project, item: Item, pattern: str) -> str:
     """The address of the dispute after this one, the first again at the end, the list when there is none."""
     order = list(decisions.disputes(project, pattern).values_list("key", "split", "rank"))
     others = [key for key in order if key[0] != item.key]
-    behind = [key for key in others if key[1:] > (decisions.split_of(item), item.rank)]
+    behind = [key for key in others if key[1:] > (decisions.dispute_kind(item), item.rank)]
     if not others:
         return reverse("disputes", args=[project.slug])
     return _address(project, (behind or others)[0][0], pattern)

@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from annotation.imports.upload_precheck import glance
+from annotation.imports.upload_precheck import precheck
 from annotation.models import Batch, Member, OntologyStep, Policy
 from annotation.ontology.presets import PRESETS
 from annotation.testset import Kind
@@ -113,7 +113,7 @@ class FileForm(PageForm):
         told = {name: cleaned.get(name, "") for name in ("format", "scheme")}
         kind = self.project_kind or cleaned.get("kind", "")
         try:
-            glance(cleaned["upload"], what=self.sort or cleaned["what"], kind=kind, **told)
+            precheck(cleaned["upload"], what=self.sort or cleaned["what"], kind=kind, **told)
         except DomainError as refusal:
             field = refusal.field if refusal.field in self.fields else "upload"
             self.add_error(field, f"{refusal.detail} {refusal.hint}".strip())

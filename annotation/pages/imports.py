@@ -130,12 +130,14 @@ def _acted(request: HttpRequest, found: Batch, job: Job | None) -> None:
         inventory.merge(project, [name, like], target=like, by=user)
         messages.info(request, f"{name} counts as {like} from now on. The ontology’s page can undo it.")
     elif action == "add":
-        names = [one.name for one in imported_labels.labels_of(found) if one.lacking and one.part == part]
+        names = [
+            one.name for one in imported_labels.imported_labels(found) if one.lacking and one.part == part
+        ]
         made = inventory.add_labels(project, names, by=user, part=part)
         messages.info(request, f"{len(made):,} added to the ontology.")
     elif action == "out":
-        names = [one.name for one in imported_labels.labels_of(found) if one.added and one.part == part]
-        gone = imported_labels.take_out(project, names, part=part, by=user)
+        names = [one.name for one in imported_labels.imported_labels(found) if one.added and one.part == part]
+        gone = imported_labels.remove_labels(project, names, part=part, by=user)
         messages.info(request, f"{gone:,} taken out of the ontology again.")
 
 
@@ -186,7 +188,7 @@ def _labels(found: Batch) -> dict[str, Any]:
     """What the file said can be chosen: what was added, what the ontology lacks, what looks like a slip."""
     if found.state != Batch.State.DONE:
         return {}
-    labels = imported_labels.labels_of(found)
+    labels = imported_labels.imported_labels(found)
     return {
         "file_labels": labels,
         "slips": [one for one in labels if one.like and not one.lacking],

@@ -20,7 +20,7 @@ def words(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     label = get_object_or_404(OntologyLabel, project=project, pk=pk)
     form = WordsForm.of(label, request.POST or None)
     if form.is_valid() and request.POST.get("action") != "show":
-        kept = attempt(form, lambda: label_texts.describe(label, by=person(request), **form.cleaned_data))
+        kept = attempt(form, lambda: label_texts.set_texts(label, by=person(request), **form.cleaned_data))
         if kept:
             messages.info(request, f"{kept.title}: kept. Annotators see it with their next page.")
             return redirect("ontology", slug)

@@ -70,7 +70,9 @@ class Waiting:
 @page()
 def index(request: HttpRequest) -> HttpResponse:
     user = person(request)
-    mine = [_waiting(project, user) for project in roles.visible(user).order_by("state", "-created_at")]
+    mine = [
+        _waiting(project, user) for project in roles.visible_projects(user).order_by("state", "-created_at")
+    ]
     return render(
         request,
         "annotation/label_index.html",
@@ -80,16 +82,18 @@ def index(request: HttpRequest) -> HttpResponse:
 
 def _waiting(project: Project, user: User) -> Waiting:
     role = roles.role_in(project, user) or ""
-    decides = role in roles.DECIDES
+    decides = role in roles.MAY_DECIDE
     disputed = decisions.disputes(project).count() if decides else 0
-    labels = role in roles.LABELS and project.state == Project.State.OPEN and project.kind == Kind.RELATIONS
+    labels = (
+        role in roles.MAY_LABEL and project.state == Project.State.OPEN and project.kind == Kind.RELATIONS
+    )
     return Waiting(project, role, progress_of(project, user), disputed, labels, decides)
 
 
 @page()
 def label(request: HttpRequest, slug: str) -> HttpResponse:
     try:
-        project, role = project_for(request, slug, *roles.LABELS)
+        project, role = project_for(request, slug, *roles.MAY_LABEL)
     except Http404:
         return _no_member(request, slug)
     shown = around(project, role, guideline=rendered(project.guideline))
@@ -108,14 +112,14 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
             "api": _api(project),
             "commands": COMMANDS,
             "parts": PARTS,
-            "qualifying": gold_questions.is_ahead(project, person(request), role=role),
+            "qualifying": gold_questions.must_qualify(project, person(request), role=role),
         },
     )
 
 
 def _no_member(request: HttpRequest, slug: str) -> HttpResponse:
     """Whoever worked there hears that they are out of it; to everybody else nothing is there."""
-    left = participants.left(person(request), slug)
+    left = participants.former_project(person(request), slug)
     if left is None:
         raise Http404
     return render(request, "annotation/label_progress.html", {"project": left}, status=403)

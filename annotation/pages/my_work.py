@@ -31,20 +31,20 @@ PER_PAGE = 25
 
 @page()
 def mine(request: HttpRequest, slug: str) -> HttpResponse:
-    project, role = project_for(request, slug, *roles.LABELS)
+    project, role = project_for(request, slug, *roles.MAY_LABEL)
     return shown(request, project, role)
 
 
 @page()
 def mine_svg(request: HttpRequest, slug: str) -> HttpResponse:
-    project, _ = project_for(request, slug, *roles.LABELS)
+    project, _ = project_for(request, slug, *roles.MAY_LABEL)
     days = _days(project, person(request))
     return svg_file(days_svg(days) if days else "", f"{project.slug}-my-days.svg")
 
 
 @page()
 def mine_csv(request: HttpRequest, slug: str) -> HttpResponse:
-    project, _ = project_for(request, slug, *roles.LABELS)
+    project, _ = project_for(request, slug, *roles.MAY_LABEL)
     rows = [[day.day, day.answers, day.skips] for day in _days(project, person(request))]
     return csv_file(f"{project.slug}-my-days.csv", ["day", "answers", "skips"], rows)
 
@@ -118,7 +118,7 @@ def _took(vote: Vote) -> str:
 def _said(vote: Vote, titles: dict[str, str]) -> str:
     """As it was said, in today's words where there are any."""
     if vote.act == Vote.Act.SKIP:
-        return f"Skipped: {voting.REASONS.get(vote.reason, vote.reason)}"
+        return f"Skipped: {voting.SKIP_REASONS.get(vote.reason, vote.reason)}"
     said = vote.payload or {"spans": [], "relations": []}
     names = [x if isinstance(x, str) else x[1] for x in said["relations"]] or [
         span[2] for span in said["spans"]

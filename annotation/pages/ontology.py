@@ -24,7 +24,7 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
     forms = _forms(request, project, [choice.name for choice in choices])
     if request.method == "POST" and _acted(request, project, forms):
         return redirect("ontology", slug)
-    steps, used = project.steps.select_related("by"), ontology.frequencies(project)
+    steps, used = project.steps.select_related("by"), ontology.label_frequencies(project)
     return render(
         request,
         "annotation/ontology.html",
@@ -35,7 +35,7 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
             steps=steps,
             last=steps.filter(undone_at=None).last(),
             picked=request.POST.getlist("sources"),
-            emptied=ontology.emptied(project) if steps else None,
+            emptied=ontology.emptied_by_deletion(project) if steps else None,
             **forms,
         ),
     )

@@ -29,7 +29,7 @@ PER_PAGE = 50
 
 @page()
 def progress(request: HttpRequest, slug: str) -> HttpResponse:
-    project, role = project_for(request, slug, *roles.OVERSEES)
+    project, role = project_for(request, slug, *roles.MAY_OVERSEE)
     user = person(request)
     n, ahead = counts(project), workload.outlook(project, for_user=user)
     idle = workload.idle(project, for_user=user)
@@ -84,14 +84,14 @@ def _titles(project: Project) -> dict[str, str]:
 
 @page()
 def days_drawn(request: HttpRequest, slug: str) -> HttpResponse:
-    project, _ = project_for(request, slug, *roles.OVERSEES)
+    project, _ = project_for(request, slug, *roles.MAY_OVERSEE)
     days = _days(project, person(request))
     return svg_file(days_svg(days) if days else "", f"{project.slug}-days.svg")
 
 
 @page()
 def days_csv(request: HttpRequest, slug: str) -> HttpResponse:
-    project, _ = project_for(request, slug, *roles.OVERSEES)
+    project, _ = project_for(request, slug, *roles.MAY_OVERSEE)
     rows = [[day.day, day.answers, day.skips, day.annotators] for day in _days(project, person(request))]
     return csv_file(f"{project.slug}-days.csv", ["day", "answers", "skips", "annotators"], rows)
 
@@ -104,7 +104,7 @@ PEOPLE = (
 
 @page()
 def people_csv(request: HttpRequest, slug: str) -> HttpResponse:
-    project, _ = project_for(request, slug, *roles.OVERSEES)
+    project, _ = project_for(request, slug, *roles.MAY_OVERSEE)
     people = project_stats.by_annotator(project, for_user=person(request))
     rows = [[getattr(one, name) for name in PEOPLE] for one in people]
     return csv_file(f"{project.slug}-people.csv", PEOPLE, rows)
@@ -112,7 +112,7 @@ def people_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 @page()
 def labels_csv(request: HttpRequest, slug: str) -> HttpResponse:
-    project, _ = project_for(request, slug, *roles.OVERSEES)
+    project, _ = project_for(request, slug, *roles.MAY_OVERSEE)
     labels = project_stats.by_label(project, for_user=person(request))
     rows = [[one.name, one.items, one.disputed, one.share, *(one.interval or ("", ""))] for one in labels]
     heads = ["relation", "items", "disputed", "share", "low", "high"]
@@ -122,7 +122,7 @@ def labels_csv(request: HttpRequest, slug: str) -> HttpResponse:
 @page()
 def other_policy(request: HttpRequest, slug: str) -> HttpResponse:
     """The sentences that the other policy would decide otherwise, for those who see votes."""
-    project, role = project_for(request, slug, *roles.DECIDES)
+    project, role = project_for(request, slug, *roles.MAY_DECIDE)
     changed = policy_comparison.changed(project, for_user=person(request))
     pages = Paginator(changed, PER_PAGE)
     shown = pages.get_page(request.GET.get("page"))

@@ -30,7 +30,7 @@ LIVE = Q(items__batch__state=Batch.State.DONE)
 @page()
 def index(request: HttpRequest) -> HttpResponse:
     mine = (
-        roles.visible(person(request))
+        roles.visible_projects(person(request))
         .annotate(
             n=Count("items", filter=LIVE, distinct=True),
             n_ended=Count("items", filter=LIVE & ~Q(items__state=Item.State.OPEN), distinct=True),
@@ -64,7 +64,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     form = RuleForm(
         request.POST if "k" in request.POST else None, initial={"k": project.k, "policy": project.policy}
     )
-    if role in roles.OVERSEES:
+    if role in roles.MAY_OVERSEE:
         form.fields["k"].help_text = _too_few(project)
     problem = None
     if request.method == "POST":
@@ -74,7 +74,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
         except Conflict as conflict:
             roles.require(project, person(request), roles.CURATOR)
             problem = conflict
-    if role not in roles.OVERSEES:
+    if role not in roles.MAY_OVERSEE:
         return mine.shown(request, project, role)
     shown = _overview(project, role) | {"form": form, "problem": problem}
     return render(request, "annotation/project.html", shown, status=problem.status if problem else 200)
@@ -120,13 +120,13 @@ def counts(project: Project) -> dict[str, int]:
     found = dict(project.items.live().order_by().values_list("state").annotate(n=Count("pk")))
     return {str(state): found.get(state, 0) for state in Item.State.values} | {
         "all": sum(found.values()),
-        "passed_on": unanswerable_items.passed_on(project).count(),
+        "passed_on": unanswerable_items.unanswerable(project).count(),
     }
 
 
 def _overview(project: Project, role: str) -> dict[str, Any]:
     n = counts(project)
-    ended, each = n["all"] - n["open"], settled_items.answers_each(project)
+    ended, each = n["all"] - n["open"], settled_items.answers_per_item(project)
     steps = checklist(project, n) if role == roles.CURATOR else []
     return around(
         project,
@@ -135,13 +135,15 @@ def _overview(project: Project, role: str) -> dict[str, Any]:
         ended=ended,
         bars=_bars(n),
         answers=Answer.objects.filter(item__project=project, item__batch__state=Batch.State.DONE).count(),
-        each=settled_items.in_words(each),
+        each=settled_items.range_text(each),
         wanting=n["open"] or not n["all"],
         several=each[0] != each[1],
-        split=", ".join(f"{what}: {found:,}" for what, found in settled_items.settled_as(project).items()),
+        split=", ".join(
+            f"{what}: {found:,}" for what, found in settled_items.settled_by_label_count(project).items()
+        ),
         changes=item_state.other_policy_changes(project),
         other="majority-na" if project.policy == "majority" else "majority",
-        pending=item_state.unsettled(project),
+        pending=item_state.is_recomputing(project),
         steps=steps,
         next_step=following(steps),
         can_label=projects.can_label(project),

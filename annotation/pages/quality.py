@@ -90,7 +90,7 @@ def _received(request: HttpRequest, project: Project, form: BaseForm, action: st
 
 
 def _settings(request: HttpRequest, project: Project, form: BaseForm) -> str:
-    gold_questions.set_quality(project, by=person(request), **form.cleaned_data)
+    gold_questions.set_quality_options(project, by=person(request), **form.cleaned_data)
     return "Changed. It holds from the next sentence that is handed out."
 
 
@@ -104,14 +104,14 @@ def _known_one(request: HttpRequest, project: Project, form: BaseForm) -> str:
         )  # fmt: skip
     payload = {"spans": [], "relations": wanted["answer"]}
     told = {"use": wanted["use"], "explains": wanted["explains"], "by": person(request)}
-    gold_questions.make_known(item, payload=payload, **told)
+    gold_questions.make_gold_question(item, payload=payload, **told)
     return f"{item.external_id} has a known answer now, and is no part of the work."
 
 
 def _back_to_work(request: HttpRequest, project: Project) -> None:
     pk = request.POST.get("item", "")
     item = get_object_or_404(Item, project=project, pk=key(pk))
-    gold_questions.make_work(item, by=person(request))
+    gold_questions.make_ordinary_item(item, by=person(request))
     messages.info(request, f"{item.external_id} is work like any other again.")
 
 
@@ -188,8 +188,8 @@ def _decided(request: HttpRequest, who: Annotator, action: str, form: ReasonForm
     verbs: dict[str, Any] = {
         "pause": gold_questions.pause,
         "resume": gold_questions.resume,
-        "set-aside": exclusions.set_aside,
-        "put-back": exclusions.put_back,
+        "set-aside": exclusions.exclude_annotator,
+        "put-back": exclusions.include_annotator,
     }
     said = {
         "pause": f"{name} is paused and gets nothing new; what they held went back.",

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from annotation.imports.upload_precheck import FIRST_ANSWERS
+from annotation.imports.upload_precheck import SUGGESTION_FORMATS
 from annotation.models import Batch, Item, Project
 from annotation.pages.forms import FileForm, PageForm, formats, upload_field
 
@@ -30,7 +30,7 @@ class PredictionsForm(FileForm):
     upload = upload_field(
         "Predictions by id, for sentences of this project. A later file replaces an earlier one."
     )
-    format = forms.ChoiceField(required=False, choices=formats(FIRST_ANSWERS))
+    format = forms.ChoiceField(required=False, choices=formats(SUGGESTION_FORMATS))
 
 
 class QualityForm(forms.ModelForm):

@@ -15,7 +15,7 @@ from annotation.pages.forms import FreezeForm
 from annotation.pages.projects import organises
 from annotation.pages.testset_composition import composition
 from annotation.pages.view_helpers import around, attempt, page, person, project_for
-from annotation.testset import Origin, TestSet, TestSetQuerySet, export
+from annotation.testset import Origin, TestSet, TestSetQuerySet, export_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import jsonl_file
@@ -35,8 +35,8 @@ def freeze(request: HttpRequest, slug: str) -> HttpResponse:
         project,
         role,
         form=form,
-        blockers=builder.blockers(project),
-        passed_on=unanswerable_items.passed_on(project).count(),
+        blockers=builder.count_by_state(project),
+        passed_on=unanswerable_items.unanswerable(project).count(),
         sets=project.test_sets.order_by("-pk"),
     )
     return render(request, "annotation/freeze.html", shown)
@@ -56,7 +56,7 @@ def _next_version(project: Project) -> str:
 
 def visible(request: HttpRequest) -> TestSetQuerySet:
     """The sets this person may know of."""
-    return TestSet.objects.seen_by(person(request)).select_related("project", "by", "twin")
+    return TestSet.objects.visible_to(person(request)).select_related("project", "by", "twin")
 
 
 @page()
@@ -82,7 +82,7 @@ def _shown(found: TestSet, user: User) -> dict[str, Any]:
     return {
         "set": found,
         "job": _job(found) if found.state == TestSet.State.BUILDING else None,
-        "may_read": found.may_be_read_by(user),
+        "may_read": found.readable_by(user),
         "project_seen": found.project is not None and roles.role_in(found.project, user) is not None,
         "source": TestSet.objects.filter(twin=found).first(),
         **composition(found),
@@ -100,4 +100,4 @@ def lines(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     found = get_object_or_404(visible(request), slug=slug)
     found.require_reader(person(request))
     headers = {"X-Content-SHA256": found.sha256}
-    return jsonl_file(f"{found.slug}.jsonl", export(found), **headers)
+    return jsonl_file(f"{found.slug}.jsonl", export_lines(found), **headers)

@@ -64,8 +64,8 @@ def around(project: Project, role: str, **more: Any) -> dict[str, Any]:
         "setup_next": following(steps),
         "project": project,
         "role": role,
-        "decides": role in roles.DECIDES,
+        "decides": role in roles.MAY_DECIDE,
         "curates": role == roles.CURATOR,
-        "labels": role in roles.LABELS,
-        "oversees": role in roles.OVERSEES,
+        "labels": role in roles.MAY_LABEL,
+        "oversees": role in roles.MAY_OVERSEE,
     } | more

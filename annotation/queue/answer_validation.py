@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from annotation.consensus.item_state import names_of
+from annotation.consensus.item_state import label_names
 from annotation.consensus.label_mapping import Payload
 from annotation.models import Item, Project
 from annotation.testset import Kind
@@ -12,7 +12,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import did_you_mean
 
 
-def checked(payload: dict[str, Any], *, item: Item, project: Project) -> Payload:
+def validate_answer(payload: dict[str, Any], *, item: Item, project: Project) -> Payload:
     """The payload in its one shape, each label once, or a refusal that says where it does not fit."""
     if not isinstance(payload, dict) or set(payload) - {"spans", "relations", "blank"}:
         _refuse("an object with the keys spans and relations", payload)
@@ -32,14 +32,14 @@ def checked(payload: dict[str, Any], *, item: Item, project: Project) -> Payload
 
 
 def _names(relations: list[Any], project: Project) -> list[str]:
-    known = names_of(project, "relation")
+    known = label_names(project, "relation")
     for name in relations:
         _known(name, known, "relations")
     return list(dict.fromkeys(relations))
 
 
 def _spans(spans: list[Any], item: Item, project: Project) -> list[list[Any]]:
-    known = names_of(project, "entity")
+    known = label_names(project, "entity")
     length = len(item.tokens) if item.tokens is not None else len(item.text)
     for span in spans:
         fits = isinstance(span, list) and len(span) == 3 and all(type(end) is int for end in span[:2])
@@ -50,7 +50,7 @@ def _spans(spans: list[Any], item: Item, project: Project) -> list[list[Any]]:
 
 
 def _links(links: list[Any], given: list[Any], own: list[list[Any]], project: Project) -> list[list[Any]]:
-    known = names_of(project, "relation") if links else frozenset()
+    known = label_names(project, "relation") if links else frozenset()
     moved = []
     for link in links:
         fits = isinstance(link, list) and len(link) == 3 and all(type(link[at]) is int for at in (0, 2))

@@ -12,13 +12,13 @@ from django.db.models.functions import Now
 
 from annotation.models import Annotator, Batch, Item, ItemQuerySet, Lease, Project, Suggestion, Vote
 from annotation.queue import gold_questions
-from annotation.queue.leases import expire, extended, give_back, heartbeat
-from annotation.queue.participants import Seat, annotator_of, key, require_open, seat
+from annotation.queue.leases import expire_overdue, extend, heartbeat, return_lease
+from annotation.queue.participants import Participant, annotator_of, key, participant_of, require_open
 from evalsvc.core.accounts.models import User
 from evalsvc.core.db.prepared_queries import Given, Prepared, PreparedInsert, PreparedUpdate, columns
 from evalsvc.core.errors.exceptions import Conflict
 
-__all__ = ["annotator_of", "expire", "give_back", "heartbeat", "lease_next", "lease_some"]
+__all__ = ["annotator_of", "expire_overdue", "heartbeat", "lease_next", "lease_several", "return_lease"]
 CURRENT = 3
 MOST_HELD = 60
 TRIES = 5
@@ -51,14 +51,14 @@ def _anywhere(n: int, *, skip: bool) -> Prepared[Item]:
 
 def _put_off() -> ItemQuerySet:
     """What a person said "later" to and has not come back to: the first one again when all else is done."""
-    return put_off(key("project"), key("annotator"))
+    return deferred_items(key("project"), key("annotator"))
 
 
 _LATER = Prepared(lambda: _held_for_us(_put_off(), skip=False)[:1])
 
 
 def _open_to_one() -> ItemQuerySet:
-    return wanting(key("project"), key("annotator"))
+    return assignable_items(key("project"), key("annotator"))
 
 
 def _held_for_us(items: ItemQuerySet, *, skip: bool) -> ItemQuerySet:
@@ -66,12 +66,12 @@ def _held_for_us(items: ItemQuerySet, *, skip: bool) -> ItemQuerySet:
     return items.select_for_update(skip_locked=skip, no_key=True) if can else items
 
 
-def wanting(project: Project | Given, annotator: Annotator | Given) -> ItemQuerySet:
+def assignable_items(project: Project | Given, annotator: Annotator | Given) -> ItemQuerySet:
     """Items that still want an answer and that this person neither answered, skipped nor holds."""
     return _untouched(_with_room(project), annotator).order_by("rank")
 
 
-def put_off(project: Project | Given, annotator: Annotator | Given) -> ItemQuerySet:
+def deferred_items(project: Project | Given, annotator: Annotator | Given) -> ItemQuerySet:
     """Items that still want an answer and to which this person's last word was "later"."""
     own = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
     said = Vote.objects.filter(annotator=annotator, reason="later").order_by()
@@ -105,7 +105,7 @@ def lease_next(project: Project, user: User, *, holding: Collection[int] = ()) -
     return next(iter(_leases(project, user, holding, n=1)), None)
 
 
-def lease_some(project: Project, user: User, *, n: int, holding: Collection[int] = ()) -> list[Lease]:
+def lease_several(project: Project, user: User, *, n: int, holding: Collection[int] = ()) -> list[Lease]:
     """Up to n leases at once: what a device keeps for when there is no network."""
     room = min(n, MOST_HELD - len(holding))
     return _leases(project, user, holding, n=room) if room > 0 else []
@@ -114,7 +114,7 @@ def lease_some(project: Project, user: User, *, n: int, holding: Collection[int]
 def _leases(project: Project, user: User, holding: Collection[int], *, n: int) -> list[Lease]:
     for _ in range(TRIES):
         taken, leases = _try(project.pk, user, set(holding), n)
-        if taken and (leases or not expire()):
+        if taken and (leases or not expire_overdue()):
             return leases
     return []
 
@@ -122,11 +122,11 @@ def _leases(project: Project, user: User, holding: Collection[int], *, n: int) -
 @transaction.atomic
 def _try(project: int, user: User, holding: set[int], n: int) -> tuple[bool, list[Lease]]:
     """One try: False when somebody else was faster on an item found."""
-    sat = seat(project, user)
+    sat = participant_of(project, user)
     require_open(sat.project)
-    gold_questions.require_working(sat)
+    gold_questions.require_not_paused(sat)
     held = _HELD.all(annotator=sat.annotator.pk)
-    lost = [lease.pk for lease in held if lease.pk not in holding and extended(lease, sat.project)][:n]
+    lost = [lease.pk for lease in held if lease.pk not in holding and extend(lease, sat.project)][:n]
     again = list(Lease.objects.select_related("item").filter(pk__in=lost).order_by("pk")) if lost else []
     room = min(n - len(again), MOST_HELD - len(held))
     if room <= 0 and not again:
@@ -144,11 +144,11 @@ def _try(project: int, user: User, holding: set[int], n: int) -> tuple[bool, lis
     return True, [*again, *fresh]
 
 
-def _take(sat: Seat, n: int) -> list[Lease] | None:
+def _take(sat: Participant, n: int) -> list[Lease] | None:
     """Up to n leases, known items in their turn; None when somebody else was faster."""
     made: list[Lease] = []
     while len(made) < n:
-        due = gold_questions.due(sat)
+        due = gold_questions.due_gold_question(sat)
         if due is not None:
             made.append(_granted(sat, due))
             sat.annotator.since_check = 0
@@ -169,13 +169,13 @@ def _take(sat: Seat, n: int) -> list[Lease] | None:
     return made
 
 
-def _until_check(sat: Seat, n: int) -> int:
+def _until_check(sat: Participant, n: int) -> int:
     """How many ordinary items may follow before the next known one is looked for."""
     every = sat.project.check_every
     return max(1, min(n, every - sat.annotator.since_check)) if every else n
 
 
-def _candidates(sat: Seat, n: int, *, waits: bool) -> list[Item]:
+def _candidates(sat: Participant, n: int, *, waits: bool) -> list[Item]:
     """The next items behind the person's last one, else the first ones anywhere that they may still do,
     else the one they put off longest ago.
 
@@ -187,17 +187,17 @@ def _candidates(sat: Seat, n: int, *, waits: bool) -> list[Item]:
     return found or (_LATER.all(**who) if waits else [])
 
 
-def _count(sat: Seat, n: int) -> None:
+def _count(sat: Participant, n: int) -> None:
     """So many more since the last known item; beyond what makes one due nobody counts."""
     sat.annotator.since_check = min(sat.annotator.since_check + n, sat.project.check_every)
 
 
-def _noted(sat: Seat) -> None:
+def _noted(sat: Participant) -> None:
     own = sat.annotator
     _NOTE(annotator=own.pk, cursor=own.cursor, since_check=own.since_check)
 
 
-def _granted(sat: Seat, item: Item) -> Lease:
+def _granted(sat: Participant, item: Item) -> Lease:
     suggestion = Suggestion.objects.filter(item=item).first() if sat.project.suggests else None
     lease = _GRANT(
         item_id=item.pk,
@@ -210,7 +210,7 @@ def _granted(sat: Seat, item: Item) -> Lease:
     return lease
 
 
-def _from_reserves(sat: Seat) -> Lease | None:
+def _from_reserves(sat: Participant) -> Lease | None:
     """What somebody holds beyond their three, newest first, for a person who has nothing else to do."""
     running = Lease.objects.filter(item__project=sat.project, item__use="", ending="")
     holders = running.values("annotator").annotate(n=Count("pk")).filter(n__gt=CURRENT).order_by("-n")

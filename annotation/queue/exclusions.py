@@ -23,41 +23,41 @@ ANSWER = Vote.Act.ANSWER
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Exclusion:
     """Whether what a person says anew of an item is set aside, and by which act among all of theirs."""
 
     aside: bool
     among: int | None = None
 
 
-COUNTS = Kept(aside=False)
+COUNTS = Exclusion(aside=False)
 
 
-def kept(item: Item, annotator: Annotator, standing: Iterable[Answer]) -> Kept:
+def inherited_exclusion(item: Item, annotator: Annotator, standing: Iterable[Answer]) -> Exclusion:
     """As the person's answer here was, so is the next one, also when a skip took it back in between."""
     own = next((answer for answer in standing if answer.annotator_id == annotator.pk), None)
     if own is not None:
-        return Kept(own.set_aside, own.aside_id)
+        return Exclusion(own.set_aside, own.aside_id)
     acts = Vote.objects.filter(item=item, annotator=annotator)
     if acts.order_by("-number").values_list("aside", flat=True).first():
-        return Kept(aside=True)
+        return Exclusion(aside=True)
     if annotator.aside_at is None or not acts.filter(act=ANSWER, at__lte=annotator.aside_at).exists():
         return COUNTS
     made = annotator.oversights.filter(act=Oversight.Act.SET_ASIDE).last()
-    return Kept(aside=True, among=made.pk if made else None)
+    return Exclusion(aside=True, among=made.pk if made else None)
 
 
 @transaction.atomic
-def set_one_aside(answer: Answer, *, by: User, aside: bool = True) -> Item:
+def exclude_answer(answer: Answer, *, by: User, aside: bool = True) -> Item:
     """A curator takes one answer out of the count, or puts it back; it stays in the log."""
     item = Item.objects.select_for_update(no_key=True).get(pk=answer.item_id)
     require(item.project, by, CURATOR)
     Answer.objects.filter(pk=answer.pk).update(set_aside=aside)
-    return item_state.settle(item)
+    return item_state.update_state(item)
 
 
 @transaction.atomic
-def set_aside(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
+def exclude_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
     """No answer of this person counts from now on; whoever can still answer is paused."""
     require(annotator.project, by, CURATOR)
     mine = Answer.objects.filter(annotator=annotator, set_aside=False)
@@ -74,7 +74,7 @@ def set_aside(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
 
 
 @transaction.atomic
-def put_back(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
+def include_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
     """What was set aside counts again; whether the person may go on is another question."""
     require(annotator.project, by, CURATOR)
     mine = Answer.objects.filter(annotator=annotator, aside__isnull=False)
@@ -106,16 +106,16 @@ def _redone(project: Project, items: list[int]) -> None:
     """Few items are decided anew at once, many by a job."""
     for start in range(0, len(items), CHUNK):
         _recount(items[start : start + CHUNK])
-    if len(items) > item_state.AT_ONCE:
-        item_state.changed(project)
+    if len(items) > item_state.RECOMPUTE_AT_ONCE:
+        item_state.recompute_after_change(project)
         return
     for start in range(0, len(items), item_state.CHUNK):
-        item_state.redo_items(project, items[start : start + item_state.CHUNK])
+        item_state.recompute_items(project, items[start : start + item_state.CHUNK])
 
 
 def _recount(keys: list[int]) -> None:
     """Where k is what an import brought, it is what still counts of that; a k that was stated stays."""
-    brought = Answer.objects.filter(item__in=keys, item__k__isnull=False).standing()
+    brought = Answer.objects.filter(item__in=keys, item__k__isnull=False).active()
     stated = brought.filter(vote__batch__options__has_key="k").values_list("item", flat=True)
     given_here = brought.filter(vote__batch=None).values_list("item", flat=True)
     fixed = {*stated, *given_here}

@@ -13,16 +13,16 @@ from django.db.models.functions import Now
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
 from annotation.models import Annotator, Item, KnownAnswer, Lease, Mark, Oversight, Project, Vote
-from annotation.queue.answer_validation import checked
-from annotation.queue.leases import give_back_all
-from annotation.queue.participants import Seat
+from annotation.queue.answer_validation import validate_answer
+from annotation.queue.leases import return_all
+from annotation.queue.participants import Participant
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ChoiceFeedback:
     """One choice of the answer or of what is known: whether it was chosen, whether it is right."""
 
     choice: Any
@@ -35,14 +35,14 @@ class Feedback:
     """What somebody in the qualification round learns of their answer. Nobody else learns it."""
 
     right: bool
-    choices: list[Told]
+    choices: list[ChoiceFeedback]
     explains: str
     done: int
     of: int
     passed: bool | None
 
 
-def require_working(sat: Seat) -> None:
+def require_not_paused(sat: Participant) -> None:
     """Whoever is paused gets nothing new; what they hold or send late is kept."""
     if sat.annotator.paused_at is not None:
         raise NotAllowed(
@@ -52,12 +52,12 @@ def require_working(sat: Seat) -> None:
         )
 
 
-def is_qualifying(sat: Seat) -> bool:
+def is_qualifying(sat: Participant) -> bool:
     """Whether the round stands before this person; curators know the answers."""
     return sat.project.qualifies and sat.role != CURATOR and sat.annotator.qualified_at is None
 
 
-def is_ahead(project: Project, user: User, *, role: str) -> bool:
+def must_qualify(project: Project, user: User, *, role: str) -> bool:
     """The same of somebody who may not have sat down yet; writes nothing."""
     if not project.qualifies or role == CURATOR:
         return False
@@ -65,7 +65,7 @@ def is_ahead(project: Project, user: User, *, role: str) -> bool:
     return not passed.exists()
 
 
-def due(sat: Seat) -> Item | None:
+def due_gold_question(sat: Participant) -> Item | None:
     """The known item that this person is to be given now."""
     if is_qualifying(sat):
         item = _untouched(sat, Item.Use.QUALIFY)
@@ -78,14 +78,14 @@ def due(sat: Seat) -> Item | None:
     return _untouched(sat, Item.Use.CHECK)
 
 
-def _untouched(sat: Seat, use: str) -> Item | None:
+def _untouched(sat: Participant, use: str) -> Item | None:
     acts = Vote.objects.filter(item=OuterRef("pk"), annotator=sat.annotator)
     held = Lease.objects.filter(item=OuterRef("pk"), annotator=sat.annotator, ending="")
     items = sat.project.items.present().filter(use=use, known__isnull=False)
     return items.exclude(Exists(acts)).exclude(Exists(held)).order_by("rank").first()
 
 
-def mark(item: Item, sat: Seat, *, said: Payload | None) -> Feedback | None:
+def grade(item: Item, sat: Participant, *, said: Payload | None) -> Feedback | None:
     """Hold a first act on a known item against what is known; a skip is not right."""
     known = KnownAnswer.objects.get(pk=item.pk)
     mapping = item_state.Rules(sat.project).mapping
@@ -100,7 +100,8 @@ def mark(item: Item, sat: Seat, *, said: Payload | None) -> Feedback | None:
         return None
     passed = _judge_round(sat.annotator, sat.project) if made else _passed(sat.annotator)
     told = [
-        Told(choice, choice in (given or set()), choice in wanted) for choice in {*wanted, *(given or ())}
+        ChoiceFeedback(choice, choice in (given or set()), choice in wanted)
+        for choice in {*wanted, *(given or ())}
     ]
     own = Mark.objects.filter(annotator=sat.annotator, item__use=Item.Use.QUALIFY)
     return Feedback(
@@ -162,7 +163,7 @@ def _pause(annotator: Annotator, reason: str, *, by: User | None = None) -> None
     Annotator.objects.filter(pk=annotator.pk).update(paused_at=Now(), pause_reason=reason[:200])
     Oversight.objects.create(annotator=annotator, act=Oversight.Act.PAUSE, reason=reason[:200], by=by)
     # after the commit: no transaction holds two items at once
-    transaction.on_commit(lambda: give_back_all(annotator))
+    transaction.on_commit(lambda: return_all(annotator))
 
 
 @transaction.atomic
@@ -182,7 +183,9 @@ def resume(annotator: Annotator, *, by: User, reason: str = "") -> None:
 
 
 @transaction.atomic
-def make_known(item: Item, *, payload: dict[str, Any], use: str, explains: str = "", by: User) -> KnownAnswer:
+def make_gold_question(
+    item: Item, *, payload: dict[str, Any], use: str, explains: str = "", by: User
+) -> KnownAnswer:
     """Turn an item nobody answered into one whose answer is known; it leaves the pool and the freeze."""
     project = Project.objects.get(pk=item.project_id)
     require(project, by, CURATOR)
@@ -190,7 +193,7 @@ def make_known(item: Item, *, payload: dict[str, Any], use: str, explains: str =
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     if item.votes.exists() or item.leases.filter(ending="").exists():
         raise Conflict("already_answered", "Somebody answered this sentence or holds it now.")
-    said = checked(payload, item=item, project=project)
+    said = validate_answer(payload, item=item, project=project)
     item.use, item.free = use, 0
     item.save(update_fields=["use", "free"])
     made = {"payload": said, "explains": explains}
@@ -198,7 +201,7 @@ def make_known(item: Item, *, payload: dict[str, Any], use: str, explains: str =
 
 
 @transaction.atomic
-def make_work(item: Item, *, by: User) -> Item:
+def make_ordinary_item(item: Item, *, by: User) -> Item:
     """Turn a known item that nobody answered back into work like any other."""
     require(item.project, by, CURATOR)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
@@ -209,7 +212,7 @@ def make_work(item: Item, *, by: User) -> Item:
     KnownAnswer.objects.filter(pk=item.pk).delete()
     item.use = Item.Use.WORK
     item.save(update_fields=["use"])
-    return item_state.settle(item)
+    return item_state.update_state(item)
 
 
 def _check_use(use: str) -> None:
@@ -217,7 +220,7 @@ def _check_use(use: str) -> None:
         raise DomainError("unknown_use", f"{use!r} is neither qualify nor check.", field="use")
 
 
-QUALITY = (
+QUALITY_OPTIONS = (
     "qualifies",
     "check_every",
     "least_checks",
@@ -226,7 +229,7 @@ QUALITY = (
     "calls_extra",
     "suggests",
 )
-RANGES = {
+OPTION_RANGES = {
     "check_every": (0, 1_000),
     "least_checks": (1, 1_000),
     "pass_percent": (0, 100),
@@ -235,22 +238,22 @@ RANGES = {
 
 
 @transaction.atomic
-def set_quality(project: Project, *, by: User, **wanted: Any) -> Project:
+def set_quality_options(project: Project, *, by: User, **wanted: Any) -> Project:
     """Change how a project watches its annotators; `wanted` are fields of QUALITY."""
     require(project, by, CURATOR)
     _check_quality(project, wanted)
     Project.objects.filter(pk=project.pk).update(**wanted)
     project.refresh_from_db()
     if {"most_extra", "calls_extra"} & set(wanted):
-        item_state.changed(project)
+        item_state.recompute_after_change(project)
     return project
 
 
 def _check_quality(project: Project, wanted: dict[str, Any]) -> None:
-    unknown: Iterable[str] = sorted(set(wanted) - set(QUALITY))
+    unknown: Iterable[str] = sorted(set(wanted) - set(QUALITY_OPTIONS))
     for name in unknown:
         raise DomainError("unknown_option", f"A project has no option {name}.", field=name)
-    for name, (least, most) in RANGES.items():
+    for name, (least, most) in OPTION_RANGES.items():
         if name in wanted and not least <= wanted[name] <= most:
             raise DomainError("bad_option", f"{name} is {least} to {most:,}, not {wanted[name]}.", field=name)
     if wanted.get("qualifies") and not _round(project):

@@ -15,7 +15,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 
 
-def extended(lease: Lease, project: Project) -> bool:
+def extend(lease: Lease, project: Project) -> bool:
     """Whether a lease still ran and does so for its whole time again."""
     expires = Now() + timedelta(minutes=project.lease_minutes)
     running = Lease.objects.filter(pk=lease.pk, ending="", expires_at__gt=Now())
@@ -32,7 +32,7 @@ def _own(lease_pk: int, user: User) -> Lease:
 def heartbeat(lease_pk: int, user: User) -> Lease:
     """Keep an item a while longer."""
     lease = _own(lease_pk, user)
-    if not extended(lease, lease.item.project):
+    if not extend(lease, lease.item.project):
         raise Conflict(
             "lease_ended",
             "This sentence went back into the pool.",
@@ -42,18 +42,18 @@ def heartbeat(lease_pk: int, user: User) -> Lease:
     return lease
 
 
-def give_back(lease_pk: int, user: User) -> None:
+def return_lease(lease_pk: int, user: User) -> None:
     """Put an item back without an answer; somebody, or the same person later, gets it."""
     _end(_own(lease_pk, user), Lease.Ending.RETURNED)
 
 
-def give_back_all(annotator: Annotator) -> None:
+def return_all(annotator: Annotator) -> None:
     """Put back whatever this person holds."""
     for lease in annotator.leases.filter(ending="").order_by("item_id"):
         _end(lease, Lease.Ending.RETURNED)
 
 
-def expire() -> int:
+def expire_overdue() -> int:
     """Put items whose leases ran out back into the pool; safe to run at any time, by anybody."""
     return sum(_end(lease, Lease.Ending.EXPIRED) for lease in overdue())
 
@@ -70,5 +70,5 @@ def _end(lease: Lease, ending: str) -> bool:
         running = running.filter(expires_at__lte=Now())
     ended = running.update(ending=ending)
     if ended:
-        item_state.settle(item)
+        item_state.update_state(item)
     return bool(ended)

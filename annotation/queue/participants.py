@@ -9,14 +9,14 @@ from django.db.models import BigIntegerField, OuterRef, QuerySet, Subquery
 from django.http import Http404
 
 from annotation.models import Annotator, Member, Project
-from annotation.roles import CURATOR, LABELS, require
+from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.db.prepared_queries import Given, Prepared
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class Participant:
     """A person at work; `project` was read together with the rest."""
 
     annotator: Annotator
@@ -44,25 +44,27 @@ def key(name: str) -> Given:
 LOCKED = Prepared(lambda: sitting(lock=True))
 
 
-def seat(project: int, user: User, *, by: Prepared[Annotator] = LOCKED, **given: Any) -> Seat:
+def participant_of(
+    project: int, user: User, *, by: Prepared[Annotator] = LOCKED, **given: Any
+) -> Participant:
     """The seat of somebody who may label, read `by` a query of who is sitting."""
     found = by.first(project=project, user=user.pk, **given)
     if found is None:
         known = Project.objects.filter(pk=project).first()
         if known is None:
             raise Http404
-        require(known, user, *LABELS)
+        require(known, user, *MAY_LABEL)
         annotator_of(known, user)
         found = by.first(project=project, user=user.pk, **given)
         assert found is not None
     role = CURATOR if user.is_superuser else found.role  # type: ignore[attr-defined]
-    if role not in LABELS:
-        require(found.project, user, *LABELS)
+    if role not in MAY_LABEL:
+        require(found.project, user, *MAY_LABEL)
         raise NotAllowed("not_allowed", "Your role changed just now.")
-    return Seat(found, found.project, role)
+    return Participant(found, found.project, role)
 
 
-def left(user: User, slug: str) -> Project | None:
+def former_project(user: User, slug: str) -> Project | None:
     """The project in which the person was handed sentences and is a member no more; no other one."""
     once = Project.objects.filter(slug=slug, annotators__user=user)
     return once.exclude(members__user=user).first()

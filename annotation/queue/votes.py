@@ -13,17 +13,17 @@ from django.http import Http404
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
 from annotation.models import Annotator, Answer, Batch, Item, Lease, Project, Vote
-from annotation.models.voting import STANDS
+from annotation.models.voting import ACTIVE_ANSWERS
 from annotation.queue import exclusions, gold_questions
-from annotation.queue.answer_validation import checked
+from annotation.queue.answer_validation import validate_answer
 from annotation.queue.gold_questions import Feedback
-from annotation.queue.participants import Seat, key, require_open, seat, sitting
+from annotation.queue.participants import Participant, key, participant_of, require_open, sitting
 from annotation.roles import require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.db.prepared_queries import Given, Prepared, PreparedInsert, PreparedUpdate, columns
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 
-REASONS = {
+SKIP_REASONS = {
     "broken": "The sentence is broken",
     "entity": "An entity is marked wrongly",
     "undecided": "Can’t decide",
@@ -32,7 +32,7 @@ REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class VoteResult:
     """What became of an act: `surplus` is kept but not counted, `repeated` was written before."""
 
     vote: Vote
@@ -42,7 +42,7 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class HistoryEntry:
     """One of a person's own last items, to be opened again; `base` is the number to answer upon."""
 
     item: Item
@@ -73,7 +73,7 @@ def answer(
     flagged: bool = False,
     milliseconds: int | None = None,
     handed: bool = False,
-) -> Cast:
+) -> VoteResult:
     """Write an answer. It is the current one until the same person answers the item again.
 
     With `handed` only what was handed out to the person, however long ago, may be answered.
@@ -93,10 +93,10 @@ def skip(
     flagged: bool = False,
     milliseconds: int | None = None,
     handed: bool = False,
-) -> Cast:
+) -> VoteResult:
     """Pass an item on to somebody else. A skip is no vote; it takes a former answer back."""
-    if reason not in REASONS:
-        reasons = ", ".join(REASONS)
+    if reason not in SKIP_REASONS:
+        reasons = ", ".join(SKIP_REASONS)
         raise DomainError("unknown_reason", f"{reason!r} is no reason: {reasons}.", field="reason")
     act = Act(client_id, base, comment, flagged, milliseconds, handed)
     return _write(item, user, act, kind=Vote.Act.SKIP, reason=reason)
@@ -120,7 +120,7 @@ _ACTING = Prepared(
 )
 _ANSWERS = Prepared(
     lambda: Answer.objects.filter(item=key("item")).annotate(
-        stands=ExpressionWrapper(STANDS, output_field=BooleanField())
+        stands=ExpressionWrapper(ACTIVE_ANSWERS, output_field=BooleanField())
     )
 )
 _LEASES = Prepared(
@@ -153,7 +153,7 @@ def _write(
     kind: str,
     payload: dict[str, Any] | None = None,
     reason: str = "",
-) -> Cast:
+) -> VoteResult:
     # under this lock nothing about the item changes; the order is always item, then what hangs on it
     item = _locked(given.key if isinstance(given, Item) else given)
     sat = _seat(item, user, act)
@@ -161,11 +161,11 @@ def _write(
         return _again(item, sat, act, payload)
     require_open(sat.project)
     _require_live(item)
-    said = checked(payload, item=item, project=sat.project) if payload is not None else None
+    said = validate_answer(payload, item=item, project=sat.project) if payload is not None else None
     number = _next_number(sat.annotator.last or 0, act.base)  # type: ignore[attr-defined]
     around = _around(item, sat.annotator)
     if number > 1:
-        around.kept = exclusions.kept(item, sat.annotator, around.answers)
+        around.kept = exclusions.inherited_exclusion(item, sat.annotator, around.answers)
     if act.handed and number == 1 and not around.handed:
         raise Conflict(
             "not_handed_out",
@@ -189,10 +189,10 @@ def _write(
     )
     _derive(item, sat.annotator, vote, said, around)
     if item.use:
-        return Cast(vote, feedback=gold_questions.mark(item, sat, said=said) if number == 1 else None)
+        return VoteResult(vote, feedback=gold_questions.grade(item, sat, said=said) if number == 1 else None)
     rules = item_state.Rules(sat.project)
-    item_state.settle(item, rules=rules, around=around)
-    return Cast(vote, surplus=_is_surplus(item, sat, rules, around.answers))
+    item_state.update_state(item, rules=rules, around=around)
+    return VoteResult(vote, surplus=_is_surplus(item, sat, rules, around.answers))
 
 
 def _locked(name: UUID) -> Item:
@@ -202,9 +202,9 @@ def _locked(name: UUID) -> Item:
     return item
 
 
-def _seat(item: Item, user: User, act: Act) -> Seat:
+def _seat(item: Item, user: User, act: Act) -> Participant:
     """Who acts, and what of theirs the log already has; the project as it is now that the item is held."""
-    return seat(item.project_id, user, by=_ACTING, item=item.pk, client_id=act.client_id)
+    return participant_of(item.project_id, user, by=_ACTING, item=item.pk, client_id=act.client_id)
 
 
 def _require_live(item: Item) -> None:
@@ -212,7 +212,7 @@ def _require_live(item: Item) -> None:
         raise Conflict("import_not_done", "The import that brings this sentence is not done.")
 
 
-def _again(item: Item, sat: Seat, act: Act, payload: dict[str, Any] | None) -> Cast:
+def _again(item: Item, sat: Participant, act: Act, payload: dict[str, Any] | None) -> VoteResult:
     vote = Vote.objects.get(annotator=sat.annotator, client_id=act.client_id)
     if vote.item_id != item.pk:
         raise Conflict("client_id_reused", "This client_id was used for another sentence.", field="client_id")
@@ -224,11 +224,11 @@ def _again(item: Item, sat: Seat, act: Act, payload: dict[str, Any] | None) -> C
             field="client_id",
         )
     if item.use:
-        shown = gold_questions.mark(item, sat, said=vote.payload) if vote.number == 1 else None
-        return Cast(vote, repeated=True, feedback=shown)
-    answers = list(Answer.objects.filter(item=item).standing())
+        shown = gold_questions.grade(item, sat, said=vote.payload) if vote.number == 1 else None
+        return VoteResult(vote, repeated=True, feedback=shown)
+    answers = list(Answer.objects.filter(item=item).active())
     surplus = _is_surplus(item, sat, item_state.Rules(sat.project), answers)
-    return Cast(vote, surplus=surplus, repeated=True)
+    return VoteResult(vote, surplus=surplus, repeated=True)
 
 
 def _differs(payload: Any, kept: Payload | None) -> bool:
@@ -254,7 +254,7 @@ _LAST = Prepared(
 )
 
 
-def last_number(lease: Lease) -> int:
+def last_vote_number(lease: Lease) -> int:
     """Number of the holder's last act on the item; 0 for none."""
     last = _LAST.first(item=lease.item_id, annotator=lease.annotator_id)
     return last.number if last else 0
@@ -272,11 +272,11 @@ def _next_number(last: int, base: int) -> int:
     raise stale
 
 
-class _Around(item_state.Around):
+class _Around(item_state.ItemRecords):
     """The rows that hang on the item, the last place taken, and the prediction file that was on show."""
 
     last: int = 0
-    kept: exclusions.Kept = exclusions.COUNTS
+    kept: exclusions.Exclusion = exclusions.COUNTS
     shown: int | None = None
     handed: bool = False
 
@@ -293,7 +293,7 @@ def _around(item: Item, annotator: Annotator) -> _Around:
             around.shown, around.handed = lease.shown_id, True
         if not lease.ending:
             around.leases.append(lease)
-    if item.state in Item.BY_NAME:
+    if item.state in Item.DECIDED:
         around.decision = item.adjudications.filter(reopened_at=None).first()
     return around
 
@@ -330,16 +330,19 @@ def _new_answer(item: Item, annotator: Annotator, vote: Vote, said: Payload, aro
     )
 
 
-def _is_surplus(item: Item, sat: Seat, rules: item_state.Rules, answers: list[Answer]) -> bool:
+def _is_surplus(item: Item, sat: Participant, rules: item_state.Rules, answers: list[Answer]) -> bool:
     """Whether the person's answer stands behind those that count."""
-    counted = {entry.annotator_id for entry in item_state.counted(answers, k=item_state.wanted(item, rules))}
+    counted = {
+        entry.annotator_id
+        for entry in item_state.counted_answers(answers, k=item_state.answers_needed(item, rules))
+    }
     return sat.annotator.pk in {entry.annotator_id for entry in answers} - counted
 
 
-def history(project: Project, user: User, n: int = 10) -> list[Past]:
+def history(project: Project, user: User, n: int = 10) -> list[HistoryEntry]:
     """The person's own last items, latest first."""
     require(project, user)
     acts = Vote.objects.filter(item__project=project, annotator__user=user, batch=None)
     latest = acts.values("item").annotate(last=Max("pk")).order_by("-last").values_list("last", flat=True)[:n]
     votes = Vote.objects.select_related("item").filter(pk__in=list(latest)).order_by("-pk")
-    return [Past(vote.item, vote, vote.number) for vote in votes]
+    return [HistoryEntry(vote.item, vote, vote.number) for vote in votes]

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from annotation.models import AgreementReport, Answer, Project
 from annotation.reports.display_names import called, numbered
-from annotation.roles import CURATOR, OVERSEES, require
+from annotation.roles import CURATOR, MAY_OVERSEE, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -25,7 +25,7 @@ State = AgreementReport.State
 @transaction.atomic
 def ask(project: Project, *, by: User) -> AgreementReport:
     """Have the agreement computed; a report that is still waiting or being made is not made twice."""
-    require(project, by, *OVERSEES)
+    require(project, by, *MAY_OVERSEE)
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     going = project.agreements.filter(state__in=(State.WAITING, State.RUNNING)).first()
     if going is not None:
@@ -40,20 +40,20 @@ def ask(project: Project, *, by: User) -> AgreementReport:
 
 def latest(project: Project, *, for_user: User) -> AgreementReport | None:
     """The newest report."""
-    require(project, for_user, *OVERSEES)
+    require(project, for_user, *MAY_OVERSEE)
     return project.agreements.order_by("-pk").first()
 
 
 def latest_done(project: Project, *, for_user: User) -> AgreementReport | None:
     """The newest report that has figures; another one may be under way."""
-    require(project, for_user, *OVERSEES)
+    require(project, for_user, *MAY_OVERSEE)
     return project.agreements.filter(state=State.DONE).order_by("-pk").first()
 
 
 def figures_for(report: AgreementReport, user: User, *, shown: bool = False) -> dict[str, Any]:
     """The figures; people have names for curators (`shown`: those that people read), numbers for others."""
     told: dict[str, Any] = report.figures
-    curates = require(report.project, user, *OVERSEES) == CURATOR
+    curates = require(report.project, user, *MAY_OVERSEE) == CURATOR
     if not told or (curates and not shown):
         return told
     words = called(report.project) if curates else numbered(report.project)
@@ -78,7 +78,7 @@ def done(report: AgreementReport, figures: dict[str, Any]) -> None:
 
 def standing(project: Project) -> QuerySet[Answer]:
     """Every answer of the project that is not set aside, in order of work."""
-    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).standing()
+    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
     return answers.filter(item__batch__state="done").order_by("item__rank", "item", "position")
 
 

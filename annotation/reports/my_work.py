@@ -10,7 +10,7 @@ from django.db.models.functions import TruncDate
 
 from annotation.models import Project, Vote
 from annotation.reports.project_stats import Day
-from annotation.roles import LABELS, require
+from annotation.roles import MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 
 LATELY = 50
@@ -25,7 +25,7 @@ class OwnPace:
 
 
 def _log(project: Project, user: User) -> QuerySet[Vote]:
-    require(project, user, *LABELS)
+    require(project, user, *MAY_LABEL)
     return Vote.objects.filter(annotator__project=project, annotator__user=user, batch=None)
 
 

@@ -10,8 +10,8 @@ from django.db.models.functions import Now, TruncDate
 from annotation.adjudication import unanswerable_items
 from annotation.models import Annotator, Item, ItemQuerySet, Lease, Project, Vote
 from annotation.queue import gold_questions
-from annotation.queue.assignment import put_off
-from annotation.roles import CURATOR, LABELS, require
+from annotation.queue.assignment import deferred_items
+from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 
 
@@ -42,11 +42,11 @@ def left_for(project: Project, user: User, *, role: str) -> int:
     """
     annotator = Annotator.objects.filter(project=project, user=user).first()
     paused = annotator is not None and annotator.paused_at is not None
-    if role not in LABELS or project.state != Project.State.OPEN or paused:
+    if role not in MAY_LABEL or project.state != Project.State.OPEN or paused:
         return 0
     held = Lease.objects.filter(annotator=annotator, ending="").count() if annotator else 0
     work = _coming(project, annotator)
-    ahead = gold_questions.is_ahead(project, user, role=role)
+    ahead = gold_questions.must_qualify(project, user, role=role)
     in_round = _known(project, annotator, Item.Use.QUALIFY) if ahead else 0
     return held + work + in_round + _checks(project, annotator, work, role=role)
 
@@ -57,7 +57,7 @@ def wanted(project: Project) -> int:
     Of what everybody passed on none is wanted: deciders have the word.
     """
     live = project.items.live().filter(state=Item.State.OPEN).order_by()
-    passed = unanswerable_items.passed_on(project).order_by()
+    passed = unanswerable_items.unanswerable(project).order_by()
     free, given_up = (items.aggregate(n=Sum("free"))["n"] or 0 for items in (live, passed))
     return int(free - given_up) + Lease.objects.filter(item__in=live, ending="").count()
 
@@ -86,7 +86,7 @@ def _held_at_first(room: ItemQuerySet, annotator: Annotator) -> int:
 
 
 def _put_off(project: Project, annotator: Annotator) -> int:
-    return put_off(project, annotator).order_by().values("pk").count()
+    return deferred_items(project, annotator).order_by().values("pk").count()
 
 
 def _known(project: Project, annotator: Annotator | None, use: str) -> int:

@@ -16,7 +16,7 @@ from annotation.models import Annotator, Answer, Item, Lease, Mark, Project, Vot
 from annotation.ontology import label_usage
 from annotation.reports import workload
 from annotation.reports.display_names import called, numbered
-from annotation.roles import CURATOR, OVERSEES, require
+from annotation.roles import CURATOR, MAY_OVERSEE, require
 from evalsvc.core.accounts.models import User
 
 BUCKET = 250
@@ -107,7 +107,7 @@ def _log(project: Project) -> QuerySet[Vote]:
 
 def by_day(project: Project, *, for_user: User, days: int = 90) -> list[Day]:
     """The last days on which something was done, oldest first."""
-    require(project, for_user, *OVERSEES)
+    require(project, for_user, *MAY_OVERSEE)
     rows = (
         _log(project)
         .annotate(day=TruncDate("at"))
@@ -124,11 +124,11 @@ def by_day(project: Project, *, for_user: User, days: int = 90) -> list[Day]:
 
 def by_annotator(project: Project, *, for_user: User) -> list[Person]:
     """Everybody who answered, holds something or was paused, busiest first; by name for curators."""
-    numbers = None if require(project, for_user, *OVERSEES) == CURATOR else numbered(project)
+    numbers = None if require(project, for_user, *MAY_OVERSEE) == CURATOR else numbered(project)
     words = called(project) if numbers is None else numbers
     acts = _acts(project)
-    answers = _counts(Answer.objects.filter(item__project=project, item__use="").standing())
-    aside = _counts(Answer.objects.filter(item__project=project, item__use="", set_aside=True).standing())
+    answers = _counts(Answer.objects.filter(item__project=project, item__use="").active())
+    aside = _counts(Answer.objects.filter(item__project=project, item__use="", set_aside=True).active())
     surplus = _surplus(project)
     holding = _counts(Lease.objects.filter(item__project=project, ending=""))
     marks = _marks(project)
@@ -165,7 +165,7 @@ def by_annotator(project: Project, *, for_user: User) -> list[Person]:
 
 def pace(project: Project, *, for_user: User) -> Pace:
     """Over all answers given here with a time."""
-    require(project, for_user, *OVERSEES)
+    require(project, for_user, *MAY_OVERSEE)
     times = sum(_times(project).values(), Counter[int]())
     usual = _median(times)
     bound = _bound(project, usual)
@@ -203,10 +203,10 @@ def _surplus(project: Project) -> Counter[int]:
     rules = item_state.Rules(project)
     for start in range(0, len(keys), item_state.CHUNK):
         some = keys[start : start + item_state.CHUNK]
-        around = item_state.gather(some)
+        around = item_state.load_records(some)
         for item in Item.objects.filter(pk__in=some).only("k", "extra", "project_id"):
             answers = [answer for answer in around[item.pk].answers if not answer.set_aside]
-            counted = item_state.counted(answers, k=item_state.wanted(item, rules))
+            counted = item_state.counted_answers(answers, k=item_state.answers_needed(item, rules))
             found.update(answer.annotator_id for answer in answers if answer not in counted)
     return found
 
@@ -262,21 +262,23 @@ def _idle() -> Any:
 
 def by_label(project: Project, *, for_user: User) -> list[Label]:
     """For each relation or type: items with enough answers on which somebody chose it, and disputed ones."""
-    require(project, for_user, *OVERSEES)
-    disputed = (Item.State.DISPUTED, *Item.BY_NAME)
+    require(project, for_user, *MAY_OVERSEE)
+    disputed = (Item.State.DISPUTED, *Item.DECIDED)
     seen: Counter[str] = Counter()
     hard: Counter[str] = Counter()
-    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).standing()
-    for state, chosen, n in label_usage.on_items(project, answers.exclude(item__state=Item.State.OPEN)):
+    answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
+    for state, chosen, n in label_usage.label_sets_of_items(
+        project, answers.exclude(item__state=Item.State.OPEN)
+    ):
         for counts in (seen, hard) if state in disputed else (seen,):
             counts.update(dict.fromkeys(chosen, n))
-    names = sorted(item_state.names_of(project), key=lambda name: (-hard[name], -seen[name], name))
+    names = sorted(item_state.label_names(project), key=lambda name: (-hard[name], -seen[name], name))
     return [Label(name, seen[name], hard[name]) for name in names]
 
 
 def overview(project: Project, *, for_user: User) -> dict[str, Any]:
     """Items by state, what the other policy would change, flags, and who is idle."""
-    require(project, for_user, *OVERSEES)
+    require(project, for_user, *MAY_OVERSEE)
     live = project.items.live().order_by()
     return {
         "states": dict(live.values_list("state").annotate(n=Count("pk"))),

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from annotation.models import Annotator, Lease, Project, Vote
 from annotation.reports import progress
 from annotation.reports.display_names import called
-from annotation.roles import ANNOTATOR, CURATOR, OVERSEES, require
+from annotation.roles import ANNOTATOR, CURATOR, MAY_OVERSEE, require
 from evalsvc.core.accounts.models import User
 
 WEEK = timedelta(days=7)
@@ -54,7 +54,7 @@ class Idle:
 
 def outlook(project: Project, *, for_user: User) -> Outlook:
     """How much is left, and how much was done lately."""
-    require(project, for_user, *OVERSEES)
+    require(project, for_user, *MAY_OVERSEE)
     done = Vote.objects.filter(
         item__project=project, batch=None, act=Vote.Act.ANSWER, at__gt=Now() - 2 * WEEK
     )
@@ -67,7 +67,7 @@ def outlook(project: Project, *, for_user: User) -> Outlook:
 
 def handed_out(project: Project, *, for_user: User) -> HandedOut:
     """What people have in hand now."""
-    require(project, for_user, *OVERSEES)
+    require(project, for_user, *MAY_OVERSEE)
     running = Lease.objects.filter(item__project=project, ending="", expires_at__gt=Now())
     told = running.aggregate(
         items=Count("pk"), people=Count("annotator", distinct=True), first_end=Min("expires_at")
@@ -77,7 +77,7 @@ def handed_out(project: Project, *, for_user: User) -> HandedOut:
 
 def idle(project: Project, *, for_user: User) -> list[Idle]:
     """Annotators of an open project who are not paused and nevertheless do nothing, longest first."""
-    role = require(project, for_user, *OVERSEES)
+    role = require(project, for_user, *MAY_OVERSEE)
     if project.state != Project.State.OPEN:
         return []
     theirs = Annotator.objects.filter(project=project, user=OuterRef("user"))

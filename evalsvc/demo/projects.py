@@ -132,7 +132,7 @@ def _import(
     project: Project, what: str, lines: Iterable[dict[str, Any]], filename: str, by: User, **options: Any
 ) -> None:
     """Through the import that everybody uses, once."""
-    sent = project.batches.filter(what=what).exclude(state__in=batches.SWEPT).first()
+    sent = project.batches.filter(what=what).exclude(state__in=batches.UNFINISHED_STATES).first()
     if sent is None:
         upload = io.BytesIO(b"".join(canonical_line(line) for line in lines))
         sent = batches.receive(

@@ -91,7 +91,7 @@ def annotators(of: Project, n: int) -> list[User]:
     return people
 
 
-def says(item: Item, user: User, *relations: str, base: int = 0) -> votes.Cast:
+def says(item: Item, user: User, *relations: str, base: int = 0) -> votes.VoteResult:
     payload = {"spans": [], "relations": list(relations)}
     return votes.answer(item, user, client_id=uuid4(), payload=payload, base=base)
 

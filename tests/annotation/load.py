@@ -72,22 +72,22 @@ class Client:
             return
         move = self.dice.random()
         if move < 0.04:
-            assignment.give_back(lease.pk, self.user)
+            assignment.return_lease(lease.pk, self.user)
             self.note("return")
         elif move < 0.08:
             self.holding = [*self.holding, lease.pk][-MOST_RESERVE:]
         else:
-            self.send(lease.item.key, voting.last_number(lease), skip=move < 0.11)
+            self.send(lease.item.key, voting.last_vote_number(lease), skip=move < 0.11)
 
     def reserve(self) -> None:
         from annotation.queue import assignment
         from annotation.queue import votes as voting
 
-        held = assignment.lease_some(self.project, self.user, n=3, holding=self.holding)
+        held = assignment.lease_several(self.project, self.user, n=3, holding=self.holding)
         self.note("reserve")
         self.holding = []
         for lease in held:
-            self.send(lease.item.key, voting.last_number(lease))
+            self.send(lease.item.key, voting.last_vote_number(lease))
 
     def send(self, item: UUID, base: int, *, skip: bool = False, name: UUID | None = None) -> None:
         from annotation.queue import votes as voting
@@ -185,7 +185,7 @@ def _let_loose(plan: Plan, found: Found, project: int, users: list[int], folder:
             found.kills, next_kill = found.kills + 1, time.time() + plan.kill_every
         if time.time() >= next_lapse:
             found.lapsed += _lapse(project)
-            assignment.expire()
+            assignment.expire_overdue()
             next_lapse = time.time() + plan.lapse_every
         spent = 1 - (deadline - time.time()) / plan.seconds
         if changes and max(done / plan.operations, spent) >= changes[0][0]:
@@ -260,10 +260,10 @@ def _finish(project: int, people: list) -> None:
 
     of = Project.objects.get(pk=project)
     for lease in Lease.objects.filter(ending="", item__project=of).select_related("annotator__user"):
-        assignment.give_back(lease.pk, lease.annotator.user)
+        assignment.return_lease(lease.pk, lease.annotator.user)
     for user in people:
         while (lease := assignment.lease_next(of, user)) is not None:
-            base, said = voting.last_number(lease), {"relations": ["A"]}
+            base, said = voting.last_vote_number(lease), {"relations": ["A"]}
             voting.answer(lease.item, user, client_id=uuid4(), base=base, payload=said)
 
 

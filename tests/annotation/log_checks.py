@@ -61,12 +61,12 @@ def judge(found: Found, project: int, journal: list[list[str]]) -> None:
 
 def _counted(item: object, standing: dict[int, list]) -> int:
     """How many answers the stored verdict rests on, read from its pattern of votes."""
-    from annotation.consensus.item_state import counted, key_of
+    from annotation.consensus.item_state import counted_answers, votes_digest
 
     own = standing.get(item.pk, [])  # type: ignore[attr-defined]
     for n in range(len(own) + 1):
-        raw = [answer.payload for answer in counted(own, k=n)]
-        if (key_of(raw, raw) if raw else "") == item.votes_key:  # type: ignore[attr-defined]
+        raw = [answer.payload for answer in counted_answers(own, k=n)]
+        if (votes_digest(raw, raw) if raw else "") == item.votes_key:  # type: ignore[attr-defined]
             return n
     return len(own) + 1
 

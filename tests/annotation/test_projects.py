@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_the_maker_is_the_curator() -> None:
     of = project()
     assert roles.role_in(of, curator()) == "curator"
-    assert list(roles.visible(curator())) == [of]
+    assert list(roles.visible_projects(curator())) == [of]
 
 
 def test_only_organisers_open_projects() -> None:

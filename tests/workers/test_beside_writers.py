@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from annotation import projects, testset
 from annotation.freezing import builder, writer
-from annotation.testset import export
+from annotation.testset import export_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.db import batched_reads
 from tests.annotation.factories import brought, curator, line, project, voted
@@ -26,8 +26,8 @@ def small_pieces(
 ) -> None:
     settings.MEDIA_ROOT = tmp_path / "files"
     for module, name, size in (
-        (testset, "AT_ONCE", 2),
-        (batched_reads, "AT_ONCE", 2),
+        (testset, "LINES_PER_READ", 2),
+        (batched_reads, "ROWS_PER_READ", 2),
         (writer, "CHUNK", 1),
         (frozen_gold, "STEP", 1),
         (agreement, "STEP", 1),
@@ -76,7 +76,7 @@ def test_a_set_and_its_twin_of_source_labels_are_frozen(answered: Any) -> None:
         store()
     made.refresh_from_db()
     assert (made.state, made.rows, made.source_twin.rows) == ("frozen", 5, 5)
-    assert len(list(export(made))) == 5
+    assert len(list(export_lines(made))) == 5
 
 
 def test_the_answers_of_a_project_are_read_for_its_agreement(answered: Any) -> None:

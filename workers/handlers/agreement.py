@@ -15,7 +15,7 @@ from annotation.consensus.label_mapping import Payload
 from annotation.models import AgreementReport, Project
 from annotation.reports import agreement
 from annotation.testset import Kind
-from evalsvc.core.db.batched_reads import in_pieces
+from evalsvc.core.db.batched_reads import in_batches
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from workers.handlers.agreement_intervals import REPLICATES, Figure, Question, answered, number
@@ -46,7 +46,7 @@ def agree(subject: int, progress: Progress) -> Store:
     begun = time.monotonic()
     report = AgreementReport.objects.select_related("project").get(pk=subject)
     said = read(report.project, progress)
-    labels = sorted(item_state.names_of(report.project, "relation"))
+    labels = sorted(item_state.label_names(report.project, "relation"))
     table = pairs(said, report.project.kind)
     figures = {
         "answers": len(said.item),
@@ -67,7 +67,7 @@ def read(project: Project, progress: Progress) -> Said:
     items: dict[int, int] = {}
     people: dict[int, int] = {}
     rows = agreement.standing(project).values_list("item", "annotator", "annotator__name", "payload")
-    for at, (item, annotator, name, payload) in enumerate(in_pieces(rows)):
+    for at, (item, annotator, name, payload) in enumerate(in_batches(rows)):
         if annotator not in people:
             people[annotator] = len(people)
             said.names.append(name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.testset import Kind, Origin, TestSet, rows
+from annotation.testset import Kind, Origin, TestSet, read_rows
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from workers.metrics.bags import Facts, facts_of_columns
@@ -53,7 +53,7 @@ def _of_relations(test_set: TestSet) -> dict[str, Any]:
     sentence: list[int] = []
     label: list[int] = []
     several, has_pairs = 0, False
-    for number, gold in enumerate(rows(test_set)):
+    for number, gold in enumerate(read_rows(test_set)):
         key = _pair(gold)
         has_pairs = has_pairs or key is not None
         owner.append(pairs.setdefault(key or number, len(pairs)))
@@ -81,7 +81,7 @@ def _of_relations(test_set: TestSet) -> dict[str, Any]:
 def _of_spans(test_set: TestSet) -> dict[str, Any]:
     counts: Counter[str] = Counter({label["name"]: 0 for label in test_set.labels})
     sentences = without = tokens = 0
-    for gold in rows(test_set):
+    for gold in read_rows(test_set):
         sentences += 1
         without += not gold["spans"]
         tokens += len(gold.get("tokens") or ())
@@ -115,8 +115,8 @@ def _figure(value: float) -> float | None:
 def _quality(annotated: TestSet, source: TestSet) -> dict[str, Any]:
     """Source labels held against the gold, on exactly the sentences that were annotated."""
     names = [label["name"] for label in annotated.labels]
-    gold = {line["id"]: line for line in rows(annotated)}
-    said = {line["id"]: line for line in rows(source) if line["id"] in gold}
+    gold = {line["id"]: line for line in read_rows(annotated)}
+    said = {line["id"]: line for line in read_rows(source) if line["id"] in gold}
     pairs: dict[Pair | None, int] = {}
     for line in said.values():
         pairs.setdefault(_pair(line), len(pairs))

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.testset import TestSet, TestSetRow, export
+from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.prediction_check import Claim
 from evalsvc.core.formats.problems import FileRejected, Problems
@@ -90,7 +90,7 @@ def _add(gold: Gold, line: GoldLine, negatives: set[str]) -> None:
 def _verified(test_set: TestSet) -> Iterator[GoldLine]:
     """The rows of a frozen set; raises at the end when they are not those that were frozen."""
     digest, decoder = hashlib.sha256(), msgspec.json.Decoder(GoldLine)
-    for raw in export(test_set):
+    for raw in export_lines(test_set):
         digest.update(raw)
         yield decoder.decode(raw)
     if test_set.state != TestSet.State.FROZEN or digest.hexdigest() != test_set.sha256:

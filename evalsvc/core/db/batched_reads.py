@@ -11,11 +11,11 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-AT_ONCE = 2_000
+ROWS_PER_READ = 2_000
 
 
-def in_pieces(rows: QuerySet[Any, Any]) -> Iterator[Any]:
+def in_batches(rows: QuerySet[Any, Any]) -> Iterator[Any]:
     """The rows in their order: which ones is settled at the start, what is in them when it is their turn."""
     keys = list(rows.values_list("pk", flat=True))
-    for at in range(0, len(keys), AT_ONCE):
-        yield from list(rows.filter(pk__in=keys[at : at + AT_ONCE]))
+    for at in range(0, len(keys), ROWS_PER_READ):
+        yield from list(rows.filter(pk__in=keys[at : at + ROWS_PER_READ]))

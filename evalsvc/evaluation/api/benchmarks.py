@@ -66,7 +66,7 @@ def organised(request: Request, slug: str) -> tuple[Benchmark, User]:
 
 
 def frozen(slug: str, *, field: str, by: User) -> TestSet:
-    test_set = TestSet.objects.seen_by(by).frozen().filter(slug=slug).first()
+    test_set = TestSet.objects.visible_to(by).frozen().filter(slug=slug).first()
     if test_set is None:
         raise ValidationError({field: f"There is no frozen test set {slug}."})
     return test_set

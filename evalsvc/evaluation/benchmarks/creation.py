@@ -213,7 +213,7 @@ def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
 
 def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field: str) -> None:
     # scores answer questions about the gold: whoever may not know of a set opens no board on it
-    if not TestSet.objects.seen_by(by).filter(pk=test_set.pk).exists():
+    if not TestSet.objects.visible_to(by).filter(pk=test_set.pk).exists():
         detail = "This test set belongs to a project that you are not in."
         raise NotAllowed("not_your_set", detail, field=field)
     if test_set.state != TestSet.State.FROZEN:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import msgspec
 
-from annotation.testset import TestSet, TestSetRow, export
+from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.evaluation.models import Setting, SettingVersion
 
 Pair = tuple[str, str]
@@ -60,7 +60,7 @@ def _roster(pk: int, sha256: str, with_text: bool) -> Roster:
     ids: dict[str, Pair | None] = {}
     tokens: dict[str, Sequence[str]] = {}
     lengths: dict[str, int] = {}
-    for raw in export(TestSet.objects.get(pk=pk)):
+    for raw in export_lines(TestSet.objects.get(pk=pk)):
         line = decoder.decode(raw)
         ids[line.id] = line.pair
         if with_text and line.tokens is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from annotation.testset import export
+from annotation.testset import export_lines
 from evalsvc.evaluation.benchmarks import expected_ids
 from evalsvc.evaluation.models import Setting
 
@@ -31,7 +31,7 @@ def lines(setting: Setting) -> Iterator[bytes]:
     """The setting's lines in its order, which is that of CoNLL columns and of a dense file's rows too."""
     kept = expected_ids.of_setting(setting).ids
     decoder, encoder = msgspec.json.Decoder(Input), msgspec.json.Encoder(order="deterministic")
-    for raw in export(setting.test_set):
+    for raw in export_lines(setting.test_set):
         line = decoder.decode(raw)
         if line.id in kept:
             yield encoder.encode(line) + b"\n"

@@ -30,7 +30,7 @@ from evalsvc.evaluation.pages.setting_forms import PHASE_WORDS, UNIT_WORDS, Gold
 
 def choosable(person: User) -> QuerySet[TestSet]:
     """Frozen sets that the person may know of."""
-    return TestSet.objects.seen_by(person).frozen().order_by("name", "version", "origin")
+    return TestSet.objects.visible_to(person).frozen().order_by("name", "version", "origin")
 
 
 def organised(request: HttpRequest, slug: str) -> Benchmark:

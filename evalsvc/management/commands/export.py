@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import CommandError, CommandParser
 
-from annotation.testset import export
+from annotation.testset import export_lines
 from evalsvc.management.commands._base import Spoken, plain, test_set_of
 
 
@@ -25,10 +25,10 @@ class Command(Spoken):
         if options["output"]:
             try:
                 with Path(options["output"]).open("wb") as file:
-                    file.writelines(export(test_set))
+                    file.writelines(export_lines(test_set))
             except OSError as error:
                 raise CommandError(f"{options['output']} can't be written ({error.strerror}).") from error
             self.stderr.write(f"{test_set.rows:,} lines, sha256 {test_set.sha256}")
         else:
-            for line in export(test_set):
+            for line in export_lines(test_set):
                 self.stdout.write(line.decode(), ending="")

@@ -23,12 +23,17 @@ class Command(Importing):
         parser.add_argument("-k", type=int, help="answers an item needs; default: as many as came for it")
 
     def do_pending(self, project: Any, options: dict[str, Any]) -> None:
-        if item_state.unsettled(project):
+        if item_state.is_recomputing(project):
             self.do("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:
             self.say(f"{project} by {project.policy}:")
-            self.figures(builder.blockers(project))
-            self.figures({f"settled with {what}": n for what, n in settled_items.settled_as(project).items()})
+            self.figures(builder.count_by_state(project))
+            self.figures(
+                {
+                    f"settled with {what}": n
+                    for what, n in settled_items.settled_by_label_count(project).items()
+                }
+            )
             self.figures(
                 {"the other policy would decide otherwise": item_state.other_policy_changes(project)}
             )

@@ -27,13 +27,18 @@ class Command(Acting):
         if options["policy"]:
             with plain():
                 projects.set_policy(project, policy=options["policy"], by=self.person(options["by"]))
-        if not item_state.unsettled(project):
+        if not item_state.is_recomputing(project):
             enqueue("recompute", project.pk)
         self.do("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:
             self.say(f"{project} by {project.policy}:")
-            self.figures(builder.blockers(project))
-            self.figures({f"settled with {what}": n for what, n in settled_items.settled_as(project).items()})
+            self.figures(builder.count_by_state(project))
+            self.figures(
+                {
+                    f"settled with {what}": n
+                    for what, n in settled_items.settled_by_label_count(project).items()
+                }
+            )
             self.figures(
                 {"the other policy would decide otherwise": item_state.other_policy_changes(project)}
             )

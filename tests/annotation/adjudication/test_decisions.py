@@ -79,7 +79,7 @@ def test_a_decision_on_votes_that_changed_meanwhile_is_refused() -> None:
 def test_a_decision_survives_a_recomputation_and_another_policy() -> None:
     item = decided(disputed(), "C")
     projects.set_policy(item.project, policy="majority-na", by=curator())
-    item_state.changed(item.project)
+    item_state.recompute_after_change(item.project)
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
 
@@ -149,14 +149,14 @@ def test_what_is_settled_is_not_decided() -> None:
 
 def test_a_dossier_has_no_names_and_keeps_its_own_order_for_each_decider() -> None:
     item = voted(filled(k=4), ["A"], ["B"], ["C"], [])
-    shown = decisions.dossier(item, for_user=adjudicator(item.project))
+    shown = decisions.dispute_details(item, for_user=adjudicator(item.project))
     assert [column.letter for column in shown.columns] == ["W", "X", "Y", "Z"]
     assert sorted(c.payload["relations"] for c in shown.columns) == [[], ["A"], ["B"], ["C"]]
     assert not any(user.username in repr(shown.columns) for user in annotators(item.project, 4))
-    again = decisions.dossier(item, for_user=adjudicator(item.project))
+    again = decisions.dispute_details(item, for_user=adjudicator(item.project))
     assert again.columns == shown.columns
     orders = {
-        str(decisions.dossier(item, for_user=adjudicator(item.project, f"judge{n}")).columns)
+        str(decisions.dispute_details(item, for_user=adjudicator(item.project, f"judge{n}")).columns)
         for n in range(8)
     }
     assert len(orders) > 1
@@ -164,7 +164,7 @@ def test_a_dossier_has_no_names_and_keeps_its_own_order_for_each_decider() -> No
 
 def test_a_dossier_says_what_each_policy_makes_of_the_votes() -> None:
     item = voted(filled(k=3), ["A"], [], [])
-    shown = decisions.dossier(item, for_user=curator())
+    shown = decisions.dispute_details(item, for_user=curator())
     assert {name: v.state for name, v in shown.by_policy.items()} == {
         "majority": "disputed",
         "majority-na": "settled",
@@ -186,7 +186,7 @@ def test_annotators_and_viewers_do_not_decide() -> None:
     item = disputed()
     user = annotators(item.project, 1)[0]
     with pytest.raises(NotAllowed):
-        decisions.dossier(item, for_user=user)
+        decisions.dispute_details(item, for_user=user)
     with pytest.raises(NotAllowed):
         decisions.decide(item, by=user, payload={}, client_id=uuid4(), votes_key=item.votes_key)
 
@@ -198,7 +198,7 @@ def test_a_decision_stays_within_the_inventory() -> None:
 
 def test_a_decision_is_taken_back_and_made_anew() -> None:
     item = decided(disputed(), "A")
-    decisions.take_back(item, by=adjudicator(item.project))
+    decisions.reopen(item, by=adjudicator(item.project))
     item.refresh_from_db()
     assert (item.state, item.gold) == ("disputed", None)
     assert decided(item, "B").gold["relations"] == ["B"]
@@ -208,10 +208,10 @@ def test_a_decision_is_taken_back_and_made_anew() -> None:
 def test_only_who_decided_or_a_curator_takes_a_decision_back() -> None:
     item = decided(disputed(), "A")
     with pytest.raises(NotAllowed, match="Somebody else"):
-        decisions.take_back(item, by=adjudicator(item.project, "other"))
-    decisions.take_back(item, by=curator())
+        decisions.reopen(item, by=adjudicator(item.project, "other"))
+    decisions.reopen(item, by=curator())
     with pytest.raises(Conflict, match="no decision stands"):
-        decisions.take_back(item, by=curator())
+        decisions.reopen(item, by=curator())
 
 
 @pytest.mark.parametrize("finding", ["broken", "entity"])
@@ -222,7 +222,7 @@ def test_a_sentence_that_can_have_no_answer_is_found_unusable(finding: str) -> N
     made = decisions.decide(item, by=judge, reason="Half a sentence.", **told)
     item.refresh_from_db()
     assert (item.state, item.gold, made.reason) == ("unusable", None, "Half a sentence.")
-    assert [entry.item for entry in decisions.decided(item.project)] == [item]
+    assert [entry.item for entry in decisions.active_decisions(item.project)] == [item]
 
 
 def test_an_unusable_sentence_that_gets_another_answer_is_disputed_again() -> None:

@@ -46,11 +46,11 @@ def decide(item: Item, **more: object) -> Item:
 
 def test_what_everybody_passed_on_waits_for_a_decision(either_database: str) -> None:
     of, _, people = passed()
-    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
     for user, relation in zip(people, "AB", strict=True):
         says(of.items.get(external_id="s2"), user, relation)
-    assert waiting(of) == [("s2", "1–1"), ("s0", unanswerable_items.PASSED_ON)]
-    assert [item.external_id for item in decisions.disputes(of, unanswerable_items.PASSED_ON)] == ["s0"]
+    assert waiting(of) == [("s2", "1–1"), ("s0", unanswerable_items.UNANSWERABLE)]
+    assert [item.external_id for item in decisions.disputes(of, unanswerable_items.UNANSWERABLE)] == ["s0"]
     assert [item.external_id for item in decisions.disputes(of, "1–1")] == ["s2"]
 
 
@@ -61,7 +61,7 @@ def test_it_is_decided_by_an_answer_or_left_out() -> None:
     assert decide(item, payload={"relations": ["A"]}).state == "adjudicated"
     assert decide(of.items.get(external_id="s1"), finding="broken").state == "unusable"
     assert waiting(of) == []
-    assert {lease.item.external_id for lease in assignment.lease_some(of, people[0], n=3)} == {"s2"}
+    assert {lease.item.external_id for lease in assignment.lease_several(of, people[0], n=3)} == {"s2"}
 
 
 def test_a_project_is_finished_by_its_people_whatever_they_pass_on() -> None:
@@ -85,13 +85,13 @@ def test_who_is_still_to_answer_is_waited_for() -> None:
     passes(item, late, "later")
     assert waiting(of) == []
     passes(item, late, "broken", base=1)
-    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
-    assert [one.words for one in unanswerable_items.passes(item)] == [
+    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
+    assert [one.words for one in unanswerable_items.skip_notes(item)] == [
         "The sentence is broken",
         "Can’t decide",
     ]
     says(item, people[0], "A", base=1)
-    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
     says(item, late, "A", base=2)
     assert waiting(of) == []
 
@@ -99,7 +99,7 @@ def test_who_is_still_to_answer_is_waited_for() -> None:
 def test_what_some_answered_and_the_others_passed_on_waits_too() -> None:
     _, item, people = passed(3, k=2)
     says(item, people[0], "A", base=1)
-    told = decisions.dossier(item, for_user=curator())
+    told = decisions.dispute_details(item, for_user=curator())
     assert (told.n, len(told.passes), told.may_ask_one_more) == (1, 2, False)
     assert decide(item, payload={"relations": ["A"]}).gold["relations"] == ["A"]
 
@@ -116,16 +116,16 @@ def test_nobody_waits_for_who_cannot_answer(gone: str) -> None:
         projects.remove_member(of, user=away, by=curator())
     else:
         projects.close(of, by=curator())
-    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
 def test_a_curator_who_labels_is_one_of_those_who_answer() -> None:
     of, item, _ = passed(1)
-    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
     says(of.items.get(external_id="s1"), curator(), "A")
     assert waiting(of) == []
     passes(item, curator())
-    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
 def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_answer() -> None:
@@ -134,7 +134,7 @@ def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_a
     new = person("newcomer")
     projects.set_member(of, user=new, role="annotator", by=curator())
     assert item.state == "adjudicated"
-    decisions.take_back(item, by=curator())
+    decisions.reopen(item, by=curator())
     assert waiting(of) == []
     lease = assignment.lease_next(of, new)
     assert lease.item == item
@@ -153,7 +153,7 @@ def test_an_answer_that_comes_after_the_decision_opens_the_sentence_again() -> N
     item.refresh_from_db()
     assert item.state == "open"
     assert item.adjudications.get().reopened_at is not None
-    assert waiting(of) == [("s0", unanswerable_items.PASSED_ON)]
+    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
 def test_more_answers_asked_for_leave_the_decision_alone() -> None:
@@ -173,7 +173,7 @@ def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
     first = client.get(address).json()
     second = client.get(first["next"]).json()
     shown = [page["results"][0]["pattern"] for page in (first, second)]
-    assert (shown, second["next"]) == (["1–1", unanswerable_items.PASSED_ON], None)
+    assert (shown, second["next"]) == (["1–1", unanswerable_items.UNANSWERABLE], None)
     told = client.get(f"/api/v1/items/{item.key}/dispute").json()
     assert told["passes"] == [{"reason": "undecided", "comment": ""}] * 2
     sent = {"client_id": str(uuid4()), "finding": "broken", "votes_key": told["votes_key"]}

@@ -33,7 +33,7 @@ def test_a_recomputation_finds_what_was_settled_one_by_one(either_database: str)
 
 
 def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(item_state, "AT_ONCE", 0)
+    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
     of = project(policy="majority-na")
     brought(of, [line(f"s{n}") for n in range(3)])
     votes = [
@@ -42,7 +42,7 @@ def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monke
         for w in range(3)
     ]
     brought(of, votes, what="votes")
-    assert item_state.unsettled(of)
+    assert item_state.is_recomputing(of)
     worked("recompute", of.pk)
     assert [item.gold and item.gold["relations"] for item in of.items.order_by("rank")] == [[], None, ["A"]]
 
@@ -58,7 +58,7 @@ def test_items_under_a_lease_want_one_answer_fewer(either_database: str) -> None
 def test_a_rule_changed_while_a_recomputation_is_being_claimed_holds_for_every_item(
     postgres: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(item_state, "AT_ONCE", 0)
+    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
     of = filled(2, k=3)
     for name in ("s0", "s1"):
         voted(of, ["A"], [], [], item=name)
@@ -70,5 +70,5 @@ def test_a_rule_changed_while_a_recomputation_is_being_claimed_holds_for_every_i
         in_threads(1, lambda at: run_next(queue))
     while run_next(queue):
         pass
-    assert not item_state.unsettled(of)
+    assert not item_state.is_recomputing(of)
     assert {(item.state, tuple(item.gold["relations"])) for item in of.items.all()} == {("settled", ())}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from annotation.consensus.label_mapping import Mapping
+from annotation.consensus.label_mapping import LabelMapping
 
 
 @dataclass
@@ -14,8 +14,8 @@ class Step:
     target: str = ""
 
 
-def mapping(*steps: Step) -> Mapping:
-    return Mapping.from_steps(steps)
+def mapping(*steps: Step) -> LabelMapping:
+    return LabelMapping.from_steps(steps)
 
 
 def test_merged_labels_are_one_vote() -> None:

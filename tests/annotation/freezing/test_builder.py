@@ -16,7 +16,7 @@ from annotation.consensus import item_state
 from annotation.freezing import builder
 from annotation.models import Item, Project
 from annotation.ontology import inventory
-from annotation.testset import TestSet, TestSetRow, export, rows
+from annotation.testset import TestSet, TestSetRow, export_lines, read_rows
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.jobs.exceptions import TryLater
 from evalsvc.core.jobs.models import Job
@@ -53,7 +53,7 @@ def test_open_and_disputed_items_stop_a_freeze() -> None:
 @pytest.mark.django_db
 def test_left_out_items_are_listed_in_the_manifest() -> None:
     made = frozen(voting_project())
-    assert [row["id"] for row in rows(made)] == ["s0", "s1"]
+    assert [row["id"] for row in read_rows(made)] == ["s0", "s1"]
     assert made.manifest["left_out"] == {"disputed": ["s2"], "open": ["s3"]}
     assert made.manifest["counts"]["settled"] == 2
 
@@ -65,21 +65,25 @@ def test_a_decided_item_is_frozen_as_decided() -> None:
     decisions.decide(
         item, by=curator(), payload={"relations": ["C"]}, client_id=uuid4(), votes_key=item.votes_key
     )
-    assert {row["id"]: row["relations"] for row in rows(frozen(of))} == {"s0": ["A"], "s1": [], "s2": ["C"]}
+    assert {row["id"]: row["relations"] for row in read_rows(frozen(of))} == {
+        "s0": ["A"],
+        "s1": [],
+        "s2": ["C"],
+    }
 
 
 @pytest.mark.django_db
 def test_the_digest_is_of_the_exported_lines_and_two_freezes_agree() -> None:
     of = voting_project()
     first, second = frozen(of), frozen(of, "1.1")
-    assert first.sha256 == hashlib.sha256(b"".join(export(first))).hexdigest()
-    assert (first.sha256, b"".join(export(first))) == (second.sha256, b"".join(export(second)))
+    assert first.sha256 == hashlib.sha256(b"".join(export_lines(first))).hexdigest()
+    assert (first.sha256, b"".join(export_lines(first))) == (second.sha256, b"".join(export_lines(second)))
     first.verify()
 
 
 @pytest.mark.django_db
 def test_a_line_has_its_keys_sorted_and_no_spaces() -> None:
-    text = next(export(frozen(voting_project()))).decode()
+    text = next(export_lines(frozen(voting_project()))).decode()
     assert (
         text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
     )
@@ -93,7 +97,7 @@ def test_the_source_twin_holds_the_whole_corpus_through_the_mapping() -> None:
     made = frozen(of)
     twin = TestSet.objects.get(twin=made)
     assert (twin.origin, twin.state) == ("source", "frozen")
-    assert {row["id"]: row["relations"] for row in rows(twin)} == {"s0": ["A"], "s1": ["BC"], "s3": []}
+    assert {row["id"]: row["relations"] for row in read_rows(twin)} == {"s0": ["A"], "s1": ["BC"], "s3": []}
     assert twin.manifest["left_out"] == {"without source labels": ["s2"]}
     assert [label["name"] for label in twin.labels] == [label["name"] for label in made.labels]
 
@@ -120,7 +124,7 @@ def test_votes_after_the_freeze_change_nothing_in_it() -> None:
     made = frozen(of)
     inventory.delete(of, ["A"], by=curator())
     made.verify()
-    assert next(rows(made))["relations"] == ["A"]
+    assert next(read_rows(made))["relations"] == ["A"]
 
 
 def test_the_database_refuses_to_change_a_frozen_line(either_database: str) -> None:
@@ -187,7 +191,7 @@ def test_labels_changed_while_the_lines_are_written_are_never_sealed_beside_the_
         store()
     worked("freeze", made.pk)
     made.refresh_from_db()
-    assert next(rows(made))["relations"] == ["Z"]
+    assert next(read_rows(made))["relations"] == ["Z"]
     assert "Z" in {label["name"] for label in made.labels}
 
 
@@ -201,8 +205,8 @@ def test_a_cancelled_freeze_leaves_no_set_behind_it() -> None:
 @pytest.mark.django_db
 def test_nothing_is_frozen_while_a_recomputation_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     of = voting_project()
-    monkeypatch.setattr(item_state, "AT_ONCE", 0)
-    item_state.changed(of)
+    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
+    item_state.recompute_after_change(of)
     with pytest.raises(Conflict, match="decided anew"):
         frozen(of)
 
@@ -231,7 +235,7 @@ def test_token_sentences_are_frozen_in_tokens() -> None:
     )
     projects.open_for_work(of, by=curator())
     voted(of, ["A"])
-    row = next(rows(frozen(of)))
+    row = next(read_rows(frozen(of)))
     assert (row["tokens"], row["h"]["pos"], row["t"]["pos"]) == (tokens, [0, 1], [4, 5])
 
 

@@ -23,7 +23,7 @@ def several() -> Project:
 
 
 def test_settled_items_are_told_apart_by_their_labels(either_database: str) -> None:
-    assert settled_items.settled_as(several()) == {"1 label": 1, "2 labels": 1, "N/A": 1}
+    assert settled_items.settled_by_label_count(several()) == {"1 label": 1, "2 labels": 1, "N/A": 1}
 
 
 @pytest.mark.django_db
@@ -50,7 +50,7 @@ def imported() -> Project:
 @pytest.mark.django_db
 def test_where_an_import_brought_more_answers_the_page_says_how_many() -> None:
     of = imported()
-    assert settled_items.answers_each(of) == (3, 5)
+    assert settled_items.answers_per_item(of) == (3, 5)
     browser = Client()
     browser.force_login(curator())
     page = browser.get(reverse("project", args=[of.slug])).content.decode()

@@ -9,7 +9,7 @@ import pytest
 
 from annotation.imports import batches
 from annotation.models import Batch
-from annotation.testset import TestSet, rows
+from annotation.testset import TestSet, read_rows
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.annotation.factories import brought, curator, file, line, person
 
@@ -32,13 +32,13 @@ def test_gold_lines_become_a_frozen_hashed_set() -> None:
         "NA",
     )
     assert [label["name"] for label in test_set.labels] == ["A", "B"]
-    assert [row["relations"] for row in rows(test_set)] == [["A"], ["B", "A"], []]
+    assert [row["relations"] for row in read_rows(test_set)] == [["A"], ["B", "A"], []]
     test_set.verify()
 
 
 def test_ids_and_labels_alone_are_enough() -> None:
     test_set = gold(["1\tCause-Effect(e1,e2)", "2\tOther"]).test_set
-    assert list(rows(test_set)) == [
+    assert list(read_rows(test_set)) == [
         {"id": "1", "relations": ["Cause-Effect(e1,e2)"]},
         {"id": "2", "relations": []},
     ]
@@ -47,7 +47,7 @@ def test_ids_and_labels_alone_are_enough() -> None:
 
 def test_one_label_a_line_is_gold_numbered_by_line() -> None:
     test_set = gold(["pos_a", "pos_b", "pos_a"], format="labels", negative="pos_b").test_set
-    assert [(row["id"], row["relations"]) for row in rows(test_set)] == [
+    assert [(row["id"], row["relations"]) for row in read_rows(test_set)] == [
         ("1", ["pos_a"]),
         ("2", []),
         ("3", ["pos_a"]),
@@ -58,7 +58,7 @@ def test_columns_become_spans_over_tokens() -> None:
     test_set = gold(
         ["Ada\tB-person", "saw\tO", "", "Turin\tB-place"], kind="entities", scheme="IOB2"
     ).test_set
-    assert next(rows(test_set)) == {
+    assert next(read_rows(test_set)) == {
         "id": "1",
         "tokens": ["Ada", "saw"],
         "spans": [[0, 1, "person"]],

@@ -42,7 +42,7 @@ def test_labels_that_a_step_names_stay() -> None:
     imported(of, [line("s0", relations=["A"]), line("s1", relations=["B"])])
     inventory.merge(of, ["A", "B"], target="A", by=curator())
     with pytest.raises(Conflict, match="part of a step"):
-        imported_labels.take_out(of, ["A", "B"], part="relation", by=curator())
+        imported_labels.remove_labels(of, ["A", "B"], part="relation", by=curator())
     assert of.labels.count() == 2
 
 
@@ -51,11 +51,11 @@ def test_known_answers_keep_their_labels() -> None:
     of = project(labels=())
     imported(of, [line("s0", relations=["A"])], known="check")
     with pytest.raises(Conflict, match="chosen in an answer"):
-        imported_labels.take_out(of, ["A"], part="relation", by=curator())
+        imported_labels.remove_labels(of, ["A"], part="relation", by=curator())
 
 
 @pytest.mark.django_db
 def test_the_most_frequent_labels_are_noted_and_all_are_counted() -> None:
-    noted = imported_labels.noted({"relation": Counter({f"r{at}": at for at in range(1, 400)})}, {})
+    noted = imported_labels.label_counts({"relation": Counter({f"r{at}": at for at in range(1, 400)})}, {})
     assert (len(noted["labels"]), noted["labels_in_file"]) == (300, 399)
     assert noted["labels"][0] == {"part": "relation", "name": "r399", "lines": 399, "added": False}

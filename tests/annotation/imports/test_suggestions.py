@@ -17,7 +17,7 @@ def predicted(*, on: bool, lines: list[dict] | None = None) -> Project:
     lines = lines or [{"id": "s0", "label": "B"}, {"id": "s1", "label": "NA"}]
     batch = brought(of, lines, what="suggestions")
     assert batch.state == "done", batch.problems
-    gold_questions.set_quality(of, by=curator(), suggests=on)
+    gold_questions.set_quality_options(of, by=curator(), suggests=on)
     return of
 
 
@@ -49,8 +49,8 @@ def test_a_vote_that_comes_after_the_lease_still_names_what_was_on_show() -> Non
     of, user = predicted(on=True), annotators(filled(1), 1)[0]
     annotators(of, 1)
     lease = assignment.lease_next(of, user)
-    assignment.give_back(lease.pk, user)
-    gold_questions.set_quality(of, by=curator(), suggests=False)
+    assignment.return_lease(lease.pk, user)
+    gold_questions.set_quality_options(of, by=curator(), suggests=False)
     says(lease.item, user, "A")
     assert Vote.objects.get().shown_id == lease.shown_id
 
@@ -68,7 +68,7 @@ def test_a_hidden_check_has_its_prediction_as_any_other_sentence(client: Client)
     brought(of, [line("check", relations=["A"])], known="check")
     said = [{"id": "s0", "label": "B"}, {"id": "s1", "label": "B"}, {"id": "check", "label": "C"}]
     assert brought(of, said, what="suggestions").counts["suggestions"] == 3
-    gold_questions.set_quality(of, by=curator(), suggests=True, check_every=1)
+    gold_questions.set_quality_options(of, by=curator(), suggests=True, check_every=1)
     client.force_login(annotators(of, 1)[0])
     address = f"/api/v1/projects/{of.slug}/reserve"
     leases = client.post(address, {"holding": [], "n": 3}, content_type="application/json").json()["leases"]

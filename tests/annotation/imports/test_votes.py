@@ -180,7 +180,7 @@ def test_an_answer_brought_to_a_finished_sentence_is_surplus_and_the_import_says
     batch = brought(of, [vote("s0", "w1", "B"), vote("s0", "w2", "B"), vote("s1", "w1", "B")], what="votes")
     item = of.items.get(external_id="s0")
     assert (item.k, item.state, item.gold["relations"]) == (None, "settled", ["A"])
-    assert item.answers.standing().count() == 4
+    assert item.answers.active().count() == 4
     assert (batch.counts["answers"], batch.counts["surplus_answers"]) == (3, 2)
     assert of.items.get(external_id="s1").k == 1
 
@@ -199,7 +199,7 @@ def test_a_refused_file_of_votes_leaves_no_answer_behind() -> None:
     of = with_items()
     batch = brought(of, [vote("s0", "w1", "A"), "{"], what="votes", on_error="refuse-file")
     assert batch.state == "refused"
-    assert not Answer.objects.standing().exists()
+    assert not Answer.objects.active().exists()
     assert Item.objects.get(external_id="s0").state == "open"
 
 
@@ -212,7 +212,7 @@ def test_answers_given_here_while_a_file_comes_in_stand_beside_those_of_the_file
 
     def and_then_somebody_answers(staging: Any, chunk: Any) -> None:
         take(staging, chunk)
-        if item.answers.standing().filter(annotator__user=here).first() is None:
+        if item.answers.active().filter(annotator__user=here).first() is None:
             says(item, here, "B")
 
     monkeypatch.setattr(import_votes, "CHUNK", 1)

@@ -90,14 +90,14 @@ def test_deleted_labels_leave_na_and_are_counted() -> None:
     inventory.delete(of, ["A"], by=curator())
     item.refresh_from_db()
     assert (item.state, item.gold["relations"], item.emptied) == ("settled", [], 1)
-    assert inventory.emptied(of) == {"answers": 1, "source_labels": 0}
+    assert inventory.emptied_by_deletion(of) == {"answers": 1, "source_labels": 0}
 
 
 def test_source_labels_emptied_by_a_deletion_are_counted() -> None:
     of = project()
     brought(of, [line("s0", relations=["A"]), line("s1", relations=["A", "B"])])
     inventory.delete(of, ["A"], by=curator())
-    assert inventory.emptied(of)["source_labels"] == 1
+    assert inventory.emptied_by_deletion(of)["source_labels"] == 1
 
 
 def test_a_rename_keeps_the_words_and_the_votes() -> None:
@@ -121,7 +121,9 @@ def test_a_step_whose_new_label_was_chosen_since_cannot_be_undone() -> None:
 def test_a_step_whose_new_label_is_a_known_answer_cannot_be_undone() -> None:
     of = filled()
     step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
-    gold_questions.make_known(of.items.first(), payload={"relations": ["AB"]}, use="check", by=curator())
+    gold_questions.make_gold_question(
+        of.items.first(), payload={"relations": ["AB"]}, use="check", by=curator()
+    )
     with pytest.raises(Conflict, match="AB is the known answer"):
         inventory.undo(step, by=curator())
 
@@ -166,9 +168,9 @@ def test_only_a_curator_changes_the_ontology() -> None:
 
 
 def test_a_project_too_large_for_a_request_is_decided_anew_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_state, "AT_ONCE", 1)
+    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 1)
     of = filled()
     inventory.delete(of, ["A"], by=curator())
-    assert item_state.unsettled(of)
+    assert item_state.is_recomputing(of)
     assert worked("recompute", of.pk).state == "done"
-    assert not item_state.unsettled(of)
+    assert not item_state.is_recomputing(of)

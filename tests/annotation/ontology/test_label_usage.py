@@ -30,7 +30,7 @@ def read(of: Project) -> tuple[dict[str, tuple[int, int]], Counter[str], int]:
     gold = Counter(name for one in golds for name in item_state.labels_in(one))
     sealed = SourceLabels.objects.filter(item__project=of).values_list("labels", flat=True)
     return (
-        {name: (seen[name], disputed[name]) for name in item_state.names_of(of)},
+        {name: (seen[name], disputed[name]) for name in item_state.label_names(of)},
         gold,
         sum(mapping.payload(one).emptied for one in sealed),
     )
@@ -41,8 +41,8 @@ def check(of: Project) -> None:
     labels, gold, emptied = read(of)
     told = {one.name: (one.items, one.disputed) for one in project_stats.by_label(of, for_user=curator())}
     assert told == labels
-    assert inventory.frequencies(of) == gold
-    assert inventory.emptied(of)["source_labels"] == emptied
+    assert inventory.label_frequencies(of) == gold
+    assert inventory.emptied_by_deletion(of)["source_labels"] == emptied
 
 
 def said(of: Project, *answers: dict[str, Any]) -> None:
@@ -61,12 +61,12 @@ def test_relations_are_counted_through_merges_and_deletions(either_database: str
     brought(of, [line(f"s{at}", relations=labels) for at, labels in enumerate(source)])
     said(of, *({"labels": labels} if labels else {"na": True} for labels in source))
     check(of)
-    assert inventory.frequencies(of)[ODD] > 0
+    assert inventory.label_frequencies(of)[ODD] > 0
     inventory.merge(of, ["A", "B"], target="D", by=curator())
     check(of)
     inventory.delete(of, ["C"], by=curator())
     check(of)
-    assert inventory.emptied(of)["source_labels"] == 1
+    assert inventory.emptied_by_deletion(of)["source_labels"] == 1
 
 
 def spans(of: Project, *, linked: bool) -> None:
@@ -93,4 +93,4 @@ def test_spans_are_counted_with_what_hangs_on_them(either_database: str, kind: s
 def test_nothing_is_counted_where_nothing_was_said(either_database: str) -> None:
     of = project()
     check(of)
-    assert not inventory.frequencies(of)
+    assert not inventory.label_frequencies(of)

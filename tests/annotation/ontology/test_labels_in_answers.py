@@ -52,7 +52,7 @@ def labels(of: Project) -> set[str]:
 def test_a_step_is_not_undone_under_an_answer_that_is_just_coming_in(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(item_state, "AT_ONCE", at_once)
+    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
     of = filled(1, k=1)
     step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
     told = while_somebody_answers(of, "AB", lambda: inventory.undo(step, by=curator()), monkeypatch)
@@ -65,11 +65,11 @@ def test_a_step_is_not_undone_under_an_answer_that_is_just_coming_in(
 def test_a_label_is_not_taken_out_under_an_answer_that_is_just_coming_in(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(item_state, "AT_ONCE", at_once)
+    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
     of = filled(1, k=1)
 
     def take_out() -> None:
-        imported_labels.take_out(of, ["C"], part="relation", by=curator())
+        imported_labels.remove_labels(of, ["C"], part="relation", by=curator())
 
     assert while_somebody_answers(of, "C", take_out, monkeypatch) == ["done", "label_in_use"]
     assert "C" in labels(of)
@@ -80,7 +80,7 @@ def test_people_answer_on_while_a_step_is_made_and_undone(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     """Nobody waits for ever, and each answer is in the inventory in the end."""
-    monkeypatch.setattr(item_state, "AT_ONCE", at_once)
+    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
     of = filled(12, k=3)
     people, items, boss = annotators(of, 3), list(of.items.all()), curator()
 

@@ -83,7 +83,7 @@ def test_a_hidden_check_looks_like_any_other_sentence(client: Client, desk: Desk
     """Checks are imported last, from a file of their own; neither shows in what an annotator is handed."""
     desk.bring(*(line(at) for at in range(3, 25)))
     desk.bring(*(line(at, relations=["born_in"]) for at in range(101, 113)), known="check")
-    gold_questions.set_quality(desk.project, by=desk.curator, check_every=2)
+    gold_questions.set_quality_options(desk.project, by=desk.curator, check_every=2)
     checks = {f"Ada {at} was seen in Turin." for at in range(101, 113)}
     handed = handed_out(client, desk, 36)
     items = [entry["item"] for entry in handed]

@@ -138,7 +138,7 @@ def test_words_a_label_cannot_have_are_refused(desk: Desk) -> None:
         {"group": None},
     ):
         with pytest.raises(DomainError, match="can’t be used"):
-            label_texts.describe(label, by=desk.curator, **wrong)  # type: ignore[arg-type]
+            label_texts.set_texts(label, by=desk.curator, **wrong)  # type: ignore[arg-type]
 
 
 def test_a_label_of_another_project_is_not_there(client: Client, desk: Desk) -> None:

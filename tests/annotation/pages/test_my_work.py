@@ -67,7 +67,7 @@ def test_a_hidden_check_looks_like_any_other_sentence() -> None:
     (user,) = annotators(of, 1)
     brought(of, [line("check")])
     item = of.items.get(external_id="check")
-    gold_questions.make_known(item, payload={"relations": ["A"]}, use="check", by=curator())
+    gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use="check", by=curator())
     said(of, "ann0", "check", "B")
     page = seen(of)
     assert "check" in page.split('id="history"')[1]

@@ -10,7 +10,7 @@ import pytest
 from annotation.freezing import builder
 from annotation.models import Item
 from annotation.pages import text_highlighting
-from annotation.testset import export
+from annotation.testset import export_lines
 from tests.annotation.page_project import PASSWORD, Desk, done
 from tests.annotation.pages.test_text_highlighting import marked, text_of
 from tests.annotation.text_samples import Text, texts
@@ -40,7 +40,7 @@ def frozen(desk: Desk) -> list[dict[str, Any]]:
     made = builder.freeze(desk.project, name="Scripts", version="1.0", leave_out=True, by=desk.curator)
     done("freeze", made.pk)
     made.refresh_from_db()
-    return [json.loads(line) for line in b"".join(export(made)).splitlines()]
+    return [json.loads(line) for line in b"".join(export_lines(made)).splitlines()]
 
 
 def test_the_suite_has_two_hundred_texts_and_two_of_five_thousand_characters() -> None:

@@ -113,7 +113,7 @@ def test_a_heartbeat_prolongs_a_lease_and_says_when_it_is_over() -> None:
 def test_a_returned_item_is_free_for_others() -> None:
     of = filled(1, k=1)
     one, other = annotators(of, 2)
-    assignment.give_back(take(of, one).pk, one)
+    assignment.return_lease(take(of, one).pk, one)
     assert take(of, other).item == Item.objects.get()
 
 
@@ -122,7 +122,7 @@ def test_a_lease_belongs_to_its_person() -> None:
     of = filled(1)
     one, other = annotators(of, 2)
     with pytest.raises(Http404):
-        assignment.give_back(take(of, one).pk, other)
+        assignment.return_lease(take(of, one).pk, other)
 
 
 @pytest.mark.django_db
@@ -160,7 +160,7 @@ def test_progress_counts_own_answers_skips_and_what_waits() -> None:
 def test_the_next_item_is_found_through_the_index_of_wanting_items(django_assert_max_num_queries) -> None:
     of = filled(3)
     user = annotators(of, 1)[0]
-    wanting = assignment.wanting(of, assignment.annotator_of(of, user)).filter(rank__gt=1)
+    wanting = assignment.assignable_items(of, assignment.annotator_of(of, user)).filter(rank__gt=1)
     assert "item_wanting" in wanting[:1].explain() or connection.vendor == "postgresql"
     with django_assert_max_num_queries(14):
         take(of, user)
@@ -174,7 +174,7 @@ def work_through(of: Project, user: User, *, steps: int) -> list[tuple[int, int]
         if lease is None:
             break
         if turn % 5 == 0:
-            assignment.give_back(lease.pk, user)
+            assignment.return_lease(lease.pk, user)
             continue
         name = uuid4()
         answer = {"spans": [], "relations": ["AB"[turn % 2]]}
@@ -269,7 +269,7 @@ def test_what_was_put_off_comes_again_when_all_else_is_done_the_oldest_first() -
     seen = []
     while (lease := assignment.lease_next(of, user)) is not None:
         seen.append(lease.item.external_id)
-        base = votes.last_number(lease)
+        base = votes.last_vote_number(lease)
         votes.answer(lease.item, user, client_id=uuid4(), base=base, payload={"relations": []})
     assert seen == ["s2", "s1", "s0"]
 

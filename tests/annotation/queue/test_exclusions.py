@@ -50,7 +50,7 @@ def imported(*votes: tuple[str, str, str], **options: object) -> Project:
 def test_what_they_decided_is_open_again_and_wants_somebody_else() -> None:
     of = filled(1, k=2)
     voted(of, ["A"], ["A"])
-    made = exclusions.set_aside(who(of, "ann0"), by=curator(), reason="Clicked through.")
+    made = exclusions.exclude_annotator(who(of, "ann0"), by=curator(), reason="Clicked through.")
     assert (made.n, state(of), Vote.objects.count()) == (1, ("open", 1), 2)
 
 
@@ -58,7 +58,7 @@ def test_a_surplus_answer_moves_up_in_their_place() -> None:
     of = filled(1, k=2)
     item = voted(of, ["B"], ["A"], ["A"])
     assert item.state == "disputed"
-    exclusions.set_aside(who(of, "ann0"), by=curator())
+    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("settled", ["A"])
 
@@ -67,8 +67,8 @@ def test_put_back_everything_is_as_it_was_before() -> None:
     of = filled(1, k=2)
     item = voted(of, ["B"], ["A"], ["A"])
     before = (item.state, item.pattern, item.votes_key)
-    exclusions.set_aside(who(of, "ann0"), by=curator())
-    exclusions.put_back(who(of, "ann0"), by=curator(), reason="A mistake.")
+    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
+    exclusions.include_annotator(who(of, "ann0"), by=curator(), reason="A mistake.")
     item.refresh_from_db()
     assert (item.state, item.pattern, item.votes_key) == before
     acts = who(of, "ann0").oversights.values_list("act", "reason", "n", "by__username")
@@ -82,9 +82,9 @@ def test_an_answer_set_aside_alone_stays_so_when_the_others_are_put_back() -> No
     of = filled(2, k=1)
     for name in ("s0", "s1"):
         voted(of, ["A"], item=name)
-    exclusions.set_one_aside(of.items.get(external_id="s1").answers.get(), by=curator())
-    exclusions.set_aside(who(of, "ann0"), by=curator())
-    exclusions.put_back(who(of, "ann0"), by=curator())
+    exclusions.exclude_answer(of.items.get(external_id="s1").answers.get(), by=curator())
+    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
+    exclusions.include_annotator(who(of, "ann0"), by=curator())
     assert (state(of)[0], state(of, "s1")[0]) == ("settled", "open")
 
 
@@ -104,10 +104,10 @@ def skipped(item: Item, user: User, *, base: int) -> tuple[str, int]:
 def test_an_answer_set_aside_alone_stays_so_when_it_is_skipped_and_given_anew() -> None:
     of = filled(1, k=1)
     item = voted(of, ["A"])
-    exclusions.set_one_aside(item.answers.get(), by=curator())
+    exclusions.exclude_answer(item.answers.get(), by=curator())
     (user,) = annotators(of, 1)
     assert skipped_and_answered_anew(item, user) == ("open", 1)
-    exclusions.set_one_aside(item.answers.get(), by=curator(), aside=False)
+    exclusions.exclude_answer(item.answers.get(), by=curator(), aside=False)
     assert skipped(item, user, base=4) == ("open", 1)
     says(item, user, "A", base=5)
     assert state(of)[0] == "settled"
@@ -116,23 +116,23 @@ def test_an_answer_set_aside_alone_stays_so_when_it_is_skipped_and_given_anew() 
 def test_an_answer_set_aside_with_all_others_stays_among_them_when_it_is_given_anew() -> None:
     of = filled(1, k=1)
     item = voted(of, ["A"])
-    made = exclusions.set_aside(who(of, "ann0"), by=curator())
+    made = exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     gold_questions.resume(who(of, "ann0"), by=curator())
     (user,) = annotators(of, 1)
     assert skipped_and_answered_anew(item, user) == ("open", 1)
     assert item.answers.get().aside == made
-    exclusions.put_back(who(of, "ann0"), by=curator())
+    exclusions.include_annotator(who(of, "ann0"), by=curator())
     assert state(of)[0] == "settled"
 
 
 def test_an_answer_that_was_put_back_while_it_was_skipped_counts_when_it_is_given_anew() -> None:
     of = filled(1, k=1)
     item = voted(of, ["A"])
-    exclusions.set_aside(who(of, "ann0"), by=curator())
+    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     gold_questions.resume(who(of, "ann0"), by=curator())
     (user,) = annotators(of, 1)
     skipped(item, user, base=1)
-    exclusions.put_back(who(of, "ann0"), by=curator())
+    exclusions.include_annotator(who(of, "ann0"), by=curator())
     says(item, user, "A", base=2)
     assert state(of)[0] == "settled"
 
@@ -141,7 +141,7 @@ def test_whoever_is_set_aside_gets_nothing_new_until_they_may_go_on() -> None:
     of = filled(2, k=1)
     (user,) = annotators(of, 1)
     says(of.items.get(external_id="s0"), user, "A")
-    exclusions.set_aside(who(of, "ann0"), by=curator(), reason="Clicked through.")
+    exclusions.exclude_annotator(who(of, "ann0"), by=curator(), reason="Clicked through.")
     with pytest.raises(NotAllowed, match="Clicked through"):
         assignment.lease_next(of, user)
     gold_questions.resume(who(of, "ann0"), by=curator())
@@ -153,24 +153,24 @@ def test_whoever_is_set_aside_gets_nothing_new_until_they_may_go_on() -> None:
 def test_imported_answers_leave_the_others_of_the_import_to_decide() -> None:
     of = imported(("s0", "w1", "A"), ("s0", "w2", "B"), ("s1", "w1", "A"))
     assert state(of)[0] == "disputed"
-    exclusions.set_aside(who(of, "w1"), by=curator())
+    exclusions.exclude_annotator(who(of, "w1"), by=curator())
     assert (state(of)[0], state(of, "s1")) == ("settled", ("open", 1))
-    exclusions.put_back(who(of, "w1"), by=curator())
+    exclusions.include_annotator(who(of, "w1"), by=curator())
     assert (state(of)[0], state(of, "s1")[0]) == ("disputed", "settled")
 
 
 def test_an_import_that_stated_its_number_of_answers_wants_them_again() -> None:
     of = imported(("s0", "w1", "A"), ("s0", "w2", "A"), k=2)
-    exclusions.set_aside(who(of, "w1"), by=curator())
+    exclusions.exclude_annotator(who(of, "w1"), by=curator())
     assert state(of) == ("open", 1)
 
 
 def test_a_later_import_under_the_same_name_is_set_aside_too() -> None:
     of = imported(("s0", "w1", "A"))
-    exclusions.set_aside(who(of, "w1"), by=curator())
+    exclusions.exclude_annotator(who(of, "w1"), by=curator())
     brought(of, [{"item": "s1", "annotator": "w1", "labels": ["A"]}], what="votes")
     assert state(of, "s1")[0] == "open"
-    exclusions.put_back(who(of, "w1"), by=curator())
+    exclusions.include_annotator(who(of, "w1"), by=curator())
     assert Item.objects.filter(answers__set_aside=True).count() == 0
 
 
@@ -178,12 +178,12 @@ def test_twice_is_refused_and_only_curators_may() -> None:
     of = filled(1, k=1)
     voted(of, ["A"])
     with pytest.raises(NotAllowed):
-        exclusions.set_aside(who(of, "ann0"), by=person("ann0"))
+        exclusions.exclude_annotator(who(of, "ann0"), by=person("ann0"))
     with pytest.raises(Conflict, match="count"):
-        exclusions.put_back(who(of, "ann0"), by=curator())
-    exclusions.set_aside(who(of, "ann0"), by=curator())
+        exclusions.include_annotator(who(of, "ann0"), by=curator())
+    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     with pytest.raises(Conflict, match="already"):
-        exclusions.set_aside(who(of, "ann0"), by=curator())
+        exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     assert Oversight.objects.filter(act="set aside").count() == 1
 
 
@@ -218,7 +218,7 @@ def test_setting_aside_and_an_answer_that_is_just_coming_in_take_turns(
             says(lease.item, user, "B")
         else:
             assert answering.wait(30)
-            exclusions.set_aside(who(of, "ann0"), by=curator())
+            exclusions.exclude_annotator(who(of, "ann0"), by=curator())
 
     monkeypatch.setattr(voting, "_derive", slowly)
     in_threads(3, act)
@@ -239,14 +239,14 @@ def test_answers_are_set_aside_and_counted_again_while_people_work(postgres: obj
                 says(lease.item, people[at], "A")
             return
         for _ in range(6):
-            exclusions.set_aside(first, by=boss)
-            exclusions.put_back(first, by=boss)
+            exclusions.exclude_annotator(first, by=boss)
+            exclusions.include_annotator(first, by=boss)
             gold_questions.resume(first, by=boss)
 
     in_threads(len(people) + 1, act)
     fields = ("state", "gold", "votes_key", "free")
     before = list(of.items.order_by("pk").values_list(*fields))
-    item_state.changed(of)
+    item_state.recompute_after_change(of)
     assert list(of.items.order_by("pk").values_list(*fields)) == before
     assert not first.answers.filter(aside__isnull=False).exists()
 

@@ -20,12 +20,12 @@ def with_known(use: str, n: int = 2, **quality: object) -> tuple[Project, User]:
     """Three items of work and n whose answer is A."""
     of = filled(3, k=1)
     brought(of, [line(f"known{at}", relations=["A"]) for at in range(n)], known=use)
-    gold_questions.set_quality(of, by=curator(), **quality)
+    gold_questions.set_quality_options(of, by=curator(), **quality)
     of.refresh_from_db()
     return of, annotators(of, 1)[0]
 
 
-def answer_next(of: Project, user: User, *relations: str) -> tuple[Item, votes.Cast]:
+def answer_next(of: Project, user: User, *relations: str) -> tuple[Item, votes.VoteResult]:
     lease = assignment.lease_next(of, user)
     assert lease is not None
     return lease.item, says(lease.item, user, *relations)
@@ -88,7 +88,7 @@ def test_a_round_that_nobody_is_asked_for_is_not_worked() -> None:
 
 def test_a_round_needs_known_items() -> None:
     with pytest.raises(Conflict, match="qualification round"):
-        gold_questions.set_quality(filled(1), by=curator(), qualifies=True)
+        gold_questions.set_quality_options(filled(1), by=curator(), qualifies=True)
 
 
 def test_curators_know_the_answers_and_are_not_asked() -> None:
@@ -106,7 +106,7 @@ def test_a_hidden_check_comes_after_so_many_items_and_tells_nothing() -> None:
 
 def test_a_reserve_taken_at_once_has_its_checks_where_they_would_come_one_by_one() -> None:
     of, user = with_known("check", n=1, check_every=2)
-    held = assignment.lease_some(of, user, n=5)
+    held = assignment.lease_several(of, user, n=5)
     assert [lease.item.external_id for lease in held] == ["s0", "s1", "known0", "s2"]
     assert me(of).since_check == 1
 
@@ -147,19 +147,25 @@ def test_known_items_stay_out_of_the_freeze_and_out_of_the_count() -> None:
     of, user = with_known("check", check_every=1)
     answer_next(of, user, "A")
     answer_next(of, user, "A")
-    assert builder.blockers(of) == {"open": 2, "settled": 1, "disputed": 0, "adjudicated": 0, "unusable": 0}
+    assert builder.count_by_state(of) == {
+        "open": 2,
+        "settled": 1,
+        "disputed": 0,
+        "adjudicated": 0,
+        "unusable": 0,
+    }
 
 
 def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> None:
     of, user = with_known("check")
     first, second = of.items.filter(use="")[:2]
-    made = gold_questions.make_known(first, payload={"relations": ["A"]}, use="qualify", by=curator())
+    made = gold_questions.make_gold_question(first, payload={"relations": ["A"]}, use="qualify", by=curator())
     assert (made.item.use, made.item.free) == ("qualify", 0)
     says(second, user, "A")
     with pytest.raises(Conflict, match="answered"):
-        gold_questions.make_known(second, payload={"relations": ["A"]}, use="check", by=curator())
+        gold_questions.make_gold_question(second, payload={"relations": ["A"]}, use="check", by=curator())
     with pytest.raises(DomainError, match="neither"):
-        gold_questions.make_known(second, payload={"relations": ["A"]}, use="other", by=curator())
+        gold_questions.make_gold_question(second, payload={"relations": ["A"]}, use="other", by=curator())
 
 
 def test_known_items_need_their_answer() -> None:
@@ -171,8 +177,8 @@ def test_known_items_need_their_answer() -> None:
 def test_only_curators_change_how_annotators_are_watched() -> None:
     of, user = with_known("check")
     with pytest.raises(NotAllowed):
-        gold_questions.set_quality(of, by=user, check_every=3)
+        gold_questions.set_quality_options(of, by=user, check_every=3)
     with pytest.raises(NotAllowed):
         gold_questions.resume(assignment.annotator_of(of, user), by=user)
     with pytest.raises(DomainError, match="0 to 100"):
-        gold_questions.set_quality(of, by=curator(), pass_percent=101)
+        gold_questions.set_quality_options(of, by=curator(), pass_percent=101)

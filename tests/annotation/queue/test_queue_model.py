@@ -49,7 +49,7 @@ class Queue(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(assignment, "CURRENT", 1)  # a reserve begins with the second
         self.of = filled(ITEMS, k=2)
-        gold_questions.set_quality(self.of, by=curator(), most_extra=MOST_EXTRA)
+        gold_questions.set_quality_options(self.of, by=curator(), most_extra=MOST_EXTRA)
         self.people = annotators(self.of, PEOPLE)
         self.items = list(self.of.items.order_by("rank"))
         self.k, self.calls_extra = 2, False
@@ -124,7 +124,7 @@ class Queue(RuleBasedStateMachine):
                 assignment.lease_next(self.of, self.people[person])
             return
         before = self.out_and_free()
-        handed = assignment.lease_some(self.of, self.people[person], n=n, holding=own if keep else [])
+        handed = assignment.lease_several(self.of, self.people[person], n=n, holding=own if keep else [])
         for lease in handed:
             assert lease.annotator.user == self.people[person]
             if lease.pk not in own:
@@ -139,7 +139,7 @@ class Queue(RuleBasedStateMachine):
     def give_one_back(self, data: Any) -> None:
         running = list(Lease.objects.filter(ending="").select_related("annotator__user").order_by("pk"))
         lease = data.draw(st.sampled_from(running))
-        assignment.give_back(lease.pk, lease.annotator.user)
+        assignment.return_lease(lease.pk, lease.annotator.user)
 
     @rule(item=what, person=who, payload=said)
     def answer(self, item: int, person: int, payload: Relations) -> None:
@@ -186,7 +186,7 @@ class Queue(RuleBasedStateMachine):
     @rule()
     def lose_every_device(self) -> None:
         Lease.objects.filter(ending="").update(expires_at=Now() - timedelta(seconds=1))
-        assignment.expire()
+        assignment.expire_overdue()
         assert not Lease.objects.filter(ending="").exists()
 
     # ---- what curators do ------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class Queue(RuleBasedStateMachine):
 
     @rule(calls=st.booleans())
     def call_people_in_on_disputes_or_not(self, calls: bool) -> None:
-        gold_questions.set_quality(self.of, by=curator(), calls_extra=calls)
+        gold_questions.set_quality_options(self.of, by=curator(), calls_extra=calls)
         self.calls_extra = calls
 
     @rule(item=what)
@@ -228,7 +228,7 @@ class Queue(RuleBasedStateMachine):
             st.sampled_from([(at, person) for at in range(ITEMS) for person in self.standing(at)])
         )
         answer = Answer.objects.get(item=self.items[item], annotator__user=self.people[person])
-        exclusions.set_one_aside(answer, by=curator(), aside=aside)
+        exclusions.exclude_answer(answer, by=curator(), aside=aside)
         (self.aside.add if aside else self.aside.discard)((item, person))
 
     def deciders_can_finish_what_waits_for_them(self) -> None:
@@ -243,7 +243,7 @@ class Queue(RuleBasedStateMachine):
         for number in range(self.k + MOST_EXTRA):
             new = factories.person(f"new{number}")
             projects.set_member(self.of, user=new, role="annotator", by=curator())
-            for lease in assignment.lease_some(self.of, new, n=ITEMS):
+            for lease in assignment.lease_several(self.of, new, n=ITEMS):
                 says(lease.item, new, "A")
         assert not self.of.items.filter(state="open").exists()
 

@@ -23,15 +23,15 @@ def test_a_device_takes_a_reserve_in_order_and_no_item_twice() -> None:
     of = filled(6)
     user = annotators(of, 1)[0]
     first = assignment.lease_next(of, user)
-    more = assignment.lease_some(of, user, n=4, holding=[first.pk])
+    more = assignment.lease_several(of, user, n=4, holding=[first.pk])
     assert [lease.item.external_id for lease in (first, *more)] == ["s0", "s1", "s2", "s3", "s4"]
 
 
 def test_a_reserve_goes_to_somebody_who_has_nothing_and_the_current_three_never() -> None:
     of = filled(5, k=1)
     greedy, idle = annotators(of, 2)
-    held = assignment.lease_some(of, greedy, n=5)
-    taken = assignment.lease_some(of, idle, n=5)
+    held = assignment.lease_several(of, greedy, n=5)
+    taken = assignment.lease_several(of, idle, n=5)
     assert [lease.item.external_id for lease in taken] == ["s4"]
     again = assignment.lease_next(of, idle, holding=[])
     assert again.pk == taken[0].pk
@@ -49,7 +49,7 @@ def test_a_reserve_goes_to_somebody_who_has_nothing_and_the_current_three_never(
 def test_an_answer_to_a_reserve_that_was_taken_back_is_kept_as_surplus() -> None:
     of = filled(4, k=1)
     greedy, idle = annotators(of, 2)
-    held = assignment.lease_some(of, greedy, n=4)
+    held = assignment.lease_several(of, greedy, n=4)
     says(assignment.lease_next(of, idle).item, idle, "A")
     late = says(held[3].item, greedy, "B")
     item = of.items.get(external_id="s3")
@@ -59,7 +59,7 @@ def test_an_answer_to_a_reserve_that_was_taken_back_is_kept_as_surplus() -> None
 def test_nobody_who_has_something_takes_from_a_reserve() -> None:
     of = filled(5, k=1)
     greedy, other = annotators(of, 2)
-    assignment.lease_some(of, greedy, n=4)
+    assignment.lease_several(of, greedy, n=4)
     own = assignment.lease_next(of, other)
     assert assignment.lease_next(of, other, holding=[own.pk]) is None
 
@@ -88,7 +88,7 @@ def test_k_goes_up_and_down_while_people_work() -> None:
 
 def test_a_tie_calls_in_one_more_person_by_itself_up_to_the_limit() -> None:
     of = filled(1, k=2)
-    gold_questions.set_quality(of, by=curator(), calls_extra=True, most_extra=1)
+    gold_questions.set_quality_options(of, by=curator(), calls_extra=True, most_extra=1)
     item = voted(of, ["A"], ["B"])
     assert (item.state, item.extra, item.free) == ("open", 1, 1)
     says(item, annotators(of, 3)[2], "C")
@@ -100,7 +100,7 @@ def test_a_tie_calls_in_one_more_person_by_itself_up_to_the_limit() -> None:
 
 def test_a_changed_answer_sends_the_called_in_person_home() -> None:
     of = filled(1, k=2)
-    gold_questions.set_quality(of, by=curator(), calls_extra=True)
+    gold_questions.set_quality_options(of, by=curator(), calls_extra=True)
     item = voted(of, ["A"], ["B"])
     says(item, annotators(of, 2)[1], "A", base=1)
     item.refresh_from_db()
@@ -110,7 +110,7 @@ def test_a_changed_answer_sends_the_called_in_person_home() -> None:
 def test_turning_extra_people_on_reaches_disputes_that_stand() -> None:
     of = filled(1, k=2)
     item = voted(of, ["A"], ["B"])
-    gold_questions.set_quality(of, by=curator(), calls_extra=True)
+    gold_questions.set_quality_options(of, by=curator(), calls_extra=True)
     item.refresh_from_db()
     assert (item.state, item.free) == ("open", 1)
-    assert item_state.wanted(item, item_state.Rules(of.pk)) == 3
+    assert item_state.answers_needed(item, item_state.Rules(of.pk)) == 3

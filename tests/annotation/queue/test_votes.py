@@ -74,7 +74,7 @@ def test_a_raised_k_counts_what_was_surplus() -> None:
 def test_an_answer_set_aside_leaves_the_count_and_the_item_wants_another() -> None:
     of = filled(k=2)
     item = voted(of, ["A"], ["B"])
-    exclusions.set_one_aside(item.answers.get(position=2), by=curator())
+    exclusions.exclude_answer(item.answers.get(position=2), by=curator())
     item.refresh_from_db()
     assert (item.state, item.free) == ("open", 1)
 

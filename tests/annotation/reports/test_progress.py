@@ -55,13 +55,13 @@ def made_known(of: Project, use: str, *names: str) -> None:
     brought(of, [line(name) for name in names])
     for name in names:
         item = of.items.get(external_id=name)
-        gold_questions.make_known(item, payload={"relations": ["A"]}, use=use, by=curator())
+        gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use=use, by=curator())
 
 
 def answered(of: Project, user: User) -> Item:
     lease = assignment.lease_next(of, user)
     assert lease is not None
-    says(lease.item, user, "A", base=votes.last_number(lease))
+    says(lease.item, user, "A", base=votes.last_vote_number(lease))
     return lease.item
 
 
@@ -69,7 +69,7 @@ def test_what_somebody_holds_is_left_for_them_on_every_page() -> None:
     of = filled(5, k=1)
     (user,) = annotators(of, 1)
     assert left(of, user) == 5
-    assignment.lease_some(of, user, n=3)
+    assignment.lease_several(of, user, n=3)
     assert left(of, user) == wanted(of) == 5
     answered(of, user)
     assert left(of, user) == wanted(of) == 4
@@ -79,7 +79,7 @@ def test_the_qualification_round_is_part_of_what_is_left() -> None:
     of = filled(3, k=1)
     made_known(of, "qualify", "q0", "q1")
     (user,) = annotators(of, 1)
-    gold_questions.set_quality(of, by=curator(), qualifies=True)
+    gold_questions.set_quality_options(of, by=curator(), qualifies=True)
     for at in range(5):
         assert left(of, user) == 5 - at
         assert total(of, user) == 5
@@ -93,7 +93,7 @@ def test_a_hidden_check_changes_what_is_left_as_any_other_sentence_does() -> Non
     of = filled(5, k=1)
     made_known(of, "check", "c0", "c1", "c2")
     (user,) = annotators(of, 1)
-    gold_questions.set_quality(of, by=curator(), check_every=2, least_checks=1_000)
+    gold_questions.set_quality_options(of, by=curator(), check_every=2, least_checks=1_000)
     seen = []
     for at in range(7):  # five sentences of the work and the two checks that come among them
         assert (left(of, user), total(of, user)) == (7 - at, 7)

@@ -137,7 +137,7 @@ def test_answers_all_set_aside_while_the_job_waited_make_an_empty_report() -> No
     of = labelled()
     report = agreement.ask(of, by=curator())
     for who in of.annotators.all():
-        exclusions.set_aside(who, by=curator(), reason="a test")
+        exclusions.exclude_annotator(who, by=curator(), reason="a test")
     worked("agreement", report.pk)
     report.refresh_from_db()
     assert (report.state, report.figures["answers"], report.figures["pairs"]) == ("done", 0, [])

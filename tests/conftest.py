@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import kombu.pools
 import pytest
 from django.conf import settings
+from django.db import transaction
 from django.test.utils import setup_databases, teardown_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as examples
@@ -22,6 +23,9 @@ from tests.places.workers import Worker
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
+
+    from tests.cast.benchmarks import BenchmarkCast
+    from tests.permissions.requester import Requester
 
 StartWorker = Callable[..., Worker]
 # How long an example takes says how busy the machine is, and nothing about the code. The same examples each
@@ -82,6 +86,26 @@ def either_database(request: pytest.FixtureRequest) -> str:
     """Real transactions, once on each database."""
     request.getfixturevalue(request.param)
     return str(request.param)
+
+
+@pytest.fixture
+def cast(db: None, tmp_path: Path, settings: Any) -> BenchmarkCast:
+    """The people of the benchmarks, with a file storage of their own."""
+    from tests.cast.benchmarks import BenchmarkCast
+
+    settings.MEDIA_ROOT = tmp_path / "files"
+    return BenchmarkCast.create()
+
+
+@pytest.fixture(scope="module")
+def requester(django_db_setup: None, django_db_blocker: Any) -> Iterator[Requester]:
+    """The whole cast, created once per module and rolled back in the end."""
+    from tests.cast.service import ServiceCast
+    from tests.permissions.requester import Requester
+
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield Requester(ServiceCast.create())
+        transaction.set_rollback(True)
 
 
 def point_celery_at(url: str) -> str:

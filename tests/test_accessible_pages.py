@@ -11,9 +11,9 @@ from django.conf import settings
 from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
-from tests.cast import Cast
+from tests.cast.service import ServiceCast
 from tests.conftest import is_complaint
-from tests.permissions.asking import PEOPLE, Door
+from tests.permissions.requester import PEOPLE, Requester
 from tests.permissions.table import PAGES
 from tests.places import postgres as pg
 
@@ -62,7 +62,7 @@ class House:
     """The service with the whole cast in it, and a window for each person who looks."""
 
     def __init__(self, browser: Browser, server: LiveServer) -> None:
-        self.door = Door(Cast.assembled())
+        self.requester = Requester(ServiceCast.create())
         self.browser, self.server = browser, server
         self.windows: dict[str, Page] = {}
         self.complaints: list[str] = []
@@ -84,7 +84,7 @@ class House:
         context.set_default_timeout(60_000)
         if PEOPLE[who]:
             client = Client()
-            client.force_login(self.door.cast[PEOPLE[who]])
+            client.force_login(self.requester.cast[PEOPLE[who]])
             told = {"name": settings.SESSION_COOKIE_NAME, "url": self.server.url}
             context.add_cookies([{**told, "value": client.cookies[told["name"]].value}])
         return context
@@ -120,7 +120,7 @@ def test_a_page_has_no_barrier_and_fits_a_phone(house: House, row: str, who: str
     page = house.window(who)
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto(house.door.address(row))
+    page.goto(house.requester.address(row))
     if row in DRAWN_LATER:
         page.locator(DRAWN_LATER[row]).first.wait_for()
     page.evaluate(Axe().axe_script)
@@ -147,20 +147,20 @@ def test_an_address_that_leads_nowhere_has_no_barrier(house: House) -> None:
 def test_the_description_of_the_api_wears_the_theme_of_the_other_pages(house: House) -> None:
     context = house.browser.new_context(base_url=house.server.url, color_scheme="dark")
     page = context.new_page()
-    page.goto(house.door.address("api-docs"))
+    page.goto(house.requester.address("api-docs"))
     shown = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(shown)
-    page.goto(house.door.address("home"))
+    page.goto(house.requester.address("home"))
     assert page.evaluate(shown) == dark
     page.get_by_role("button", name="Theme").click()  # light, whatever the system says
-    page.goto(house.door.address("api-docs"))
+    page.goto(house.requester.address("api-docs"))
     assert page.evaluate(shown) != dark
     context.close()
 
 
 def test_what_is_not_looked_at_is_no_page(house: House) -> None:
-    client = house.door.client("root")
+    client = house.requester.client("root")
     for row in {row for row, method in PAGES if method == "GET" and row.partition(":")[0] in FILES}:
-        response = client.get(house.door.address(row))
+        response = client.get(house.requester.address(row))
         response.close()
         assert not response.headers["Content-Type"].startswith("text/html"), row

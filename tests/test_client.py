@@ -19,13 +19,14 @@ from urllib.request import urlopen
 import pytest
 
 from evalsvc import client as program
-from evalsvc.client import Client, Refusal, Unreached
+from evalsvc.client import Client, DomainError, Unreached
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Setting, Submission
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.conftest import StartWorker
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
 from tests.workers.handlers.test_score import LABEL_LINES
 from workers.runner import run_next
 
@@ -35,7 +36,7 @@ BROKEN = jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_off"}])
 @pytest.fixture
 def token(live: str) -> str:
     """A token of Kim, whose team may submit to the board `rel`."""
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     cast.relations(title="Port news")
     return issue(cast.kim, name="cluster", team=cast.kelpie)[1]
 
@@ -130,7 +131,7 @@ def test_sending_again_gives_the_submission_that_is_there(
     first = client.submit("rel", run_file, system="Net", run="1", key="nightly")
     again = client.submit("rel", run_file, system="Net", run="1", key="nightly")
     assert first["id"] == again["id"]
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(DomainError) as refused:
         client.submit("rel", run_file, system="Net", run="2", key="nightly")
     assert (refused.value.status, refused.value.code) == (409, "key_reused")
 
@@ -202,13 +203,13 @@ def test_a_passing_failure_is_tried_again_as_the_same_request(run_file: Path, pa
 
 
 def test_who_would_wait_for_long_is_told_so_instead(run_file: Path, pauses: list[float]) -> None:
-    with moody((429, {"Retry-After": "40000"})) as service, pytest.raises(Refusal) as refused:
+    with moody((429, {"Retry-After": "40000"})) as service, pytest.raises(DomainError) as refused:
         submit(service.url, run_file)
     assert (refused.value.status, refused.value.retry_after, pauses) == (429, 40_000, [])
 
 
 def test_trying_ends(run_file: Path, pauses: list[float]) -> None:
-    with moody((502, {})) as service, pytest.raises(Refusal):
+    with moody((502, {})) as service, pytest.raises(DomainError):
         submit(service.url, run_file)
     assert len(service.seen) == program.TRIES
     assert pauses == [0.5, 1, 2, 4, 8]
@@ -216,7 +217,7 @@ def test_trying_ends(run_file: Path, pauses: list[float]) -> None:
 
 def test_a_token_does_not_follow_a_redirect(run_file: Path, pauses: list[float]) -> None:
     with moody((202, {})) as other, moody((302, {"Location": f"{other.url}/x"})) as service:
-        with pytest.raises(Refusal):
+        with pytest.raises(DomainError):
             submit(service.url, run_file)
         assert other.seen == []
 

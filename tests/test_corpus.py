@@ -15,8 +15,9 @@ from evalsvc.core.formats.error_examples import EXAMPLES, OF_A_LINE
 from evalsvc.core.formats.problems import CODES, WARNINGS
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.models import Submission
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.corpus.broken import BROKEN, ELSEWHERE, ROOM, TOO_LARGE, Broken
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
 
 SOFTWARE = re.compile(r"\b(str|int|float|bool|dict|None|NoneType|Error|Traceback)\b")
 ABOUT_A_LINE = [broken for broken in BROKEN if broken.code in OF_A_LINE - {"wrong_columns"}]
@@ -26,12 +27,12 @@ SCORES = jsonl({"id": f"s{n}", "scores": {"born_in": 0.5}} for n in range(1, 7))
 
 
 @pytest.fixture
-def cast(request: pytest.FixtureRequest, settings: Any, tmp_path: Any) -> Cast:
+def cast(request: pytest.FixtureRequest, settings: Any, tmp_path: Any) -> BenchmarkCast:
     """The boards `rel`, `bags` and `ner`."""
     if "live" not in request.fixturenames:
         request.getfixturevalue("db")
     settings.MEDIA_ROOT = tmp_path / "files"
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     cast.relations()
     cast.entities(options={"scheme": "IOB2"})
     gold = freeze("gold-bags", RELATION_GOLD, by=cast.olga)
@@ -40,7 +41,7 @@ def cast(request: pytest.FixtureRequest, settings: Any, tmp_path: Any) -> Cast:
 
 
 @pytest.fixture
-def bearer(cast: Cast) -> dict[str, str]:
+def bearer(cast: BenchmarkCast) -> dict[str, str]:
     """Kim's token."""
     return {"Authorization": f"Bearer {issue(cast.kim, name='cluster', team=cast.kelpie)[1]}"}
 
@@ -89,7 +90,9 @@ def test_the_example_of_a_line_is_one_that_the_board_takes(broken: Broken, beare
 
 @pytest.mark.parametrize("left", [1, 60, 300])
 @pytest.mark.parametrize("form", [False, True])
-def test_a_body_that_breaks_off_is_no_submission(live: str, cast: Cast, left: int, form: bool) -> None:
+def test_a_body_that_breaks_off_is_no_submission(
+    live: str, cast: BenchmarkCast, left: int, form: bool
+) -> None:
     """Its half reads well: where silence is an answer, half a file would be taken for a whole one."""
     secret = issue(cast.kim, name="cluster", team=cast.kelpie)[1]
     content, kind = SCORES, "application/x-ndjson"

@@ -21,8 +21,9 @@ from annotation.models import Annotator
 from evalsvc.core.accounts import tokens
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.handlers import CODES
-from tests.cast import PASSWORD, Cast, work
-from tests.permissions import asking
+from tests.cast.basics import PASSWORD
+from tests.cast.service import ServiceCast, run_job
+from tests.permissions import requester
 from tests.permissions.table import API
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -133,7 +134,7 @@ def endpoints() -> list[tuple[str, str, str]]:
 
 
 def names() -> dict[str, str]:
-    return {address: name for name, address in asking.endpoints().items()}
+    return {address: name for name, address in requester.endpoints().items()}
 
 
 def test_the_table_of_endpoints_is_whole() -> None:
@@ -164,18 +165,18 @@ def shell_blocks() -> list[str]:
 
 def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> None:
     """In order, each in a shell of its own; what an answer names is put where the text says."""
-    cast = Cast.assembled()
+    cast = ServiceCast.create()
     User.objects.filter(username="tess").update(may_organise=True)
     told = {"URL": live, "TOKEN": cast.secrets["full"], "BOARD": "tides", "PROJECT": "harbour"}
-    told |= {"SET": cast.release.slug}
+    told |= {"SET": cast.test_set.slug}
     answers: dict[str, str] = {}
     for code in shell_blocks():
         if "?wait=" in code:  # what has ended is waited for no longer
-            work("score", int(told["ID"]))
+            run_job("score", int(told["ID"]))
         waiting = {"ID": str(int(told["ID"]) + 1)} if "/cancel" in code else {}
         answer = answers[code] = run(code, told | waiting, tmp_path)
         if "-F file=@gold.jsonl" in code:
-            work("import", json.loads(answer)["id"])
+            run_job("import", json.loads(answer)["id"])
         told |= named(answer, told)
     assert len(answers) == 21
 
@@ -189,7 +190,7 @@ def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> N
     for asked in ('/scores"', "/scores?version=1"):
         assert json.loads(of(asked))["evaluations"][0]["scores"]["accuracy"]["value"] == 0.75
     assert '"gold_sha256"' in of("benchmarks/small/settings")
-    assert cast.release.sha256 in of("sha256sum")
+    assert cast.test_set.sha256 in of("sha256sum")
     assert {row["state"] for row in json.loads(of("state=scored"))["results"]} == {"scored"}
     assert of("HTTP %{http_code}") == "HTTP 304\n"
 
@@ -245,7 +246,7 @@ def test_the_table_of_variables_is_whole_and_names_no_other() -> None:
 
 
 def test_a_person_removed_as_described_is_shut_out_and_nameless(client: Client, db: None) -> None:
-    cast = Cast.assembled()
+    cast = ServiceCast.create()
     _, secret = tokens.issue(cast["ann"], name="laptop", scope="full")
     client.force_login(cast["ann"])
     (steps,) = (code for language, code in code_blocks(OPERATIONS.read_text()) if language == "python")

@@ -11,7 +11,8 @@ import pytest
 
 from annotation.models import Item, Vote
 from annotation.testset import TestSet
-from tests.annotation.page_project import PASSWORD, Desk, line
+from tests.cast.basics import PASSWORD, sentence
+from tests.cast.projects import ProjectCast
 from tests.conftest import StartWorker
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ def label(page: Page, who: str, answers: list[str]) -> None:
 
 
 def test_from_the_first_key_to_the_downloaded_set(live: str, page: Page, worker: StartWorker) -> None:
-    desk = Desk.laid()
-    desk.bring(*(line(at) for at in (1, 2, 3)))
-    desk.open()
+    cast = ProjectCast.create()
+    cast.import_lines(*(sentence(at) for at in (1, 2, 3)))
+    cast.open()
     worker()
 
     label(page, "ann", ["1", "n", "13"])
@@ -81,7 +82,7 @@ def test_from_the_first_key_to_the_downloaded_set(live: str, page: Page, worker:
     page.keyboard.type("The text says so.")
     page.keyboard.press("Enter")
     page.get_by_text("The one dispute is decided").wait_for()
-    decided = desk.item(3)
+    decided = cast.item(3)
     assert decided.state == "adjudicated"
     assert decided.adjudications.get().reason == "The text says so."
 

@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import ENTITY_GOLD, LABELS, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.conftest import StartWorker
-from tests.evalsvc.evaluation.cast import ENTITY_GOLD, LABELS, RELATION_GOLD, Cast, freeze, jsonl, sentence
 from tests.workers.handlers.test_score import LABEL_LINES
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.worker]
 PASSWORD = "between-the-tides"
-OTHER_GOLD = [sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD]
+OTHER_GOLD = [
+    gold_sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD
+]
 TOO_WIDE = """() => document.documentElement.scrollWidth <= window.innerWidth ? [] :
     [...document.querySelectorAll("body *")]
     .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect().right])
@@ -29,8 +32,8 @@ TOO_WIDE = """() => document.documentElement.scrollWidth <= window.innerWidth ? 
 VIEWS = [(1280, "light"), (360, "dark")]
 
 
-def hired() -> Cast:
-    cast = Cast.hired()
+def hired() -> BenchmarkCast:
+    cast = BenchmarkCast.create()
     for user in (cast.olga, cast.kim):
         user.set_password(PASSWORD)
         user.save()

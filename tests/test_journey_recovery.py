@@ -11,7 +11,8 @@ import pytest
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.models import Evaluation, Score, Submission
 from evalsvc.evaluation.submissions.timeline import timeline
-from tests.evalsvc.evaluation.cast import Cast, jsonl
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import BenchmarkCast
 from tests.places.workers import until
 from tests.workers.handlers.test_score import LABEL_LINES
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.worker
 
 def submit(live: str) -> Submission:
     """Post the file as a script does; the answer is 202 and a status address."""
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     cast.relations(title="Port news")
     _, token = issue(cast.kim, name="cluster", team=cast.kelpie)
     address = f"{live}/api/v1/benchmarks/rel/submissions?system=Net&run=1"

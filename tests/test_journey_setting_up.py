@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from annotation.models import Member, Project, Vote
-from tests.annotation.page_project import PASSWORD, line, person
+from tests.cast.basics import PASSWORD, person, sentence
 from tests.conftest import StartWorker
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Steps:
 def file(tmp_path: Path) -> Path:
     """Twelve sentences with source labels, one of them mistyped, and a line that does not fit."""
     labels = ["born_in"] * 7 + ["died_in"] * 4 + ["born_im"]
-    lines = [json.dumps(line(at, relations=[label])) for at, label in enumerate(labels, 1)]
+    lines = [json.dumps(sentence(at, relations=[label])) for at, label in enumerate(labels, 1)]
     path = tmp_path / "sentences.jsonl"
     path.write_text("\n".join([*lines, '{"id": "s13", "text": "No entities."}', ""]))
     return path

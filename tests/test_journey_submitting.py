@@ -11,8 +11,9 @@ import pytest
 
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.models import Submission
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import BenchmarkCast
 from tests.conftest import StartWorker
-from tests.evalsvc.evaluation.cast import Cast, jsonl
 from tests.workers.handlers.test_score import LABEL_LINES
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ def log_in(page: Page, name: str) -> None:
     page.click("form.card button")
 
 
-def hired() -> Cast:
-    cast = Cast.hired()
+def hired() -> BenchmarkCast:
+    cast = BenchmarkCast.create()
     cast.kim.set_password("between-the-tides")
     cast.kim.save()
     return cast

@@ -10,7 +10,7 @@ from django.test import Client
 from annotation.models import Project
 from annotation.testset import TestSet
 from evalsvc.evaluation.models import Benchmark, Submission
-from tests.cast import Cast
+from tests.cast.service import ServiceCast
 
 LISTS = {
     "/api/v1/projects": ("state", "kind"),
@@ -22,12 +22,12 @@ LISTS = {
 
 
 @pytest.fixture
-def cast(db: None) -> Cast:
-    return Cast.assembled()
+def cast(db: None) -> ServiceCast:
+    return ServiceCast.create()
 
 
 @pytest.fixture
-def root(client: Client, cast: Cast) -> Client:
+def root(client: Client, cast: ServiceCast) -> Client:
     client.force_login(cast["root"])
     return client
 
@@ -51,7 +51,7 @@ def test_pages_of_one_row_are_together_the_whole_list(root: Client, address: str
     assert whole
 
 
-def test_a_row_that_comes_meanwhile_shifts_no_page(root: Client, cast: Cast) -> None:
+def test_a_row_that_comes_meanwhile_shifts_no_page(root: Client, cast: ServiceCast) -> None:
     first = root.get("/api/v1/benchmarks?page_size=1").json()
     before = [row["slug"] for row in rows(root, "/api/v1/benchmarks")]
     Benchmark.objects.create(

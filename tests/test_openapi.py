@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import transaction
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 from jsonschema import Draft202012Validator
 
-from tests.cast import Cast, guesses
-from tests.permissions.asking import Door, endpoints
+from tests.cast.service import predicted_labels
+from tests.permissions.requester import Requester, endpoints
 from tests.permissions.table import API
 
 PROBLEM = "application/problem+json"
@@ -26,13 +24,6 @@ USUAL = {"type", "title", "status", "detail", "code"}
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
     return dict(SchemaGenerator().get_schema(request=None, public=True))
-
-
-@pytest.fixture(scope="module")
-def door(django_db_setup: None, django_db_blocker: Any) -> Iterator[Door]:
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield Door(Cast.assembled())
-        transaction.set_rollback(True)
 
 
 def operations(schema: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -90,12 +81,12 @@ def test_every_operation_asks_who_is_there(schema: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("row", "method"), sorted(API))
 def test_what_is_answered_is_what_is_described(
-    door: Door, schema: dict[str, Any], row: str, method: str
+    requester: Requester, schema: dict[str, Any], row: str, method: str
 ) -> None:
     path = endpoints()[row.partition(":")[0]]
     described = operations(schema)[path, method.lower()]["responses"]
     for who in API[row, method]:
-        answer = door.ask(row, method, who)
+        answer = requester.request(row, method, who)
         assert answer.outcome in described, f"{who} got {answer.outcome}, which is not described"
         fits(answer.response, described[answer.outcome], schema)
 
@@ -136,18 +127,20 @@ READS = sorted(row for row, method in API if method == "GET" and row not in TELL
 
 
 @pytest.mark.parametrize("row", READS)
-def test_a_read_that_is_known_is_not_sent_again(door: Door, schema: dict[str, Any], row: str) -> None:
+def test_a_read_that_is_known_is_not_sent_again(
+    requester: Requester, schema: dict[str, Any], row: str
+) -> None:
     if (endpoints()[row.partition(":")[0]], "get") not in json_reads(schema):
         return
     who = next(person for person, cell in API[row, "GET"].items() if cell in ("200", "204"))
-    if door.ask(row, "GET", who).outcome == "204":
+    if requester.request(row, "GET", who).outcome == "204":
         return
-    address = door.address(row)
-    first = door.fetch(address, "GET", who)
-    again = door.fetch(address, "GET", who, headers={"If-None-Match": first.response["ETag"]})
+    address = requester.address(row)
+    first = requester.send(address, "GET", who)
+    again = requester.send(address, "GET", who, headers={"If-None-Match": first.response["ETag"]})
     assert (again.response.status_code, again.response.content) == (304, b"")
     assert again.response["ETag"] == first.response["ETag"]
-    other = door.fetch(address, "GET", who, headers={"If-None-Match": '"another"'})
+    other = requester.send(address, "GET", who, headers={"If-None-Match": '"another"'})
     assert other.response.status_code == 200
 
 
@@ -166,58 +159,64 @@ def test_an_unknown_address_is_a_problem(client: Client, schema: dict[str, Any])
     assert is_problem(client.get("/api/nowhere/at/all"), 404, schema)["code"] == "not_found"
 
 
-def test_a_method_that_an_address_does_not_take_is_a_problem(door: Door, schema: dict[str, Any]) -> None:
-    response = door.client("stra").delete("/api/v1/limits")
+def test_an_unsupported_method_is_a_problem(requester: Requester, schema: dict[str, Any]) -> None:
+    response = requester.client("stra").delete("/api/v1/limits")
     assert is_problem(response, 405, schema)["code"] == "method_not_allowed"
     assert response.headers["Allow"] == "GET, HEAD, OPTIONS"
 
 
-def test_a_session_without_the_csrf_token_is_a_problem(door: Door, schema: dict[str, Any]) -> None:
+def test_a_session_without_the_csrf_token_is_a_problem(requester: Requester, schema: dict[str, Any]) -> None:
     careful = Client(enforce_csrf_checks=True)
-    careful.force_login(door.cast["cleo"])
+    careful.force_login(requester.cast["cleo"])
     response = careful.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json")
     told = is_problem(response, 403, schema)
     assert told["code"] == "csrf"
     assert "CSRF" in told["detail"]
 
 
-def test_a_token_needs_no_csrf_token(door: Door) -> None:
+def test_a_token_needs_no_csrf_token(requester: Requester) -> None:
     careful = Client(enforce_csrf_checks=True)
-    bearer = {"Authorization": f"Bearer {door.cast.secrets['submit']}"}
-    response = careful.post("/api/v1/benchmarks/tides/check?", guesses("NA"), "text/plain", headers=bearer)
+    bearer = {"Authorization": f"Bearer {requester.cast.secrets['submit']}"}
+    response = careful.post(
+        "/api/v1/benchmarks/tides/check?", predicted_labels("NA"), "text/plain", headers=bearer
+    )
     assert response.status_code == 200
 
 
-def test_a_page_without_the_csrf_token_is_a_page_that_says_so(door: Door) -> None:
+def test_a_page_without_the_csrf_token_is_a_page_that_says_so(requester: Requester) -> None:
     careful = Client(enforce_csrf_checks=True)
-    careful.force_login(door.cast["cleo"])
+    careful.force_login(requester.cast["cleo"])
     response = careful.post("/projects/harbour/", {"action": "close"})
     assert response.status_code == 403
     assert "Load the page again" in response.content.decode()
 
 
-def test_json_larger_than_the_limit_is_a_problem(door: Door, schema: dict[str, Any], settings: Any) -> None:
+def test_json_larger_than_the_limit_is_a_problem(
+    requester: Requester, schema: dict[str, Any], settings: Any
+) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
-    response = door.client("anno").post(
+    response = requester.client("anno").post(
         "/api/v1/projects/harbour/lease", {"holding": list(range(200))}, "application/json"
     )
     assert is_problem(response, 413, schema)["code"] == "too_large"
 
 
-def test_a_file_larger_than_the_limit_is_a_problem(door: Door, schema: dict[str, Any], settings: Any) -> None:
+def test_a_file_larger_than_the_limit_is_a_problem(
+    requester: Requester, schema: dict[str, Any], settings: Any
+) -> None:
     settings.UPLOAD_MAX_BYTES = 10
     address = "/api/v1/benchmarks/tides/submissions?system=Net&run=9"
-    response = door.client("memb").post(address, guesses("NA", "NA"), "text/plain")
+    response = requester.client("memb").post(address, predicted_labels("NA", "NA"), "text/plain")
     assert is_problem(response, 413, schema)["code"] == "too_large"
 
 
-def test_a_body_that_is_not_json_is_a_problem(door: Door, schema: dict[str, Any]) -> None:
-    response = door.client("anno").post("/api/v1/projects/harbour/lease", b"{", "application/json")
+def test_a_body_that_is_not_json_is_a_problem(requester: Requester, schema: dict[str, Any]) -> None:
+    response = requester.client("anno").post("/api/v1/projects/harbour/lease", b"{", "application/json")
     assert is_problem(response, 400, schema)
 
 
-def test_a_content_type_that_is_not_taken_is_a_problem(door: Door, schema: dict[str, Any]) -> None:
-    response = door.client("anno").post("/api/v1/projects/harbour/lease", b"x", "text/csv")
+def test_a_content_type_that_is_not_taken_is_a_problem(requester: Requester, schema: dict[str, Any]) -> None:
+    response = requester.client("anno").post("/api/v1/projects/harbour/lease", b"x", "text/csv")
     assert is_problem(response, 415, schema)["code"] == "unsupported_media_type"
 
 
@@ -235,10 +234,10 @@ FRAMEWORK = ("credentials", "settings.", "parse error", "Unsupported", "Multipar
 
 
 def test_no_error_speaks_the_words_of_a_framework(
-    door: Door, client: Client, schema: dict[str, Any], settings: Any
+    requester: Requester, client: Client, schema: dict[str, Any], settings: Any
 ) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
-    at, ann = "/api/v1/projects/harbour/lease", door.client("anno")
+    at, ann = "/api/v1/projects/harbour/lease", requester.client("anno")
     answers = [
         client.get("/api/v1/limits"),
         ann.delete("/api/v1/limits"),
@@ -255,9 +254,11 @@ def test_no_error_speaks_the_words_of_a_framework(
     assert [said for _, said in told if any(word in said for word in FRAMEWORK)] == []
 
 
-def test_a_file_that_does_not_fit_is_a_problem_with_its_lines(door: Door, schema: dict[str, Any]) -> None:
+def test_a_file_that_does_not_fit_is_a_problem_with_its_lines(
+    requester: Requester, schema: dict[str, Any]
+) -> None:
     address = "/api/v1/benchmarks/tides/submissions?system=Net&run=9&team=kelpie"
-    response = door.client("memb").post(address, guesses("NA", "nonsense"), "text/plain")
+    response = requester.client("memb").post(address, predicted_labels("NA", "nonsense"), "text/plain")
     body = is_problem(response, 422, schema)
     assert body["error_count"] == 3
     assert body["errors_by_code"] == {"unknown_label": 1, "missing_id": 2}

@@ -26,9 +26,9 @@ from schemathesis.specs.openapi import checks as described
 
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.wsgi import application
-from tests.cast import Cast
-from tests.permissions.asking import endpoints, undone
-from tests.permissions.sending import ADDRESSES, UPLOADS
+from tests.cast.service import ServiceCast
+from tests.permissions.requester import endpoints, rolled_back
+from tests.permissions.targets import ADDRESSES, UPLOADS
 
 SECONDS = float(os.environ.get("CI_SECONDS", "40"))
 HANDFUL = settings(
@@ -85,11 +85,11 @@ OPERATIONS = sorted(
 
 
 @pytest.fixture(scope="module")
-def cast(django_db_setup: None, django_db_blocker: Any) -> Iterator[Cast]:
+def cast(django_db_setup: None, django_db_blocker: Any) -> Iterator[ServiceCast]:
     for signal in (request_started, request_finished):  # no request of ours may close the connection
         signal.disconnect(close_old_connections)
     with django_db_blocker.unblock(), transaction.atomic():
-        made = Cast.assembled()
+        made = ServiceCast.create()
         made.secrets["root"] = issue(made["root"], name="everything", scope="full")[1]
         yield made
         transaction.set_rollback(True)
@@ -106,7 +106,7 @@ def checked(method: str, path: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_an_operation_answers_as_described(cast: Cast, method: str, path: str) -> None:
+def test_an_operation_answers_as_described(cast: ServiceCast, method: str, path: str) -> None:
     operation = SCHEMA[path][method.upper()]
     there = ADDRESSES[NAMES[path]](cast) if "{" in path else {}
     there = {"id" if name == "pk" else name: value for name, value in there.items()}
@@ -115,7 +115,7 @@ def test_an_operation_answers_as_described(cast: Cast, method: str, path: str) -
     def ask(case: Any, is_there: bool, who: str) -> None:
         if is_there and there:
             case.path_parameters = dict(there)
-        with undone():
+        with rolled_back():
             case.call_and_validate(headers={"Authorization": f"Bearer {cast.secrets[who]}"}, checks=held)
 
     drawn = given(case=operation.as_strategy(), is_there=st.booleans(), who=st.sampled_from(("full", "root")))

@@ -12,8 +12,9 @@ from django.test import Client
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze
 from tests.corpus.broken import CONLL, PAIR, WHOLE, npy
-from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, jsonl
 
 IDS = [line["id"] for line in RELATION_GOLD]
 FORMS: dict[str, tuple[str, str, str, bytes]] = {
@@ -46,7 +47,7 @@ WAYS = ("raw", "raw, packed", "a form", "a form, packed")
 def bearer(db: None, settings: Any, tmp_path: Any) -> dict[str, str]:
     """Kim's token; a board for each kind of gold."""
     settings.MEDIA_ROOT = tmp_path / "files"
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     cast.relations()
     cast.entities(options={"scheme": "IOB2"})
     bags = freeze("gold-bags", RELATION_GOLD, by=cast.olga)

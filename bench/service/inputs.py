@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.service.running import Service
 from evalsvc.evaluation.benchmarks import creation
-from tests.evalsvc.evaluation.cast import freeze
+from tests.cast.benchmarks import freeze
 
 SENTENCES, TOKENS, TYPES = 10_000, 20, ["PER", "LOC", "ORG", "MISC"]
 PAIRS, FACTS = 5_174, 2_000

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from annotation.models import Vote
-from tests.annotation.page_project import PASSWORD, Desk
+from tests.cast.basics import PASSWORD
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
 
 MANY = [{"name": f"r{at}", "title": f"relation {at}", "phrase": f"is {at} of"} for at in range(40)]
-Start = Callable[..., Desk]
+Start = Callable[..., ProjectCast]
 
 
 def log_in(page: Page, name: str = "ann") -> None:

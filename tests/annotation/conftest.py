@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.annotation.browser_keyboard import Start, log_in
-from tests.annotation.page_project import Desk, line
+from tests.cast.basics import sentence
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def start(live: str, page: Page) -> Start:
-    """Lay the desk, log Ann in and wait for the first sentence."""
+    """Lay the cast, log Ann in and wait for the first sentence."""
 
-    def begin(*lines: dict[str, object], **how: object) -> Desk:
-        desk = Desk.laid(**how)  # type: ignore[arg-type]
-        desk.bring(*(lines or [line(at) for at in range(1, 9)]))
-        desk.open()
+    def begin(*lines: dict[str, object], **how: object) -> ProjectCast:
+        cast = ProjectCast.create(**how)  # type: ignore[arg-type]
+        cast.import_lines(*(lines or [sentence(at) for at in range(1, 9)]))
+        cast.open()
         log_in(page)
-        return desk
+        return cast
 
     return begin

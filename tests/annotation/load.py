@@ -139,12 +139,13 @@ class Client:
 def prove(plan: Plan) -> Found:
     """Set up, let them loose, then hold the outcome to what was promised."""
     from annotation import projects
-    from tests.annotation.factories import annotators, curator, line, project
-    from tests.annotation.factories import brought as bring
+    from tests.cast.basics import sentence
+    from tests.cast.projects import annotators, create_project, curator
+    from tests.cast.projects import import_lines as bring
 
     found = Found(items=plan.items)
-    of = project(labels=NAMES, k=2)
-    bring(of, [line(f"s{at}") for at in range(plan.items)])
+    of = create_project(labels=NAMES, k=2)
+    bring(of, [sentence(f"s{at}") for at in range(plan.items)])
     projects.open_for_work(of, by=curator())
     people = annotators(of, plan.clients)
     start = time.time()
@@ -162,7 +163,7 @@ def _let_loose(plan: Plan, found: Found, project: int, users: list[int], folder:
     from annotation import projects
     from annotation.models import Project
     from annotation.queue import assignment
-    from tests.annotation.factories import curator
+    from tests.cast.projects import curator
     from workers.runner import run_next
 
     dice, deadline = random.Random(plan.seed), time.time() + plan.seconds

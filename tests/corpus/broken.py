@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from typing import NamedTuple
 
-from tests.evalsvc.evaluation.cast import jsonl
+from tests.cast.basics import jsonl
 
 ROOM = {"lines": 50, "line": 1_000, "unpacked": 50_000, "sent": 20_000}
 WHOLE = jsonl({"id": f"s{n}", "label": "N/A"} for n in range(1, 7))

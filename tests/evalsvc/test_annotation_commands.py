@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Project
 from annotation.testset import TestSet
-from tests.annotation.factories import line, person
+from tests.cast.basics import person, sentence
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,9 @@ def written(path: Path, lines: list[Any]) -> str:
 
 def test_from_files_to_an_exported_set(tmp_path: Path) -> None:
     assert "/projects/trial/" in run("create_project", "Trial", k=2)
-    items = written(tmp_path / "items", [line("s0", relations=["A"]), "{", line("s1", relations=["B"])])
+    items = written(
+        tmp_path / "items", [sentence("s0", relations=["A"]), "{", sentence("s1", relations=["B"])]
+    )
     told = run("import_items", "trial", items)
     assert "2  items" in told
     assert "1  refused" in told
@@ -57,7 +59,7 @@ def test_a_preset_fills_the_ontology() -> None:
 
 def test_another_policy_is_counted_at_once(tmp_path: Path) -> None:
     run("create_project", "Trial")
-    run("import_items", "trial", written(tmp_path / "items", [line("s0", relations=["A"])]))
+    run("import_items", "trial", written(tmp_path / "items", [sentence("s0", relations=["A"])]))
     votes = [
         {"item": "s0", "annotator": f"w{n}", **({"labels": ["A"]} if n == 0 else {"na": True})}
         for n in range(3)
@@ -93,5 +95,5 @@ def test_what_is_not_there_is_named(args: tuple[str, ...]) -> None:
 
 def test_work_may_be_left_to_a_worker(tmp_path: Path) -> None:
     run("create_project", "Trial")
-    told = run("import_items", "trial", written(tmp_path / "items", [line("s0")]), queue=True)
+    told = run("import_items", "trial", written(tmp_path / "items", [sentence("s0")]), queue=True)
     assert "received" in told

@@ -8,9 +8,9 @@ from django.urls import reverse
 
 from annotation.models import Item
 from evalsvc.core.accounts.models import User
-from tests.annotation.page_project import Desk, line
-from tests.evalsvc.evaluation.cast import Cast
-from tests.evalsvc.evaluation.conftest import cast  # noqa: F401
+from tests.cast.basics import sentence
+from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.projects import ProjectCast
 from tests.workers.handlers.test_score import LABEL_LINES
 
 
@@ -42,34 +42,34 @@ def test_an_empty_place_offers_nothing_that_a_person_may_not_do(client: Client, 
 
 
 @pytest.fixture
-def desk(db: None) -> Desk:
-    desk = Desk.laid()
-    desk.bring(line(1), line(2))
-    return desk.open()
+def project_cast(db: None) -> ProjectCast:
+    project_cast = ProjectCast.create()
+    project_cast.import_lines(sentence(1), sentence(2))
+    return project_cast.open()
 
 
-def test_sentences_to_label_wait_for_annotators(client: Client, desk: Desk) -> None:
-    page = home(client, desk.people["ann"])
+def test_sentences_to_label_wait_for_annotators(client: Client, project_cast: ProjectCast) -> None:
+    page = home(client, project_cast.people["ann"])
     assert "2 sentences to label" in page
     assert "Label the next sentence" in page
-    assert "to label" not in home(client, desk.people["vera"])
+    assert "to label" not in home(client, project_cast.people["vera"])
 
 
-def test_disputes_wait_for_those_who_decide(client: Client, desk: Desk) -> None:
-    desk.dispute(1)
+def test_disputes_wait_for_those_who_decide(client: Client, project_cast: ProjectCast) -> None:
+    project_cast.dispute(1)
     assert Item.objects.filter(state="disputed").count() == 1
-    assert "1 dispute to decide" in home(client, desk.people["judy"])
-    assert "to decide" not in home(client, desk.people["ann"]).split("Waiting for you")[1]
+    assert "1 dispute to decide" in home(client, project_cast.people["judy"])
+    assert "to decide" not in home(client, project_cast.people["ann"]).split("Waiting for you")[1]
 
 
-def test_runs_under_way_wait_for_their_team_alone(client: Client, cast: Cast) -> None:  # noqa: F811
+def test_runs_under_way_wait_for_their_team_alone(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     address = reverse("submission", args=[submission.pk])
     assert address in home(client, cast.kim)
     assert address not in home(client, cast.lars)
 
 
-def test_a_visitor_sees_public_boards_and_nothing_that_waits(client: Client, cast: Cast) -> None:  # noqa: F811
+def test_a_visitor_sees_public_boards_and_nothing_that_waits(client: Client, cast: BenchmarkCast) -> None:
     cast.relations(title="Open board")
     cast.benchmark("secret", title="Closed board", public=False)
     page = home(client)

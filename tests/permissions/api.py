@@ -1,4 +1,4 @@
-"""Who gets what from each endpoint: people by their session, then one person's tokens by scope."""
+"""Outcomes of the API: people by session, then the tokens of one person by scope."""
 
 TABLE = """
                          anon stra view anno adju cura else memb ownr rivl orga root read subm full expd revk

@@ -1,4 +1,4 @@
-"""Who gets what from each page; `tok` is a browserless request with a token that may do everything."""
+"""Outcomes of the pages; `tok` is a request with a full token and no session."""
 
 TABLE = """
                             anon  stra  view  anno  adju  cura  else  memb  ownr  rivl  orga  root   tok

@@ -14,8 +14,9 @@ from annotation.freezing import builder, writer
 from annotation.testset import export_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.db import batched_reads
-from tests.annotation.factories import brought, curator, line, project, voted
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
+from tests.cast.basics import sentence
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
+from tests.cast.projects import answered_item, create_project, curator, import_lines
 from workers.handlers import agreement
 from workers.scoring import frozen_gold
 
@@ -53,7 +54,7 @@ def both_write(*told: Any) -> None:
 
 
 def test_gold_is_read_to_its_end() -> None:
-    setting = Cast.hired().relations().settings.get()
+    setting = BenchmarkCast.create().relations().settings.get()
     gold = frozen_gold.load_gold(setting, tick=both_write)
     assert list(gold.index) == [each["id"] for each in RELATION_GOLD]
 
@@ -61,11 +62,11 @@ def test_gold_is_read_to_its_end() -> None:
 @pytest.fixture
 def answered() -> Any:
     """Five sentences, two answers each."""
-    of = project()
-    brought(of, [line(f"s{at}", relations=["A"]) for at in range(5)])
+    of = create_project()
+    import_lines(of, [sentence(f"s{at}", relations=["A"]) for at in range(5)])
     projects.open_for_work(of, by=curator())
     for at in range(5):
-        voted(of, ["A"], ["A"], item=f"s{at}")
+        answered_item(of, ["A"], ["A"], item=f"s{at}")
     return of
 
 

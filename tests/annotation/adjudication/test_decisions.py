@@ -13,7 +13,8 @@ from annotation.models import Item, Project
 from annotation.ontology import inventory
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from tests.annotation.factories import annotators, curator, filled, person, says, voted
+from tests.cast.basics import person
+from tests.cast.projects import annotators, answer_item, answered_item, curator, project_with_items
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +38,7 @@ def decided(item: Item, *relations: str) -> Item:
 
 
 def disputed(**more: object) -> Item:
-    return voted(filled(k=2, **more), ["A"], ["B"])
+    return answered_item(project_with_items(k=2, **more), ["A"], ["B"])
 
 
 def test_a_decision_settles_a_dispute() -> None:
@@ -70,7 +71,7 @@ def test_a_second_decider_is_told_that_it_is_decided() -> None:
 def test_a_decision_on_votes_that_changed_meanwhile_is_refused() -> None:
     item = disputed()
     key = item.votes_key
-    says(item, annotators(item.project, 2)[1], "C", base=1)
+    answer_item(item, annotators(item.project, 2)[1], "C", base=1)
     with pytest.raises(Conflict) as refused:
         decisions.decide(item, by=curator(), payload={"relations": ["B"]}, client_id=uuid4(), votes_key=key)
     assert refused.value.code == "votes_changed"
@@ -86,7 +87,7 @@ def test_a_decision_survives_a_recomputation_and_another_policy() -> None:
 
 def test_a_changed_vote_reopens_the_item_and_the_decision_stays_on_record() -> None:
     item = decided(disputed(), "A")
-    says(item, annotators(item.project, 2)[1], "C", base=1)
+    answer_item(item, annotators(item.project, 2)[1], "C", base=1)
     item.refresh_from_db()
     assert item.state == "disputed"
     assert item.adjudications.get().reopened_at is not None
@@ -94,7 +95,7 @@ def test_a_changed_vote_reopens_the_item_and_the_decision_stays_on_record() -> N
 
 def test_a_surplus_answer_reopens_nothing() -> None:
     item = decided(disputed(), "A")
-    says(item, annotators(item.project, 3)[2], "C")
+    answer_item(item, annotators(item.project, 3)[2], "C")
     item.refresh_from_db()
     assert item.state == "adjudicated"
 
@@ -114,9 +115,9 @@ def test_a_merge_that_changes_how_the_votes_split_reopens_the_item() -> None:
 
 
 def test_a_decision_in_a_label_that_is_undone_does_not_stand() -> None:
-    of = filled(k=2)
+    of = project_with_items(k=2)
     step = inventory.merge(of, ["B", "C"], target="BC", by=curator())
-    item = voted(of, ["A"], [])
+    item = answered_item(of, ["A"], [])
     assert decided(item, "BC").state == "adjudicated"
     inventory.undo(step, by=curator())
     item.refresh_from_db()
@@ -128,7 +129,7 @@ def test_one_more_person_is_asked_and_the_item_opens_for_one_answer() -> None:
     decisions.ask_one_more(item, by=adjudicator(item.project))
     item.refresh_from_db()
     assert (item.state, item.extra, item.free) == ("open", 1, 1)
-    says(item, annotators(item.project, 3)[2], "A")
+    answer_item(item, annotators(item.project, 3)[2], "A")
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("settled", ["A"])
 
@@ -142,13 +143,13 @@ def test_not_everybody_is_asked() -> None:
 
 
 def test_what_is_settled_is_not_decided() -> None:
-    item = voted(filled(k=1), ["A"])
+    item = answered_item(project_with_items(k=1), ["A"])
     with pytest.raises(Conflict, match="nothing to decide"):
         decided(item, "B")
 
 
 def test_a_dossier_has_no_names_and_keeps_its_own_order_for_each_decider() -> None:
-    item = voted(filled(k=4), ["A"], ["B"], ["C"], [])
+    item = answered_item(project_with_items(k=4), ["A"], ["B"], ["C"], [])
     shown = decisions.dispute_details(item, for_user=adjudicator(item.project))
     assert [column.letter for column in shown.columns] == ["W", "X", "Y", "Z"]
     assert sorted(c.payload["relations"] for c in shown.columns) == [[], ["A"], ["B"], ["C"]]
@@ -163,7 +164,7 @@ def test_a_dossier_has_no_names_and_keeps_its_own_order_for_each_decider() -> No
 
 
 def test_a_dossier_says_what_each_policy_makes_of_the_votes() -> None:
-    item = voted(filled(k=3), ["A"], [], [])
+    item = answered_item(project_with_items(k=3), ["A"], [], [])
     shown = decisions.dispute_details(item, for_user=curator())
     assert {name: v.state for name, v in shown.by_policy.items()} == {
         "majority": "disputed",
@@ -174,10 +175,10 @@ def test_a_dossier_says_what_each_policy_makes_of_the_votes() -> None:
 
 
 def test_disputes_come_by_pattern() -> None:
-    of = filled(3, k=2)
-    voted(of, ["A"], ["B"], item="s0")
-    voted(of, ["A"], [], item="s1")
-    voted(of, ["A"], ["A"], item="s2")
+    of = project_with_items(3, k=2)
+    answered_item(of, ["A"], ["B"], item="s0")
+    answered_item(of, ["A"], [], item="s1")
+    answered_item(of, ["A"], ["A"], item="s2")
     assert [item.pattern for item in decisions.disputes(of)] == ["1 against 1 N/A", "1–1"]
     assert [item.external_id for item in decisions.disputes(of, "1–1")] == ["s0"]
 
@@ -229,10 +230,10 @@ def test_an_unusable_sentence_that_gets_another_answer_is_disputed_again() -> No
     item = disputed()
     told = {"finding": "broken", "client_id": uuid4(), "votes_key": item.votes_key}
     decisions.decide(item, by=adjudicator(item.project), **told)
-    says(item, annotators(item.project, 3)[2], "A")  # surplus: what was decided on stands
+    answer_item(item, annotators(item.project, 3)[2], "A")  # surplus: what was decided on stands
     item.refresh_from_db()
     assert item.state == "unusable"
-    says(item, annotators(item.project, 2)[1], "C", base=1)
+    answer_item(item, annotators(item.project, 2)[1], "C", base=1)
     item.refresh_from_db()
     assert item.state == "disputed"
 

@@ -14,7 +14,8 @@ from annotation.models import Item, Project
 from annotation.queue import assignment, gold_questions, votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
-from tests.annotation.factories import annotators, curator, filled, person, says, worked
+from tests.cast.basics import person, run_job
+from tests.cast.projects import annotators, answer_item, curator, project_with_items
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +30,7 @@ def waiting(of: Project) -> list[tuple[str, str]]:
 
 def passed(n: int = 2, *, k: int = 2) -> tuple[Project, Item, list[User]]:
     """Three sentences, the first passed on by all n people; each of them has begun."""
-    of = filled(3, k=k)
+    of = project_with_items(3, k=k)
     people, item = annotators(of, n), of.items.get(external_id="s0")
     for user in people:
         passes(item, user)
@@ -48,7 +49,7 @@ def test_what_everybody_passed_on_waits_for_a_decision(either_database: str) -> 
     of, _, people = passed()
     assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
     for user, relation in zip(people, "AB", strict=True):
-        says(of.items.get(external_id="s2"), user, relation)
+        answer_item(of.items.get(external_id="s2"), user, relation)
     assert waiting(of) == [("s2", "1–1"), ("s0", unanswerable_items.UNANSWERABLE)]
     assert [item.external_id for item in decisions.disputes(of, unanswerable_items.UNANSWERABLE)] == ["s0"]
     assert [item.external_id for item in decisions.disputes(of, "1–1")] == ["s2"]
@@ -68,19 +69,19 @@ def test_a_project_is_finished_by_its_people_whatever_they_pass_on() -> None:
     of, item, people = passed()
     for other in of.items.exclude(pk=item.pk):
         for user in people:
-            says(other, user, "A")
+            answer_item(other, user, "A")
     with pytest.raises(Conflict, match="1 sentence is open"):
         builder.freeze(of, name="Trial", version="1.0", by=curator())
     decide(item, payload={"relations": []})
     made = builder.freeze(of, name="Trial", version="1.0", by=curator())
-    assert worked("freeze", made.pk).state == "done"
+    assert run_job("freeze", made.pk).state == "done"
 
 
 def test_who_is_still_to_answer_is_waited_for() -> None:
     of, item, people = passed(1)
     late = annotators(of, 2)[1]
     assert waiting(of) == []  # somebody has yet to begin
-    says(of.items.get(external_id="s1"), late, "A")
+    answer_item(of.items.get(external_id="s1"), late, "A")
     assert waiting(of) == []
     passes(item, late, "later")
     assert waiting(of) == []
@@ -90,15 +91,15 @@ def test_who_is_still_to_answer_is_waited_for() -> None:
         "The sentence is broken",
         "Can’t decide",
     ]
-    says(item, people[0], "A", base=1)
+    answer_item(item, people[0], "A", base=1)
     assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
-    says(item, late, "A", base=2)
+    answer_item(item, late, "A", base=2)
     assert waiting(of) == []
 
 
 def test_what_some_answered_and_the_others_passed_on_waits_too() -> None:
     _, item, people = passed(3, k=2)
-    says(item, people[0], "A", base=1)
+    answer_item(item, people[0], "A", base=1)
     told = decisions.dispute_details(item, for_user=curator())
     assert (told.n, len(told.passes), told.may_ask_one_more) == (1, 2, False)
     assert decide(item, payload={"relations": ["A"]}).gold["relations"] == ["A"]
@@ -108,7 +109,7 @@ def test_what_some_answered_and_the_others_passed_on_waits_too() -> None:
 def test_nobody_waits_for_who_cannot_answer(gone: str) -> None:
     of, _, _ = passed(1)
     away = annotators(of, 2)[1]
-    says(of.items.get(external_id="s1"), away, "A")
+    answer_item(of.items.get(external_id="s1"), away, "A")
     assert waiting(of) == []
     if gone == "paused":
         gold_questions.pause(of.annotators.get(user=away), by=curator())
@@ -122,7 +123,7 @@ def test_nobody_waits_for_who_cannot_answer(gone: str) -> None:
 def test_a_curator_who_labels_is_one_of_those_who_answer() -> None:
     of, item, _ = passed(1)
     assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
-    says(of.items.get(external_id="s1"), curator(), "A")
+    answer_item(of.items.get(external_id="s1"), curator(), "A")
     assert waiting(of) == []
     passes(item, curator())
     assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
@@ -141,7 +142,7 @@ def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_a
     decided_again = pytest.raises(Conflict, match="open: there is nothing to decide")
     with decided_again:
         decide(item, payload={"relations": ["A"]})
-    says(item, new, "B")
+    answer_item(item, new, "B")
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("settled", ["B"])
 
@@ -149,7 +150,7 @@ def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_a
 def test_an_answer_that_comes_after_the_decision_opens_the_sentence_again() -> None:
     of, item, people = passed(2, k=2)
     decide(item, payload={"relations": ["A"]})
-    says(item, people[0], "B", base=1)
+    answer_item(item, people[0], "B", base=1)
     item.refresh_from_db()
     assert item.state == "open"
     assert item.adjudications.get().reopened_at is not None
@@ -167,7 +168,7 @@ def test_more_answers_asked_for_leave_the_decision_alone() -> None:
 def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
     of, item, people = passed()
     for user, relation in zip(people, "AB", strict=True):
-        says(of.items.get(external_id="s2"), user, relation)
+        answer_item(of.items.get(external_id="s2"), user, relation)
     client.force_login(curator())
     address = f"/api/v1/projects/{of.slug}/disputes?page_size=1"
     first = client.get(address).json()
@@ -182,6 +183,6 @@ def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
 
 
 def test_what_is_merely_open_is_not_decided() -> None:
-    of = filled(1)
+    of = project_with_items(1)
     with pytest.raises(Conflict, match="open: there is nothing to decide"):
         decide(of.items.get(), payload={"relations": ["A"]})

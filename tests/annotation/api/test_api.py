@@ -14,17 +14,15 @@ from annotation import projects
 from annotation.models import Project
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
-from tests.annotation.factories import (
+from tests.cast.basics import person, run_job, sentence
+from tests.cast.projects import (
     annotators,
-    brought,
+    answer_item,
+    answered_item,
+    create_project,
     curator,
-    filled,
-    line,
-    person,
-    project,
-    says,
-    voted,
-    worked,
+    import_lines,
+    project_with_items,
 )
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +46,7 @@ def upload(lines: list[Any]) -> SimpleUploadedFile:
 
 
 def test_an_annotator_leases_answers_and_looks_back() -> None:
-    of = filled(2, k=1)
+    of = project_with_items(2, k=1)
     me = client(annotators(of, 1)[0])
     lease = me.post(f"{API}projects/{of.slug}/lease").json()
     assert lease["item"]["head"] == {"name": "Ada", "start": 0, "end": 3}
@@ -63,7 +61,7 @@ def test_an_annotator_leases_answers_and_looks_back() -> None:
 
 
 def test_nothing_waiting_is_204_and_a_returned_lease_waits_again() -> None:
-    of = filled(1, k=1)
+    of = project_with_items(1, k=1)
     me = client(annotators(of, 1)[0])
     lease = me.post(f"{API}projects/{of.slug}/lease", {"holding": []}).json()
     assert me.post(f"{API}projects/{of.slug}/lease", {"holding": [lease["lease"]]}).status_code == 204
@@ -73,7 +71,7 @@ def test_nothing_waiting_is_204_and_a_returned_lease_waits_again() -> None:
 
 @pytest.mark.parametrize("act", ["answer", "skip", "dispute", "decision", "one-more", "take-back"])
 def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: str) -> None:
-    of = filled(1)
+    of = project_with_items(1)
     me, number = client(annotators(of, 1)[0]), of.items.get().pk
     said = {
         "client_id": str(uuid4()),
@@ -89,10 +87,10 @@ def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: s
 
 
 def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
-    of = filled(1)
+    of = project_with_items(1)
     user = annotators(of, 1)[0]
     item = of.items.get()
-    says(item, user, "A")
+    answer_item(item, user, "A")
     answer = {"client_id": str(uuid4()), "payload": {"relations": ["B"]}}
     refused = client(user).post(f"{API}items/{item.key}/answer", answer)
     assert (refused.status_code, refused["Content-Type"]) == (409, "application/problem+json")
@@ -104,13 +102,13 @@ def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
     "body", [{}, {"client_id": "x", "payload": {}}, {"client_id": str(uuid4()), "payload": []}]
 )
 def test_a_body_that_does_not_fit_is_refused_by_field(body: dict[str, Any]) -> None:
-    of = filled(1)
+    of = project_with_items(1)
     refused = client(annotators(of, 1)[0]).post(f"{API}items/{of.items.get().key}/answer", body)
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
 
 
 def test_a_skip_needs_one_of_the_reasons() -> None:
-    of = filled(1)
+    of = project_with_items(1)
     me, item = client(annotators(of, 1)[0]), of.items.get()
     me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json")
     skip = {"client_id": str(uuid4()), "reason": "broken"}
@@ -119,7 +117,7 @@ def test_a_skip_needs_one_of_the_reasons() -> None:
 
 
 def test_only_what_was_handed_out_is_answered_however_late() -> None:
-    of = filled(2, k=2)
+    of = project_with_items(2, k=2)
     user = annotators(of, 1)[0]
     me, said = client(user), {"payload": {"relations": ["A"]}}
     lease = me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json").json()
@@ -132,8 +130,8 @@ def test_only_what_was_handed_out_is_answered_however_late() -> None:
 
 
 def test_a_dispute_is_read_and_decided() -> None:
-    of = filled(1, k=2)
-    item = voted(of, ["A"], ["B"])
+    of = project_with_items(1, k=2)
+    item = answered_item(of, ["A"], ["B"])
     judge = client(member(of, "adjudicator"))
     waiting = judge.get(f"{API}projects/{of.slug}/disputes").json()["results"]
     assert [(entry["id"], entry["pattern"]) for entry in waiting] == [(str(item.key), "1–1")]
@@ -152,17 +150,19 @@ def test_from_a_file_to_a_frozen_set_and_its_lines() -> None:
     boss = client(curator())
     slug = boss.post(f"{API}projects", {"title": "By API", "kind": "relations", "k": 1}).json()["slug"]
     asked = boss.post(
-        f"{API}projects/{slug}/imports", {"file": upload([line("s0", relations=["A"])])}, format="multipart"
+        f"{API}projects/{slug}/imports",
+        {"file": upload([sentence("s0", relations=["A"])])},
+        format="multipart",
     )
     assert asked.status_code == 202
-    worked("import", asked.json()["id"])
+    run_job("import", asked.json()["id"])
     told = boss.get(f"{API}imports/{asked.json()['id']}").json()
     assert (told["state"], told["counts"]["items"]) == ("done", 1)
     of = Project.objects.get(slug=slug)
     projects.open_for_work(of, by=curator())
-    voted(of, ["A"])
+    answered_item(of, ["A"])
     made = boss.post(f"{API}projects/{slug}/freeze", {"name": "By API", "version": "1.0"})
-    worked("freeze", TestSet.objects.get(slug=made.json()["slug"]).pk)
+    run_job("freeze", TestSet.objects.get(slug=made.json()["slug"]).pk)
     shown = boss.get(f"{API}test-sets/{made.json()['slug']}").json()
     assert (made.status_code, shown["state"], shown["rows"]) == (202, "frozen", 1)
     lines = boss.get(f"{API}test-sets/{shown['slug']}/lines")
@@ -171,9 +171,9 @@ def test_from_a_file_to_a_frozen_set_and_its_lines() -> None:
 
 def test_published_gold_is_imported_and_read_by_its_importer_alone() -> None:
     boss = client(curator())
-    said = {"file": upload([line("s0", relations=["A"])]), "name": "Gold", "version": "1"}
+    said = {"file": upload([sentence("s0", relations=["A"])]), "name": "Gold", "version": "1"}
     asked = boss.post(f"{API}test-sets", said, format="multipart").json()
-    worked("import", asked["id"])
+    run_job("import", asked["id"])
     address = f"{API}test-sets/{asked['test_set']}/lines"
     assert boss.get(address).status_code == 200
     assert client(person("organiser", may_organise=True)).get(address).status_code == 403
@@ -185,9 +185,9 @@ CANARY = "canary"
 
 def blind_project() -> Project:
     """Votes, names, source labels and gold that all carry the canary, none of it in the inventory."""
-    of = project(labels=("A", "B"), k=2)
-    brought(of, [line(f"s{n}", relations=[f"{CANARY}-source"]) for n in range(3)])
-    brought(
+    of = create_project(labels=("A", "B"), k=2)
+    import_lines(of, [sentence(f"s{n}", relations=[f"{CANARY}-source"]) for n in range(3)])
+    import_lines(
         of,
         [{"item": "s0", "annotator": f"{CANARY}-{n}", "labels": ["AB"[n]]} for n in range(2)],
         what="votes",
@@ -235,8 +235,8 @@ def test_who_is_not_known_is_told_so() -> None:
 
 @pytest.mark.parametrize("options", ["[1]", '"x"', "3"])
 def test_import_options_that_are_not_an_object_are_rejected(options: str) -> None:
-    slug = project().slug
-    sent = {"file": upload([line("s0")]), "options": options}
+    slug = create_project().slug
+    sent = {"file": upload([sentence("s0")]), "options": options}
     answer = client(curator()).post(f"{API}projects/{slug}/imports", sent, format="multipart")
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["field"] == "options"

@@ -8,20 +8,20 @@ import pytest
 from rest_framework.test import APIClient
 
 from annotation.ontology import inventory
-from tests.annotation.page_project import Desk
+from tests.cast.projects import ProjectCast
 
 ADDRESS = "/api/v1/projects/harbour/ontology"
 
 
 @pytest.fixture
-def desk(db: None) -> Desk:
-    return Desk.laid()
+def cast(db: None) -> ProjectCast:
+    return ProjectCast.create()
 
 
 @pytest.fixture
-def client(desk: Desk) -> APIClient:
+def client(cast: ProjectCast) -> APIClient:
     made = APIClient()
-    made.force_login(desk.curator)
+    made.force_login(cast.curator)
     return made
 
 
@@ -36,13 +36,13 @@ def test_labels_stand_with_their_words_in_order(client: APIClient) -> None:
     assert client.get(f"{ADDRESS}/{told[1]['id']}").json() == told[1]
 
 
-def test_what_is_sent_is_changed_and_all_else_stays(client: APIClient, desk: Desk) -> None:
+def test_what_is_sent_is_changed_and_all_else_stays(client: APIClient, cast: ProjectCast) -> None:
     before = one(client, "born_in")
     words = {"definition": "**Where** the head was born.", "choose": ["Ada was born in Turin."]}
     words |= {"group": "Life", "head_type": "person", "tail_type": "place"}
     answer = client.patch(f"{ADDRESS}/{before['id']}", words, format="json")
     assert (answer.status_code, answer.json()) == (200, before | words)
-    shown = {choice.name: choice for choice in inventory.inventory(desk.project)}["born_in"]
+    shown = {choice.name: choice for choice in inventory.inventory(cast.project)}["born_in"]
     assert (shown.definition, shown.phrase) == (words["definition"], "was born in")
     assert client.patch(f"{ADDRESS}/{before['id']}", {}, format="json").json() == before | words
 
@@ -66,10 +66,10 @@ def test_what_does_not_fit_is_refused_with_its_name(
     assert one(client, "born_in") == before
 
 
-def test_a_label_is_found_in_its_own_project_alone(client: APIClient, desk: Desk) -> None:
-    from tests.annotation.factories import project
+def test_a_label_is_found_in_its_own_project_alone(client: APIClient, cast: ProjectCast) -> None:
+    from tests.cast.projects import create_project
 
-    foreign = project().labels.earliest("rank")
+    foreign = create_project().labels.earliest("rank")
     assert client.get(f"{ADDRESS}/{foreign.pk}").status_code == 404
-    client.force_login(desk.people["ann"])
+    client.force_login(cast.people["ann"])
     assert client.get(ADDRESS).status_code == 403

@@ -12,7 +12,15 @@ from annotation.consensus import item_state
 from annotation.models import Item, Project
 from annotation.queue import assignment
 from evalsvc.core.jobs.models import Job
-from tests.annotation.factories import annotators, brought, curator, filled, line, project, voted, worked
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import (
+    annotators,
+    answered_item,
+    create_project,
+    curator,
+    import_lines,
+    project_with_items,
+)
 from tests.places.postgres import in_threads
 from workers.runner import run_next
 
@@ -22,10 +30,10 @@ def state_of(of: Project) -> list[Any]:
 
 
 def test_a_recomputation_finds_what_was_settled_one_by_one(either_database: str) -> None:
-    of = filled(4, k=2)
-    voted(of, ["A"], ["A", "B"], item="s0")
-    voted(of, ["A"], [], item="s1")
-    voted(of, ["A"], item="s2")
+    of = project_with_items(4, k=2)
+    answered_item(of, ["A"], ["A", "B"], item="s0")
+    answered_item(of, ["A"], [], item="s1")
+    answered_item(of, ["A"], item="s2")
     before = state_of(of)
     Item.objects.update(state="open", gold=None, pattern="", votes_key="", policy_matters=False, free=9)
     item_state.recompute(of, lambda *told: None)
@@ -34,21 +42,21 @@ def test_a_recomputation_finds_what_was_settled_one_by_one(either_database: str)
 
 def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
-    of = project(policy="majority-na")
-    brought(of, [line(f"s{n}") for n in range(3)])
+    of = create_project(policy="majority-na")
+    import_lines(of, [sentence(f"s{n}") for n in range(3)])
     votes = [
         {"item": f"s{n}", "annotator": f"w{w}", "labels": ["A"] if w < n else []}
         for n in range(3)
         for w in range(3)
     ]
-    brought(of, votes, what="votes")
+    import_lines(of, votes, what="votes")
     assert item_state.is_recomputing(of)
-    worked("recompute", of.pk)
+    run_job("recompute", of.pk)
     assert [item.gold and item.gold["relations"] for item in of.items.order_by("rank")] == [[], None, ["A"]]
 
 
 def test_items_under_a_lease_want_one_answer_fewer(either_database: str) -> None:
-    of = filled(1, k=3)
+    of = project_with_items(1, k=3)
     assignment.lease_next(of, annotators(of, 1)[0])
     projects.set_k(of, k=2, by=curator())
     assert of.items.get().free == 1
@@ -59,9 +67,9 @@ def test_a_rule_changed_while_a_recomputation_is_being_claimed_holds_for_every_i
     postgres: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
-    of = filled(2, k=3)
+    of = project_with_items(2, k=3)
     for name in ("s0", "s1"):
-        voted(of, ["A"], [], [], item=name)
+        answered_item(of, ["A"], [], [], item=name)
     projects.set_k(of, k=4, by=curator())
     queue = Job.objects.get(kind="recompute").queue
     with transaction.atomic():

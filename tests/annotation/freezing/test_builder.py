@@ -21,24 +21,32 @@ from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.core.jobs.exceptions import TryLater
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import ask_cancel
-from tests.annotation.factories import annotators, brought, curator, filled, line, project, voted, worked
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import (
+    annotators,
+    answered_item,
+    create_project,
+    curator,
+    import_lines,
+    project_with_items,
+)
 
 
 def voting_project(*, sealed: bool = True) -> Project:
     """s0 settled as A, s1 settled as N/A, s2 disputed, s3 open."""
-    of = project(k=2)
+    of = create_project(k=2)
     labels: list[dict[str, Any]] = [{"relations": ["A"]}, {"relations": ["B", "C"]}, {}, {"relations": []}]
-    brought(of, [line(f"s{at}", **(said if sealed else {})) for at, said in enumerate(labels)])
+    import_lines(of, [sentence(f"s{at}", **(said if sealed else {})) for at, said in enumerate(labels)])
     projects.open_for_work(of, by=curator())
-    voted(of, ["A"], ["A"], item="s0")
-    voted(of, [], [], item="s1")
-    voted(of, ["A"], ["B"], item="s2")
+    answered_item(of, ["A"], ["A"], item="s0")
+    answered_item(of, [], [], item="s1")
+    answered_item(of, ["A"], ["B"], item="s2")
     return of
 
 
 def frozen(of: Project, version: str = "1.0", **more: Any) -> TestSet:
     made = builder.freeze(of, name="Trial", version=version, by=curator(), **({"leave_out": True} | more))
-    worked("freeze", made.pk)
+    run_job("freeze", made.pk)
     made.refresh_from_db()
     return made
 
@@ -159,11 +167,11 @@ def test_a_version_is_frozen_once() -> None:
 
 @pytest.mark.django_db
 def test_an_item_reopened_between_asking_and_building_stops_the_freeze() -> None:
-    of = filled(1, k=1)
-    voted(of, ["A"])
+    of = project_with_items(1, k=1)
+    answered_item(of, ["A"])
     made = builder.freeze(of, name="Trial", version="1.0", by=curator())
     Item.objects.update(state="disputed", gold=None)
-    job = worked("freeze", made.pk)
+    job = run_job("freeze", made.pk)
     made.refresh_from_db()
     assert (job.state, made.state) == ("failed", "failed")
     assert "opened again" in made.reason
@@ -189,7 +197,7 @@ def test_labels_changed_while_the_lines_are_written_are_never_sealed_beside_the_
     inventory.rename(of, "A", target="Z", by=curator())
     with pytest.raises(TryLater, match="changed meanwhile"):
         store()
-    worked("freeze", made.pk)
+    run_job("freeze", made.pk)
     made.refresh_from_db()
     assert next(read_rows(made))["relations"] == ["Z"]
     assert "Z" in {label["name"] for label in made.labels}
@@ -220,9 +228,9 @@ def test_only_a_curator_freezes() -> None:
 
 @pytest.mark.django_db
 def test_token_sentences_are_frozen_in_tokens() -> None:
-    of = project(k=1)
+    of = create_project(k=1)
     tokens = ["Ada", "was", "born", "in", "Turin"]
-    brought(
+    import_lines(
         of,
         [
             {
@@ -234,18 +242,18 @@ def test_token_sentences_are_frozen_in_tokens() -> None:
         ],
     )
     projects.open_for_work(of, by=curator())
-    voted(of, ["A"])
+    answered_item(of, ["A"])
     row = next(read_rows(frozen(of)))
     assert (row["tokens"], row["h"]["pos"], row["t"]["pos"]) == (tokens, [0, 1], [4, 5])
 
 
 @pytest.mark.django_db
 def test_reasons_of_decisions_go_into_the_manifest_and_what_is_unusable_stops_nothing() -> None:
-    of = project(k=2)
-    brought(of, [line("s0"), line("s1")])
+    of = create_project(k=2)
+    import_lines(of, [sentence("s0"), sentence("s1")])
     projects.open_for_work(of, by=curator())
     for name in ("s0", "s1"):
-        voted(of, ["A"], ["B"], item=name)
+        answered_item(of, ["A"], ["B"], item=name)
     first, second = of.items.order_by("external_id")
     told = {"by": curator(), "client_id": uuid4(), "votes_key": first.votes_key}
     decisions.decide(first, payload={"relations": ["A"]}, reason="It says so.", **told)

@@ -10,15 +10,23 @@ from django.urls import reverse
 from annotation.freezing import settled_items
 from annotation.models import Project
 from annotation.pages.testset_composition import composition
-from tests.annotation.factories import annotators, brought, curator, filled, says, voted, worked
+from tests.cast.basics import run_job
+from tests.cast.projects import (
+    annotators,
+    answer_item,
+    answered_item,
+    curator,
+    import_lines,
+    project_with_items,
+)
 
 
 def several() -> Project:
     """One settled with a label, one with two, one N/A, one disputed, one open."""
-    of = filled(5, k=2)
+    of = project_with_items(5, k=2)
     for user in annotators(of, 2):
         for at, labels in enumerate((["A"], ["A", "B"], [], [(user.username == "ann0" and "A") or "B"])):
-            says(of.items.get(external_id=f"s{at}"), user, *labels)
+            answer_item(of.items.get(external_id=f"s{at}"), user, *labels)
     return of
 
 
@@ -37,9 +45,9 @@ def test_the_projects_page_says_what_settled_items_came_to() -> None:
 
 def imported() -> Project:
     """Three answers on one item, five on another: the import says how many an item gets."""
-    of = filled(2)
+    of = project_with_items(2)
     said = [{"item": "s0", "annotator": f"a{at}", "labels": ["A"]} for at in range(3)]
-    brought(
+    import_lines(
         of,
         [*said, *({"item": "s1", "annotator": f"a{at}", "labels": ["A"]} for at in range(5))],
         what="votes",
@@ -63,7 +71,7 @@ def test_a_frozen_set_says_how_many_people_read_each_sentence() -> None:
     from annotation.freezing import builder
 
     made = builder.freeze(imported(), name="Trial", version="1.0", by=curator())
-    worked("freeze", made.pk)
+    run_job("freeze", made.pk)
     made.refresh_from_db()
     assert made.manifest["k_of_items"] == [3, 5]
     assert "each read by 3 to 5 people" in composition(made)["lead"]
@@ -73,8 +81,8 @@ def test_a_frozen_set_says_how_many_people_read_each_sentence() -> None:
 def test_the_command_says_what_settled_items_came_to(capsys: pytest.CaptureFixture[str]) -> None:
     from evalsvc.core.accounts.models import User
 
-    of = filled(1, k=2)
-    voted(of, ["A"], ["A"])
+    of = project_with_items(1, k=2)
+    answered_item(of, ["A"], ["A"])
     User.objects.filter(pk=curator().pk).update(is_superuser=True)
     call_command("recompute", of.slug)
     told = capsys.readouterr().out
@@ -88,4 +96,4 @@ def test_nobody_is_called_for_where_every_sentence_has_its_answers() -> None:
     browser.force_login(curator())
     asked = "can label.</b> No sentence would get enough"
     assert asked not in browser.get(reverse("project", args=[imported().slug])).content.decode()
-    assert asked in browser.get(reverse("project", args=[filled(1, k=3).slug])).content.decode()
+    assert asked in browser.get(reverse("project", args=[project_with_items(1, k=3).slug])).content.decode()

@@ -11,18 +11,23 @@ from annotation.imports import batches
 from annotation.models import Batch
 from annotation.testset import TestSet, read_rows
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from tests.annotation.factories import brought, curator, file, line, person
+from tests.cast.basics import person, sentence
+from tests.cast.projects import curator, import_lines, jsonl_file
 
 pytestmark = pytest.mark.django_db
 
 
 def gold(lines: list[Any], **options: Any) -> Batch:
-    return brought(None, lines, what="gold", **({"name": "Published", "version": "1"} | options))
+    return import_lines(None, lines, what="gold", **({"name": "Published", "version": "1"} | options))
 
 
 def test_gold_lines_become_a_frozen_hashed_set() -> None:
     batch = gold(
-        [line("s0", relations=["A"]), line("s1", relations=["B", "A"]), line("s2", relations=["NA"])]
+        [
+            sentence("s0", relations=["A"]),
+            sentence("s1", relations=["B", "A"]),
+            sentence("s2", relations=["NA"]),
+        ]
     )
     test_set = batch.test_set
     assert (test_set.state, test_set.origin, test_set.rows, test_set.negative) == (
@@ -67,27 +72,27 @@ def test_columns_become_spans_over_tokens() -> None:
 
 
 def test_a_line_of_one_bad_line_refuses_the_whole_file() -> None:
-    batch = gold([line("s0", relations=["A"]), line("s1")])
+    batch = gold([sentence("s0", relations=["A"]), sentence("s1")])
     assert (batch.state, batch.problems[0]["line"]) == ("refused", 2)
     test_set = TestSet.objects.get()
     assert (test_set.state, test_set.lines.count()) == ("failed", 0)
 
 
 def test_a_label_outside_a_stated_inventory_is_refused_with_what_was_meant() -> None:
-    batch = gold([line("s0", relations=["born_inn"])], labels=["born_in", "lived_in"])
+    batch = gold([sentence("s0", relations=["born_inn"])], labels=["born_in", "lived_in"])
     assert "born_in" in batch.problems[0]["hint"]
 
 
 def test_a_stated_inventory_keeps_its_order_and_its_unused_labels() -> None:
-    test_set = gold([line("s0", relations=["B"])], labels=["A", "B"]).test_set
+    test_set = gold([sentence("s0", relations=["B"])], labels=["A", "B"]).test_set
     assert [label["name"] for label in test_set.labels] == ["A", "B"]
 
 
 def test_a_failed_set_makes_room_for_the_next_try_and_a_frozen_one_does_not() -> None:
     gold(["{"])
-    assert gold([line("s0", relations=["A"])]).test_set.state == "frozen"
+    assert gold([sentence("s0", relations=["A"])]).test_set.state == "frozen"
     with pytest.raises(Conflict, match="exists already"):
-        gold([line("s0", relations=["A"])])
+        gold([sentence("s0", relations=["A"])])
 
 
 def test_an_id_used_twice_is_refused() -> None:
@@ -96,7 +101,7 @@ def test_an_id_used_twice_is_refused() -> None:
 
 
 def test_importing_gold_is_for_organisers_and_needs_a_name() -> None:
-    upload = {"what": "gold", "upload": file(["x"]), "filename": "f"}
+    upload = {"what": "gold", "upload": jsonl_file(["x"]), "filename": "f"}
     with pytest.raises(NotAllowed):
         batches.receive(**upload, by=person("nobody"), options={"name": "N", "version": "1"})
     with pytest.raises(DomainError, match="name"):
@@ -104,6 +109,6 @@ def test_importing_gold_is_for_organisers_and_needs_a_name() -> None:
 
 
 def test_the_set_says_where_it_came_from() -> None:
-    test_set = gold([line("s0", relations=["A"])]).test_set
+    test_set = gold([sentence("s0", relations=["A"])]).test_set
     assert test_set.manifest["file"]["name"] == "file.jsonl"
     assert json.loads(json.dumps(test_set.manifest))["labels_from"] == "data"

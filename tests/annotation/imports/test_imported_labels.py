@@ -9,8 +9,9 @@ import pytest
 from annotation.imports import imported_labels
 from annotation.ontology import inventory
 from evalsvc.core.errors.exceptions import Conflict
-from tests.annotation.factories import brought as imported
-from tests.annotation.factories import curator, line, project
+from tests.cast.basics import sentence
+from tests.cast.projects import create_project, curator
+from tests.cast.projects import import_lines as imported
 
 
 @pytest.mark.parametrize(
@@ -38,8 +39,8 @@ def test_a_slip_is_a_letter_away_from_what_is_far_more_usual(
 
 @pytest.mark.django_db
 def test_labels_that_a_step_names_stay() -> None:
-    of = project(labels=())
-    imported(of, [line("s0", relations=["A"]), line("s1", relations=["B"])])
+    of = create_project(labels=())
+    imported(of, [sentence("s0", relations=["A"]), sentence("s1", relations=["B"])])
     inventory.merge(of, ["A", "B"], target="A", by=curator())
     with pytest.raises(Conflict, match="part of a step"):
         imported_labels.remove_labels(of, ["A", "B"], part="relation", by=curator())
@@ -48,8 +49,8 @@ def test_labels_that_a_step_names_stay() -> None:
 
 @pytest.mark.django_db
 def test_known_answers_keep_their_labels() -> None:
-    of = project(labels=())
-    imported(of, [line("s0", relations=["A"])], known="check")
+    of = create_project(labels=())
+    imported(of, [sentence("s0", relations=["A"])], known="check")
     with pytest.raises(Conflict, match="chosen in an answer"):
         imported_labels.remove_labels(of, ["A"], part="relation", by=curator())
 

@@ -13,7 +13,8 @@ from annotation.models import Batch, Item, SourceLabels
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import ask_cancel
-from tests.annotation.factories import annotators, brought, curator, file, line, project, worked
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import annotators, create_project, curator, import_lines, jsonl_file
 
 pytestmark = pytest.mark.django_db
 
@@ -23,24 +24,24 @@ def nyt(head: str, tail: str, relation: str, sentence: str) -> str:
 
 
 def test_good_lines_are_taken_and_bad_ones_listed_by_number() -> None:
-    of = project()
-    batch = brought(of, [line("s0"), "{", line("s2"), {"id": "s3", "txt": ""}])
+    of = create_project()
+    batch = import_lines(of, [sentence("s0"), "{", sentence("s2"), {"id": "s3", "txt": ""}])
     assert (batch.state, batch.counts["items"], batch.refused) == ("done", 2, 2)
     assert [problem["line"] for problem in batch.problems] == [2, 4]
     assert [item.external_id for item in of.items.live()] == ["s0", "s2"]
 
 
 def test_the_kinds_of_entity_in_a_file_reach_the_sentence() -> None:
-    of = project()
-    brought(of, [line("s0", h={"name": "Ada", "pos": [0, 3], "type": "person"})])
+    of = create_project()
+    import_lines(of, [sentence("s0", h={"name": "Ada", "pos": [0, 3], "type": "person"})])
     item = of.items.get()
     assert item.head == {"id": "Ada", "name": "Ada", "start": 0, "end": 3, "type": "person"}
     assert "type" not in item.tail
 
 
 def test_one_bad_line_refuses_the_file_when_asked_to() -> None:
-    of = project()
-    batch = brought(of, [line("s0"), "{"], on_error="refuse-file")
+    of = create_project()
+    batch = import_lines(of, [sentence("s0"), "{"], on_error="refuse-file")
     assert (batch.state, of.items.live().count()) == ("refused", 0)
     assert "Line 2" in batch.reason
     batches.sweep()
@@ -48,13 +49,13 @@ def test_one_bad_line_refuses_the_file_when_asked_to() -> None:
 
 
 def test_a_file_without_a_good_line_is_refused() -> None:
-    assert brought(project(), ['{"id": 1, "text": ""}', "{"]).state == "refused"
+    assert import_lines(create_project(), ['{"id": 1, "text": ""}', "{"]).state == "refused"
 
 
 def test_lines_that_repeat_a_sentence_and_its_places_are_one_item_with_all_labels() -> None:
-    of = project(labels=())
+    of = create_project(labels=())
     text = "ada moved from turin to ada 's town"
-    batch = brought(
+    batch = import_lines(
         of,
         [
             nyt("ada", "turin", "/lived", text),
@@ -79,39 +80,46 @@ def test_lines_that_repeat_a_sentence_and_its_places_are_one_item_with_all_label
 
 
 def test_an_empty_ontology_takes_the_labels_of_the_file_the_frequent_ones_first() -> None:
-    of = project(labels=())
-    brought(of, [line("s0", relations=["X"]), line("s1", relations=["Y"]), line("s2", relations=["Y", "NA"])])
+    of = create_project(labels=())
+    import_lines(
+        of,
+        [
+            sentence("s0", relations=["X"]),
+            sentence("s1", relations=["Y"]),
+            sentence("s2", relations=["Y", "NA"]),
+        ],
+    )
     assert [label.name for label in of.labels.all()] == ["Y", "X"]
 
 
 def test_a_filled_ontology_stays_as_it_is_unless_asked() -> None:
-    of = project()
-    brought(of, [line("s0", relations=["X"])])
+    of = create_project()
+    import_lines(of, [sentence("s0", relations=["X"])])
     assert [label.name for label in of.labels.all()] == ["A", "B", "C"]
-    brought(of, [line("s1", relations=["X"])], labels="add")
+    import_lines(of, [sentence("s1", relations=["X"])], labels="add")
     assert [label.name for label in of.labels.all()] == ["A", "B", "C", "X"]
 
 
 def test_the_same_file_twice_brings_nothing_twice() -> None:
-    of = project()
-    lines = [line("s0"), line("s1")]
-    brought(of, lines)
-    again = brought(of, lines)
+    of = create_project()
+    lines = [sentence("s0"), sentence("s1")]
+    import_lines(of, lines)
+    again = import_lines(of, lines)
     assert (again.counts["items"], again.counts["repeated_items"]) == (0, 2)
     assert of.items.live().count() == 2
 
 
 def test_a_repeat_of_an_item_of_the_project_adds_its_labels_to_it() -> None:
-    of = project()
-    brought(of, [line("s0", relations=["A"])])
-    brought(of, [line("s0", relations=["B"])])
+    of = create_project()
+    import_lines(of, [sentence("s0", relations=["A"])])
+    import_lines(of, [sentence("s0", relations=["B"])])
     assert SourceLabels.objects.get().labels["relations"] == ["A", "B"]
 
 
 def test_an_id_that_names_another_sentence_of_the_project_is_refused() -> None:
-    of = project()
-    brought(of, [line("s0")])
-    batch = brought(of, [line("s0", text="Ada was born in Turin, said others."), line("s1")])
+    of = create_project()
+    import_lines(of, [sentence("s0")])
+    batch = import_lines(of, [sentence("s0", text="Ada was born in Turin, said others."), sentence("s1")])
     assert [(p["line"], p["code"]) for p in batch.problems] == [(1, "duplicate_id")]
     assert of.items.live().count() == 2
 
@@ -120,55 +128,60 @@ def test_emoji_and_combining_marks_keep_their_offsets() -> None:
     text = "👩‍🔬 Zoë née Ⱥ́da of Τορίνο"
     start = text.index("Τορίνο")
     mentions = {"h": {"name": "Zoë", "pos": [4, 7]}, "t": {"name": "Τορίνο", "pos": [start, start + 6]}}
-    of = project()
-    brought(of, [line("s0", text=text, **mentions)])
+    of = create_project()
+    import_lines(of, [sentence("s0", text=text, **mentions)])
     item = of.items.get()
     assert item.text[item.head["start"] : item.head["end"]] == "Zoë"
     assert item.text[item.tail["start"] : item.tail["end"]] == "Τορίνο"
 
 
 def test_token_sentences_with_spans_go_into_a_project_of_entities() -> None:
-    of = project("entities", labels=())
-    batch = brought(of, ["Ada\tB-person", "saw\tO", "Turin\tB-place", "", "Rain\tO"], scheme="IOB2")
+    of = create_project("entities", labels=())
+    batch = import_lines(of, ["Ada\tB-person", "saw\tO", "Turin\tB-place", "", "Rain\tO"], scheme="IOB2")
     assert (batch.format, batch.counts["items"]) == ("conll", 2)
     assert of.items.first().sealed.labels["spans"] == [[0, 1, "person"], [2, 3, "place"]]
     assert {label.name for label in of.labels.all()} == {"person", "place"}
 
 
 def test_lines_of_the_wrong_kind_are_refused() -> None:
-    assert brought(project("entities"), [line("s0")]).problems[0]["code"] == "mixed_forms"
-    assert brought(project(), [{"id": "s0", "text": "No pair."}]).problems[0]["code"] == "missing_key"
+    assert import_lines(create_project("entities"), [sentence("s0")]).problems[0]["code"] == "mixed_forms"
+    assert (
+        import_lines(create_project(), [{"id": "s0", "text": "No pair."}]).problems[0]["code"]
+        == "missing_key"
+    )
 
 
 def test_a_file_with_more_lines_than_an_import_takes_is_refused_before_there_is_a_job(settings: Any) -> None:
     settings.IMPORT_MAX_LINES = 2
     with pytest.raises(TooLarge, match="more than 2 lines") as refused:
-        brought(project(), [line(f"s{at}") for at in range(4)])
+        import_lines(create_project(), [sentence(f"s{at}") for at in range(4)])
     assert (refused.value.code, "several files" in refused.value.hint) == ("too_many_lines", True)
     assert not Batch.objects.exists()
 
 
 def test_how_many_lines_a_packed_file_has_is_found_before_anything_of_it_is_stored(settings: Any) -> None:
     settings.IMPORT_MAX_LINES = 2
-    packed = io.BytesIO(gzip.compress(file([line(f"s{at}") for at in range(4)]).read()))
-    batch = batches.receive(what="items", upload=packed, filename="f", by=curator(), project=project())
-    worked("import", batch.pk)
+    packed = io.BytesIO(gzip.compress(jsonl_file([sentence(f"s{at}") for at in range(4)]).read()))
+    batch = batches.receive(what="items", upload=packed, filename="f", by=curator(), project=create_project())
+    run_job("import", batch.pk)
     batch.refresh_from_db()
     assert (batch.state, batch.problems[0]["code"]) == ("refused", "too_many_lines")
     assert not Item.objects.exists()
 
 
 def test_a_packed_file_is_read_twice_as_any_other() -> None:
-    packed = io.BytesIO(gzip.compress(file([line("s0", relations=["A"]), line("s1")]).read()))
-    of = project()
+    packed = io.BytesIO(gzip.compress(jsonl_file([sentence("s0", relations=["A"]), sentence("s1")]).read()))
+    of = create_project()
     batch = batches.receive(what="items", upload=packed, filename="f", by=curator(), project=of)
-    worked("import", batch.pk)
+    run_job("import", batch.pk)
     assert [item.external_id for item in of.items.live()] == ["s0", "s1"]
 
 
 def test_nothing_counts_before_the_import_is_done() -> None:
-    of = project()
-    batch = batches.receive(what="items", upload=file([line("s0")]), filename="f", by=curator(), project=of)
+    of = create_project()
+    batch = batches.receive(
+        what="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
+    )
     store = batches.load(batch, lambda *told: None)
     assert (Item.objects.count(), of.items.live().count()) == (1, 0)
     batch.refresh_from_db()
@@ -177,28 +190,34 @@ def test_nothing_counts_before_the_import_is_done() -> None:
 
 
 def test_an_attempt_after_a_crash_starts_anew() -> None:
-    of = project()
-    batch = batches.receive(what="items", upload=file([line("s0")]), filename="f", by=curator(), project=of)
+    of = create_project()
+    batch = batches.receive(
+        what="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
+    )
     batches.load(batch, lambda *told: None)
-    worked("import", batch.pk)
+    run_job("import", batch.pk)
     assert of.items.count() == 1
 
 
 def test_one_import_at_a_time_and_a_cancelled_one_makes_room() -> None:
-    of = project()
-    first = batches.receive(what="items", upload=file([line("s0")]), filename="f", by=curator(), project=of)
+    of = create_project()
+    first = batches.receive(
+        what="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
+    )
     with pytest.raises(Conflict, match="still being imported"):
-        brought(of, [line("s1")])
+        import_lines(of, [sentence("s1")])
     ask_cancel(Job.objects.get(subject=first.pk, kind="import"))
     first.refresh_from_db()
     assert first.state == Batch.State.CANCELLED
-    assert brought(of, [line("s1")]).state == "done"
+    assert import_lines(of, [sentence("s1")]).state == "done"
 
 
 def test_only_curators_import() -> None:
-    of = project()
+    of = create_project()
     with pytest.raises(NotAllowed):
-        batches.receive(what="items", upload=file([]), filename="f", by=annotators(of, 1)[0], project=of)
+        batches.receive(
+            what="items", upload=jsonl_file([]), filename="f", by=annotators(of, 1)[0], project=of
+        )
 
 
 @pytest.mark.parametrize(
@@ -220,13 +239,13 @@ def test_only_curators_import() -> None:
 )
 def test_options_an_import_does_not_have_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(DomainError):
-        brought(project(), [line("s0")], **options)
+        import_lines(create_project(), [sentence("s0")], **options)
 
 
 def test_a_file_above_the_limit_is_refused_before_it_is_stored(settings: Any) -> None:
     settings.UPLOAD_MAX_BYTES = 10
     with pytest.raises(TooLarge):
-        brought(project(), [line("s0")])
+        import_lines(create_project(), [sentence("s0")])
     assert not Batch.objects.exists()
 
 
@@ -234,8 +253,8 @@ COLUMNS = ["Ada\tB-PER", "Rome", "", "Turin\tB-LOC", "is\tO", "big\tX-LOC", "", 
 
 
 def test_a_stated_tag_scheme_says_that_the_file_is_columns() -> None:
-    of = project("entities", labels=())
-    batch = brought(of, COLUMNS, scheme="IOB2")
+    of = create_project("entities", labels=())
+    batch = import_lines(of, COLUMNS, scheme="IOB2")
     assert (batch.state, batch.format) == ("done", "conll")
 
 
@@ -244,28 +263,28 @@ THREE = ["Ada\tB-PER\tO", "sang\tO\tB-PER"]
 
 @pytest.mark.parametrize(("column", "start"), [(-1, 1), (-2, 0), (1, 0), ("-1", 1), ("2", 1)])
 def test_the_tags_may_stand_in_a_column_counted_from_either_end(column: object, start: int) -> None:
-    of = project("entities", labels=())
-    assert brought(of, THREE, scheme="IOB2", column=column).counts["items"] == 1
+    of = create_project("entities", labels=())
+    assert import_lines(of, THREE, scheme="IOB2", column=column).counts["items"] == 1
     (sealed,) = SourceLabels.objects.filter(item__project=of)
     assert [span[:2] for span in sealed.labels["spans"]] == [[start, start + 1]]
 
 
 @pytest.mark.parametrize("column", [3, -4])
 def test_a_column_that_no_line_has_is_told_with_the_line(column: int) -> None:
-    batch = brought(project("entities", labels=()), THREE, scheme="IOB2", column=column)
+    batch = import_lines(create_project("entities", labels=()), THREE, scheme="IOB2", column=column)
     assert batch.state == "refused"
     assert batch.problems[0]["code"] == "wrong_columns"
     assert "4 columns" in batch.problems[0]["expected"]
 
 
 def test_lines_are_those_of_the_file_and_bad_ones_stand_in_its_order() -> None:
-    batch = brought(project("entities", labels=()), COLUMNS, scheme="IOB2")
+    batch = import_lines(create_project("entities", labels=()), COLUMNS, scheme="IOB2")
     assert (batch.counts["lines"], batch.counts["items"]) == (10, 2)
     assert [problem["line"] for problem in batch.problems] == [2, 6, 8]
 
 
 def test_columns_without_a_scheme_are_told_what_is_missing() -> None:
-    of = project("entities", labels=())
-    batch = brought(of, ["Ada\tB-PER", "saw\tO", "Turin\tB-LOC"])
+    of = create_project("entities", labels=())
+    batch = import_lines(of, ["Ada\tB-PER", "saw\tO", "Turin\tB-LOC"])
     assert (batch.state, [problem["code"] for problem in batch.problems]) == ("refused", ["no_scheme"])
     assert "one of IOB1, IOB2, BIOES and BILOU" in batch.reason

@@ -7,15 +7,16 @@ from django.test import Client
 
 from annotation.models import Project, Suggestion, Vote
 from annotation.queue import assignment, gold_questions
-from tests.annotation.factories import annotators, brought, curator, filled, line, says
+from tests.cast.basics import sentence
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
 
 
 def predicted(*, on: bool, lines: list[dict] | None = None) -> Project:
-    of = filled(2, k=1)
+    of = project_with_items(2, k=1)
     lines = lines or [{"id": "s0", "label": "B"}, {"id": "s1", "label": "NA"}]
-    batch = brought(of, lines, what="suggestions")
+    batch = import_lines(of, lines, what="suggestions")
     assert batch.state == "done", batch.problems
     gold_questions.set_quality_options(of, by=curator(), suggests=on)
     return of
@@ -34,61 +35,61 @@ def test_nothing_is_shown_until_a_curator_says_so(client: Client) -> None:
 def test_what_was_on_show_is_recorded_on_the_vote(client: Client) -> None:
     of = predicted(on=True)
     assert handed(of, client)["suggestion"] == {"spans": [], "relations": ["B"]}
-    says(of.items.get(external_id="s0"), annotators(of, 1)[0], "A")
+    answer_item(of.items.get(external_id="s0"), annotators(of, 1)[0], "A")
     assert Vote.objects.get().shown == Suggestion.objects.get(item__external_id="s0").batch
 
 
 def test_a_vote_under_no_prediction_names_none() -> None:
     of = predicted(on=False)
     lease = assignment.lease_next(of, annotators(of, 1)[0])
-    says(lease.item, annotators(of, 1)[0], "A")
+    answer_item(lease.item, annotators(of, 1)[0], "A")
     assert Vote.objects.get().shown is None
 
 
 def test_a_vote_that_comes_after_the_lease_still_names_what_was_on_show() -> None:
-    of, user = predicted(on=True), annotators(filled(1), 1)[0]
+    of, user = predicted(on=True), annotators(project_with_items(1), 1)[0]
     annotators(of, 1)
     lease = assignment.lease_next(of, user)
     assignment.return_lease(lease.pk, user)
     gold_questions.set_quality_options(of, by=curator(), suggests=False)
-    says(lease.item, user, "A")
+    answer_item(lease.item, user, "A")
     assert Vote.objects.get().shown_id == lease.shown_id
 
 
 def test_scores_suggest_what_is_more_likely_than_not_and_a_later_file_replaces() -> None:
     of = predicted(on=True, lines=[{"id": "s0", "scores": {"A": 0.9, "B": 0.2, "C": 0.5}}])
     assert Suggestion.objects.get().payload["relations"] == ["A", "C"]
-    brought(of, [{"id": "s0", "labels": ["B"]}], what="suggestions")
+    import_lines(of, [{"id": "s0", "labels": ["B"]}], what="suggestions")
     assert Suggestion.objects.get().payload["relations"] == ["B"]
 
 
 def test_a_hidden_check_has_its_prediction_as_any_other_sentence(client: Client) -> None:
     """Without one it would stand out among those that have one."""
-    of = filled(2, k=1)
-    brought(of, [line("check", relations=["A"])], known="check")
+    of = project_with_items(2, k=1)
+    import_lines(of, [sentence("check", relations=["A"])], known="check")
     said = [{"id": "s0", "label": "B"}, {"id": "s1", "label": "B"}, {"id": "check", "label": "C"}]
-    assert brought(of, said, what="suggestions").counts["suggestions"] == 3
+    assert import_lines(of, said, what="suggestions").counts["suggestions"] == 3
     gold_questions.set_quality_options(of, by=curator(), suggests=True, check_every=1)
     client.force_login(annotators(of, 1)[0])
     address = f"/api/v1/projects/{of.slug}/reserve"
     leases = client.post(address, {"holding": [], "n": 3}, content_type="application/json").json()["leases"]
     shown = {lease["item"]["text"]: lease["suggestion"]["relations"] for lease in leases}
-    assert shown[line("check")["text"]] == ["C"]
+    assert shown[sentence("check")["text"]] == ["C"]
     assert len(shown) == 3
 
 
 def test_a_prediction_for_no_sentence_or_no_label_of_the_project_is_refused() -> None:
-    of = filled(1)
-    batch = brought(of, [{"id": "s0", "label": "Z"}, {"id": "zz", "label": "A"}], what="suggestions")
+    of = project_with_items(1)
+    batch = import_lines(of, [{"id": "s0", "label": "Z"}, {"id": "zz", "label": "A"}], what="suggestions")
     assert (batch.state, batch.refused) == ("refused", 2)
 
 
 @pytest.mark.parametrize("spelled", ["NA", "N/A", "no_relation", "Other"])
 def test_predictions_may_spell_no_relation_in_any_usual_or_stated_way(spelled: str) -> None:
-    of = filled(3, k=1)
+    of = project_with_items(3, k=1)
     lines = [{"id": "s0", "label": spelled}, {"id": "s1", "label": "B"}]
     options = {"negative": spelled} if spelled == "Other" else {}
-    batch = brought(of, lines, what="suggestions", **options)
+    batch = import_lines(of, lines, what="suggestions", **options)
     assert (batch.state, batch.refused, batch.counts["suggestions"]) == ("done", 0, 2)
     assert batch.counts["lines"] == 2
     said = dict(Suggestion.objects.values_list("item__external_id", "payload"))

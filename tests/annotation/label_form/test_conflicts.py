@@ -19,7 +19,7 @@ from tests.annotation.browser_keyboard import (
     wait_until,
     wait_until_sent,
 )
-from tests.annotation.page_project import line
+from tests.cast.basics import sentence
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -31,8 +31,8 @@ HERE = {"spans": [], "relations": ["lived_in"]}
 
 def conflict(page: Page, start: Start) -> None:
     """The first sentence answered elsewhere, then here."""
-    desk = start()
-    votes.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
+    cast = start()
+    votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
     press(page, "1", "Enter")
     page.get_by_text("here you said “place lived”, elsewhere “place of death”.").wait_for()
     assert said(1) == [ELSEWHERE]
@@ -72,9 +72,9 @@ def test_a_conflict_is_settled_in_either_tab_and_then_in_both(page: Page, start:
 
 
 def test_a_conflict_that_arises_in_one_tab_is_shown_in_the_other(page: Page, start: Start) -> None:
-    desk = start()
+    cast = start()
     other = other_tab(page)
-    votes.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
+    votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
     press(page, "1", "Enter")
     other.get_by_text("You answered this sentence elsewhere too.").wait_for()
     other.get_by_role("button", name="The other one counts").click()
@@ -83,9 +83,9 @@ def test_a_conflict_that_arises_in_one_tab_is_shown_in_the_other(page: Page, sta
 
 def test_fifty_answers_later_the_one_that_counts_still_arrives(page: Page, start: Start) -> None:
     """The number to answer upon comes with the refusal, however much was answered since."""
-    desk = start(*(line(at) for at in range(1, 56)), k=1)
+    cast = start(*(sentence(at) for at in range(1, 56)), k=1)
     wait_for_reserve(page, 54)
-    votes.answer(desk.item(1), desk.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
+    votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
     press(page, "1", "Enter")
     for _ in range(51):
         press(page, "n", "Enter")

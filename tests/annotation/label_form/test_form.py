@@ -20,7 +20,8 @@ from tests.annotation.browser_keyboard import (
     wait_for_reserve,
     wait_until_sent,
 )
-from tests.annotation.page_project import Desk, line
+from tests.cast.basics import sentence
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -141,7 +142,7 @@ def test_a_skipped_sentence_is_opened_again_and_answered(page: Page, start: Star
     see(page, 2)
     wait_until_sent(page, 1)
     press(page, "h")
-    page.get_by_text("skipped – Ada 1 was seen in Turin.").wait_for()
+    page.get_by_text("skipped – Ada was seen in Turin, s1.").wait_for()
     press(page, "1")
     see(page, 1)
     assert chosen(page) == []
@@ -152,7 +153,7 @@ def test_a_skipped_sentence_is_opened_again_and_answered(page: Page, start: Star
 
 
 def test_each_of_the_last_ten_is_opened_again_by_its_digit(page: Page, start: Start) -> None:
-    start(*(line(at) for at in range(1, 14)))
+    start(*(sentence(at) for at in range(1, 14)))
     wait_for_reserve(page, 12)
     press(page, *["1", "Enter"] * 12)
     wait_until_sent(page, 12)
@@ -166,7 +167,7 @@ def test_each_of_the_last_ten_is_opened_again_by_its_digit(page: Page, start: St
 
 
 def test_when_nothing_is_left_the_last_ten_can_still_be_opened(page: Page, start: Start) -> None:
-    start(line(1))
+    start(sentence(1))
     press(page, "1", "Enter")
     page.get_by_role("heading", name="Nothing waits for you here").wait_for()
     wait_until_sent(page, 1)
@@ -226,11 +227,11 @@ def test_a_begun_answer_waits_while_a_former_one_is_looked_at(page: Page, start:
 
 
 def test_the_qualification_round_tells_each_relation_before_the_next_sentence(page: Page, live: str) -> None:
-    desk = Desk.laid()
-    desk.bring(line(90, relations=["born_in"]), known="qualify")
-    desk.bring(line(1))
-    gold_questions.set_quality_options(desk.project, by=desk.curator, qualifies=True, pass_percent=0)
-    desk.open()
+    cast = ProjectCast.create()
+    cast.import_lines(sentence(90, relations=["born_in"]), known="qualify")
+    cast.import_lines(sentence(1))
+    gold_questions.set_quality_options(cast.project, by=cast.curator, qualifies=True, pass_percent=0)
+    cast.open()
     log_in(page)
     press(page, "1", "Enter")
     page.get_by_role("heading", name="Known otherwise").wait_for()
@@ -252,23 +253,23 @@ def test_the_qualification_round_tells_each_relation_before_the_next_sentence(pa
 
 
 def test_whoever_is_paused_reads_why(page: Page, start: Start) -> None:
-    desk = start()
-    ann = Annotator.objects.get(user=desk.people["ann"])
-    gold_questions.pause(ann, by=desk.curator, reason="Talk to Cleo first.")
+    cast = start()
+    ann = Annotator.objects.get(user=cast.people["ann"])
+    gold_questions.pause(ann, by=cast.curator, reason="Talk to Cleo first.")
     page.reload()
     page.get_by_role("heading", name="You can’t go on just now").wait_for()
     assert "Talk to Cleo first." in page.locator("#finished-text").inner_text()
-    gold_questions.resume(ann, by=desk.curator)
+    gold_questions.resume(ann, by=cast.curator)
     page.get_by_role("button", name="Look again").click()
     page.locator("#sentence", has_text="was seen").wait_for()
 
 
 def test_a_suggestion_is_ticked_and_said_to_be_one(page: Page, live: str) -> None:
-    desk = Desk.laid()
-    desk.bring(line(1))
-    desk.bring({"id": "s1", "label": "died_in"}, what="suggestions")
-    gold_questions.set_quality_options(desk.project, by=desk.curator, suggests=True)
-    desk.open()
+    cast = ProjectCast.create()
+    cast.import_lines(sentence(1))
+    cast.import_lines({"id": "s1", "label": "died_in"}, what="suggestions")
+    gold_questions.set_quality_options(cast.project, by=cast.curator, suggests=True)
+    cast.open()
     log_in(page)
     page.get_by_text("A prediction file suggests the answer").wait_for()
     assert chosen(page) == ["died_in"]

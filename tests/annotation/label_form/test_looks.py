@@ -1,4 +1,4 @@
-"""How the relation form looks: what is in view, what stands back, on a desk, on a phone, in every state."""
+"""How the relation form looks: what is in view, what stands back, on a cast, on a phone, in every state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tests.annotation.browser_keyboard import (
     wait_for_reserve,
     wait_until_sent,
 )
-from tests.annotation.page_project import Desk, line
+from tests.cast.basics import sentence
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -31,7 +32,7 @@ TYPED = (
 
 
 def typed(at: int, **types: str) -> dict[str, Any]:
-    told = line(at)
+    told = sentence(at)
     return told | {key: told[key] | {"type": kind} for key, kind in types.items()}
 
 
@@ -45,7 +46,7 @@ def in_view(page: Page, what: Locator) -> bool:
 
 
 def test_relations_that_expect_other_entities_stand_back_and_can_be_chosen(page: Page, start: Start) -> None:
-    start(typed(1, h="Person", t="place"), line(2), labels=TYPED)
+    start(typed(1, h="Person", t="place"), sentence(2), labels=TYPED)
     assert page.locator(".rel--off").all_inner_texts() == ["2\nfounded"]
     page.get_by_text("Paler relations expect other kinds of entity").wait_for()
     assert page.locator(".ent--head .role").inner_text() == "head, Person"
@@ -131,7 +132,7 @@ def test_choosing_moves_no_relation(page: Page, start: Start, width: int) -> Non
 
 
 def test_relations_keep_their_place_whatever_the_length_of_the_sentence(page: Page, start: Start) -> None:
-    start(line(1), line(2, "Ada 2 was seen in Turin, " + "and was seen there " * 8))
+    start(sentence(1), sentence(2, "Ada 2 was seen in Turin, " + "and was seen there " * 8))
     first = page.locator(".rel", has_text="place lived")
     before = first.bounding_box()
     press(page, "1", "2")
@@ -158,7 +159,7 @@ def test_on_a_phone_skipping_is_left_and_done_without_keys(page: Page, start: St
 
 def test_a_long_text_scrolls_by_itself_and_opens_at_its_head(page: Page, start: Start) -> None:
     filler = "She was seen nowhere. " * 120
-    start(line(1, f"{filler}Ada saw Turin. {filler}"), line(2))
+    start(sentence(1, f"{filler}Ada saw Turin. {filler}"), sentence(2))
     assert in_view(page, page.locator("#sentence mark").first)
     assert in_view(page, page.get_by_text("Nothing chosen yet."))
     press(page, "1", "Enter")
@@ -169,21 +170,21 @@ def test_a_long_text_scrolls_by_itself_and_opens_at_its_head(page: Page, start: 
 # ---- states that the round of all pages does not meet ------------------------------------------------
 
 
-def skipping(page: Page, desk: Desk) -> None:
+def skipping(page: Page, cast: ProjectCast) -> None:
     press(page, "s")
 
 
-def finding(page: Page, desk: Desk) -> None:
+def finding(page: Page, cast: ProjectCast) -> None:
     press(page, "/")
     page.keyboard.type("place")
     page.locator("#hits li").first.wait_for()
 
 
-def among_keys(page: Page, desk: Desk) -> None:
+def among_keys(page: Page, cast: ProjectCast) -> None:
     press(page, "?")
 
 
-def looking_back(page: Page, desk: Desk) -> None:
+def looking_back(page: Page, cast: ProjectCast) -> None:
     press(page, "1", "Enter")
     see(page, 2)
     wait_until_sent(page, 1)
@@ -191,18 +192,18 @@ def looking_back(page: Page, desk: Desk) -> None:
     page.get_by_role("button", name="Open again").wait_for()
 
 
-def all_at_once(page: Page, desk: Desk) -> None:
+def all_at_once(page: Page, cast: ProjectCast) -> None:
     press(page, "Enter", "1", "f", "c")
     page.keyboard.type("Is it she?")
 
 
-def in_conflict(page: Page, desk: Desk) -> None:
-    desk.say("ann", 1, "any")
+def in_conflict(page: Page, cast: ProjectCast) -> None:
+    cast.answer("ann", 1, "any")
     press(page, "1", "Enter")
     page.get_by_text("You answered this sentence elsewhere too.").wait_for()
 
 
-def without_network(page: Page, desk: Desk) -> None:
+def without_network(page: Page, cast: ProjectCast) -> None:
     wait_for_reserve(page, 1)
     page.context.set_offline(True)
     press(page, "1", "Enter", "1", "Enter")
@@ -210,13 +211,13 @@ def without_network(page: Page, desk: Desk) -> None:
     page.get_by_text("2 answers are kept").wait_for()
 
 
-def at_the_end(page: Page, desk: Desk) -> None:
+def at_the_end(page: Page, cast: ProjectCast) -> None:
     wait_for_reserve(page, 1)
     press(page, "1", "Enter", "1", "Enter")
     page.get_by_role("heading", name="Nothing waits for you here").wait_for()
 
 
-STATES: tuple[Callable[[Page, Desk], None], ...] = (
+STATES: tuple[Callable[[Page, ProjectCast], None], ...] = (
     skipping,
     finding,
     among_keys,
@@ -233,16 +234,16 @@ STATES: tuple[Callable[[Page, Desk], None], ...] = (
 def test_no_state_of_the_form_has_a_barrier_or_is_wider_than_the_window(
     page: Page,
     live: str,
-    state: Callable[[Page, Desk], None],
+    state: Callable[[Page, ProjectCast], None],
     theme: Literal["light", "dark"],
     width: int,
 ) -> None:
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": width, "height": 740})
-    desk = Desk.laid(labels=TYPED)
-    desk.bring(typed(1, h="place", t="place"), line(2))
-    desk.open()
+    cast = ProjectCast.create(labels=TYPED)
+    cast.import_lines(typed(1, h="place", t="place"), sentence(2))
+    cast.open()
     log_in(page)
-    state(page, desk)
+    state(page, cast)
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert ([entry["id"] for entry in Axe().run(page).response["violations"]], wider) == ([], 0)

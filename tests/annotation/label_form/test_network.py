@@ -20,7 +20,7 @@ from tests.annotation.browser_keyboard import (
     wait_until,
     wait_until_sent,
 )
-from tests.annotation.page_project import PASSWORD, line
+from tests.cast.basics import PASSWORD, sentence
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -73,7 +73,7 @@ def test_fifty_answers_in_two_minutes_without_a_network_arrive_in_order_and_once
     page: Page, start: Start
 ) -> None:
     page.clock.install()
-    start(*(line(at) for at in range(1, 61)), k=1)
+    start(*(sentence(at) for at in range(1, 61)), k=1)
     wait_for_reserve(page, 55)
     page.context.set_offline(True)
     for at in range(50):
@@ -94,7 +94,7 @@ def test_fifty_answers_in_two_minutes_without_a_network_arrive_in_order_and_once
 def test_when_the_device_has_no_more_sentences_the_page_waits_for_the_network(
     page: Page, start: Start
 ) -> None:
-    start(line(1), line(2))
+    start(sentence(1), sentence(2))
     wait_for_reserve(page, 1)
     page.context.set_offline(True)
     press(page, "1", "Enter", "2", "Enter")
@@ -108,7 +108,7 @@ def test_when_the_device_has_no_more_sentences_the_page_waits_for_the_network(
 def test_a_former_answer_opened_while_the_page_waits_is_not_taken_away_by_the_next_sentence(
     page: Page, start: Start
 ) -> None:
-    desk = start(line(1))
+    cast = start(sentence(1))
     wait_for_reserve(page, 0)
     page.context.set_offline(True)
     press(page, "1", "Enter")
@@ -118,7 +118,7 @@ def test_a_former_answer_opened_while_the_page_waits_is_not_taken_away_by_the_ne
     press(page, "1")
     see(page, 1)
     press(page, "2")
-    desk.bring(line(1), line(2))
+    cast.import_lines(sentence(1), sentence(2))
     page.context.set_offline(False)
     wait_for_reserve(page, 1)
     assert chosen(page) == ["lived_in", "born_in"]
@@ -188,11 +188,11 @@ def test_whoever_is_logged_out_meanwhile_keeps_the_answers_and_is_shown_the_way_
 
 
 def test_what_was_taken_back_from_the_reserve_while_away_is_kept_as_surplus(page: Page, start: Start) -> None:
-    desk = start(*(line(at) for at in range(1, 6)), k=1)
+    cast = start(*(sentence(at) for at in range(1, 6)), k=1)
     wait_for_reserve(page, 4)
     page.context.set_offline(True)
-    bob = desk.people["bob"]
-    taken = assignment.lease_next(desk.project, bob)
+    bob = cast.people["bob"]
+    taken = assignment.lease_next(cast.project, bob)
     assert taken is not None
     votes.answer(taken.item, bob, client_id=uuid4(), payload={"spans": [], "relations": ["died_in"]})
     press(page, *["1", "Enter"] * 5)
@@ -210,10 +210,10 @@ def test_what_was_taken_back_leaves_the_device_at_the_next_beat_and_the_rest_is_
     page: Page, start: Start
 ) -> None:
     page.clock.install()
-    desk = start(*(line(at) for at in range(1, 6)), k=1)
+    cast = start(*(sentence(at) for at in range(1, 6)), k=1)
     wait_for_reserve(page, 4)
     before = list(Lease.objects.order_by("pk").values_list("expires_at", flat=True)[:4])
-    taken = assignment.lease_next(desk.project, desk.people["bob"])
+    taken = assignment.lease_next(cast.project, cast.people["bob"])
     assert taken is not None
     page.clock.fast_forward(5 * 60_000 + 1_000)
     wait_for_reserve(page, 3)

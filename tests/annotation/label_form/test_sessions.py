@@ -8,7 +8,7 @@ import pytest
 
 from annotation.models import Vote
 from tests.annotation.browser_keyboard import Start, press, wait_for_reserve, wait_until_sent
-from tests.annotation.page_project import PASSWORD
+from tests.cast.basics import PASSWORD
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -11,7 +11,8 @@ from annotation import projects
 from annotation.models import Annotator, Vote
 from annotation.queue import gold_questions
 from tests.annotation.browser_keyboard import Start, chosen, press, see, wait_for_reserve, wait_until_sent
-from tests.annotation.page_project import PASSWORD, Desk, line
+from tests.cast.basics import PASSWORD, sentence
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -39,14 +40,14 @@ def is_stopped(page: Page, why: str) -> None:
     assert page.locator("#clashes").inner_text() == ""
 
 
-def closed_while_away(page: Page, start: Start) -> Desk:
-    desk = start()
+def closed_while_away(page: Page, start: Start) -> ProjectCast:
+    cast = start()
     wait_for_reserve(page, 7)
     answer_three_away(page)
-    projects.close(desk.project, by=desk.curator)
+    projects.close(cast.project, by=cast.curator)
     page.context.set_offline(False)
     is_stopped(page, "Harbour news is not open for labelling.")
-    return desk
+    return cast
 
 
 def kept_in(page: Page) -> list[tuple[str, Any]]:
@@ -60,12 +61,12 @@ def kept_in(page: Page) -> list[tuple[str, Any]]:
 
 
 def test_what_is_kept_is_told_and_can_be_taken_away_when_the_form_is_closed(page: Page, start: Start) -> None:
-    desk = closed_while_away(page, start)
+    cast = closed_while_away(page, start)
     kept = [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
     page.reload()
     page.get_by_role("heading", name="Closed").wait_for()
     assert kept_in(page) == kept
-    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
+    projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
     page.goto("/label/")
     assert kept_in(page) == kept
 
@@ -87,10 +88,10 @@ def test_nobody_is_told_of_the_answers_that_somebody_else_keeps_here(page: Page,
 def test_a_project_closed_meanwhile_stops_the_form_and_its_opening_sends_what_was_kept(
     page: Page, start: Start
 ) -> None:
-    desk = closed_while_away(page, start)
+    cast = closed_while_away(page, start)
     page.get_by_role("button", name="Look again").click()
     is_stopped(page, "Harbour news is not open for labelling.")
-    projects.open_for_work(desk.project, by=desk.curator)
+    projects.open_for_work(cast.project, by=cast.curator)
     see(page, 4)
     assert chosen(page) == ["born_in"]
     press(page, "Enter")
@@ -101,13 +102,13 @@ def test_a_project_closed_meanwhile_stops_the_form_and_its_opening_sends_what_wa
 def test_whoever_is_no_longer_a_member_keeps_the_answers_until_brought_in_again(
     page: Page, start: Start
 ) -> None:
-    desk = start()
+    cast = start()
     wait_for_reserve(page, 7)
     answer_three_away(page)
-    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
+    projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
     page.context.set_offline(False)
     is_stopped(page, "You are no longer in this project.")
-    projects.set_member(desk.project, user=desk.people["ann"], role="annotator", by=desk.curator)
+    projects.set_member(cast.project, user=cast.people["ann"], role="annotator", by=cast.curator)
     see(page, 4)
     wait_until_sent(page, 3)
     assert order() == ["s1", "s2", "s3"]
@@ -116,26 +117,26 @@ def test_whoever_is_no_longer_a_member_keeps_the_answers_until_brought_in_again(
 def test_whoever_is_no_longer_a_member_finds_the_kept_answers_when_the_form_is_loaded_again(
     page: Page, start: Start
 ) -> None:
-    desk = start()
+    cast = start()
     wait_for_reserve(page, 7)
     answer_three_away(page)
-    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
+    projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
     page.context.set_offline(False)
     is_stopped(page, "You are no longer in this project.")
     page.reload()
     page.get_by_role("heading", name="You are no longer in this project").wait_for()
     assert kept_in(page) == [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
-    projects.set_member(desk.project, user=desk.people["ann"], role="annotator", by=desk.curator)
+    projects.set_member(cast.project, user=cast.people["ann"], role="annotator", by=cast.curator)
     page.reload()
     wait_until_sent(page, 3)
     assert order() == ["s1", "s2", "s3"]
 
 
 def test_whoever_is_paused_is_told_once_and_what_was_answered_is_sent(page: Page, start: Start) -> None:
-    desk = start(*(line(at) for at in range(1, 61)))
+    cast = start(*(sentence(at) for at in range(1, 61)))
     wait_for_reserve(page, 55)
-    ann = Annotator.objects.get(user=desk.people["ann"])
-    gold_questions.pause(ann, by=desk.curator, reason="Read the guideline again.")
+    ann = Annotator.objects.get(user=cast.people["ann"])
+    gold_questions.pause(ann, by=cast.curator, reason="Read the guideline again.")
     for _ in range(6):
         press(page, "1", "Enter")
     page.get_by_role("heading", name="You can’t go on just now").wait_for()
@@ -143,13 +144,13 @@ def test_whoever_is_paused_is_told_once_and_what_was_answered_is_sent(page: Page
     assert page.locator("#work").is_hidden()
     wait_until_sent(page, 6)
     assert page.locator("#clashes").inner_text() == ""
-    gold_questions.resume(ann, by=desk.curator)
+    gold_questions.resume(ann, by=cast.curator)
     page.get_by_role("button", name="Look again").click()
     page.locator("#work").wait_for()
 
 
 def test_a_sentence_whose_answer_waits_for_a_decision_is_not_asked_again(page: Page, start: Start) -> None:
-    start(line(1), line(2))
+    start(sentence(1), sentence(2))
     wait_for_reserve(page, 1)
     page.route("**/items/*/answer", lambda route: route.fulfill(status=400, json={"detail": "Not so."}))
     press(page, "1", "Enter", "1", "Enter")

@@ -10,16 +10,15 @@ from annotation.ontology import inventory
 from annotation.ontology.presets import PRESETS
 from annotation.queue import gold_questions
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from tests.annotation.factories import (
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import (
     annotators,
-    brought,
+    answer_item,
+    answered_item,
+    create_project,
     curator,
-    filled,
-    line,
-    project,
-    says,
-    voted,
-    worked,
+    import_lines,
+    project_with_items,
 )
 
 pytestmark = pytest.mark.django_db
@@ -30,13 +29,13 @@ def names(of: object, part: str = "relation") -> list[str]:
 
 
 def test_labels_keep_their_order_and_get_their_keys() -> None:
-    of = project(labels=[f"r{n}" for n in range(32)])
+    of = create_project(labels=[f"r{n}" for n in range(32)])
     keys = [choice.key for choice in inventory.inventory(of)]
     assert (keys[0], keys[9], keys[10], keys[29], keys[30]) == ("1", "0", "⇧1", "⌥0", "")
 
 
 def test_the_nyt10_preset_leaves_24_of_52_relations() -> None:
-    of = project(labels=())
+    of = create_project(labels=())
     choices = inventory.apply_preset(of, "nyt10", by=curator())
     assert len(choices) == 24
     assert of.labels.filter(derived=False).count() == 52
@@ -49,7 +48,7 @@ def test_the_nyt10_preset_leaves_24_of_52_relations() -> None:
 
 
 def test_every_relation_of_the_preset_can_be_read_and_told_apart() -> None:
-    choices = inventory.apply_preset(project(labels=()), "nyt10", by=curator())
+    choices = inventory.apply_preset(create_project(labels=()), "nyt10", by=curator())
     assert all(
         c.title and c.phrase and c.group and c.definition and c.head_type and c.tail_type for c in choices
     )
@@ -58,7 +57,7 @@ def test_every_relation_of_the_preset_can_be_read_and_told_apart() -> None:
 
 
 def test_a_preset_on_top_of_the_datas_own_labels_adds_what_is_missing() -> None:
-    of = project(labels=["/location/location/contains", "/location/us_state/capital"])
+    of = create_project(labels=["/location/location/contains", "/location/us_state/capital"])
     inventory.apply_preset(of, "nyt10", by=curator())
     inventory.apply_preset(of, "nyt10", by=curator())
     assert len(names(of)) == 24
@@ -67,12 +66,12 @@ def test_a_preset_on_top_of_the_datas_own_labels_adds_what_is_missing() -> None:
 
 def test_a_preset_of_entities_does_not_fit_a_project_of_relations() -> None:
     with pytest.raises(DomainError, match="no labels for a project of relations"):
-        inventory.apply_preset(project(), "conll03", by=curator())
+        inventory.apply_preset(create_project(), "conll03", by=curator())
 
 
 def test_merged_votes_decide_anew_and_undoing_brings_the_dispute_back() -> None:
-    of = filled()
-    item = voted(of, ["A"], ["B"])
+    of = project_with_items()
+    item = answered_item(of, ["A"], ["B"])
     assert item.state == Item.State.DISPUTED
     step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
     item.refresh_from_db()
@@ -84,8 +83,8 @@ def test_merged_votes_decide_anew_and_undoing_brings_the_dispute_back() -> None:
 
 
 def test_deleted_labels_leave_na_and_are_counted() -> None:
-    of = filled()
-    item = voted(of, ["A"], [])
+    of = project_with_items()
+    item = answered_item(of, ["A"], [])
     assert item.state == "disputed"
     inventory.delete(of, ["A"], by=curator())
     item.refresh_from_db()
@@ -94,16 +93,16 @@ def test_deleted_labels_leave_na_and_are_counted() -> None:
 
 
 def test_source_labels_emptied_by_a_deletion_are_counted() -> None:
-    of = project()
-    brought(of, [line("s0", relations=["A"]), line("s1", relations=["A", "B"])])
+    of = create_project()
+    import_lines(of, [sentence("s0", relations=["A"]), sentence("s1", relations=["A", "B"])])
     inventory.delete(of, ["A"], by=curator())
     assert inventory.emptied_by_deletion(of)["source_labels"] == 1
 
 
 def test_a_rename_keeps_the_words_and_the_votes() -> None:
-    of = filled()
+    of = project_with_items()
     OntologyLabel.objects.filter(project=of, name="A").update(phrase="was born in")
-    item = voted(of, ["A"], ["A"])
+    item = answered_item(of, ["A"], ["A"])
     inventory.rename(of, "A", target="birthplace", by=curator())
     item.refresh_from_db()
     assert item.gold["relations"] == ["birthplace"]
@@ -111,15 +110,15 @@ def test_a_rename_keeps_the_words_and_the_votes() -> None:
 
 
 def test_a_step_whose_new_label_was_chosen_since_cannot_be_undone() -> None:
-    of = filled()
+    of = project_with_items()
     step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
-    says(of.items.first(), annotators(of, 1)[0], "AB")
+    answer_item(of.items.first(), annotators(of, 1)[0], "AB")
     with pytest.raises(Conflict, match="1 answer was given in AB"):
         inventory.undo(step, by=curator())
 
 
 def test_a_step_whose_new_label_is_a_known_answer_cannot_be_undone() -> None:
-    of = filled()
+    of = project_with_items()
     step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
     gold_questions.make_gold_question(
         of.items.first(), payload={"relations": ["AB"]}, use="check", by=curator()
@@ -130,15 +129,15 @@ def test_a_step_whose_new_label_is_a_known_answer_cannot_be_undone() -> None:
 
 @pytest.mark.parametrize("name", ["Zürich–Ost", 'a "b" 100% \\ _'])
 def test_a_new_label_is_found_in_answers_however_it_is_spelt(name: str) -> None:
-    of = filled()
+    of = project_with_items()
     step = inventory.merge(of, ["A", "B"], target=name, by=curator())
-    says(of.items.first(), annotators(of, 1)[0], name, "C")
+    answer_item(of.items.first(), annotators(of, 1)[0], name, "C")
     with pytest.raises(Conflict, match="1 answer was given"):
         inventory.undo(step, by=curator())
 
 
 def test_only_the_last_step_can_be_undone() -> None:
-    of = project()
+    of = create_project()
     first = inventory.merge(of, ["A", "B"], target="AB", by=curator())
     inventory.delete(of, ["C"], by=curator())
     with pytest.raises(Conflict, match="last standing step"):
@@ -150,18 +149,18 @@ def test_only_the_last_step_can_be_undone() -> None:
 )
 def test_a_merge_that_makes_no_sense_is_refused(sources: list[str], target: str) -> None:
     with pytest.raises(DomainError):
-        inventory.merge(project(), sources, target=target, by=curator())
+        inventory.merge(create_project(), sources, target=target, by=curator())
 
 
 def test_a_name_that_a_step_took_away_cannot_come_back_as_another_label() -> None:
-    of = project()
+    of = create_project()
     inventory.rename(of, "A", target="A1", by=curator())
     with pytest.raises(Conflict, match="merged, deleted or renamed"):
         inventory.rename(of, "B", target="A", by=curator())
 
 
 def test_only_a_curator_changes_the_ontology() -> None:
-    of = project()
+    of = create_project()
     user = annotators(of, 1)[0]
     with pytest.raises(NotAllowed):
         inventory.add_labels(of, ["D"], by=user)
@@ -169,8 +168,8 @@ def test_only_a_curator_changes_the_ontology() -> None:
 
 def test_a_project_too_large_for_a_request_is_decided_anew_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 1)
-    of = filled()
+    of = project_with_items()
     inventory.delete(of, ["A"], by=curator())
     assert item_state.is_recomputing(of)
-    assert worked("recompute", of.pk).state == "done"
+    assert run_job("recompute", of.pk).state == "done"
     assert not item_state.is_recomputing(of)

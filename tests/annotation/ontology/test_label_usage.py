@@ -11,7 +11,8 @@ from annotation.consensus import item_state
 from annotation.models import Answer, Item, Project, SourceLabels
 from annotation.ontology import inventory
 from annotation.reports import project_stats
-from tests.annotation.factories import brought, curator, line, project
+from tests.cast.basics import sentence
+from tests.cast.projects import create_project, curator, import_lines
 
 ODD = 'l\'été, "B" [x]'  # quotes, a comma and brackets stand in JSON and in SQL
 
@@ -51,14 +52,14 @@ def said(of: Project, *answers: dict[str, Any]) -> None:
     for at, answer in enumerate(answers):
         other = answers[(at + at % 2) % len(answers)]
         lines += [{"item": f"s{at}", "annotator": who} | one for who, one in (("x", answer), ("y", other))]
-    batch = brought(of, lines, what="votes")
+    batch = import_lines(of, lines, what="votes")
     assert batch.state == "done", batch.problems
 
 
 def test_relations_are_counted_through_merges_and_deletions(either_database: str) -> None:
-    of = project(labels=("A", "B", "C", ODD))
+    of = create_project(labels=("A", "B", "C", ODD))
     source = (["A"], [ODD, "B"], [], ["C"], [ODD], ["A", "C"])
-    brought(of, [line(f"s{at}", relations=labels) for at, labels in enumerate(source)])
+    import_lines(of, [sentence(f"s{at}", relations=labels) for at, labels in enumerate(source)])
     said(of, *({"labels": labels} if labels else {"na": True} for labels in source))
     check(of)
     assert inventory.label_frequencies(of)[ODD] > 0
@@ -71,7 +72,7 @@ def test_relations_are_counted_through_merges_and_deletions(either_database: str
 
 def spans(of: Project, *, linked: bool) -> None:
     texts = [{"id": f"s{at}", "text": f"Ada {at} saw Turin"} for at in range(4)]
-    brought(of, texts)
+    import_lines(of, texts)
     one, two = [0, 3, "PER"], [10, 15, "LOC"]
     link = {"relations": [[0, "in", 1]]} if linked else {}
     said(of, {"spans": [one, two]} | link, {"spans": [one]}, {"spans": []}, {"spans": [two, one]})
@@ -79,7 +80,7 @@ def spans(of: Project, *, linked: bool) -> None:
 
 @pytest.mark.parametrize("kind", ["entities", "joint"])
 def test_spans_are_counted_with_what_hangs_on_them(either_database: str, kind: str) -> None:
-    of = project(kind, labels=())
+    of = create_project(kind, labels=())
     inventory.add_labels(of, ["PER", "LOC"], by=curator(), part="entity")
     if kind == "joint":
         inventory.add_labels(of, ["in", "near"], by=curator(), part="relation")
@@ -91,6 +92,6 @@ def test_spans_are_counted_with_what_hangs_on_them(either_database: str, kind: s
 
 
 def test_nothing_is_counted_where_nothing_was_said(either_database: str) -> None:
-    of = project()
+    of = create_project()
     check(of)
     assert not inventory.label_frequencies(of)

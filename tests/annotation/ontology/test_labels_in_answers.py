@@ -13,7 +13,7 @@ from annotation.models import Answer, Project
 from annotation.ontology import inventory
 from annotation.queue import votes
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from tests.annotation.factories import annotators, curator, filled, says
+from tests.cast.projects import annotators, answer_item, curator, project_with_items
 from tests.places.postgres import in_threads, somebody_waits, until
 
 pytestmark = pytest.mark.postgres
@@ -32,7 +32,7 @@ def while_somebody_answers(of: Project, name: str, act: Any, patch: pytest.Monke
     def go(at: int) -> str:
         try:
             if at == 0:
-                says(item, user, name)
+                answer_item(item, user, name)
             else:
                 assert writing.wait(30)
                 act()
@@ -53,7 +53,7 @@ def test_a_step_is_not_undone_under_an_answer_that_is_just_coming_in(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
-    of = filled(1, k=1)
+    of = project_with_items(1, k=1)
     step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
     told = while_somebody_answers(of, "AB", lambda: inventory.undo(step, by=curator()), monkeypatch)
     assert told == ["done", "target_in_use"]
@@ -66,7 +66,7 @@ def test_a_label_is_not_taken_out_under_an_answer_that_is_just_coming_in(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
-    of = filled(1, k=1)
+    of = project_with_items(1, k=1)
 
     def take_out() -> None:
         imported_labels.remove_labels(of, ["C"], part="relation", by=curator())
@@ -81,14 +81,14 @@ def test_people_answer_on_while_a_step_is_made_and_undone(
 ) -> None:
     """Nobody waits for ever, and each answer is in the inventory in the end."""
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
-    of = filled(12, k=3)
+    of = project_with_items(12, k=3)
     people, items, boss = annotators(of, 3), list(of.items.all()), curator()
 
     def act(at: int) -> None:
         if at < len(people):
             for item in items:
-                refused = tried(says, item, people[at], "AB")
-                assert not refused or says(item, people[at], "C")
+                refused = tried(answer_item, item, people[at], "AB")
+                assert not refused or answer_item(item, people[at], "C")
             return
         for _ in range(12):
             tried(inventory.merge, of, ["A", "B"], target="AB", by=boss)

@@ -17,23 +17,24 @@ from annotation.models import Project
 from annotation.pages import agreement_heatmap, agreement_view
 from annotation.pages.interval_chart import Figure, coefficient, spelled, tick_word
 from annotation.reports import agreement
-from tests.annotation.factories import annotators, brought, curator, filled, person, says, worked
+from tests.cast.basics import person, run_job
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
 
 
 def labelled(n: int = 12) -> Project:
     """Three people: two of one mind on A, the third always N/A; nobody ever chose C."""
-    of = filled(n, k=3)
+    of = project_with_items(n, k=3)
     people = annotators(of, 3)
     for at, item in enumerate(of.items.all()):
         for user, labels in zip(people, (["A"], ["A"] if at % 4 else ["B"], []), strict=True):
-            says(item, user, *labels)
+            answer_item(item, user, *labels)
     return of
 
 
 def reported(of: Project) -> Project:
-    worked("agreement", agreement.ask(of, by=curator()).pk)
+    run_job("agreement", agreement.ask(of, by=curator()).pk)
     return of
 
 
@@ -52,7 +53,7 @@ def test_before_anybody_asked_the_page_offers_to_work_it_out() -> None:
 
 
 def test_where_nobody_answered_there_is_nothing_to_ask_for() -> None:
-    page = seen(filled(1))
+    page = seen(project_with_items(1))
     assert "Nobody answered yet" in page
     assert "Work it out" not in page
 
@@ -66,7 +67,7 @@ def test_asking_shows_how_far_the_work_is_and_then_the_figures() -> None:
     strip = browser.get(address, headers={"HX-Request": "true"}).content.decode()
     assert "Waits for a worker" in strip
     assert "<html" not in strip
-    worked("agreement", of.agreements.get().pk)
+    run_job("agreement", of.agreements.get().pk)
     done = browser.get(address, headers={"HX-Request": "true"})
     assert done["HX-Refresh"] == "true"
     assert "Not well enough: α over whole answers is" in done.content.decode()
@@ -150,10 +151,10 @@ def test_spans_are_compared_pair_by_pair() -> None:
     from uuid import uuid4
 
     from annotation.queue import votes
-    from tests.annotation.factories import project
+    from tests.cast.projects import create_project
 
-    of = project("entities", labels=["P"])
-    brought(of, [{"id": "s0", "text": "Ada saw Turin"}])
+    of = create_project("entities", labels=["P"])
+    import_lines(of, [{"id": "s0", "text": "Ada saw Turin"}])
     projects.open_for_work(of, by=curator())
     for user, spans in zip(annotators(of, 2), ([[0, 3, "P"]], [[0, 3, "P"], [8, 13, "P"]]), strict=True):
         votes.answer(of.items.get(), user, client_id=uuid4(), payload={"spans": spans})
@@ -202,7 +203,7 @@ def test_agreement_without_a_value_is_told_in_words() -> None:
     overall = {key: none for key, _, _ in agreement_view.WHOLE}
     told = {"annotators": ["a"], "people": [], "pairs": [], "relations": {}, "overall": overall, "answers": 1}
     told |= {"items": 1, "several_answers": 0, "replicates": 1000}
-    found = agreement_view.concord(filled(1), told)
+    found = agreement_view.concord(project_with_items(1), told)
     assert found.lead.startswith("Agreement cannot be told yet")
     assert found.whole is not None
     assert {line.reason for line in found.whole.lines} == {"no item has two answers"}

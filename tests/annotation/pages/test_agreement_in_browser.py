@@ -8,7 +8,8 @@ import pytest
 
 from annotation.models import AgreementReport
 from annotation.reports import agreement
-from tests.annotation.page_project import PASSWORD, Desk, done, line
+from tests.cast.basics import PASSWORD, run_job, sentence
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -18,17 +19,17 @@ PATIENCE = 60_000
 
 
 @pytest.fixture
-def desk(live: str) -> Desk:
-    desk = Desk.laid()
-    desk.bring(*(line(at) for at in range(1, 13)))
-    desk.open()
+def cast(live: str) -> ProjectCast:
+    cast = ProjectCast.create()
+    cast.import_lines(*(sentence(at) for at in range(1, 13)))
+    cast.open()
     for at in range(1, 13):
-        desk.say("ann", at, "lived_in")
-        desk.say("bob", at, "lived_in" if at % 3 else "born_in")
-    return desk
+        cast.answer("ann", at, "lived_in")
+        cast.answer("bob", at, "lived_in" if at % 3 else "born_in")
+    return cast
 
 
-def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, desk: Desk) -> None:
+def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, cast: ProjectCast) -> None:
     page.set_default_timeout(PATIENCE)
     page.goto("/login/?next=/projects/harbour/agreement/")
     page.fill("#id_username", "cleo")
@@ -37,7 +38,7 @@ def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, desk: 
     page.get_by_role("button", name="Work it out").click()
     page.get_by_text("Waits for a worker").wait_for()
     assert page.get_by_role("button", name="Work it out").count() == 0
-    done("agreement", AgreementReport.objects.get().pk)
+    run_job("agreement", AgreementReport.objects.get().pk)
     page.get_by_role("button", name="Work it out again").wait_for()
     assert page.get_by_role("row", name="ann").first.is_visible()
     tip = page.locator("td[title*='on 12 items']")
@@ -48,8 +49,8 @@ def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, desk: 
 
 
 @pytest.mark.parametrize("name", ["agreement", "progress"])
-def test_on_a_phone_intervals_are_seen_without_scrolling(page: Page, desk: Desk, name: str) -> None:
-    done("agreement", agreement.ask(desk.project, by=desk.curator).pk)
+def test_on_a_phone_intervals_are_seen_without_scrolling(page: Page, cast: ProjectCast, name: str) -> None:
+    run_job("agreement", agreement.ask(cast.project, by=cast.curator).pk)
     page.set_default_timeout(PATIENCE)
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"/login/?next=/projects/harbour/{name}/")

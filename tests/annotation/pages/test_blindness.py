@@ -9,7 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.queue import gold_questions
-from tests.annotation.page_project import Desk, line
+from tests.cast.basics import sentence
+from tests.cast.projects import ProjectCast
 
 FETCHED = {"lease", "item", "base", "expires_at", "suggestion"}
 ITEM = {"id", "text", "tokens", "head", "tail"}
@@ -27,30 +28,32 @@ SECRETS = (
 
 
 @pytest.fixture
-def desk(db: None) -> Desk:
-    desk = Desk.laid(k=3)
-    desk.bring(line(1, relations=["sealed_by_the_source"]), line(2, relations=["sealed_by_the_source"]))
-    return desk.open()
+def cast(db: None) -> ProjectCast:
+    cast = ProjectCast.create(k=3)
+    cast.import_lines(
+        sentence(1, relations=["sealed_by_the_source"]), sentence(2, relations=["sealed_by_the_source"])
+    )
+    return cast.open()
 
 
 def without_tokens(page: str) -> str:
     return re.sub(r'(csrfmiddlewaretoken" value="|X-CSRFToken": ")[^"]+', "", page)
 
 
-def label_page(client: Client, desk: Desk) -> str:
-    client.force_login(desk.people["ann"])
+def label_page(client: Client, cast: ProjectCast) -> str:
+    client.force_login(cast.people["ann"])
     return without_tokens(client.get(reverse("label", args=["harbour"])).content.decode())
 
 
-def test_the_form_is_the_same_whatever_others_said(client: Client, desk: Desk) -> None:
-    before = label_page(client, desk)
-    desk.say("bob", 1, "born_in", comment="She stayed for years.")
-    assert label_page(client, desk) == before
+def test_the_form_is_the_same_whatever_others_said(client: Client, cast: ProjectCast) -> None:
+    before = label_page(client, cast)
+    cast.answer("bob", 1, "born_in", comment="She stayed for years.")
+    assert label_page(client, cast) == before
 
 
-def test_no_secret_is_on_any_page_of_an_annotator(client: Client, desk: Desk) -> None:
-    desk.say("bob", 1, "born_in", comment="She stayed for years.")
-    client.force_login(desk.people["ann"])
+def test_no_secret_is_on_any_page_of_an_annotator(client: Client, cast: ProjectCast) -> None:
+    cast.answer("bob", 1, "born_in", comment="She stayed for years.")
+    client.force_login(cast.people["ann"])
     for address in (
         reverse("label", args=["harbour"]),
         reverse("project", args=["harbour"]),
@@ -62,9 +65,9 @@ def test_no_secret_is_on_any_page_of_an_annotator(client: Client, desk: Desk) ->
         assert "sealed_by_the_source" not in page
 
 
-def test_the_form_fetches_the_sentence_and_nothing_else(client: Client, desk: Desk) -> None:
-    desk.say("bob", 1, "born_in", comment="She stayed for years.")
-    client.force_login(desk.people["ann"])
+def test_the_form_fetches_the_sentence_and_nothing_else(client: Client, cast: ProjectCast) -> None:
+    cast.answer("bob", 1, "born_in", comment="She stayed for years.")
+    client.force_login(cast.people["ann"])
     told = client.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json").json()
     assert set(told) == FETCHED
     assert told["suggestion"] is None
@@ -72,20 +75,20 @@ def test_the_form_fetches_the_sentence_and_nothing_else(client: Client, desk: De
     assert set(told["item"]["head"]) <= {"name", "start", "end", "type"}
 
 
-def handed_out(client: Client, desk: Desk, n: int) -> list[dict[str, Any]]:
+def handed_out(client: Client, cast: ProjectCast, n: int) -> list[dict[str, Any]]:
     """All that an annotator is handed, as it comes."""
-    client.force_login(desk.people["ann"])
+    client.force_login(cast.people["ann"])
     asked = {"holding": [], "n": n}
     return client.post("/api/v1/projects/harbour/reserve", asked, "application/json").json()["leases"]
 
 
-def test_a_hidden_check_looks_like_any_other_sentence(client: Client, desk: Desk) -> None:
+def test_a_hidden_check_looks_like_any_other_sentence(client: Client, cast: ProjectCast) -> None:
     """Checks are imported last, from a file of their own; neither shows in what an annotator is handed."""
-    desk.bring(*(line(at) for at in range(3, 25)))
-    desk.bring(*(line(at, relations=["born_in"]) for at in range(101, 113)), known="check")
-    gold_questions.set_quality_options(desk.project, by=desk.curator, check_every=2)
-    checks = {f"Ada {at} was seen in Turin." for at in range(101, 113)}
-    handed = handed_out(client, desk, 36)
+    cast.import_lines(*(sentence(at) for at in range(3, 25)))
+    cast.import_lines(*(sentence(at, relations=["born_in"]) for at in range(101, 113)), known="check")
+    gold_questions.set_quality_options(cast.project, by=cast.curator, check_every=2)
+    checks = {f"Ada was seen in Turin, s{at}." for at in range(101, 113)}
+    handed = handed_out(client, cast, 36)
     items = [entry["item"] for entry in handed]
     assert {item["text"] for item in items} > checks
     shapes = {(*entry, *entry["item"], *entry["item"]["head"], len(entry["item"]["id"])) for entry in handed}
@@ -97,25 +100,25 @@ def test_a_hidden_check_looks_like_any_other_sentence(client: Client, desk: Desk
     assert {UUID(item["id"]).version for item in items} == {4}
 
 
-def test_a_sentence_is_named_by_its_key_wherever_somebody_acts(client: Client, desk: Desk) -> None:
+def test_a_sentence_is_named_by_its_key_wherever_somebody_acts(client: Client, cast: ProjectCast) -> None:
     """No number of the row is in an answer: the numbers follow the imports."""
-    for entry in handed_out(client, desk, 2):
+    for entry in handed_out(client, cast, 2):
         said = {"client_id": str(uuid4()), "payload": {"relations": ["born_in"]}, "base": 0}
         address = f"/api/v1/items/{entry['item']['id']}/answer"
         assert client.post(address, said, "application/json").status_code == 201
     past = client.get("/api/v1/projects/harbour/history").json()["results"]
-    assert {act["item"]["id"] for act in past} == {str(item.key) for item in desk.project.items.all()}
+    assert {act["item"]["id"] for act in past} == {str(item.key) for item in cast.project.items.all()}
 
 
-def test_a_frozen_set_is_not_there_for_an_annotator(client: Client, desk: Desk) -> None:
+def test_a_frozen_set_is_not_there_for_an_annotator(client: Client, cast: ProjectCast) -> None:
     from annotation.freezing import builder
-    from tests.annotation.page_project import done
+    from tests.cast.basics import run_job
 
     for who in ("ann", "bob", "curator"):
-        desk.say(who, 1, "born_in")
-    made = builder.freeze(desk.project, name="Harbour", version="1.0", leave_out=True, by=desk.curator)
-    done("freeze", made.pk)
-    client.force_login(desk.people["ann"])
+        cast.answer(who, 1, "born_in")
+    made = builder.freeze(cast.project, name="Harbour", version="1.0", leave_out=True, by=cast.curator)
+    run_job("freeze", made.pk)
+    client.force_login(cast.people["ann"])
     for name in ("test-set", "test-set-lines"):
         assert client.get(reverse(name, args=[made.slug])).status_code == 404
     assert made.slug not in client.get(reverse("test-sets")).content.decode()

@@ -13,17 +13,18 @@ from django.urls import reverse
 
 from annotation.models import Adjudication, Item
 from annotation.queue import votes as voting
-from tests.annotation.page_project import PASSWORD, Desk, line
+from tests.cast.basics import PASSWORD, sentence
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
 @pytest.fixture
-def desk(db: None) -> Desk:
-    desk = Desk.laid()
-    desk.bring(*(line(at) for at in (1, 2, 3)))
-    return desk.open()
+def cast(db: None) -> ProjectCast:
+    cast = ProjectCast.create()
+    cast.import_lines(*(sentence(at) for at in (1, 2, 3)))
+    return cast.open()
 
 
 def address(item: Item) -> str:
@@ -35,9 +36,9 @@ def decision(item: Item, *relations: str, **more: str) -> dict[str, str]:
     return {"client_id": str(uuid4()), "votes_key": item.votes_key, "choice": json.dumps(said)} | more
 
 
-def test_the_answers_stand_without_names_in_lettered_columns(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_the_answers_stand_without_names_in_lettered_columns(client: Client, cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
     shown = re.sub(r"<[^>]+>", " ", page)
     assert re.findall(r'<th scope="col">([WXYZ])</th>', page) == ["W", "X"]
@@ -45,17 +46,19 @@ def test_the_answers_stand_without_names_in_lettered_columns(client: Client, des
     assert not re.search(r"\b([Aa]nn|[Bb]ob)\b", shown)
 
 
-def test_one_key_stands_for_each_voted_relation_for_both_and_for_none(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_one_key_stands_for_each_voted_relation_for_both_and_for_none(
+    client: Client, cast: ProjectCast
+) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
     assert re.findall(r'data-key="(.)"', page) == ["1", "2", "3", "N", "/", "B", "E"]
     assert "Ask a third person" in page
 
 
-def test_deciding_settles_the_sentence_and_leads_to_the_next(client: Client, desk: Desk) -> None:
-    first, second = desk.dispute(1), desk.dispute(2)
-    client.force_login(desk.people["judy"])
+def test_deciding_settles_the_sentence_and_leads_to_the_next(client: Client, cast: ProjectCast) -> None:
+    first, second = cast.dispute(1), cast.dispute(2)
+    client.force_login(cast.people["judy"])
     answer = client.post(address(first), decision(first, "lived_in", reason="The text says so."))
     assert answer.headers["Location"] == address(second)
     first.refresh_from_db()
@@ -63,25 +66,25 @@ def test_deciding_settles_the_sentence_and_leads_to_the_next(client: Client, des
     assert Adjudication.objects.get().reason == "The text says so."
 
 
-def test_after_the_last_dispute_comes_the_list(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_after_the_last_dispute_comes_the_list(client: Client, cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     answer = client.post(address(item), decision(item), follow=True)
     assert answer.redirect_chain[-1][0] == reverse("disputes", args=["harbour"])
     assert "The one dispute is decided" in answer.content.decode()
 
 
-def test_another_relation_is_taken_from_the_whole_inventory(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_another_relation_is_taken_from_the_whole_inventory(client: Client, cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     client.post(address(item), decision(item) | {"choice": "other", "relation": "died_in"})
     item.refresh_from_db()
     assert item.gold == {"spans": [], "relations": ["died_in"]}
 
 
-def test_nothing_chosen_decides_nothing_and_keeps_the_reason(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_nothing_chosen_decides_nothing_and_keeps_the_reason(client: Client, cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     page = client.post(address(item), decision(item) | {"choice": "", "reason": "half a thought"})
     assert "Nothing is chosen." in page.content.decode()
     assert 'value="half a thought"' in page.content.decode()
@@ -89,11 +92,11 @@ def test_nothing_chosen_decides_nothing_and_keeps_the_reason(client: Client, des
 
 
 @pytest.mark.parametrize("odd", ["{}", "[1]", '{"spans": 1, "relations": [2]}', "nonsense", ""])
-def test_whoever_decides_second_reads_what_was_not_taken(client: Client, desk: Desk, odd: str) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.curator)
+def test_whoever_decides_second_reads_what_was_not_taken(client: Client, cast: ProjectCast, odd: str) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.curator)
     client.post(address(item), decision(item))
-    client.force_login(desk.people["judy"])
+    client.force_login(cast.people["judy"])
     second = decision(item, "born_in", reason="A birth is told.")
     page = client.post(address(item), second).content.decode()
     assert "Your decision was not taken." in page
@@ -104,10 +107,10 @@ def test_whoever_decides_second_reads_what_was_not_taken(client: Client, desk: D
 
 
 def test_a_vote_that_changed_meanwhile_stops_the_decision_and_keeps_the_reason(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     stale = decision(item, "lived_in", reason="The text says so.") | {"votes_key": "0" * 64}
     page = client.post(address(item), stale).content.decode()
     assert "A vote changed while you were reading." in page
@@ -115,18 +118,20 @@ def test_a_vote_that_changed_meanwhile_stops_the_decision_and_keeps_the_reason(
     assert not Adjudication.objects.exists()
 
 
-def test_asking_one_more_person_puts_the_sentence_back_into_the_queue(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_asking_one_more_person_puts_the_sentence_back_into_the_queue(
+    client: Client, cast: ProjectCast
+) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     client.post(address(item), {"action": "ask"})
     item.refresh_from_db()
     assert (item.state, item.extra, item.free) == (Item.State.OPEN, 1, 1)
     assert "waits for more answers" in client.get(address(item)).content.decode()
 
 
-def test_a_request_for_one_more_person_is_taken_back(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_a_request_for_one_more_person_is_taken_back(client: Client, cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     client.post(address(item), {"action": "ask"})
     assert "Decide it without one more person" in client.get(address(item)).content.decode()
     assert client.post(address(item), {"action": "unask"}).headers["Location"] == address(item)
@@ -136,14 +141,14 @@ def test_a_request_for_one_more_person_is_taken_back(client: Client, desk: Desk)
 
 
 def test_what_nobody_could_decide_is_listed_and_decided_with_the_reasons_on_show(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
-    item = desk.item(1)
+    item = cast.item(1)
     for who in ("ann", "bob"):
         voting.skip(
-            item, desk.people[who], client_id=uuid4(), reason="undecided", comment=f"Hard, says {at(who)}."
+            item, cast.people[who], client_id=uuid4(), reason="undecided", comment=f"Hard, says {at(who)}."
         )
-    client.force_login(desk.people["judy"])
+    client.force_login(cast.people["judy"])
     page = client.get(reverse("disputes", args=["harbour"])).content.decode()
     assert "1 sentence nobody could decide" in page
     assert address(item) in page
@@ -165,11 +170,11 @@ def at(who: str) -> int:
 
 @pytest.mark.parametrize("page", ["home", "label-index", "project", "freeze", "progress"])
 def test_every_page_that_counts_what_waits_counts_what_nobody_could_decide(
-    client: Client, desk: Desk, page: str
+    client: Client, cast: ProjectCast, page: str
 ) -> None:
     for who in ("ann", "bob"):
-        voting.skip(desk.item(1), desk.people[who], client_id=uuid4(), reason="broken")
-    client.force_login(desk.curator)
+        voting.skip(cast.item(1), cast.people[who], client_id=uuid4(), reason="broken")
+    client.force_login(cast.curator)
     told = {
         "home": "1 dispute to decide",
         "label-index": "1 dispute to decide",
@@ -181,27 +186,27 @@ def test_every_page_that_counts_what_waits_counts_what_nobody_could_decide(
     assert told[page] in client.get(reverse(page, args=args)).content.decode()
 
 
-def test_the_list_can_be_cut_to_one_vote_pattern(client: Client, desk: Desk) -> None:
-    desk.dispute(1)
-    desk.say("ann", 2, "lived_in")
-    desk.say("bob", 2)
-    client.force_login(desk.people["judy"])
+def test_the_list_can_be_cut_to_one_vote_pattern(client: Client, cast: ProjectCast) -> None:
+    cast.dispute(1)
+    cast.answer("ann", 2, "lived_in")
+    cast.answer("bob", 2)
+    client.force_login(cast.people["judy"])
     patterns = dict(Item.objects.filter(state="disputed").values_list("external_id", "pattern"))
     page = client.get(reverse("disputes", args=["harbour"]), {"pattern": patterns["s2"]}).content.decode()
-    assert "Ada 2 was seen" in page
-    assert "Ada 1 was seen" not in page
+    assert "Turin, s2." in page
+    assert "Turin, s1." not in page
 
 
 def test_span_answers_are_drawn_and_like_ones_stand_together(client: Client, db: None) -> None:
-    desk = Desk.laid(kind="entities", k=3, labels=["PER", "LOC"])
-    desk.bring({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
+    cast = ProjectCast.create(kind="entities", k=3, labels=["PER", "LOC"])
+    cast.import_lines({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
     votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
-    desk.bring(
+    cast.import_lines(
         *({"item": "s1", "annotator": who, "spans": spans} for who, spans in votes.items()), what="votes"
     )
-    item = desk.item(1)
+    item = cast.item(1)
     assert item.state == Item.State.DISPUTED, item.pattern
-    client.force_login(desk.people["judy"])
+    client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
     assert page.count('data-label="PER"') == 3
     assert page.count('data-label="LOC"') == 1
@@ -211,10 +216,10 @@ def test_span_answers_are_drawn_and_like_ones_stand_together(client: Client, db:
 
 @pytest.mark.parametrize("finding", ["broken", "entity"])
 def test_a_sentence_can_be_left_out_of_the_set_with_a_reason(
-    client: Client, desk: Desk, finding: str
+    client: Client, cast: ProjectCast, finding: str
 ) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     client.post(address(item), decision(item) | {"choice": finding, "reason": "Cut off."})
     item.refresh_from_db()
     assert (item.state, item.gold) == (Item.State.UNUSABLE, None)
@@ -223,9 +228,9 @@ def test_a_sentence_can_be_left_out_of_the_set_with_a_reason(
     assert "Cut off." in page
 
 
-def test_a_decision_taken_back_is_on_the_form_again(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_a_decision_taken_back_is_on_the_form_again(client: Client, cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     client.post(address(item), decision(item, "born_in", "lived_in", reason="Both are said."))
     answer = client.post(address(item), {"action": "undo"})
     assert answer.headers["Location"] == address(item)
@@ -235,9 +240,9 @@ def test_a_decision_taken_back_is_on_the_form_again(client: Client, desk: Desk) 
     assert 'value="Both are said."' in page
 
 
-def test_decisions_are_listed_and_lead_back_to_their_sentences(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_decisions_are_listed_and_lead_back_to_their_sentences(client: Client, cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     client.post(address(item), decision(item, "lived_in", reason="The text says so."))
     page = client.get(reverse("disputes", args=["harbour"]) + "?decided").content.decode()
     assert "place lived" in page
@@ -245,27 +250,27 @@ def test_decisions_are_listed_and_lead_back_to_their_sentences(client: Client, d
     assert address(item) in page
 
 
-def test_only_who_decided_or_a_curator_is_offered_the_way_back(client: Client, desk: Desk) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["curator"])
+def test_only_who_decided_or_a_curator_is_offered_the_way_back(client: Client, cast: ProjectCast) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["curator"])
     client.post(address(item), decision(item, "lived_in"))
-    client.force_login(desk.people["judy"])
+    client.force_login(cast.people["judy"])
     assert "Take the decision back" not in client.get(address(item)).content.decode()
     assert client.post(address(item), {"action": "undo"}).status_code == 403
-    client.force_login(desk.people["curator"])
+    client.force_login(cast.people["curator"])
     assert "Take the decision back" in client.get(address(item)).content.decode()
 
 
 def test_a_spans_votes_stand_in_rows_with_their_words(client: Client, db: None) -> None:
-    desk = Desk.laid(kind="entities", k=3, labels=["PER", "LOC"])
-    desk.bring({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
+    cast = ProjectCast.create(kind="entities", k=3, labels=["PER", "LOC"])
+    cast.import_lines({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
     votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
-    desk.bring(
+    cast.import_lines(
         *({"item": "s1", "annotator": who, "spans": spans} for who, spans in votes.items()), what="votes"
     )
-    item = desk.item(1)
+    item = cast.item(1)
     assert (item.state, item.pattern) == (Item.State.DISPUTED, "1–1–1")
-    client.force_login(desk.people["judy"])
+    client.force_login(cast.people["judy"])
     page = " ".join(re.sub(r"<[^>]+>", " ", client.get(address(item)).content.decode()).split())
     assert "Ada Lovelace PER" in page
     assert "2 of 3 ✓" in page
@@ -274,10 +279,10 @@ def test_a_spans_votes_stand_in_rows_with_their_words(client: Client, db: None) 
 
 @pytest.mark.browser
 def test_a_dispute_is_decided_taken_back_and_left_out_by_keys(live: str, page: Page) -> None:
-    desk = Desk.laid()
-    desk.bring(*(line(at) for at in (1, 2)))
-    desk.open()
-    first, second = desk.dispute(1), desk.dispute(2)
+    cast = ProjectCast.create()
+    cast.import_lines(*(sentence(at) for at in (1, 2)))
+    cast.open()
+    first, second = cast.dispute(1), cast.dispute(2)
     page.goto("/login/?next=" + address(first))
     page.fill("#id_username", "judy")
     page.fill("#id_password", PASSWORD)
@@ -304,9 +309,9 @@ def test_a_dispute_is_decided_taken_back_and_left_out_by_keys(live: str, page: P
 
 
 @pytest.mark.parametrize("choice", ["[" * 100_000, "[" * 500 + "]" * 500, '{"relations": ["\\u0000"]}'])
-def test_a_choice_that_nobody_can_read_is_refused(client: Client, desk: Desk, choice: str) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people["judy"])
+def test_a_choice_that_nobody_can_read_is_refused(client: Client, cast: ProjectCast, choice: str) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people["judy"])
     page = client.post(address(item), decision(item) | {"choice": choice})
     assert page.status_code in (200, 400)
     assert not Adjudication.objects.exists()
@@ -314,9 +319,9 @@ def test_a_choice_that_nobody_can_read_is_refused(client: Client, desk: Desk, ch
 
 @pytest.mark.browser
 def test_a_phone_shows_no_key_of_a_decision(page: Page, live: str) -> None:
-    desk = Desk.laid()
-    desk.bring(line(1))
-    item = desk.open().dispute(1)
+    cast = ProjectCast.create()
+    cast.import_lines(sentence(1))
+    item = cast.open().dispute(1)
     page.goto("/login/")
     page.fill("#id_username", "judy")
     page.fill("#id_password", PASSWORD)

@@ -1,4 +1,4 @@
-"""Pages of annotation in unusual states in a real browser: in both themes, on a desk and on a phone."""
+"""Pages of annotation in unusual states in a real browser: in both themes, on a cast and on a phone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.freezing import builder
 from annotation.queue import gold_questions
-from tests.annotation.page_project import PASSWORD, Desk, done, line
+from tests.cast.basics import PASSWORD, run_job, sentence
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -28,22 +29,22 @@ KNOWN = {
 @pytest.fixture
 def addresses(live: str) -> list[str]:
     """A curator's pages in states beside the usual: with mistakes, decided, paused, or not begun."""
-    desk = Desk.laid()
-    batch = desk.bring(*(line(at, relations=["born_in"]) for at in range(1, 6)), {"id": "bad"})
-    desk.open()
+    cast = ProjectCast.create()
+    batch = cast.import_lines(*(sentence(at, relations=["born_in"]) for at in range(1, 6)), {"id": "bad"})
+    cast.open()
     for who in ("ann", "bob"):
-        desk.say(who, 1, "lived_in")
-    desk.dispute(2)
-    decided = desk.dispute(3)
+        cast.answer(who, 1, "lived_in")
+    cast.dispute(2)
+    decided = cast.dispute(3)
     told = {"finding": "broken", "client_id": uuid4(), "votes_key": decided.votes_key}
-    decisions.decide(decided, by=desk.curator, reason="Cut off.", **told)
-    desk.bring({"id": "s9", "text": "Ada is Turin"} | KNOWN, known="qualify")
-    ann = desk.project.annotators.get(name="ann")
-    gold_questions.pause(ann, by=desk.curator, reason="Too quick.")
-    fresh = projects.create(title="Fresh", kind="relations", by=desk.curator)
-    made = builder.freeze(desk.project, name="Harbour", version="1.0", leave_out=True, by=desk.curator)
+    decisions.decide(decided, by=cast.curator, reason="Cut off.", **told)
+    cast.import_lines({"id": "s9", "text": "Ada is Turin"} | KNOWN, known="qualify")
+    ann = cast.project.annotators.get(name="ann")
+    gold_questions.pause(ann, by=cast.curator, reason="Too quick.")
+    fresh = projects.create(title="Fresh", kind="relations", by=cast.curator)
+    made = builder.freeze(cast.project, name="Harbour", version="1.0", leave_out=True, by=cast.curator)
     for kind in ("freeze", "describe"):
-        done(kind, made.pk)
+        run_job(kind, made.pk)
     parts = ("", "quality/", f"annotators/{ann.pk}/", "disputes/?decided", f"disputes/{decided.key}/")
     return [
         *(f"/projects/harbour/{part}" for part in parts),

@@ -13,7 +13,7 @@ from annotation.ontology import inventory, label_texts
 from annotation.pages.guideline_html import section
 from evalsvc.core.errors.exceptions import DomainError
 from tests.annotation.browser_keyboard import Start, press
-from tests.annotation.page_project import Desk
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -36,10 +36,10 @@ A town or a country.
 
 
 @pytest.fixture
-def desk(db: None, client: Client) -> Desk:
-    desk = Desk.laid()
-    client.force_login(desk.curator)
-    return desk
+def cast(db: None, client: Client) -> ProjectCast:
+    cast = ProjectCast.create()
+    client.force_login(cast.curator)
+    return cast
 
 
 def given(**changed: str) -> dict[str, Any]:
@@ -48,19 +48,19 @@ def given(**changed: str) -> dict[str, Any]:
     return words | changed
 
 
-def address(desk: Desk, name: str) -> str:
-    return f"/projects/harbour/ontology/{desk.project.labels.get(name=name).pk}/"
+def address(cast: ProjectCast, name: str) -> str:
+    return f"/projects/harbour/ontology/{cast.project.labels.get(name=name).pk}/"
 
 
-def test_a_curator_gives_a_label_its_words_and_the_form_shows_them(client: Client, desk: Desk) -> None:
-    desk.bring(
+def test_a_curator_gives_a_label_its_words_and_the_form_shows_them(client: Client, cast: ProjectCast) -> None:
+    cast.import_lines(
         {"id": "s1", "text": "Ada in Turin"} | mentions(), {"id": "s2", "text": "Ada of Turin"} | mentions()
     )
-    desk.open()
+    cast.open()
     sent = given(choose="Ada lived in Turin.\r\n\r\n Ada’s house in Turin \r\n", avoid="Ada saw Turin.")
-    answer = client.post(address(desk, "born_in"), sent)
+    answer = client.post(address(cast, "born_in"), sent)
     assert answer.headers["Location"] == "/projects/harbour/ontology/"
-    label = desk.project.labels.get(name="born_in")
+    label = cast.project.labels.get(name="born_in")
     assert (label.phrase, label.group, label.head_type, label.tail_type) == (
         "lived in",
         "Life",
@@ -68,7 +68,7 @@ def test_a_curator_gives_a_label_its_words_and_the_form_shows_them(client: Clien
         "place",
     )
     assert label.choose == ["Ada lived in Turin.", "Ada’s house in Turin"]
-    client.force_login(desk.people["ann"])
+    client.force_login(cast.people["ann"])
     page = client.get("/label/harbour/").content.decode()
     assert "Had a <strong>home</strong> there." in page
     assert 'data-phrase="lived in" data-head="person" data-tail="place"' in page
@@ -79,11 +79,11 @@ def mentions() -> dict[str, Any]:
     return {"h": {"id": "a", "name": "Ada", "pos": [0, 3]}, "t": {"id": "t", "name": "Turin", "pos": [7, 12]}}
 
 
-def test_what_a_definition_could_do_to_the_page_is_taken_out_of_it(client: Client, desk: Desk) -> None:
-    desk.bring({"id": "s1", "text": "Ada in Turin"} | mentions())
-    desk.open()
-    client.post(address(desk, "born_in"), given(definition="<script>x</script>[a](javascript:x)"))
-    client.force_login(desk.people["ann"])
+def test_what_a_definition_could_do_to_the_page_is_taken_out_of_it(client: Client, cast: ProjectCast) -> None:
+    cast.import_lines({"id": "s1", "text": "Ada in Turin"} | mentions())
+    cast.open()
+    client.post(address(cast, "born_in"), given(definition="<script>x</script>[a](javascript:x)"))
+    client.force_login(cast.people["ann"])
     page = client.get("/label/harbour/").content.decode()
     assert "<script>x" not in page
     assert "&lt;script&gt;x" in page
@@ -91,45 +91,49 @@ def test_what_a_definition_could_do_to_the_page_is_taken_out_of_it(client: Clien
 
 
 def test_the_ontology_leads_to_each_label_and_says_which_have_no_definition(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
     page = client.get("/projects/harbour/ontology/").content.decode()
     for name in ("lived_in", "born_in", "died_in"):
-        assert f'href="{address(desk, name)}"' in page
+        assert f'href="{address(cast, name)}"' in page
     assert page.count(">no definition<") == 2
 
 
-def test_a_label_that_a_merge_made_and_one_of_a_preset_get_words_too(client: Client, desk: Desk) -> None:
-    inventory.apply_preset(desk.project, "nyt10", by=desk.curator)
-    inventory.merge(desk.project, ["born_in", "lived_in"], target="been_in", by=desk.curator)
+def test_a_label_that_a_merge_made_and_one_of_a_preset_get_words_too(
+    client: Client, cast: ProjectCast
+) -> None:
+    inventory.apply_preset(cast.project, "nyt10", by=cast.curator)
+    inventory.merge(cast.project, ["born_in", "lived_in"], target="been_in", by=cast.curator)
     for name in ("been_in", "/location/location/contains"):
-        client.post(address(desk, name), given(definition=f"Words of {name}."))
-    told = {choice.name: choice.definition for choice in inventory.inventory(desk.project)}
+        client.post(address(cast, name), given(definition=f"Words of {name}."))
+    told = {choice.name: choice.definition for choice in inventory.inventory(cast.project)}
     assert told["been_in"] == "Words of been_in."
     assert told["/location/location/contains"] == "Words of /location/location/contains."
 
 
-def test_a_preset_taken_later_leaves_the_words_that_were_given(client: Client, desk: Desk) -> None:
+def test_a_preset_taken_later_leaves_the_words_that_were_given(client: Client, cast: ProjectCast) -> None:
     name = "/location/location/contains"
-    inventory.add_labels(desk.project, [name], by=desk.curator)
-    client.post(address(desk, name), given(definition="Our own words."))
-    inventory.apply_preset(desk.project, "nyt10", by=desk.curator)
-    assert desk.project.labels.get(name=name).definition == "Our own words."
+    inventory.add_labels(cast.project, [name], by=cast.curator)
+    client.post(address(cast, name), given(definition="Our own words."))
+    inventory.apply_preset(cast.project, "nyt10", by=cast.curator)
+    assert cast.project.labels.get(name=name).definition == "Our own words."
 
 
-def test_the_words_are_shown_as_they_stand_and_refused_when_too_long(client: Client, desk: Desk) -> None:
-    page = client.get(address(desk, "lived_in")).content.decode()
+def test_the_words_are_shown_as_they_stand_and_refused_when_too_long(
+    client: Client, cast: ProjectCast
+) -> None:
+    page = client.get(address(cast, "lived_in")).content.decode()
     assert 'value="place lived"' in page
     assert "The head lived there." in page
-    page = client.post(address(desk, "lived_in"), given(title="")).content.decode()
+    page = client.post(address(cast, "lived_in"), given(title="")).content.decode()
     assert "This field is required" in page
-    page = client.post(address(desk, "lived_in"), given(definition="x" * 20_001)).content.decode()
+    page = client.post(address(cast, "lived_in"), given(definition="x" * 20_001)).content.decode()
     assert "20000" in page
     assert OntologyLabel.objects.get(name="lived_in").definition == "The head lived there."
 
 
-def test_words_a_label_cannot_have_are_refused(desk: Desk) -> None:
-    label = desk.project.labels.get(name="born_in")
+def test_words_a_label_cannot_have_are_refused(cast: ProjectCast) -> None:
+    label = cast.project.labels.get(name="born_in")
     for wrong in (
         {"name": "x"},
         {"title": ""},
@@ -138,12 +142,12 @@ def test_words_a_label_cannot_have_are_refused(desk: Desk) -> None:
         {"group": None},
     ):
         with pytest.raises(DomainError, match="can’t be used"):
-            label_texts.set_texts(label, by=desk.curator, **wrong)  # type: ignore[arg-type]
+            label_texts.set_texts(label, by=cast.curator, **wrong)  # type: ignore[arg-type]
 
 
-def test_a_label_of_another_project_is_not_there(client: Client, desk: Desk) -> None:
-    other = projects.create(title="Other", kind="relations", by=desk.curator)
-    (label,) = inventory.add_labels(other, ["x"], by=desk.curator)
+def test_a_label_of_another_project_is_not_there(client: Client, cast: ProjectCast) -> None:
+    other = projects.create(title="Other", kind="relations", by=cast.curator)
+    (label,) = inventory.add_labels(other, ["x"], by=cast.curator)
     assert client.get(f"/projects/harbour/ontology/{label.pk}/").status_code == 404
 
 
@@ -175,8 +179,8 @@ def test_the_guideline_stays_in_view_while_a_label_without_words_is_focused(page
         {"name": "lived_in", "definition": "The head **lived** there."},
         {"name": "per:x"},
     ]
-    desk = start(labels=labels)
-    projects.set_guideline(desk.project, guideline=GUIDELINE, by=desk.curator)
+    cast = start(labels=labels)
+    projects.set_guideline(cast.project, guideline=GUIDELINE, by=cast.curator)
     page.reload()
     page.locator("#work").wait_for()
     press(page, "ArrowDown")

@@ -16,17 +16,18 @@ from django.test import Client
 from annotation import projects
 from annotation.imports import batches
 from annotation.models import Batch, Project
-from tests.annotation.page_project import Desk, done, line
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import ProjectCast
 
 HOME = "/projects/harbour/"
 COLUMNS = b"Ada\tB-PER\nsaw\tO\nTurin\tB-LOC\n\nShe\tO\nleft\tO\n"
 
 
 @pytest.fixture
-def desk(db: None, client: Client) -> Desk:
-    desk = Desk.laid()
-    client.force_login(desk.curator)
-    return desk
+def cast(db: None, client: Client) -> ProjectCast:
+    cast = ProjectCast.create()
+    client.force_login(cast.curator)
+    return cast
 
 
 def lines(*entries: Any) -> bytes:
@@ -69,70 +70,74 @@ def sent(client: Client, content: bytes, name: str = "lines.jsonl", **more: str)
     ],
 )
 def test_a_file_that_cannot_be_taken_says_why_beside_its_field(
-    client: Client, desk: Desk, content: bytes, told: str
+    client: Client, cast: ProjectCast, content: bytes, told: str
 ) -> None:
     assert told in beside(sent(client, content), "upload")
     assert not Batch.objects.exists()
 
 
-def test_a_table_of_answers_with_only_its_header_says_so_beside_the_file(client: Client, desk: Desk) -> None:
+def test_a_table_of_answers_with_only_its_header_says_so_beside_the_file(
+    client: Client, cast: ProjectCast
+) -> None:
     page = sent(client, b"unit\tworker\trelations\n", what="votes")
     assert "There is a header line and nothing after it." in beside(page, "upload")
 
 
-def test_a_header_is_followed_by_its_rows_however_many_lines_are_blank(client: Client, desk: Desk) -> None:
+def test_a_header_is_followed_by_its_rows_however_many_lines_are_blank(
+    client: Client, cast: ProjectCast
+) -> None:
     row = b"u1\tAda\tTurin\tAda left Turin .\n"
     assert sent(client, b"unit\tterm1\tterm2\tsentence\n" + b"\n" * 6_000 + row) == ""
 
 
-def test_no_file_at_all_is_asked_for(client: Client, desk: Desk) -> None:
+def test_no_file_at_all_is_asked_for(client: Client, cast: ProjectCast) -> None:
     page = client.post(f"{HOME}import/", {"what": "items"}).content.decode()
     assert "Choose a file." in beside(page, "upload")
 
 
-def test_columns_of_spans_are_no_file_for_a_project_of_relations(client: Client, desk: Desk) -> None:
+def test_columns_of_spans_are_no_file_for_a_project_of_relations(client: Client, cast: ProjectCast) -> None:
     page = sent(client, COLUMNS)
     assert "In CoNLL columns spans are marked; this project asks for relations" in beside(page, "upload")
 
 
 def test_columns_without_their_scheme_ask_for_it_beside_the_scheme(client: Client, db: None) -> None:
-    client.force_login(Desk.laid(kind="entities", labels=["PER"]).curator)
+    client.force_login(ProjectCast.create(kind="entities", labels=["PER"]).curator)
     page = sent(client, COLUMNS)
     assert "its tag scheme is not stated" in beside(page, "scheme")
     assert sent(client, COLUMNS, scheme="IOB2") == ""
 
 
-def test_a_format_that_is_not_the_files_is_said_beside_the_format(client: Client, desk: Desk) -> None:
-    page = sent(client, lines(line(1)), format="nyt10")
+def test_a_format_that_is_not_the_files_is_said_beside_the_format(client: Client, cast: ProjectCast) -> None:
+    page = sent(client, lines(sentence(1)), format="nyt10")
     assert "The content looks like Items (JSONL), not like NYT10." in beside(page, "format")
 
 
-def test_a_file_that_goes_bad_far_down_is_refused_by_its_line(client: Client, desk: Desk) -> None:
-    many = lines(*(line(at) for at in range(1, 5_200))) + "Malmö\n".encode("latin-1")
+def test_a_file_that_goes_bad_far_down_is_refused_by_its_line(client: Client, cast: ProjectCast) -> None:
+    many = lines(*(sentence(at) for at in range(1, 5_200))) + "Malmö\n".encode("latin-1")
     assert sent(client, many) == ""
     batch = Batch.objects.get()
-    done("import", batch.pk)
+    run_job("import", batch.pk)
     page = client.get(f"/imports/{batch.pk}/").content.decode()
     assert "nothing of it was taken in" in page
     assert "Line 5,200" in html.unescape(page)
 
 
-def test_a_label_that_the_ontology_lacks_is_named_with_its_lines(client: Client, desk: Desk) -> None:
-    batch = desk.bring(
-        *(line(at, relations=["born_in"]) for at in range(1, 4)), line(4, relations=["bron_in"])
+def test_a_label_that_the_ontology_lacks_is_named_with_its_lines(client: Client, cast: ProjectCast) -> None:
+    batch = cast.import_lines(
+        *(sentence(at, relations=["born_in"]) for at in range(1, 4)), sentence(4, relations=["bron_in"])
     )
     page = client.get(f"/imports/{batch.pk}/").content.decode()
     assert "1 is not in the ontology" in page
     assert re.search(r'mono">bron_in</th><td class="fig">1</td>.*not there.*is born_in meant\?', page)
     client.post(f"/imports/{batch.pk}/", {"action": "add", "part": "relation"})
-    assert desk.project.labels.filter(name="bron_in").exists()
+    assert cast.project.labels.filter(name="bron_in").exists()
 
 
 def test_a_slip_in_the_first_file_is_named_and_counted_as_what_was_meant(client: Client, db: None) -> None:
-    desk = Desk.laid(labels=())
-    client.force_login(desk.curator)
-    many = (line(at, relations=["born_in"]) for at in range(1, 8))
-    batch = desk.bring(*many, line(8, relations=["bornin"]), line(9, relations=["died_in"]))
+    cast = ProjectCast.create(labels=())
+    client.force_login(cast.curator)
+    many = (sentence(at, relations=["born_in"]) for at in range(1, 8))
+    batch = cast.import_lines(*many, sentence(8, relations=["bornin"]), sentence(9, relations=["died_in"]))
     page = client.get(f"/imports/{batch.pk}/").content.decode()
     assert "3 labels were added to the ontology" in page
     assert "<b>bornin</b> (1 line) looks like a slip for <b>born_in</b>" in page
@@ -143,21 +148,21 @@ def test_a_slip_in_the_first_file_is_named_and_counted_as_what_was_meant(client:
 
 
 def test_labels_that_a_file_added_are_taken_out_again(client: Client, db: None) -> None:
-    desk = Desk.laid(labels=())
-    client.force_login(desk.curator)
-    batch = desk.bring(line(1, relations=["born_in"]), line(2, relations=["died_in"]))
+    cast = ProjectCast.create(labels=())
+    client.force_login(cast.curator)
+    batch = cast.import_lines(sentence(1, relations=["born_in"]), sentence(2, relations=["died_in"]))
     client.post(f"/imports/{batch.pk}/", {"action": "out", "part": "relation"})
-    assert not desk.project.labels.exists()
+    assert not cast.project.labels.exists()
 
 
 def test_a_label_in_use_is_not_taken_out(client: Client, db: None) -> None:
-    desk = Desk.laid(labels=())
-    client.force_login(desk.curator)
-    batch = desk.bring(line(1, relations=["born_in"]))
-    desk.open().say("ann", 1, "born_in")
+    cast = ProjectCast.create(labels=())
+    client.force_login(cast.curator)
+    batch = cast.import_lines(sentence(1, relations=["born_in"]))
+    cast.open().say("ann", 1, "born_in")
     answer = client.post(f"/imports/{batch.pk}/", {"action": "out", "part": "relation"})
     assert answer.status_code == 409
-    assert desk.project.labels.filter(name="born_in").exists()
+    assert cast.project.labels.filter(name="born_in").exists()
 
 
 @pytest.mark.parametrize(
@@ -172,11 +177,11 @@ def test_a_label_in_use_is_not_taken_out(client: Client, db: None) -> None:
     ],
 )
 def test_a_slip_in_typed_labels_is_said_beside_them(
-    client: Client, desk: Desk, typed: str, told: str
+    client: Client, cast: ProjectCast, typed: str, told: str
 ) -> None:
     page = client.post(f"{HOME}ontology/", {"action": "labels", "labels": typed}).content.decode()
     assert told in beside(page, "labels")
-    assert desk.project.labels.count() == 3
+    assert cast.project.labels.count() == 3
 
 
 @pytest.mark.parametrize(
@@ -188,40 +193,42 @@ def test_a_slip_in_typed_labels_is_said_beside_them(
     ],
 )
 def test_a_user_name_that_nobody_has_is_said_beside_the_names(
-    client: Client, desk: Desk, names: str, told: str
+    client: Client, cast: ProjectCast, names: str, told: str
 ) -> None:
     page = client.post(f"{HOME}members/", {"user": names, "role": "annotator"}).content.decode()
     assert told in beside(page, "user")
-    assert desk.project.members.count() == 5
+    assert cast.project.members.count() == 5
 
 
 def test_the_only_curator_who_makes_themself_annotator_is_told_beside_the_names(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
     page = client.post(f"{HOME}members/", {"user": "ann cleo", "role": "viewer"}).content.decode()
     assert "is the only curator" in beside(page, "user")
-    assert desk.project.members.get(user__username="ann").role == "annotator"
+    assert cast.project.members.get(user__username="ann").role == "annotator"
 
 
 def test_more_answers_than_people_is_said_where_it_is_asked_for_and_where_people_are_brought_in(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
     client.post(HOME, {"k": "9", "policy": "majority"})
     told = "9 answers are asked for, and 3 people can label."
     assert told in beside(client.get(HOME).content.decode(), "k")
     assert "bring 6 more in" in client.get(f"{HOME}members/").content.decode()
-    projects.set_k(desk.project, k=3, by=desk.curator)
+    projects.set_k(cast.project, k=3, by=cast.curator)
     assert "are asked for, and" not in client.get(HOME).content.decode()
 
 
 @pytest.mark.parametrize("k", ["0", "51", "many"])
-def test_a_number_of_answers_that_cannot_be_is_refused_beside_it(client: Client, desk: Desk, k: str) -> None:
+def test_a_number_of_answers_that_cannot_be_is_refused_beside_it(
+    client: Client, cast: ProjectCast, k: str
+) -> None:
     page = client.post("/projects/new/", {"title": "New", "kind": "relations", "k": k, "policy": "majority"})
     assert re.search(r"between|greater|less|whole number", beside(page.content.decode(), "k"))
     assert Project.objects.count() == 1
 
 
-def test_opening_without_sentences_is_refused_where_it_is_pressed(client: Client, desk: Desk) -> None:
+def test_opening_without_sentences_is_refused_where_it_is_pressed(client: Client, cast: ProjectCast) -> None:
     answer = client.post(HOME, {"action": "open"})
     assert answer.status_code == 409
     assert "has no sentences yet.</b> Import a file of sentences first." in answer.content.decode()
@@ -229,14 +236,14 @@ def test_opening_without_sentences_is_refused_where_it_is_pressed(client: Client
 
 
 def test_opening_without_anything_to_choose_is_refused_where_it_is_pressed(client: Client, db: None) -> None:
-    desk = Desk.laid(labels=())
-    desk.bring(line(1))
-    client.force_login(desk.curator)
+    cast = ProjectCast.create(labels=())
+    cast.import_lines(sentence(1))
+    client.force_login(cast.curator)
     page = client.post(HOME, {"action": "open"}).content.decode()
     assert "has nothing to choose from.</b> Add labels or a preset." in page
 
 
-def test_a_guideline_is_shown_as_it_will_read_and_holds_no_markup(client: Client, desk: Desk) -> None:
+def test_a_guideline_is_shown_as_it_will_read_and_holds_no_markup(client: Client, cast: ProjectCast) -> None:
     text = {"guideline": "# Read\n<script>x()</script> [here](javascript:x) **all**", "na_means": "none"}
     shown = client.post(f"{HOME}guideline/", text | {"action": "show"}).content.decode()
     assert "Not kept yet." in shown
@@ -255,12 +262,12 @@ def brought(client: Client, content: bytes, name: str) -> str:
     """The page of an import of this file, read to its end."""
     assert sent(client, content, name) == ""
     batch = Batch.objects.latest("pk")
-    done("import", batch.pk)
+    run_job("import", batch.pk)
     return client.get(f"/imports/{batch.pk}/").content.decode()
 
 
 def test_a_line_with_two_mistakes_is_one_line_and_no_row_says_its_line_twice(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
     good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
     page = brought(client, UNITS + good + b"u2\tBob\tRome\tNobody was there.\nu3\tAda\n", "units.tsv")
@@ -271,7 +278,7 @@ def test_a_line_with_two_mistakes_is_one_line_and_no_row_says_its_line_twice(
 
 
 def test_the_tabs_of_a_line_can_be_seen_and_no_code_stands_before_a_curator(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
     good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
     page = brought(client, UNITS + good + b"u2 Ada Turin Ada left Turin.\nu3\tAda\n", "units.tsv")
@@ -283,14 +290,14 @@ def test_the_tabs_of_a_line_can_be_seen_and_no_code_stands_before_a_curator(
 
 
 def test_a_file_with_a_header_and_nothing_after_it_is_said_to_have_no_lines(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
     """By the API, where nobody looks at the file first."""
-    told = {"what": "items", "filename": "units.tsv", "by": desk.curator, "project": desk.project}
+    told = {"what": "items", "filename": "units.tsv", "by": cast.curator, "project": cast.project}
     batch = batches.receive(upload=BytesIO(UNITS + b"\n"), **told)
-    done("import", batch.pk)
+    run_job("import", batch.pk)
     page = client.get(f"/imports/{batch.pk}/").content.decode()
-    assert "Refused" in page
+    assert "FileRejected" in page
     assert "a header line and nothing after it" in page
 
 
@@ -298,18 +305,18 @@ def figures(page: str) -> dict[str, str]:
     return dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>", page))
 
 
-def test_a_repeated_line_is_counted_once(client: Client, desk: Desk) -> None:
-    batch = desk.bring(line(1), line(1), line(2))
+def test_a_repeated_line_is_counted_once(client: Client, cast: ProjectCast) -> None:
+    batch = cast.import_lines(sentence(1), sentence(1), sentence(2))
     shown = figures(client.get(f"/imports/{batch.pk}/").content.decode())
     assert (shown["Lines"], shown["Sentences"], shown["Repeated lines"]) == ("3", "2", "1")
     assert [name for name in shown if "epeat" in name or "nothing" in name] == ["Repeated lines"]
 
 
 def test_of_repeated_lines_those_that_add_a_label_are_told_from_the_others(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
     said = (["born_in"], ["died_in"], ["died_in"])
-    batch = desk.bring(*(line(1, relations=relations) for relations in said))
+    batch = cast.import_lines(*(sentence(1, relations=relations) for relations in said))
     batch.counts = dict(sorted(batch.counts.items()))  # as a database may give them back
     batch.save(update_fields=["counts"])
     shown = list(figures(client.get(f"/imports/{batch.pk}/").content.decode()).items())
@@ -317,12 +324,14 @@ def test_of_repeated_lines_those_that_add_a_label_are_told_from_the_others(
     assert shown[at + 1] == ("Of these with nothing new", "1")
 
 
-def test_a_known_sentence_whose_answer_nobody_can_choose_is_left_out_until_it_is_mended(desk: Desk) -> None:
-    good, bad = line(1, relations=["born_in"]), line(2, relations=["born_on"])
-    batch = desk.bring(good, bad, known="qualify")
-    assert desk.project.items.get(batch=batch).external_id == "s1"
+def test_a_known_sentence_whose_answer_nobody_can_choose_is_left_out_until_it_is_mended(
+    cast: ProjectCast,
+) -> None:
+    good, bad = sentence(1, relations=["born_in"]), sentence(2, relations=["born_on"])
+    batch = cast.import_lines(good, bad, known="qualify")
+    assert cast.project.items.get(batch=batch).external_id == "s1"
     (problem,) = batch.problems
     assert (problem["code"], problem["line"], problem["found"]) == ("unknown_label", 2, "born_on")
     assert "Did you mean born_in?" in problem["message"]
-    desk.bring(good, bad | {"relations": ["born_in"]}, known="qualify")
-    assert desk.item(2).known.payload["relations"] == ["born_in"]
+    cast.import_lines(good, bad | {"relations": ["born_in"]}, known="qualify")
+    assert cast.item(2).known.payload["relations"] == ["born_in"]

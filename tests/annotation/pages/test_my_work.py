@@ -12,7 +12,8 @@ from django.urls import reverse
 from annotation.models import Annotator, Project
 from annotation.queue import gold_questions, votes
 from annotation.reports import my_work
-from tests.annotation.factories import annotators, brought, curator, filled, line, person
+from tests.cast.basics import person, sentence
+from tests.cast.projects import annotators, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +24,7 @@ def said(of: Project, who: str, item: str, *labels: str, ms: int = 4_000, base: 
 
 
 def worked_on() -> Project:
-    of = filled(4, k=3)
+    of = project_with_items(4, k=3)
     annotators(of, 2)
     said(of, "ann0", "s0", "A")
     said(of, "ann0", "s1", "B", ms=8_000, comment="not sure of it")
@@ -63,9 +64,9 @@ def test_nothing_of_anybody_else_is_on_it() -> None:
 
 
 def test_a_hidden_check_looks_like_any_other_sentence() -> None:
-    of = filled(1, k=2)
+    of = project_with_items(1, k=2)
     (user,) = annotators(of, 1)
-    brought(of, [line("check")])
+    import_lines(of, [sentence("check")])
     item = of.items.get(external_id="check")
     gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use="check", by=curator())
     said(of, "ann0", "check", "B")
@@ -100,7 +101,7 @@ def test_own_days_can_be_taken_away() -> None:
 
 
 def test_the_pace_of_late_is_told_apart_from_the_one_before() -> None:
-    of = filled(my_work.LATELY + 2, k=1)
+    of = project_with_items(my_work.LATELY + 2, k=1)
     (user,) = annotators(of, 1)
     for at in range(my_work.LATELY + 2):
         said(of, "ann0", f"s{at}", "A", ms=9_000 if at < 2 else 3_000)
@@ -109,7 +110,7 @@ def test_the_pace_of_late_is_told_apart_from_the_one_before() -> None:
 
 
 def test_a_long_history_comes_page_by_page() -> None:
-    of = filled(30, k=1)
+    of = project_with_items(30, k=1)
     annotators(of, 1)
     for at in range(30):
         said(of, "ann0", f"s{at}", "A")

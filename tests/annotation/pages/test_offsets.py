@@ -11,9 +11,10 @@ from annotation.freezing import builder
 from annotation.models import Item
 from annotation.pages import text_highlighting
 from annotation.testset import export_lines
-from tests.annotation.page_project import PASSWORD, Desk, done
 from tests.annotation.pages.test_text_highlighting import marked, text_of
 from tests.annotation.text_samples import Text, texts
+from tests.cast.basics import PASSWORD, run_job
+from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -29,16 +30,16 @@ def entry(at: int, text: Text) -> dict[str, Any]:
     return {"id": f"s{at}", "text": text.text} | told
 
 
-def laid() -> Desk:
+def laid() -> ProjectCast:
     """A project with every text, one answer each, open."""
-    desk = Desk.laid(k=1)
-    desk.bring(*(entry(at, text) for at, text in enumerate(ALL)))
-    return desk.open()
+    cast = ProjectCast.create(k=1)
+    cast.import_lines(*(entry(at, text) for at, text in enumerate(ALL)))
+    return cast.open()
 
 
-def frozen(desk: Desk) -> list[dict[str, Any]]:
-    made = builder.freeze(desk.project, name="Scripts", version="1.0", leave_out=True, by=desk.curator)
-    done("freeze", made.pk)
+def frozen(cast: ProjectCast) -> list[dict[str, Any]]:
+    made = builder.freeze(cast.project, name="Scripts", version="1.0", leave_out=True, by=cast.curator)
+    run_job("freeze", made.pk)
     made.refresh_from_db()
     return [json.loads(line) for line in b"".join(export_lines(made)).splitlines()]
 
@@ -50,15 +51,15 @@ def test_the_suite_has_two_hundred_texts_and_two_of_five_thousand_characters() -
 
 @pytest.mark.django_db
 def test_what_is_imported_is_marked_answered_and_exported_at_the_same_places() -> None:
-    desk = laid()
-    found = {item.external_id: item for item in Item.objects.filter(project=desk.project)}
+    cast = laid()
+    found = {item.external_id: item for item in Item.objects.filter(project=cast.project)}
     assert len(found) == len(ALL)
     for at, text in enumerate(ALL):
         html = str(text_highlighting.pair(found[f"s{at}"]))
         assert (marked(html, "head"), marked(html, "tail")) == text.names
         assert text_of(html) == text.text
-        desk.say("ann", at, "lived_in")
-    rows = {row["id"]: row for row in frozen(desk)}
+        cast.answer("ann", at, "lived_in")
+    rows = {row["id"]: row for row in frozen(cast)}
     for at, text in enumerate(ALL):
         row = rows[f"s{at}"]
         assert (row["text"], tuple(row["h"]["pos"]), tuple(row["t"]["pos"])) == tuple(text)
@@ -87,7 +88,7 @@ def shown_when(page: Page, wanted: str) -> dict[str, Any]:
 
 @pytest.mark.browser
 def test_the_form_marks_every_text_of_the_suite_and_its_answers_come_back(page: Page, live: str) -> None:
-    desk = laid()
+    cast = laid()
     page.goto("/login/?next=/label/harbour/")
     page.fill("#id_username", "ann")
     page.fill("#id_password", PASSWORD)
@@ -99,7 +100,7 @@ def test_the_form_marks_every_text_of_the_suite_and_its_answers_come_back(page: 
         page.keyboard.press("1")
         page.keyboard.press("Enter")
     page.get_by_role("heading", name="Nothing waits for you here").wait_for()
-    rows = {row["id"]: row for row in frozen(desk)}
+    rows = {row["id"]: row for row in frozen(cast)}
     told = [(row["text"], tuple(row["h"]["pos"]), tuple(row["t"]["pos"])) for row in rows.values()]
     assert sorted(told) == sorted(tuple(text) for text in ALL)
     assert {tuple(row["relations"]) for row in rows.values()} == {("lived_in",)}

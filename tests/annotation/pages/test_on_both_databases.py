@@ -9,8 +9,9 @@ from django.urls import reverse
 from annotation import projects
 from annotation.queue import assignment
 from annotation.reports import agreement
-from tests.annotation.factories import annotators, curator, filled, person, says, worked
 from tests.annotation.reports.test_project_stats import labelled
+from tests.cast.basics import person, run_job
+from tests.cast.projects import annotators, answer_item, curator, project_with_items
 
 PAGES = (
     *("project", "progress", "progress-days-svg", "progress-days-csv", "progress-people-csv"),
@@ -21,7 +22,7 @@ PAGES = (
 
 def test_every_page_for_curators_is_answered(either_database: str) -> None:
     of = labelled()
-    worked("agreement", agreement.ask(of, by=curator()).pk)
+    run_job("agreement", agreement.ask(of, by=curator()).pk)
     assignment.lease_next(of, annotators(of, 3)[0])
     projects.set_member(of, user=person("newcomer"), role="annotator", by=curator())
     browser = Client()
@@ -35,9 +36,9 @@ def test_every_page_for_curators_is_answered(either_database: str) -> None:
 
 @pytest.mark.parametrize("page", ["progress", "otherwise"])
 def test_what_would_change_is_the_same_on_both(either_database: str, page: str) -> None:
-    of = filled(1, k=3)
+    of = project_with_items(1, k=3)
     for user, labels in zip(annotators(of, 3), ([], [], ["A"]), strict=True):
-        says(of.items.get(), user, *labels)
+        answer_item(of.items.get(), user, *labels)
     browser = Client()
     browser.force_login(curator())
     shown = browser.get(reverse(page, args=[of.slug])).content.decode()

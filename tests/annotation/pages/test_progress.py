@@ -23,8 +23,9 @@ from annotation.queue import assignment, gold_questions, votes
 from annotation.reports import project_stats, workload
 from annotation.reports.project_stats import Day, Label
 from annotation.reports.workload import Outlook
-from tests.annotation.factories import annotators, brought, curator, filled, person, says
 from tests.annotation.reports.test_project_stats import labelled
+from tests.cast.basics import person
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +52,7 @@ def test_without_answers_in_seven_days_no_pace_is_made_up() -> None:
 
 
 def test_what_is_handed_out_counts_as_wanted_still() -> None:
-    of = filled(3, k=2)
+    of = project_with_items(3, k=2)
     assignment.lease_next(of, annotators(of, 2)[0])
     told = workload.outlook(of, for_user=curator())
     assert (told.wanted, told.days_left) == (6, None)
@@ -73,8 +74,8 @@ def test_the_days_are_drawn_and_stand_in_a_table() -> None:
 
 
 def test_imported_answers_have_no_day_and_no_time() -> None:
-    of = filled(1, k=1)
-    brought(of, [{"item": "s0", "annotator": "x", "labels": ["A"]}], what="votes")
+    of = project_with_items(1, k=1)
+    import_lines(of, [{"item": "s0", "annotator": "x", "labels": ["A"]}], what="votes")
     page = seen(of)
     assert "Imported answers have no day of their own" in page
     assert "All answers came by import" in page
@@ -90,7 +91,7 @@ def test_the_bound_of_rushed_answers_is_stated_in_seconds() -> None:
 
 
 def test_where_everybody_rushes_reading_sets_the_bound() -> None:
-    of = filled(2, k=1)
+    of = project_with_items(2, k=1)
     of.items.update(text="Ada was born in Turin. " + "x" * 157)  # 180 letters: three seconds at the least
     for item, ms in zip(of.items.all(), (800, 3_400), strict=True):
         votes.answer(
@@ -155,9 +156,9 @@ def test_most_disputed_or_most_frequent_comes_first() -> None:
 
 def disagreeing() -> Project:
     """Two say N/A and one a relation: disputed by majority, N/A by the other rule."""
-    of = filled(2, k=3)
+    of = project_with_items(2, k=3)
     for user, labels in zip(annotators(of, 3), ([], [], ["A"]), strict=True):
-        says(of.items.get(external_id="s0"), user, *labels)
+        answer_item(of.items.get(external_id="s0"), user, *labels)
     return of
 
 
@@ -177,9 +178,9 @@ def test_nothing_is_changed_by_looking_at_the_other_rule() -> None:
 
 
 def test_an_empty_project_says_so() -> None:
-    from tests.annotation.factories import project
+    from tests.cast.projects import create_project
 
-    page = seen(project())
+    page = seen(create_project())
     assert "No sentences yet." in page
     assert "Nobody answered, skipped or holds anything yet" in page
 
@@ -231,9 +232,9 @@ def test_the_pace_says_nothing_when_all_is_done() -> None:
 
 
 def test_an_own_answer_changed_later_counts_once_among_the_people() -> None:
-    of = filled(1, k=1)
+    of = project_with_items(1, k=1)
     (user,) = annotators(of, 1)
-    cast = says(of.items.get(), user, "A")
+    cast = answer_item(of.items.get(), user, "A")
     votes.answer(of.items.get(), user, client_id=uuid4(), payload={"relations": ["B"]}, base=cast.vote.number)
     rows = list(csv.DictReader(io.StringIO(seen(of, "progress-people-csv"))))
     assert [row["answers"] for row in rows] == ["1"]

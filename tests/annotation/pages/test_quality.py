@@ -9,115 +9,124 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Batch, Item, Project
-from tests.annotation.page_project import Desk, done, line
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import ProjectCast
 
 ADDRESS = "/projects/harbour/quality/"
 SETTINGS = {"action": "settings", "pass_percent": 70, "check_every": 0, "least_checks": 5, "most_extra": 3}
 
 
 @pytest.fixture
-def desk(db: None, client: Client) -> Desk:
-    desk = Desk.laid()
-    desk.bring(*(line(at) for at in (1, 2, 3)))
-    client.force_login(desk.curator)
-    return desk.open()
+def cast(db: None, client: Client) -> ProjectCast:
+    cast = ProjectCast.create()
+    cast.import_lines(*(sentence(at) for at in (1, 2, 3)))
+    client.force_login(cast.curator)
+    return cast.open()
 
 
 def upload(*lines: object) -> SimpleUploadedFile:
     return SimpleUploadedFile("lines.jsonl", b"".join(msgspec.json.encode(entry) + b"\n" for entry in lines))
 
 
-def annotator(desk: Desk, who: str) -> str:
-    return reverse("annotator", args=["harbour", desk.project.annotators.get(name=who).pk])
+def annotator(cast: ProjectCast, who: str) -> str:
+    return reverse("annotator", args=["harbour", cast.project.annotators.get(name=who).pk])
 
 
-def test_a_qualification_round_is_set_up_from_a_file_and_switched_on(client: Client, desk: Desk) -> None:
-    known = [line(at, relations=["born_in"]) for at in (11, 12)]
+def test_a_qualification_round_is_set_up_from_a_file_and_switched_on(
+    client: Client, cast: ProjectCast
+) -> None:
+    known = [sentence(at, relations=["born_in"]) for at in (11, 12)]
     sent = {"action": "known_file", "k-known": "qualify", "k-upload": upload(*known)}
     answer = client.post(ADDRESS, sent)
     batch = Batch.objects.latest("pk")
     assert answer.headers["Location"] == reverse("import", args=[batch.pk])
-    done("import", batch.pk)
+    run_job("import", batch.pk)
     client.post(ADDRESS, SETTINGS | {"qualifies": "on", "pass_percent": 80})
     page = client.get(ADDRESS).content.decode()
     assert "Annotators begin with 2 known sentences and need 80 % of them." in page
     assert "place of birth" in page
 
 
-def test_a_round_without_known_sentences_is_refused_beside_its_switch(client: Client, desk: Desk) -> None:
+def test_a_round_without_known_sentences_is_refused_beside_its_switch(
+    client: Client, cast: ProjectCast
+) -> None:
     page = client.post(ADDRESS, SETTINGS | {"qualifies": "on"}).content.decode()
     assert "has no sentences for a qualification round" in page
     assert not Project.objects.get().qualifies
 
 
-def test_a_number_out_of_range_is_refused_beside_its_field(client: Client, desk: Desk) -> None:
+def test_a_number_out_of_range_is_refused_beside_its_field(client: Client, cast: ProjectCast) -> None:
     page = client.post(ADDRESS, SETTINGS | {"pass_percent": 130}).content.decode()
     assert "0 to 100" in page
     assert "Nobody has to qualify" in page
 
 
-def test_known_sentences_without_their_answers_are_refused_line_by_line(client: Client, desk: Desk) -> None:
-    client.post(ADDRESS, {"action": "known_file", "k-known": "check", "k-upload": upload(line(11))})
+def test_known_sentences_without_their_answers_are_refused_line_by_line(
+    client: Client, cast: ProjectCast
+) -> None:
+    client.post(ADDRESS, {"action": "known_file", "k-known": "check", "k-upload": upload(sentence(11))})
     batch = Batch.objects.latest("pk")
-    done("import", batch.pk)
+    run_job("import", batch.pk)
     assert "the known answer" in client.get(reverse("import", args=[batch.pk])).content.decode()
 
 
-def test_a_sentence_of_the_project_becomes_known_and_work_again(client: Client, desk: Desk) -> None:
+def test_a_sentence_of_the_project_becomes_known_and_work_again(client: Client, cast: ProjectCast) -> None:
     one = {"action": "known_one", "one-sentence": "s2", "one-use": "check", "one-answer": ["born_in"]}
     client.post(ADDRESS, one | {"one-explains": "It says so."})
-    item = desk.item(2)
+    item = cast.item(2)
     assert (item.use, item.known.payload["relations"]) == (Item.Use.CHECK, ["born_in"])
     client.post(ADDRESS, {"action": "work", "item": item.pk})
-    assert (desk.item(2).use, desk.item(2).free) == (Item.Use.WORK, 2)
+    assert (cast.item(2).use, cast.item(2).free) == (Item.Use.WORK, 2)
 
 
-def test_an_id_that_no_sentence_has_is_said_beside_its_field(client: Client, desk: Desk) -> None:
+def test_an_id_that_no_sentence_has_is_said_beside_its_field(client: Client, cast: ProjectCast) -> None:
     one = {"action": "known_one", "one-sentence": "s99", "one-use": "check"}
     assert "No sentence of this project has that id." in client.post(ADDRESS, one).content.decode()
 
 
-def test_predictions_are_sent_and_shown_only_when_switched_on(client: Client, desk: Desk) -> None:
+def test_predictions_are_sent_and_shown_only_when_switched_on(client: Client, cast: ProjectCast) -> None:
     predictions = upload({"id": "s1", "label": "born_in"})
     client.post(ADDRESS, {"action": "predictions", "p-upload": predictions, "p-format": ""})
     batch = Batch.objects.latest("pk")
-    done("import", batch.pk)
+    run_job("import", batch.pk)
     page = client.get(ADDRESS).content.decode()
     assert "1 of 3 sentences have one. Nothing of them is shown until that is switched on" in page
     client.post(ADDRESS, SETTINGS | {"suggests": "on"})
     assert "<b>Predictions are shown as a first answer.</b>" in client.get(ADDRESS).content.decode()
 
 
-def test_sentences_sent_as_predictions_are_told_to_be_no_predictions(client: Client, desk: Desk) -> None:
-    sent = {"action": "predictions", "p-upload": upload(line(11)), "p-format": ""}
+def test_sentences_sent_as_predictions_are_told_to_be_no_predictions(
+    client: Client, cast: ProjectCast
+) -> None:
+    sent = {"action": "predictions", "p-upload": upload(sentence(11)), "p-format": ""}
     page = client.post(ADDRESS, sent).content.decode()
     assert "This looks like Items (JSONL): sentences to label, not predictions." in page
 
 
-def test_somebody_is_paused_with_a_reason_and_let_go_on(client: Client, desk: Desk) -> None:
-    desk.say("ann", 1, "born_in")
-    client.post(annotator(desk, "ann"), {"action": "pause", "reason": "Too quick."})
-    page = client.get(annotator(desk, "ann")).content.decode()
+def test_somebody_is_paused_with_a_reason_and_let_go_on(client: Client, cast: ProjectCast) -> None:
+    cast.answer("ann", 1, "born_in")
+    client.post(annotator(cast, "ann"), {"action": "pause", "reason": "Too quick."})
+    page = client.get(annotator(cast, "ann")).content.decode()
     assert "Paused: gets nothing new. Too quick." in page
     assert "1 person is paused" in client.get(ADDRESS).content.decode()
-    client.post(annotator(desk, "ann"), {"action": "resume", "reason": "We talked."})
-    page = client.get(annotator(desk, "ann")).content.decode()
+    client.post(annotator(cast, "ann"), {"action": "resume", "reason": "We talked."})
+    page = client.get(annotator(cast, "ann")).content.decode()
     assert "We talked." in page
-    assert desk.project.annotators.get(name="ann").paused_at is None
+    assert cast.project.annotators.get(name="ann").paused_at is None
 
 
-def test_all_answers_of_somebody_are_set_aside_and_counted_again(client: Client, desk: Desk) -> None:
-    desk.say("ann", 1, "born_in")
-    desk.say("bob", 1, "born_in")
-    client.post(annotator(desk, "ann"), {"action": "set-aside", "reason": "Clicked through."})
-    assert desk.item(1).state == Item.State.OPEN
-    assert "No answer of theirs counts." in client.get(annotator(desk, "ann")).content.decode()
-    client.post(annotator(desk, "ann"), {"action": "put-back", "reason": "A mistake."})
-    assert desk.item(1).state == Item.State.SETTLED
+def test_all_answers_of_somebody_are_set_aside_and_counted_again(client: Client, cast: ProjectCast) -> None:
+    cast.answer("ann", 1, "born_in")
+    cast.answer("bob", 1, "born_in")
+    client.post(annotator(cast, "ann"), {"action": "set-aside", "reason": "Clicked through."})
+    assert cast.item(1).state == Item.State.OPEN
+    assert "No answer of theirs counts." in client.get(annotator(cast, "ann")).content.decode()
+    client.post(annotator(cast, "ann"), {"action": "put-back", "reason": "A mistake."})
+    assert cast.item(1).state == Item.State.SETTLED
 
 
-def test_a_pause_without_a_reason_is_refused(client: Client, desk: Desk) -> None:
-    desk.say("ann", 1, "born_in")
-    page = client.post(annotator(desk, "ann"), {"action": "pause", "reason": ""}).content.decode()
+def test_a_pause_without_a_reason_is_refused(client: Client, cast: ProjectCast) -> None:
+    cast.answer("ann", 1, "born_in")
+    page = client.post(annotator(cast, "ann"), {"action": "pause", "reason": ""}).content.decode()
     assert "errorlist" in page
-    assert desk.project.annotators.get(name="ann").paused_at is None
+    assert cast.project.annotators.get(name="ann").paused_at is None

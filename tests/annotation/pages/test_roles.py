@@ -6,7 +6,8 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.queue import assignment
-from tests.annotation.page_project import Desk, line, person
+from tests.cast.basics import person, sentence
+from tests.cast.projects import ProjectCast
 
 ROLES = ("ann", "judy", "vera", "curator", "stranger")
 ALLOWED = {
@@ -21,62 +22,64 @@ ALLOWED = {
 
 
 @pytest.fixture
-def desk(db: None) -> Desk:
-    desk = Desk.laid()
-    desk.bring(line(1), line(2))
-    desk.people["stranger"] = person("sam")
-    return desk.open()
+def cast(db: None) -> ProjectCast:
+    cast = ProjectCast.create()
+    cast.import_lines(sentence(1), sentence(2))
+    cast.people["stranger"] = person("sam")
+    return cast.open()
 
 
 @pytest.mark.parametrize("who", ROLES)
 @pytest.mark.parametrize("page", ALLOWED)
 def test_a_page_of_a_project_is_for_the_roles_that_need_it(
-    client: Client, desk: Desk, page: str, who: str
+    client: Client, cast: ProjectCast, page: str, who: str
 ) -> None:
-    client.force_login(desk.people[who])
+    client.force_login(cast.people[who])
     assert client.get(reverse(page, args=["harbour"])).status_code == ALLOWED[page].get(who, 404)
 
 
-def form_of(client: Client, desk: Desk, who: str) -> tuple[int, str]:
-    client.force_login(desk.people[who])
+def form_of(client: Client, cast: ProjectCast, who: str) -> tuple[int, str]:
+    client.force_login(cast.people[who])
     answer = client.get(reverse("label", args=["harbour"]))
     return answer.status_code, answer.content.decode()
 
 
-def test_whoever_labelled_and_is_a_member_no_more_is_told_so_at_the_form(client: Client, desk: Desk) -> None:
-    assignment.lease_next(desk.project, desk.people["ann"])
-    projects.remove_member(desk.project, user=desk.people["ann"], by=desk.curator)
-    status, page = form_of(client, desk, "ann")
+def test_whoever_labelled_and_is_a_member_no_more_is_told_so_at_the_form(
+    client: Client, cast: ProjectCast
+) -> None:
+    assignment.lease_next(cast.project, cast.people["ann"])
+    projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
+    status, page = form_of(client, cast, "ann")
     assert status == 403
     assert "You are no longer in this project" in page
     assert 'id="kept"' in page
-    projects.set_member(desk.project, user=desk.people["ann"], role="annotator", by=desk.curator)
-    assert form_of(client, desk, "ann")[0] == 200
+    projects.set_member(cast.project, user=cast.people["ann"], role="annotator", by=cast.curator)
+    assert form_of(client, cast, "ann")[0] == 200
 
 
 @pytest.mark.parametrize("who", ["bob", "vera"])
 def test_whoever_never_labelled_there_hears_nothing_of_a_project_they_are_out_of(
-    client: Client, desk: Desk, who: str
+    client: Client, cast: ProjectCast, who: str
 ) -> None:
-    desk.say("ann", 1, "born_in")
-    projects.remove_member(desk.project, user=desk.people[who], by=desk.curator)
-    status, page = form_of(client, desk, who)
+    cast.answer("ann", 1, "born_in")
+    projects.remove_member(cast.project, user=cast.people[who], by=cast.curator)
+    status, page = form_of(client, cast, who)
     assert status == 404
     assert "Harbour" not in page
 
 
 @pytest.mark.parametrize("who", ROLES)
-def test_a_dispute_is_for_those_who_decide(client: Client, desk: Desk, who: str) -> None:
-    item = desk.dispute(1)
-    client.force_login(desk.people[who])
+def test_a_dispute_is_for_those_who_decide(client: Client, cast: ProjectCast, who: str) -> None:
+    item = cast.dispute(1)
+    client.force_login(cast.people[who])
     status = client.get(reverse("dispute", args=["harbour", item.key])).status_code
     assert status == {"judy": 200, "curator": 200, "stranger": 404}.get(who, 403)
 
 
 @pytest.mark.parametrize("who", ROLES)
-def test_an_import_is_for_curators(client: Client, desk: Desk, who: str) -> None:
-    client.force_login(desk.people[who])
-    status = client.get(reverse("import", args=[desk.project.batches.get().pk])).status_code
+def test_an_import_is_for_curators(client: Client, cast: ProjectCast, who: str) -> None:
+    client.force_login(cast.people[who])
+    status = client.get(reverse("import", args=[cast.project.batches.get().pk])).status_code
     assert status == {"curator": 200, "stranger": 404}.get(who, 403)
 
 
@@ -87,17 +90,21 @@ def test_a_page_asks_visitors_to_log_in_and_comes_back_after(client: Client, db:
 
 
 @pytest.mark.parametrize("page", ["project-new", "test-set-import"])
-def test_opening_projects_and_importing_gold_is_for_organisers(client: Client, desk: Desk, page: str) -> None:
-    client.force_login(desk.people["ann"])
+def test_opening_projects_and_importing_gold_is_for_organisers(
+    client: Client, cast: ProjectCast, page: str
+) -> None:
+    client.force_login(cast.people["ann"])
     assert client.get(reverse(page)).status_code == 403
-    client.force_login(desk.curator)
+    client.force_login(cast.curator)
     assert client.get(reverse(page)).status_code == 200
 
 
-def test_an_annotator_sees_own_answers_only_on_the_page_of_the_project(client: Client, desk: Desk) -> None:
-    desk.say("ann", 1, "lived_in")
-    desk.say("bob", 1, "born_in")
-    client.force_login(desk.people["ann"])
+def test_an_annotator_sees_own_answers_only_on_the_page_of_the_project(
+    client: Client, cast: ProjectCast
+) -> None:
+    cast.answer("ann", 1, "lived_in")
+    cast.answer("bob", 1, "born_in")
+    client.force_login(cast.people["ann"])
     page = client.get(reverse("project", args=["harbour"])).content.decode()
     assert "You answered 1 sentence here" in page
     assert "place lived" in page
@@ -106,15 +113,15 @@ def test_an_annotator_sees_own_answers_only_on_the_page_of_the_project(client: C
     assert "Members" not in page
 
 
-def test_who_is_in_no_project_is_told_how_to_get_into_one(client: Client, desk: Desk) -> None:
-    client.force_login(desk.people["stranger"])
+def test_who_is_in_no_project_is_told_how_to_get_into_one(client: Client, cast: ProjectCast) -> None:
+    client.force_login(cast.people["stranger"])
     page = client.get(reverse("label-index")).content.decode()
     assert "adds you by your user name, <b>sam</b>" in page
 
 
-def test_the_list_says_what_waits_for_each_role(client: Client, desk: Desk) -> None:
-    desk.dispute(1)
-    client.force_login(desk.people["ann"])
+def test_the_list_says_what_waits_for_each_role(client: Client, cast: ProjectCast) -> None:
+    cast.dispute(1)
+    client.force_login(cast.people["ann"])
     assert "1 sentence for you" in client.get(reverse("label-index")).content.decode()
-    client.force_login(desk.people["judy"])
+    client.force_login(cast.people["judy"])
     assert "1 dispute to decide" in client.get(reverse("label-index")).content.decode()

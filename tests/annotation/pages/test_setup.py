@@ -7,21 +7,22 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Batch, Member, OntologyStep, Project
-from tests.annotation.page_project import Desk, done, line, person
+from tests.cast.basics import person, run_job, sentence
+from tests.cast.projects import ProjectCast
 
 
 @pytest.fixture
-def desk(db: None, client: Client) -> Desk:
-    desk = Desk.laid()
-    client.force_login(desk.curator)
-    return desk
+def cast(db: None, client: Client) -> ProjectCast:
+    cast = ProjectCast.create()
+    client.force_login(cast.curator)
+    return cast
 
 
 def upload(*lines: object) -> SimpleUploadedFile:
     return SimpleUploadedFile("lines.jsonl", b"".join(msgspec.json.encode(entry) + b"\n" for entry in lines))
 
 
-def test_a_project_is_made_by_title_and_kind(client: Client, desk: Desk) -> None:
+def test_a_project_is_made_by_title_and_kind(client: Client, cast: ProjectCast) -> None:
     wanted = {
         "title": "Market day",
         "kind": "relations",
@@ -38,47 +39,53 @@ def test_a_project_is_made_by_title_and_kind(client: Client, desk: Desk) -> None
     assert "<b>x</b>" not in page
 
 
-def test_a_taken_title_is_refused_on_the_form(client: Client, desk: Desk) -> None:
+def test_a_taken_title_is_refused_on_the_form(client: Client, cast: ProjectCast) -> None:
     wanted = {"title": "Harbour", "kind": "relations", "k": "3", "policy": "majority"}
     page = client.post(reverse("project-new"), wanted).content.decode()
     assert "exists already" in page
     assert 'value="Harbour"' in page
 
 
-def test_an_import_lists_the_lines_that_did_not_fit(client: Client, desk: Desk) -> None:
-    bad = line(2) | {"h": {"id": "x", "name": "Ada", "pos": [0, 99]}}
-    sent = {"what": "items", "upload": upload(line(1), bad), "format": "", "scheme": "", "empty": "no-vote"}
+def test_an_import_lists_the_lines_that_did_not_fit(client: Client, cast: ProjectCast) -> None:
+    bad = sentence(2) | {"h": {"id": "x", "name": "Ada", "pos": [0, 99]}}
+    sent = {
+        "what": "items",
+        "upload": upload(sentence(1), bad),
+        "format": "",
+        "scheme": "",
+        "empty": "no-vote",
+    }
     answer = client.post(reverse("project-import", args=["harbour"]), sent)
     batch = Batch.objects.get()
     assert answer.headers["Location"] == reverse("import", args=[batch.pk])
     waiting = client.get(reverse("import", args=[batch.pk])).content.decode()
     assert 'hx-trigger="every 1s"' in waiting
-    done("import", batch.pk)
+    run_job("import", batch.pk)
     page = client.get(reverse("import", args=[batch.pk])).content.decode()
     assert "1 line did not fit" in page
     assert "The span is empty or lies outside the text" in page
     assert "hx-trigger" not in page
 
 
-def test_the_polled_part_of_an_import_is_not_a_whole_page(client: Client, desk: Desk) -> None:
-    batch = desk.bring(line(1))
+def test_the_polled_part_of_an_import_is_not_a_whole_page(client: Client, cast: ProjectCast) -> None:
+    batch = cast.import_lines(sentence(1))
     part = client.get(reverse("import", args=[batch.pk]), headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in part
     assert "Imported" in part
 
 
-def test_an_import_that_waits_can_be_cancelled(client: Client, desk: Desk) -> None:
-    client.post(reverse("project-import", args=["harbour"]), {"what": "items", "upload": upload(line(1))})
+def test_an_import_that_waits_can_be_cancelled(client: Client, cast: ProjectCast) -> None:
+    client.post(reverse("project-import", args=["harbour"]), {"what": "items", "upload": upload(sentence(1))})
     batch = Batch.objects.get()
     client.post(reverse("import", args=[batch.pk]))
     batch.refresh_from_db()
     assert batch.state == Batch.State.CANCELLED
 
 
-def test_labels_are_typed_merged_and_taken_back(client: Client, desk: Desk) -> None:
+def test_labels_are_typed_merged_and_taken_back(client: Client, cast: ProjectCast) -> None:
     address = reverse("ontology", args=["harbour"])
     client.post(address, {"action": "labels", "labels": "works_for\tworks for\nborn_in"})
-    assert desk.project.labels.get(name="works_for").title == "works for"
+    assert cast.project.labels.get(name="works_for").title == "works for"
     step = {"action": "step", "operation": "merge", "sources": ["born_in", "lived_in"], "target": "been_in"}
     client.post(address, step)
     assert "been_in" in client.get(address).content.decode()
@@ -99,37 +106,39 @@ def test_labels_are_typed_merged_and_taken_back(client: Client, desk: Desk) -> N
     ],
 )
 def test_a_step_that_makes_no_sense_is_refused_in_words(
-    client: Client, desk: Desk, step: dict[str, str], told: str
+    client: Client, cast: ProjectCast, step: dict[str, str], told: str
 ) -> None:
     page = client.post(reverse("ontology", args=["harbour"]), {"action": "step"} | step).content.decode()
     assert told in page
     assert not OntologyStep.objects.exists()
 
 
-def test_a_preset_brings_its_labels(client: Client, desk: Desk) -> None:
+def test_a_preset_brings_its_labels(client: Client, cast: ProjectCast) -> None:
     client.post(reverse("ontology", args=["harbour"]), {"action": "preset", "preset": "nyt10"}, follow=True)
-    assert desk.project.labels.filter(name="/location/location/contains").exists()
+    assert cast.project.labels.filter(name="/location/location/contains").exists()
     page = client.get(reverse("project", args=["harbour"])).content.decode()
     assert "27 labels" in page  # the preset's 24 and the three there were, as the ontology's own page counts
     assert "27 labels and N/A" in client.get(reverse("ontology", args=["harbour"])).content.decode()
 
 
-def test_a_member_is_added_by_user_name_and_removed(client: Client, desk: Desk) -> None:
+def test_a_member_is_added_by_user_name_and_removed(client: Client, cast: ProjectCast) -> None:
     nils = person("nils")
     address = reverse("project-members", args=["harbour"])
     client.post(address, {"user": "nils", "role": "annotator"})
-    member = desk.project.members.get(user=nils)
+    member = cast.project.members.get(user=nils)
     client.post(address, {"remove": member.pk})
-    assert not desk.project.members.filter(user=nils).exists()
+    assert not cast.project.members.filter(user=nils).exists()
 
 
-def test_an_unknown_user_name_is_said_to_be_unknown(client: Client, desk: Desk) -> None:
+def test_an_unknown_user_name_is_said_to_be_unknown(client: Client, cast: ProjectCast) -> None:
     page = client.post(reverse("project-members", args=["harbour"]), {"user": "Nils", "role": "annotator"})
     assert "Nobody here has the user name Nils" in page.content.decode()
 
 
 @pytest.mark.parametrize("sent", ["²", "-1", "9" * 40, "x", ""])
-def test_a_member_or_step_that_is_no_number_is_just_not_there(client: Client, desk: Desk, sent: str) -> None:
+def test_a_member_or_step_that_is_no_number_is_just_not_there(
+    client: Client, cast: ProjectCast, sent: str
+) -> None:
     assert client.post(reverse("project-members", args=["harbour"]), {"remove": sent}).status_code in (
         200,
         302,
@@ -138,50 +147,52 @@ def test_a_member_or_step_that_is_no_number_is_just_not_there(client: Client, de
     assert undone.status_code == 404
 
 
-def test_the_last_curator_cannot_go(client: Client, desk: Desk) -> None:
-    own = desk.project.members.get(user=desk.curator)
+def test_the_last_curator_cannot_go(client: Client, cast: ProjectCast) -> None:
+    own = cast.project.members.get(user=cast.curator)
     answer = client.post(reverse("project-members", args=["harbour"]), {"remove": own.pk})
     assert answer.status_code == 409
     assert "only curator" in answer.content.decode()
 
 
-def test_opening_without_sentences_says_what_is_missing(client: Client, desk: Desk) -> None:
+def test_opening_without_sentences_says_what_is_missing(client: Client, cast: ProjectCast) -> None:
     answer = client.post(reverse("project", args=["harbour"]), {"action": "open"})
     assert answer.status_code == 409
     assert "Import a file of sentences first" in answer.content.decode()
 
 
-def test_the_overview_counts_and_says_what_the_other_rule_would_change(client: Client, desk: Desk) -> None:
-    desk.bring(line(1), line(2), line(3))
+def test_the_overview_counts_and_says_what_the_other_rule_would_change(
+    client: Client, cast: ProjectCast
+) -> None:
+    cast.import_lines(sentence(1), sentence(2), sentence(3))
     client.post(reverse("project", args=["harbour"]), {"action": "open"})
-    desk.project.refresh_from_db()
-    desk.dispute(1)
-    desk.say("ann", 2)
-    desk.say("bob", 2)
+    cast.project.refresh_from_db()
+    cast.dispute(1)
+    cast.answer("ann", 2)
+    cast.answer("bob", 2)
     page = client.get(reverse("project", args=["harbour"])).content.decode()
     assert "2 of 3 sentences have 2 answers; 1 is disputed and waits for a decision" in page
     assert "would decide <b>0</b> sentences otherwise" in page
 
 
-def test_changing_the_rule_decides_all_items_anew(client: Client, desk: Desk) -> None:
-    desk.bring(line(1))
-    desk.open()
-    desk.dispute(1)
+def test_changing_the_rule_decides_all_items_anew(client: Client, cast: ProjectCast) -> None:
+    cast.import_lines(sentence(1))
+    cast.open()
+    cast.dispute(1)
     client.post(reverse("project", args=["harbour"]), {"k": "1", "policy": "majority-na"})
-    desk.project.refresh_from_db()
-    assert (desk.project.k, desk.project.policy) == (1, "majority-na")
-    assert desk.item(1).state == "settled"
+    cast.project.refresh_from_db()
+    assert (cast.project.k, cast.project.policy) == (1, "majority-na")
+    assert cast.item(1).state == "settled"
 
 
-def test_what_has_not_begun_leads_to_setting_it_up(client: Client, desk: Desk) -> None:
-    there = reverse("project", args=[desk.project.slug])
+def test_what_has_not_begun_leads_to_setting_it_up(client: Client, cast: ProjectCast) -> None:
+    there = reverse("project", args=[cast.project.slug])
     listed = client.get(reverse("label-index")).content.decode()
-    assert f'href="{there}" aria-label="Set up {desk.project.title}"' in listed
-    freeze = client.get(reverse("freeze", args=[desk.project.slug])).content.decode()
+    assert f'href="{there}" aria-label="Set up {cast.project.title}"' in listed
+    freeze = client.get(reverse("freeze", args=[cast.project.slug])).content.decode()
     assert "Nothing to freeze yet" in freeze
-    disputes = client.get(reverse("disputes", args=[desk.project.slug])).content.decode()
-    assert reverse("freeze", args=[desk.project.slug]) not in disputes
-    desk.bring(line(1))
-    desk.open()
-    disputes = client.get(reverse("disputes", args=[desk.project.slug])).content.decode()
-    assert reverse("freeze", args=[desk.project.slug]) in disputes
+    disputes = client.get(reverse("disputes", args=[cast.project.slug])).content.decode()
+    assert reverse("freeze", args=[cast.project.slug]) not in disputes
+    cast.import_lines(sentence(1))
+    cast.open()
+    disputes = client.get(reverse("disputes", args=[cast.project.slug])).content.decode()
+    assert reverse("freeze", args=[cast.project.slug]) in disputes

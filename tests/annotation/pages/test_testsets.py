@@ -12,52 +12,55 @@ from annotation.adjudication import decisions
 from annotation.models import Batch
 from annotation.pages import testsets
 from annotation.testset import TestSet
-from tests.annotation.page_project import Desk, done, line
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import ProjectCast
 
 WANTED = {"name": "Harbour", "version": "1.0"}
 
 
 @pytest.fixture
-def desk(db: None, client: Client) -> Desk:
-    desk = Desk.laid()
-    desk.bring(line(1, relations=["born_in"]), line(2, relations=["lived_in"]), line(3, relations=[]))
-    desk.open()
+def cast(db: None, client: Client) -> ProjectCast:
+    cast = ProjectCast.create()
+    cast.import_lines(
+        sentence(1, relations=["born_in"]), sentence(2, relations=["lived_in"]), sentence(3, relations=[])
+    )
+    cast.open()
     for who in ("ann", "bob"):
-        desk.say(who, 1, "lived_in")
-        desk.say(who, 3)
-    client.force_login(desk.curator)
-    return desk
+        cast.answer(who, 1, "lived_in")
+        cast.answer(who, 3)
+    client.force_login(cast.curator)
+    return cast
 
 
-def frozen(client: Client, desk: Desk) -> TestSet:
+def frozen(client: Client, cast: ProjectCast) -> TestSet:
     client.post(reverse("freeze", args=["harbour"]), WANTED | {"leave_out": "on"})
-    done("freeze", TestSet.objects.get(origin="annotated").pk)
+    run_job("freeze", TestSet.objects.get(origin="annotated").pk)
     return TestSet.objects.get(origin="annotated")
 
 
-def test_what_stands_in_the_way_is_said_in_words(client: Client, desk: Desk) -> None:
-    desk.dispute(2)
+def test_what_stands_in_the_way_is_said_in_words(client: Client, cast: ProjectCast) -> None:
+    cast.dispute(2)
     page = client.get(reverse("freeze", args=["harbour"])).content.decode()
     assert "1 disputed" in page
     assert "What stands in the way" in page
 
 
-def test_undecided_sentences_stop_a_freeze_unless_left_out(client: Client, desk: Desk) -> None:
+def test_undecided_sentences_stop_a_freeze_unless_left_out(client: Client, cast: ProjectCast) -> None:
     page = client.post(reverse("freeze", args=["harbour"]), WANTED).content.decode()
     assert "or leave them out: the manifest then lists them" in page
     assert not TestSet.objects.exists()
 
 
-def test_a_set_being_frozen_is_followed_and_then_shown(client: Client, desk: Desk) -> None:
+def test_a_set_being_frozen_is_followed_and_then_shown(client: Client, cast: ProjectCast) -> None:
     answer = client.post(reverse("freeze", args=["harbour"]), WANTED | {"leave_out": "on"})
     assert 'hx-trigger="every 1s"' in client.get(answer.headers["Location"]).content.decode()
-    done("freeze", TestSet.objects.get(origin="annotated").pk)
+    run_job("freeze", TestSet.objects.get(origin="annotated").pk)
     page = client.get(answer.headers["Location"], headers={"HX-Request": "true"})
     assert page.headers["HX-Refresh"] == "true"
 
 
-def test_the_page_names_the_exact_set_and_what_it_is_not_for(client: Client, desk: Desk) -> None:
-    made = frozen(client, desk)
+def test_the_page_names_the_exact_set_and_what_it_is_not_for(client: Client, cast: ProjectCast) -> None:
+    made = frozen(client, cast)
     page = client.get(reverse("test-set", args=[made.slug])).content.decode()
     assert made.sha256 in page
     assert "each read by 2 people" in page
@@ -66,8 +69,8 @@ def test_the_page_names_the_exact_set_and_what_it_is_not_for(client: Client, des
     assert "What it is not for" in page
 
 
-def test_the_download_is_what_the_digest_is_of(client: Client, desk: Desk) -> None:
-    made = frozen(client, desk)
+def test_the_download_is_what_the_digest_is_of(client: Client, cast: ProjectCast) -> None:
+    made = frozen(client, cast)
     answer = client.get(reverse("test-set-lines", args=[made.slug]))
     body = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
     assert hashlib.sha256(body).hexdigest() == made.sha256
@@ -75,7 +78,7 @@ def test_the_download_is_what_the_digest_is_of(client: Client, desk: Desk) -> No
 
 
 def test_a_set_being_imported_shows_its_own_import_not_that_of_a_batch_with_its_number(
-    client: Client, desk: Desk
+    client: Client, cast: ProjectCast
 ) -> None:
     file = SimpleUploadedFile("key.txt", b"1\tA(e1,e2)\n")
     client.post(
@@ -88,26 +91,26 @@ def test_a_set_being_imported_shows_its_own_import_not_that_of_a_batch_with_its_
     assert (job.kind, job.subject) == ("import", made.batch_id)
 
 
-def test_a_viewer_sees_the_set_but_not_its_lines(client: Client, desk: Desk) -> None:
-    made = frozen(client, desk)
-    client.force_login(desk.people["vera"])
+def test_a_viewer_sees_the_set_but_not_its_lines(client: Client, cast: ProjectCast) -> None:
+    made = frozen(client, cast)
+    client.force_login(cast.people["vera"])
     page = client.get(reverse("test-set", args=[made.slug])).content.decode()
     assert "The gold stays here" in page
     assert client.get(reverse("test-set-lines", args=[made.slug])).status_code == 403
 
 
-def test_the_next_version_is_proposed(client: Client, desk: Desk) -> None:
-    frozen(client, desk)
+def test_the_next_version_is_proposed(client: Client, cast: ProjectCast) -> None:
+    frozen(client, cast)
     assert 'value="1.1"' in client.get(reverse("freeze", args=["harbour"])).content.decode()
 
 
-def test_statistics_are_shown_once_they_are_there(client: Client, desk: Desk) -> None:
-    made = frozen(client, desk)
+def test_statistics_are_shown_once_they_are_there(client: Client, cast: ProjectCast) -> None:
+    made = frozen(client, cast)
     address = reverse("test-set", args=[made.slug])
     waiting = client.get(address).content.decode()
     assert "are being computed" in waiting
     assert 'hx-select="#figures"' in waiting
-    done("describe", made.pk)
+    run_job("describe", made.pk)
     response = client.get(address, {"of": "figures"}, headers={"HX-Request": "true"})
     assert "HX-Refresh" not in response
     page = response.content.decode()
@@ -117,13 +120,13 @@ def test_statistics_are_shown_once_they_are_there(client: Client, desk: Desk) ->
     assert "The source’s labels against this gold" in page
 
 
-def test_published_gold_is_imported_under_its_name(client: Client, desk: Desk) -> None:
+def test_published_gold_is_imported_under_its_name(client: Client, cast: ProjectCast) -> None:
     file = SimpleUploadedFile("key.txt", b"1\tA(e1,e2)\n2\tOther\n")
     sent = {"upload": file, "name": "Key", "version": "2010", "kind": "relations", "negative": "Other"}
     answer = client.post(reverse("test-set-import"), sent)
     batch = Batch.objects.get(what="gold")
     assert answer.headers["Location"] == reverse("import", args=[batch.pk])
-    done("import", batch.pk)
+    run_job("import", batch.pk)
     page = client.get(answer.headers["Location"]).content.decode()
     assert "To the test set" in page
     made = TestSet.objects.get(origin="imported")
@@ -134,11 +137,13 @@ def test_published_gold_is_imported_under_its_name(client: Client, desk: Desk) -
     )
 
 
-def test_why_it_was_decided_so_is_shown_to_those_who_may_read_the_lines(client: Client, desk: Desk) -> None:
-    item = desk.dispute(2)
-    told = {"by": desk.people["judy"], "client_id": uuid4(), "votes_key": item.votes_key}
+def test_why_it_was_decided_so_is_shown_to_those_who_may_read_the_lines(
+    client: Client, cast: ProjectCast
+) -> None:
+    item = cast.dispute(2)
+    told = {"by": cast.people["judy"], "client_id": uuid4(), "votes_key": item.votes_key}
     decisions.decide(item, payload={"relations": ["lived_in"]}, reason="It says for years.", **told)
-    address = reverse("test-set", args=[frozen(client, desk).slug])
+    address = reverse("test-set", args=[frozen(client, cast).slug])
     assert "It says for years." in client.get(address).content.decode()
-    client.force_login(desk.people["vera"])
+    client.force_login(cast.people["vera"])
     assert "It says for years." not in client.get(address).content.decode()

@@ -20,7 +20,8 @@ from annotation.queue import assignment, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
-from tests.annotation.factories import annotators, curator, filled, person, says
+from tests.cast.basics import person
+from tests.cast.projects import annotators, answer_item, curator, project_with_items
 from tests.places.postgres import in_threads, somebody_waits, until
 
 
@@ -36,27 +37,27 @@ def take(of: Project, user: User, *, holding: tuple[int, ...] = ()) -> Lease:
 
 @pytest.mark.django_db
 def test_items_come_in_order_and_never_twice() -> None:
-    of = filled(3)
+    of = project_with_items(3)
     user = annotators(of, 1)[0]
     seen = []
     for _ in range(3):
         lease = take(of, user)
         seen.append(lease.item.external_id)
-        says(lease.item, user, "A")
+        answer_item(lease.item, user, "A")
     assert seen == ["s0", "s1", "s2"]
     assert assignment.lease_next(of, user) is None
 
 
 @pytest.mark.django_db
 def test_an_item_leased_to_k_people_is_handed_to_no_other() -> None:
-    of = filled(1, k=2)
+    of = project_with_items(1, k=2)
     people = annotators(of, 3)
     assert [bool(assignment.lease_next(of, user)) for user in people] == [True, True, False]
 
 
 @pytest.mark.django_db
 def test_a_reloaded_page_gets_its_item_back_and_a_prefetch_gets_the_next() -> None:
-    of = filled(3)
+    of = project_with_items(3)
     user = annotators(of, 1)[0]
     first = take(of, user)
     assert take(of, user).pk == first.pk
@@ -66,7 +67,7 @@ def test_a_reloaded_page_gets_its_item_back_and_a_prefetch_gets_the_next() -> No
 
 @pytest.mark.django_db
 def test_an_expired_lease_goes_back_into_the_pool() -> None:
-    of = filled(1, k=1)
+    of = project_with_items(1, k=1)
     away, next_one = annotators(of, 2)
     lease = take(of, away)
     assert assignment.lease_next(of, next_one) is None
@@ -76,7 +77,7 @@ def test_an_expired_lease_goes_back_into_the_pool() -> None:
 
 @pytest.mark.django_db
 def test_whoever_let_a_lease_run_out_may_get_the_item_again() -> None:
-    of = filled(1, k=1)
+    of = project_with_items(1, k=1)
     user = annotators(of, 1)[0]
     lease = take(of, user)
     run_out(lease)
@@ -86,19 +87,19 @@ def test_whoever_let_a_lease_run_out_may_get_the_item_again() -> None:
 
 @pytest.mark.django_db
 def test_a_late_answer_is_kept_and_counts_if_it_is_among_the_first_k() -> None:
-    of = filled(1, k=1)
+    of = project_with_items(1, k=1)
     late, other = annotators(of, 2)
     lease = take(of, late)
     run_out(lease)
     taken = take(of, other)
-    assert not says(lease.item, late, "A").surplus
-    assert says(taken.item, other, "B").surplus
+    assert not answer_item(lease.item, late, "A").surplus
+    assert answer_item(taken.item, other, "B").surplus
     assert Item.objects.get().gold["relations"] == ["A"]
 
 
 @pytest.mark.django_db
 def test_a_heartbeat_prolongs_a_lease_and_says_when_it_is_over() -> None:
-    of = filled(1)
+    of = project_with_items(1)
     user = annotators(of, 1)[0]
     lease = take(of, user)
     Lease.objects.filter(pk=lease.pk).update(expires_at=Now() + timedelta(seconds=60))
@@ -111,7 +112,7 @@ def test_a_heartbeat_prolongs_a_lease_and_says_when_it_is_over() -> None:
 
 @pytest.mark.django_db
 def test_a_returned_item_is_free_for_others() -> None:
-    of = filled(1, k=1)
+    of = project_with_items(1, k=1)
     one, other = annotators(of, 2)
     assignment.return_lease(take(of, one).pk, one)
     assert take(of, other).item == Item.objects.get()
@@ -119,7 +120,7 @@ def test_a_returned_item_is_free_for_others() -> None:
 
 @pytest.mark.django_db
 def test_a_lease_belongs_to_its_person() -> None:
-    of = filled(1)
+    of = project_with_items(1)
     one, other = annotators(of, 2)
     with pytest.raises(Http404):
         assignment.return_lease(take(of, one).pk, other)
@@ -128,8 +129,8 @@ def test_a_lease_belongs_to_its_person() -> None:
 @pytest.mark.django_db
 def test_strangers_learn_nothing_and_closed_projects_hand_nothing_out() -> None:
     with pytest.raises(Http404):
-        assignment.lease_next(filled(1), person("stranger"))
-    of = filled(1, opened=False)
+        assignment.lease_next(project_with_items(1), person("stranger"))
+    of = project_with_items(1, opened=False)
     with pytest.raises(Conflict, match="not open"):
         assignment.lease_next(of, annotators(of, 1)[0])
 
@@ -137,7 +138,7 @@ def test_strangers_learn_nothing_and_closed_projects_hand_nothing_out() -> None:
 @pytest.mark.django_db
 def test_nobody_can_hold_the_whole_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assignment, "MOST_HELD", 2)
-    of = filled(3)
+    of = project_with_items(3)
     user = annotators(of, 1)[0]
     held = take(of, user).pk
     both = (held, take(of, user, holding=(held,)).pk)
@@ -147,9 +148,9 @@ def test_nobody_can_hold_the_whole_project(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.django_db
 def test_progress_counts_own_answers_skips_and_what_waits() -> None:
-    of = filled(3)
+    of = project_with_items(3)
     user = annotators(of, 1)[0]
-    says(take(of, user).item, user, "A")
+    answer_item(take(of, user).item, user, "A")
     votes.skip(take(of, user).item, user, client_id=uuid4(), reason="undecided", milliseconds=3000)
     told = progress_of(of, user)
     wanted = {"answered": 1, "skipped": 1, "waiting": 1, "total": 3, "today": 2, "median_seconds": 3.0}
@@ -158,7 +159,7 @@ def test_progress_counts_own_answers_skips_and_what_waits() -> None:
 
 @pytest.mark.django_db
 def test_the_next_item_is_found_through_the_index_of_wanting_items(django_assert_max_num_queries) -> None:
-    of = filled(3)
+    of = project_with_items(3)
     user = annotators(of, 1)[0]
     wanting = assignment.assignable_items(of, assignment.annotator_of(of, user)).filter(rank__gt=1)
     assert "item_wanting" in wanting[:1].explain() or connection.vendor == "postgresql"
@@ -186,7 +187,7 @@ def work_through(of: Project, user: User, *, steps: int) -> list[tuple[int, int]
 
 def test_many_people_at_once_give_every_item_exactly_k_answers(either_database: str) -> None:
     items, k = (12, 3) if either_database == "postgres" else (6, 2)
-    of = filled(items, k=k)
+    of = project_with_items(items, k=k)
     people = annotators(of, 8 if either_database == "postgres" else 4)
     done = [
         pair
@@ -205,7 +206,7 @@ def test_many_people_at_once_give_every_item_exactly_k_answers(either_database: 
 def test_who_comes_while_the_last_item_is_held_for_a_moment_gets_it_rather_than_hear_of_nothing(
     postgres: dict[str, Any],
 ) -> None:
-    of = filled(1, k=2)
+    of = project_with_items(1, k=2)
     first, second = annotators(of, 2)
 
     held = Event()
@@ -224,7 +225,7 @@ def test_who_comes_while_the_last_item_is_held_for_a_moment_gets_it_rather_than_
 
 
 def test_one_person_in_many_tabs_writes_one_answer(either_database: str) -> None:
-    of = filled(1, k=2)
+    of = project_with_items(1, k=2)
     user = annotators(of, 1)[0]
     item, name = of.items.get(), uuid4()
 
@@ -236,13 +237,13 @@ def test_one_person_in_many_tabs_writes_one_answer(either_database: str) -> None
 
 
 def test_tabs_that_do_not_know_of_each_other_conflict_and_lose_nothing(either_database: str) -> None:
-    of = filled(1, k=2)
+    of = project_with_items(1, k=2)
     user = annotators(of, 1)[0]
     item = of.items.get()
 
     def send(i: int) -> str:
         try:
-            says(item, user, "AB"[i % 2])
+            answer_item(item, user, "AB"[i % 2])
         except Conflict as conflict:
             return conflict.code
         return "written"
@@ -252,7 +253,7 @@ def test_tabs_that_do_not_know_of_each_other_conflict_and_lose_nothing(either_da
 
 @pytest.mark.django_db
 def test_an_annotators_role_is_needed() -> None:
-    of = filled(1)
+    of = project_with_items(1)
     projects.set_member(of, user=person("looker"), role="viewer", by=curator())
     with pytest.raises(NotAllowed):
         assignment.lease_next(of, person("looker"))
@@ -260,7 +261,7 @@ def test_an_annotators_role_is_needed() -> None:
 
 @pytest.mark.django_db
 def test_what_was_put_off_comes_again_when_all_else_is_done_the_oldest_first() -> None:
-    of = filled(3, k=1)
+    of = project_with_items(3, k=1)
     user = annotators(of, 1)[0]
     for name in ("s1", "s0"):
         item = of.items.get(external_id=name)
@@ -276,7 +277,7 @@ def test_what_was_put_off_comes_again_when_all_else_is_done_the_oldest_first() -
 
 @pytest.mark.django_db
 def test_a_sentence_that_cannot_be_decided_is_not_offered_to_the_same_person_again() -> None:
-    of = filled(1, k=1)
+    of = project_with_items(1, k=1)
     user = annotators(of, 1)[0]
     votes.skip(of.items.get(), user, client_id=uuid4(), reason="later")
     votes.skip(of.items.get(), user, client_id=uuid4(), reason="undecided", base=1)

@@ -14,16 +14,15 @@ from annotation.queue import assignment, exclusions, gold_questions
 from annotation.queue import votes as voting
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
-from tests.annotation.factories import (
+from tests.cast.basics import person, sentence
+from tests.cast.projects import (
     annotators,
-    brought,
+    answer_item,
+    answered_item,
+    create_project,
     curator,
-    filled,
-    line,
-    person,
-    project,
-    says,
-    voted,
+    import_lines,
+    project_with_items,
 )
 from tests.places.postgres import in_threads
 
@@ -40,23 +39,23 @@ def state(of: Project, name: str = "s0") -> tuple[str, int]:
 
 
 def imported(*votes: tuple[str, str, str], **options: object) -> Project:
-    of = project(k=4)
-    brought(of, [line("s0"), line("s1")])
+    of = create_project(k=4)
+    import_lines(of, [sentence("s0"), sentence("s1")])
     lines = [{"item": item, "annotator": name, "labels": [label]} for item, name, label in votes]
-    brought(of, lines, what="votes", **options)
+    import_lines(of, lines, what="votes", **options)
     return of
 
 
 def test_what_they_decided_is_open_again_and_wants_somebody_else() -> None:
-    of = filled(1, k=2)
-    voted(of, ["A"], ["A"])
+    of = project_with_items(1, k=2)
+    answered_item(of, ["A"], ["A"])
     made = exclusions.exclude_annotator(who(of, "ann0"), by=curator(), reason="Clicked through.")
     assert (made.n, state(of), Vote.objects.count()) == (1, ("open", 1), 2)
 
 
 def test_a_surplus_answer_moves_up_in_their_place() -> None:
-    of = filled(1, k=2)
-    item = voted(of, ["B"], ["A"], ["A"])
+    of = project_with_items(1, k=2)
+    item = answered_item(of, ["B"], ["A"], ["A"])
     assert item.state == "disputed"
     exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     item.refresh_from_db()
@@ -64,8 +63,8 @@ def test_a_surplus_answer_moves_up_in_their_place() -> None:
 
 
 def test_put_back_everything_is_as_it_was_before() -> None:
-    of = filled(1, k=2)
-    item = voted(of, ["B"], ["A"], ["A"])
+    of = project_with_items(1, k=2)
+    item = answered_item(of, ["B"], ["A"], ["A"])
     before = (item.state, item.pattern, item.votes_key)
     exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     exclusions.include_annotator(who(of, "ann0"), by=curator(), reason="A mistake.")
@@ -79,9 +78,9 @@ def test_put_back_everything_is_as_it_was_before() -> None:
 
 
 def test_an_answer_set_aside_alone_stays_so_when_the_others_are_put_back() -> None:
-    of = filled(2, k=1)
+    of = project_with_items(2, k=1)
     for name in ("s0", "s1"):
-        voted(of, ["A"], item=name)
+        answered_item(of, ["A"], item=name)
     exclusions.exclude_answer(of.items.get(external_id="s1").answers.get(), by=curator())
     exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     exclusions.include_annotator(who(of, "ann0"), by=curator())
@@ -92,7 +91,7 @@ def skipped_and_answered_anew(item: Item, user: User) -> tuple[str, int]:
     """What the item is after both."""
     skipped(item, user, base=1)
     skipped(item, user, base=2)
-    says(item, user, "A", base=3)
+    answer_item(item, user, "A", base=3)
     return state(item.project)
 
 
@@ -102,20 +101,20 @@ def skipped(item: Item, user: User, *, base: int) -> tuple[str, int]:
 
 
 def test_an_answer_set_aside_alone_stays_so_when_it_is_skipped_and_given_anew() -> None:
-    of = filled(1, k=1)
-    item = voted(of, ["A"])
+    of = project_with_items(1, k=1)
+    item = answered_item(of, ["A"])
     exclusions.exclude_answer(item.answers.get(), by=curator())
     (user,) = annotators(of, 1)
     assert skipped_and_answered_anew(item, user) == ("open", 1)
     exclusions.exclude_answer(item.answers.get(), by=curator(), aside=False)
     assert skipped(item, user, base=4) == ("open", 1)
-    says(item, user, "A", base=5)
+    answer_item(item, user, "A", base=5)
     assert state(of)[0] == "settled"
 
 
 def test_an_answer_set_aside_with_all_others_stays_among_them_when_it_is_given_anew() -> None:
-    of = filled(1, k=1)
-    item = voted(of, ["A"])
+    of = project_with_items(1, k=1)
+    item = answered_item(of, ["A"])
     made = exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     gold_questions.resume(who(of, "ann0"), by=curator())
     (user,) = annotators(of, 1)
@@ -126,27 +125,27 @@ def test_an_answer_set_aside_with_all_others_stays_among_them_when_it_is_given_a
 
 
 def test_an_answer_that_was_put_back_while_it_was_skipped_counts_when_it_is_given_anew() -> None:
-    of = filled(1, k=1)
-    item = voted(of, ["A"])
+    of = project_with_items(1, k=1)
+    item = answered_item(of, ["A"])
     exclusions.exclude_annotator(who(of, "ann0"), by=curator())
     gold_questions.resume(who(of, "ann0"), by=curator())
     (user,) = annotators(of, 1)
     skipped(item, user, base=1)
     exclusions.include_annotator(who(of, "ann0"), by=curator())
-    says(item, user, "A", base=2)
+    answer_item(item, user, "A", base=2)
     assert state(of)[0] == "settled"
 
 
 def test_whoever_is_set_aside_gets_nothing_new_until_they_may_go_on() -> None:
-    of = filled(2, k=1)
+    of = project_with_items(2, k=1)
     (user,) = annotators(of, 1)
-    says(of.items.get(external_id="s0"), user, "A")
+    answer_item(of.items.get(external_id="s0"), user, "A")
     exclusions.exclude_annotator(who(of, "ann0"), by=curator(), reason="Clicked through.")
     with pytest.raises(NotAllowed, match="Clicked through"):
         assignment.lease_next(of, user)
     gold_questions.resume(who(of, "ann0"), by=curator())
     lease = assignment.lease_next(of, user)
-    says(lease.item, user, "A")
+    answer_item(lease.item, user, "A")
     assert (state(of)[0], state(of, "s1")[0]) == ("open", "settled")
 
 
@@ -168,15 +167,15 @@ def test_an_import_that_stated_its_number_of_answers_wants_them_again() -> None:
 def test_a_later_import_under_the_same_name_is_set_aside_too() -> None:
     of = imported(("s0", "w1", "A"))
     exclusions.exclude_annotator(who(of, "w1"), by=curator())
-    brought(of, [{"item": "s1", "annotator": "w1", "labels": ["A"]}], what="votes")
+    import_lines(of, [{"item": "s1", "annotator": "w1", "labels": ["A"]}], what="votes")
     assert state(of, "s1")[0] == "open"
     exclusions.include_annotator(who(of, "w1"), by=curator())
     assert Item.objects.filter(answers__set_aside=True).count() == 0
 
 
 def test_twice_is_refused_and_only_curators_may() -> None:
-    of = filled(1, k=1)
-    voted(of, ["A"])
+    of = project_with_items(1, k=1)
+    answered_item(of, ["A"])
     with pytest.raises(NotAllowed):
         exclusions.exclude_annotator(who(of, "ann0"), by=person("ann0"))
     with pytest.raises(Conflict, match="count"):
@@ -188,10 +187,10 @@ def test_twice_is_refused_and_only_curators_may() -> None:
 
 
 def test_what_a_paused_person_changes_counts_no_more() -> None:
-    of = filled(1, k=1)
-    item = voted(of, ["A"])
+    of = project_with_items(1, k=1)
+    item = answered_item(of, ["A"])
     gold_questions.pause(who(of, "ann0"), by=curator())
-    says(item, annotators(of, 1)[0], "B", base=1)
+    answer_item(item, annotators(of, 1)[0], "B", base=1)
     assert state(of) == ("open", 1)
 
 
@@ -199,9 +198,9 @@ def test_what_a_paused_person_changes_counts_no_more() -> None:
 def test_setting_aside_and_an_answer_that_is_just_coming_in_take_turns(
     postgres: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of = filled(2, k=1)
+    of = project_with_items(2, k=1)
     (user,) = annotators(of, 1)
-    item = voted(of, ["A"])
+    item = answered_item(of, ["A"])
     lease = assignment.lease_next(of, user)
     assert lease is not None
     answering, derive = Event(), voting._derive
@@ -213,9 +212,9 @@ def test_setting_aside_and_an_answer_that_is_just_coming_in_take_turns(
 
     def act(at: int) -> None:
         if at == 0:
-            says(item, user, "B", base=1)
+            answer_item(item, user, "B", base=1)
         elif at == 1:
-            says(lease.item, user, "B")
+            answer_item(lease.item, user, "B")
         else:
             assert answering.wait(30)
             exclusions.exclude_annotator(who(of, "ann0"), by=curator())
@@ -228,15 +227,15 @@ def test_setting_aside_and_an_answer_that_is_just_coming_in_take_turns(
 @pytest.mark.postgres
 def test_answers_are_set_aside_and_counted_again_while_people_work(postgres: object) -> None:
     """Whoever hands out, answers and sets aside takes turns; afterwards all is as the answers say."""
-    of = filled(30, k=2)
+    of = project_with_items(30, k=2)
     people = annotators(of, 4)
-    says(of.items.get(external_id="s0"), people[0], "A")
+    answer_item(of.items.get(external_id="s0"), people[0], "A")
     first, boss = who(of, "ann0"), curator()
 
     def act(at: int) -> None:
         if at < len(people):
             while lease := next_of(of, people[at]):
-                says(lease.item, people[at], "A")
+                answer_item(lease.item, people[at], "A")
             return
         for _ in range(6):
             exclusions.exclude_annotator(first, by=boss)

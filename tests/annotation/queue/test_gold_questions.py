@@ -11,15 +11,16 @@ from annotation.models import Annotator, Item, Project, Vote
 from annotation.queue import assignment, gold_questions, votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from tests.annotation.factories import annotators, brought, curator, filled, line, says
+from tests.cast.basics import sentence
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
 
 
 def with_known(use: str, n: int = 2, **quality: object) -> tuple[Project, User]:
     """Three items of work and n whose answer is A."""
-    of = filled(3, k=1)
-    brought(of, [line(f"known{at}", relations=["A"]) for at in range(n)], known=use)
+    of = project_with_items(3, k=1)
+    import_lines(of, [sentence(f"known{at}", relations=["A"]) for at in range(n)], known=use)
     gold_questions.set_quality_options(of, by=curator(), **quality)
     of.refresh_from_db()
     return of, annotators(of, 1)[0]
@@ -28,7 +29,7 @@ def with_known(use: str, n: int = 2, **quality: object) -> tuple[Project, User]:
 def answer_next(of: Project, user: User, *relations: str) -> tuple[Item, votes.VoteResult]:
     lease = assignment.lease_next(of, user)
     assert lease is not None
-    return lease.item, says(lease.item, user, *relations)
+    return lease.item, answer_item(lease.item, user, *relations)
 
 
 def me(of: Project) -> Annotator:
@@ -67,7 +68,7 @@ def test_a_skip_in_the_round_is_not_right_and_a_second_try_changes_no_mark() -> 
     of, user = with_known("qualify", n=1, qualifies=True)
     item = assignment.lease_next(of, user).item
     votes.skip(item, user, client_id=uuid4(), reason="undecided")
-    says(item, user, "A", base=1)
+    answer_item(item, user, "A", base=1)
     assert list(me(of).marks.values_list("right", flat=True)) == [False]
     assert me(of).paused_at is not None
 
@@ -88,7 +89,7 @@ def test_a_round_that_nobody_is_asked_for_is_not_worked() -> None:
 
 def test_a_round_needs_known_items() -> None:
     with pytest.raises(Conflict, match="qualification round"):
-        gold_questions.set_quality_options(filled(1), by=curator(), qualifies=True)
+        gold_questions.set_quality_options(project_with_items(1), by=curator(), qualifies=True)
 
 
 def test_curators_know_the_answers_and_are_not_asked() -> None:
@@ -117,7 +118,7 @@ def test_failed_checks_pause_and_what_is_held_goes_back(django_capture_on_commit
     check = assignment.lease_next(of, user)
     held = assignment.lease_next(of, user, holding=[check.pk])
     with django_capture_on_commit_callbacks(execute=True):
-        says(check.item, user, "B")
+        answer_item(check.item, user, "B")
     held.refresh_from_db()
     assert (me(of).paused_at is not None, held.ending) == (True, "returned")
     with pytest.raises(NotAllowed, match="paused"):
@@ -128,7 +129,7 @@ def test_what_a_paused_person_sends_is_kept_and_not_counted() -> None:
     of, user = with_known("check")
     lease = assignment.lease_next(of, user)
     gold_questions.pause(me(of), by=curator())
-    says(lease.item, user, "A")
+    answer_item(lease.item, user, "A")
     item = of.items.get(external_id="s0")
     assert (item.state, item.answers.get().set_aside, Vote.objects.count()) == ("open", True, 1)
 
@@ -161,7 +162,7 @@ def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> Non
     first, second = of.items.filter(use="")[:2]
     made = gold_questions.make_gold_question(first, payload={"relations": ["A"]}, use="qualify", by=curator())
     assert (made.item.use, made.item.free) == ("qualify", 0)
-    says(second, user, "A")
+    answer_item(second, user, "A")
     with pytest.raises(Conflict, match="answered"):
         gold_questions.make_gold_question(second, payload={"relations": ["A"]}, use="check", by=curator())
     with pytest.raises(DomainError, match="neither"):
@@ -169,8 +170,8 @@ def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> Non
 
 
 def test_known_items_need_their_answer() -> None:
-    of = filled(1)
-    batch = brought(of, [line("k0"), line("k1", relations=[])], known="check")
+    of = project_with_items(1)
+    batch = import_lines(of, [sentence("k0"), sentence("k1", relations=[])], known="check")
     assert (batch.refused, of.items.filter(use="check").count()) == (1, 1)
 
 

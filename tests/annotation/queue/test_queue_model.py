@@ -28,8 +28,8 @@ from annotation.consensus.majority import Verdict, decide
 from annotation.models import Answer, Lease, Vote
 from annotation.queue import assignment, exclusions, gold_questions, votes
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
-from tests.annotation import factories
-from tests.annotation.factories import annotators, curator, filled, says
+from tests.cast import basics
+from tests.cast.projects import annotators, answer_item, curator, project_with_items
 
 PEOPLE, ITEMS, MOST_EXTRA = 4, 4, 1
 who = st.integers(0, PEOPLE - 1)
@@ -48,7 +48,7 @@ class Queue(RuleBasedStateMachine):
         self.held.__enter__()
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(assignment, "CURRENT", 1)  # a reserve begins with the second
-        self.of = filled(ITEMS, k=2)
+        self.of = project_with_items(ITEMS, k=2)
         gold_questions.set_quality_options(self.of, by=curator(), most_extra=MOST_EXTRA)
         self.people = annotators(self.of, PEOPLE)
         self.items = list(self.of.items.order_by("rank"))
@@ -241,10 +241,10 @@ class Queue(RuleBasedStateMachine):
         """As many new people as an item may want at the most, and nothing is open."""
         self.lose_every_device()
         for number in range(self.k + MOST_EXTRA):
-            new = factories.person(f"new{number}")
+            new = basics.person(f"new{number}")
             projects.set_member(self.of, user=new, role="annotator", by=curator())
             for lease in assignment.lease_several(self.of, new, n=ITEMS):
-                says(lease.item, new, "A")
+                answer_item(lease.item, new, "A")
         assert not self.of.items.filter(state="open").exists()
 
     # ---- what must hold after each of it ---------------------------------------------------------

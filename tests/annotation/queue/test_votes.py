@@ -10,24 +10,25 @@ from annotation import projects
 from annotation.models import Answer, Vote
 from annotation.queue import assignment, exclusions, votes
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from tests.annotation.factories import annotators, curator, filled, person, says, voted
+from tests.cast.basics import person
+from tests.cast.projects import annotators, answer_item, answered_item, curator, project_with_items
 
 pytestmark = pytest.mark.django_db
 A = {"spans": [], "relations": ["A"]}
 
 
 def test_k_answers_settle_an_item() -> None:
-    of = filled(k=2)
-    assert voted(of, ["A"]).state == "open"
+    of = project_with_items(k=2)
+    assert answered_item(of, ["A"]).state == "open"
     item = of.items.get(external_id="s1")
     for user in annotators(of, 2):
-        says(item, user, "A", "B")
+        answer_item(item, user, "A", "B")
     item.refresh_from_db()
     assert (item.state, item.gold["relations"], item.free) == ("settled", ["A", "B"], 0)
 
 
 def test_the_same_write_twice_is_one_write() -> None:
-    of = filled()
+    of = project_with_items()
     user, item, name = annotators(of, 1)[0], of.items.first(), uuid4()
     first = votes.answer(item, user, client_id=name, payload=A)
     again = votes.answer(item, user, client_id=name, payload=A)
@@ -36,35 +37,35 @@ def test_the_same_write_twice_is_one_write() -> None:
 
 
 def test_a_stale_tab_is_told_so_and_nothing_is_overwritten() -> None:
-    of = filled()
+    of = project_with_items()
     user, item = annotators(of, 1)[0], of.items.first()
-    says(item, user, "A")
+    answer_item(item, user, "A")
     with pytest.raises(Conflict) as refused:
-        says(item, user, "B", base=0)
+        answer_item(item, user, "B", base=0)
     assert refused.value.code == "answered_elsewhere"
     assert Answer.objects.get().payload == A
 
 
 def test_an_answer_given_upon_the_last_one_replaces_it_and_both_stay_in_the_log() -> None:
-    of = filled()
+    of = project_with_items()
     user, item = annotators(of, 1)[0], of.items.first()
-    says(item, user, "A")
-    says(item, user, "B", base=1)
+    answer_item(item, user, "A")
+    answer_item(item, user, "B", base=1)
     assert Answer.objects.get().payload["relations"] == ["B"]
     assert [vote.payload["relations"] for vote in Vote.objects.order_by("number")] == [["A"], ["B"]]
 
 
 def test_answers_beyond_k_are_kept_and_not_counted() -> None:
-    of = filled(k=2)
-    item = voted(of, ["A"], ["A"])
-    late = says(item, annotators(of, 3)[2], "B")
+    of = project_with_items(k=2)
+    item = answered_item(of, ["A"], ["A"])
+    late = answer_item(item, annotators(of, 3)[2], "B")
     item.refresh_from_db()
     assert (late.surplus, item.gold["relations"], item.answers.count()) == (True, ["A"], 3)
 
 
 def test_a_raised_k_counts_what_was_surplus() -> None:
-    of = filled(k=2)
-    item = voted(of, ["A"], ["B"], ["A"])
+    of = project_with_items(k=2)
+    item = answered_item(of, ["A"], ["B"], ["A"])
     assert item.state == "disputed"
     projects.set_k(of, k=3, by=curator())
     item.refresh_from_db()
@@ -72,17 +73,17 @@ def test_a_raised_k_counts_what_was_surplus() -> None:
 
 
 def test_an_answer_set_aside_leaves_the_count_and_the_item_wants_another() -> None:
-    of = filled(k=2)
-    item = voted(of, ["A"], ["B"])
+    of = project_with_items(k=2)
+    item = answered_item(of, ["A"], ["B"])
     exclusions.exclude_answer(item.answers.get(position=2), by=curator())
     item.refresh_from_db()
     assert (item.state, item.free) == ("open", 1)
 
 
 def test_a_skip_is_no_vote_and_takes_a_former_answer_back() -> None:
-    of = filled(k=1)
+    of = project_with_items(k=1)
     user, item = annotators(of, 1)[0], of.items.first()
-    says(item, user, "A")
+    answer_item(item, user, "A")
     votes.skip(item, user, client_id=uuid4(), reason="broken", base=1)
     item.refresh_from_db()
     assert (item.state, item.answers.count(), item.free) == ("open", 0, 1)
@@ -90,13 +91,13 @@ def test_a_skip_is_no_vote_and_takes_a_former_answer_back() -> None:
 
 
 def test_a_skip_says_why() -> None:
-    of = filled()
+    of = project_with_items()
     with pytest.raises(DomainError, match="no reason"):
         votes.skip(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), reason="dull")
 
 
 def test_na_is_an_answer() -> None:
-    item = voted(filled(k=2), [], [])
+    item = answered_item(project_with_items(k=2), [], [])
     assert (item.state, item.gold["relations"]) == ("settled", [])
 
 
@@ -111,7 +112,7 @@ def test_na_is_an_answer() -> None:
     ],
 )
 def test_an_answer_outside_the_inventory_or_the_kind_is_refused(payload: dict, code: str) -> None:
-    of = filled()
+    of = project_with_items()
     with pytest.raises(DomainError) as refused:
         votes.answer(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), payload=payload)
     assert refused.value.code == code
@@ -122,34 +123,34 @@ def test_an_answer_outside_the_inventory_or_the_kind_is_refused(payload: dict, c
     "span", [[0, 99, "A"], [3, 3, "A"], [-1, 2, "A"], [0, 1], ["0", 1, "A"], [True, 2, "A"]]
 )
 def test_spans_lie_in_the_text(span: list) -> None:
-    from tests.annotation.factories import brought, project
+    from tests.cast.projects import create_project, import_lines
 
-    of = project("entities", labels=["A"])
-    brought(of, [{"id": "s0", "text": "Ada saw"}])
+    of = create_project("entities", labels=["A"])
+    import_lines(of, [{"id": "s0", "text": "Ada saw"}])
     projects.open_for_work(of, by=curator())
     with pytest.raises(DomainError):
         votes.answer(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), payload={"spans": [span]})
 
 
 def test_viewers_and_adjudicators_do_not_vote() -> None:
-    of = filled()
+    of = project_with_items()
     for role in ("viewer", "adjudicator"):
         user = person(role)
         projects.set_member(of, user=user, role=role, by=curator())
         with pytest.raises(NotAllowed):
-            says(of.items.first(), user, "A")
+            answer_item(of.items.first(), user, "A")
 
 
 def test_a_project_that_is_not_open_takes_no_answers() -> None:
-    of = filled()
+    of = project_with_items()
     user = annotators(of, 1)[0]
     projects.close(of, by=curator())
     with pytest.raises(Conflict, match="not open"):
-        says(of.items.first(), user, "A")
+        answer_item(of.items.first(), user, "A")
 
 
 def test_a_repeated_write_is_acknowledged_even_after_closing() -> None:
-    of = filled()
+    of = project_with_items()
     user, name = annotators(of, 1)[0], uuid4()
     votes.answer(of.items.first(), user, client_id=name, payload=A)
     projects.close(of, by=curator())
@@ -157,17 +158,17 @@ def test_a_repeated_write_is_acknowledged_even_after_closing() -> None:
 
 
 def test_history_shows_each_item_once_latest_first_with_the_number_to_answer_upon() -> None:
-    of = filled()
+    of = project_with_items()
     user, (first, second, _) = annotators(of, 1)[0], of.items.all()
-    says(first, user, "A")
-    says(second, user, "B")
-    says(first, user, "C", base=1)
+    answer_item(first, user, "A")
+    answer_item(second, user, "B")
+    answer_item(first, user, "C", base=1)
     past = votes.history(of, user)
     assert [(entry.item.external_id, entry.base) for entry in past] == [("s0", 2), ("s1", 1)]
 
 
 def test_another_answer_under_a_used_id_is_refused_and_not_dropped_in_silence() -> None:
-    of = filled()
+    of = project_with_items()
     user, name = annotators(of, 1)[0], uuid4()
     first = votes.answer(of.items.first(), user, client_id=name, payload={"relations": ["A", "B"]})
     again = votes.answer(of.items.first(), user, client_id=name, payload={"relations": ["B", "A"]})

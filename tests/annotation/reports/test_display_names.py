@@ -14,7 +14,8 @@ from annotation.models import Project, Vote
 from annotation.pages.agreement_heatmap import heat_of
 from annotation.reports import agreement
 from annotation.reports.display_names import called
-from tests.annotation.factories import annotators, brought, curator, filled, person, says, worked
+from tests.cast.basics import person, run_job
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
 
@@ -27,13 +28,15 @@ def named(username: str, first: str, last: str = "") -> None:
 
 def judged() -> Project:
     """Two people and a pseudonym on every sentence; one of the people has a name to show."""
-    of = filled(12, k=3)
+    of = project_with_items(12, k=3)
     named("ann0", "Mira", "Olsen")
     for user, label in zip(annotators(of, 2), ("A", "B"), strict=True):
         for item in of.items.all():
-            says(item, user, label)
-    brought(of, [{"item": f"s{at}", "annotator": "w7", "labels": ["A"]} for at in range(12)], what="votes")
-    worked("agreement", agreement.ask(of, by=curator()).pk)
+            answer_item(item, user, label)
+    import_lines(
+        of, [{"item": f"s{at}", "annotator": "w7", "labels": ["A"]} for at in range(12)], what="votes"
+    )
+    run_job("agreement", agreement.ask(of, by=curator()).pk)
     return of
 
 

@@ -15,7 +15,8 @@ from annotation.models import Annotator, Item, Project
 from annotation.queue import assignment, gold_questions, votes
 from annotation.reports.progress import progress_of, wanted
 from evalsvc.core.accounts.models import User
-from tests.annotation.factories import annotators, brought, curator, filled, line, says
+from tests.cast.basics import sentence
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +53,7 @@ def total(of: Project, user: User) -> int:
 
 
 def made_known(of: Project, use: str, *names: str) -> None:
-    brought(of, [line(name) for name in names])
+    import_lines(of, [sentence(name) for name in names])
     for name in names:
         item = of.items.get(external_id=name)
         gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use=use, by=curator())
@@ -61,12 +62,12 @@ def made_known(of: Project, use: str, *names: str) -> None:
 def answered(of: Project, user: User) -> Item:
     lease = assignment.lease_next(of, user)
     assert lease is not None
-    says(lease.item, user, "A", base=votes.last_vote_number(lease))
+    answer_item(lease.item, user, "A", base=votes.last_vote_number(lease))
     return lease.item
 
 
 def test_what_somebody_holds_is_left_for_them_on_every_page() -> None:
-    of = filled(5, k=1)
+    of = project_with_items(5, k=1)
     (user,) = annotators(of, 1)
     assert left(of, user) == 5
     assignment.lease_several(of, user, n=3)
@@ -76,7 +77,7 @@ def test_what_somebody_holds_is_left_for_them_on_every_page() -> None:
 
 
 def test_the_qualification_round_is_part_of_what_is_left() -> None:
-    of = filled(3, k=1)
+    of = project_with_items(3, k=1)
     made_known(of, "qualify", "q0", "q1")
     (user,) = annotators(of, 1)
     gold_questions.set_quality_options(of, by=curator(), qualifies=True)
@@ -90,7 +91,7 @@ def test_the_qualification_round_is_part_of_what_is_left() -> None:
 
 
 def test_a_hidden_check_changes_what_is_left_as_any_other_sentence_does() -> None:
-    of = filled(5, k=1)
+    of = project_with_items(5, k=1)
     made_known(of, "check", "c0", "c1", "c2")
     (user,) = annotators(of, 1)
     gold_questions.set_quality_options(of, by=curator(), check_every=2, least_checks=1_000)
@@ -103,7 +104,7 @@ def test_a_hidden_check_changes_what_is_left_as_any_other_sentence_does() -> Non
 
 
 def test_what_was_put_off_is_left_and_not_skipped() -> None:
-    of = filled(3, k=1)
+    of = project_with_items(3, k=1)
     (user,) = annotators(of, 1)
     votes.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="later")
     votes.skip(of.items.get(external_id="s1"), user, client_id=uuid4(), reason="broken")
@@ -114,7 +115,7 @@ def test_what_was_put_off_is_left_and_not_skipped() -> None:
 
 
 def test_no_answer_is_wanted_of_what_everybody_passed_on() -> None:
-    of = filled(2, k=2)
+    of = project_with_items(2, k=2)
     for user in annotators(of, 2):
         votes.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="broken")
         assert left(of, user) == 1
@@ -124,14 +125,14 @@ def test_no_answer_is_wanted_of_what_everybody_passed_on() -> None:
     address = reverse("progress", args=[of.slug])
     assert "1 waits for a decision. 2 answers are still wanted" in browser.get(address).content.decode()
     for user in annotators(of, 2):
-        says(of.items.get(external_id="s1"), user, "A")
+        answer_item(of.items.get(external_id="s1"), user, "A")
     assert wanted(of) == 0
     told = browser.get(address).content.decode()
     assert "1 waits for a decision. No answer is wanted any more." in told
 
 
 def test_nothing_is_left_for_whoever_is_paused_or_of_a_project_that_is_closed() -> None:
-    of = filled(3, k=1)
+    of = project_with_items(3, k=1)
     first, second = annotators(of, 2)
     answered(of, first)
     gold_questions.pause(Annotator.objects.get(project=of, user=first), by=curator())

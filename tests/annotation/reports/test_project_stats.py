@@ -15,14 +15,15 @@ from annotation.models import Project, Vote
 from annotation.queue import assignment, exclusions, votes
 from annotation.reports import agreement, project_stats
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
-from tests.annotation.factories import annotators, brought, curator, filled, person, says, worked
+from tests.cast.basics import person, run_job
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
 
 
 def labelled() -> Project:
     """Three people on three items: agreement on s0, a dispute on s1, a late third answer on s0."""
-    of = filled(3, k=2)
+    of = project_with_items(3, k=2)
     first, second, third = annotators(of, 3)
     s0, s1, _ = of.items.all()
     for user, item, names, ms in (
@@ -102,7 +103,7 @@ def test_annotators_see_none_of_it() -> None:
 
 def reported(of: Project) -> dict:
     report = agreement.ask(of, by=curator())
-    worked("agreement", report.pk)
+    run_job("agreement", report.pk)
     report.refresh_from_db()
     assert report.state == "done", report.reason
     return report.figures
@@ -138,18 +139,18 @@ def test_answers_all_set_aside_while_the_job_waited_make_an_empty_report() -> No
     report = agreement.ask(of, by=curator())
     for who in of.annotators.all():
         exclusions.exclude_annotator(who, by=curator(), reason="a test")
-    worked("agreement", report.pk)
+    run_job("agreement", report.pk)
     report.refresh_from_db()
     assert (report.state, report.figures["answers"], report.figures["pairs"]) == ("done", 0, [])
     assert report.figures["overall"]["alpha"]["value"] is None
 
 
 def test_the_agreement_of_two_people_of_one_mind_is_one_and_chance_tells_nothing_on_one_category() -> None:
-    of = filled(3, k=2)
+    of = project_with_items(3, k=2)
     people = annotators(of, 2)
     for item in of.items.all():
         for user in people:
-            says(item, user, "A")
+            answer_item(item, user, "A")
     figures = reported(of)
     assert figures["overall"]["observed"]["value"] == 1.0
     assert figures["overall"]["fleiss"]["value"] is None
@@ -157,10 +158,10 @@ def test_the_agreement_of_two_people_of_one_mind_is_one_and_chance_tells_nothing
 
 
 def test_the_agreement_of_spans_is_their_f1() -> None:
-    from tests.annotation.factories import project
+    from tests.cast.projects import create_project
 
-    of = project("entities", labels=["P"])
-    brought(of, [{"id": "s0", "text": "Ada saw Turin"}])
+    of = create_project("entities", labels=["P"])
+    import_lines(of, [{"id": "s0", "text": "Ada saw Turin"}])
     projects.open_for_work(of, by=curator())
     item = of.items.get()
     for user, spans in zip(annotators(of, 2), ([[0, 3, "P"]], [[0, 3, "P"], [8, 13, "P"]]), strict=True):
@@ -172,14 +173,14 @@ def test_a_report_under_way_is_not_made_twice_and_an_empty_project_has_none() ->
     of = labelled()
     assert agreement.ask(of, by=curator()).pk == agreement.ask(of, by=curator()).pk
     with pytest.raises(Conflict, match="Nobody answered"):
-        agreement.ask(filled(1), by=curator())
+        agreement.ask(project_with_items(1), by=curator())
 
 
 def test_the_raw_judgments_can_be_imported_again() -> None:
     lines = [json.loads(line) for line in agreement.judgments(labelled(), by=curator())]
     assert lines[0] == {"item": "s0", "annotator": "ann0", "labels": ["A"]}
-    other = filled(3)
-    batch = brought(other, lines, what="votes")
+    other = project_with_items(3)
+    batch = import_lines(other, lines, what="votes")
     assert (batch.state, batch.counts["answers"]) == ("done", 5)
     assert list(agreement.judgments(other, by=curator())) == list(
         agreement.judgments(Project.objects.order_by("pk").first(), by=curator())
@@ -187,10 +188,10 @@ def test_the_raw_judgments_can_be_imported_again() -> None:
 
 
 def test_an_answer_left_without_a_label_is_another_one_than_na() -> None:
-    of = filled(3)
+    of = project_with_items(3)
     said = [{"item": f"s{at}", "annotator": who, "na": True} for at in range(3) for who in ("x", "y")]
     said[0] = {"item": "s0", "annotator": "x", "labels": []}
-    assert brought(of, said, what="votes").counts["answers"] == 6
+    assert import_lines(of, said, what="votes").counts["answers"] == 6
     figures = reported(of)
     assert figures["overall"]["observed"]["value"] == pytest.approx(2 / 3)
     assert figures["overall"]["alpha_masi"]["value"] == pytest.approx(0.0)
@@ -198,11 +199,11 @@ def test_an_answer_left_without_a_label_is_another_one_than_na() -> None:
 
 
 def test_each_person_has_their_share_of_na_and_their_agreement_with_the_others() -> None:
-    of = filled(12, k=3)
+    of = project_with_items(12, k=3)
     people = annotators(of, 3)
     for at, item in enumerate(of.items.all()):
         for user, labels in zip(people, (["A"], ["A"] if at % 2 else ["B"], []), strict=True):
-            says(item, user, *labels)
+            answer_item(item, user, *labels)
     told = {one["name"]: one for one in reported(of)["people"]}
     assert {name: (one["answers"], one["na"]) for name, one in told.items()} == {
         "ann0": (12, 0.0),
@@ -213,10 +214,10 @@ def test_each_person_has_their_share_of_na_and_their_agreement_with_the_others()
 
 
 def test_pairs_are_kept_of_the_forty_who_answered_most() -> None:
-    of = filled(2)
+    of = project_with_items(2)
     said = [{"item": "s0", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(45)]
     said += [{"item": "s1", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(5, 45)]
-    brought(of, said, what="votes")
+    import_lines(of, said, what="votes")
     figures = reported(of)
     assert len(figures["people"]) == len(figures["annotators"]) == 45
     seen = {figures["annotators"][pair[side]] for pair in figures["pairs"] for side in ("first", "second")}

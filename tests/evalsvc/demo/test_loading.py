@@ -19,7 +19,7 @@ from evalsvc.demo.annotators import relation_votes
 from evalsvc.demo.corpus import relation_corpus
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.models import Setting, Submission
-from tests.annotation.factories import worked
+from tests.cast.basics import run_job
 
 
 class PowerGone(Exception):
@@ -89,7 +89,7 @@ def test_a_start_that_was_cut_short_is_taken_up_and_ends_as_promised(
     assert (gold.state, gold.rows) == ("frozen", 317 - 22 - 9)
 
     for submission in Submission.objects.filter(state=Submission.State.QUEUED):
-        worked("score", submission.pk)
+        run_job("score", submission.pk)
     assert Counter(Submission.objects.values_list("state", flat=True)) == {"scored": 30}
     runs = Counter(Submission.objects.values_list("system__name", flat=True))
     assert len(runs) == 6

@@ -11,7 +11,7 @@ from evalsvc.evaluation import leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import Row, board
 from evalsvc.evaluation.models import Benchmark, Submission
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, Line, freeze
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from workers.runner import run_next
 
 GOLD = [(line["relations"] or ["N/A"])[0] for line in RELATION_GOLD]
@@ -25,7 +25,7 @@ def answers(right: int) -> list[Line]:
     ]
 
 
-def scored(cast: Cast, benchmark: Benchmark, system: str, *rights: int) -> list[Submission]:
+def scored(cast: BenchmarkCast, benchmark: Benchmark, system: str, *rights: int) -> list[Submission]:
     found = [
         cast.submit(benchmark, answers(right), system=system, run=str(run))
         for run, right in enumerate(rights, 1)
@@ -39,7 +39,7 @@ def rows(benchmark: Benchmark, order: str = "accuracy") -> dict[str, Row]:
     return {row.system.name: row for row in board(benchmark.settings.get(), order).rows}
 
 
-def test_a_system_has_mean_deviation_and_range_over_its_runs(cast: Cast) -> None:
+def test_a_system_has_mean_deviation_and_range_over_its_runs(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Net", 3, 4, 6)
     figure = rows(benchmark)["Net"].figures["accuracy"]
@@ -50,13 +50,13 @@ def test_a_system_has_mean_deviation_and_range_over_its_runs(cast: Cast) -> None
     assert figure.runs == [("1", pytest.approx(0.5)), ("2", pytest.approx(4 / 6)), ("3", pytest.approx(1.0))]
 
 
-def test_one_run_has_no_deviation(cast: Cast) -> None:
+def test_one_run_has_no_deviation(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Net", 3)
     assert rows(benchmark)["Net"].figures["accuracy"].sd is None
 
 
-def test_the_best_mean_comes_first_and_equal_means_share_a_rank(cast: Cast) -> None:
+def test_the_best_mean_comes_first_and_equal_means_share_a_rank(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     for system, right in (("Low", 2), ("B", 5), ("A", 5), ("Top", 6)):
         scored(cast, benchmark, system, right)
@@ -64,14 +64,14 @@ def test_the_best_mean_comes_first_and_equal_means_share_a_rank(cast: Cast) -> N
     assert [(row.rank, row.system.name) for row in found] == [(1, "Top"), (2, "A"), (2, "B"), (4, "Low")]
 
 
-def test_the_main_measure_orders_unless_another_is_asked_for(cast: Cast) -> None:
+def test_the_main_measure_orders_unless_another_is_asked_for(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     assert board(benchmark.settings.get()).order_by == "micro_f1"
     with pytest.raises(DomainError, match="no measure nonsense"):
         board(benchmark.settings.get(), "nonsense")
 
 
-def test_a_withdrawn_run_no_longer_counts(cast: Cast) -> None:
+def test_a_withdrawn_run_no_longer_counts(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     first, _ = scored(cast, benchmark, "Net", 2, 6)
     submission_states.withdraw(first, by=cast.kim)
@@ -79,20 +79,20 @@ def test_a_withdrawn_run_no_longer_counts(cast: Cast) -> None:
     assert (figure.n, figure.mean) == (1, 1.0)
 
 
-def test_what_waits_or_failed_is_not_on_the_board(cast: Cast) -> None:
+def test_what_waits_or_failed_is_not_on_the_board(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, answers(3))
     assert board(benchmark.settings.get()).rows == []
 
 
-def test_runs_with_equal_files_count_each(cast: Cast) -> None:
+def test_runs_with_equal_files_count_each(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Net", 4, 4)
     figure = rows(benchmark)["Net"].figures["accuracy"]
     assert (figure.n, figure.sd) == (2, 0.0)
 
 
-def test_teams_may_name_systems_alike(cast: Cast) -> None:
+def test_teams_may_name_systems_alike(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Net", 4)
     cast.submit(benchmark, answers(2), system="Net", team=cast.lugworm, by=cast.lars)
@@ -101,7 +101,7 @@ def test_teams_may_name_systems_alike(cast: Cast) -> None:
     assert [(row.team.name, row.n) for row in found] == [("Kelpie", 1), ("Lugworm", 1)]
 
 
-def test_undefined_runs_are_left_out_of_the_mean_and_counted(cast: Cast) -> None:
+def test_undefined_runs_are_left_out_of_the_mean_and_counted(cast: BenchmarkCast) -> None:
     benchmark = cast.relations("bag", "ap")
     cast.submit(benchmark, [{"id": "s1", "scores": {"born_in": 0.5}}])
     run_next("score")
@@ -110,7 +110,7 @@ def test_undefined_runs_are_left_out_of_the_mean_and_counted(cast: Cast) -> None
     assert figure.reason == "there are fewer claims than that"
 
 
-def test_a_system_without_the_measure_stands_last_without_a_rank(cast: Cast) -> None:
+def test_a_system_without_the_measure_stands_last_without_a_rank(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Labels", 6)
     cast.submit(benchmark, [{"id": "s1", "scores": {"born_in": 0.5}}], system="Scores")
@@ -119,7 +119,7 @@ def test_a_system_without_the_measure_stands_last_without_a_rank(cast: Cast) -> 
     assert [(row.rank, row.system.name) for row in found] == [(1, "Scores"), (None, "Labels")]
 
 
-def test_a_setting_added_later_is_scored_for_the_runs_that_stand(cast: Cast) -> None:
+def test_a_setting_added_later_is_scored_for_the_runs_that_stand(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     (submission,) = scored(cast, benchmark, "Net", 6)
     part = freeze("part", RELATION_GOLD[:3], by=cast.olga)
@@ -135,7 +135,7 @@ def test_a_setting_added_later_is_scored_for_the_runs_that_stand(cast: Cast) -> 
     assert [e.setting.key for e in leaderboard.newest(submission)] == ["main", "late"]
 
 
-def test_a_board_of_some_measures_ranks_alike_and_reads_no_other_scores(cast: Cast) -> None:
+def test_a_board_of_some_measures_ranks_alike_and_reads_no_other_scores(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(main="accuracy")
     for system, right in (("Low", 2), ("Top", 6), ("Mid", 4)):
         scored(cast, benchmark, system, right)

@@ -14,7 +14,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.submissions.timeline import timeline
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "N/A"} for line in RELATION_GOLD]
@@ -26,7 +26,7 @@ def fresh(submission: Submission) -> Submission:
 
 
 @pytest.mark.parametrize(("start", "to"), list(product(STATES, STATES)))
-def test_only_the_moves_of_the_table_are_taken(cast: Cast, start: str, to: str) -> None:
+def test_only_the_moves_of_the_table_are_taken(cast: BenchmarkCast, start: str, to: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     Submission.objects.filter(pk=submission.pk).update(state=start)
     submission = fresh(submission)
@@ -43,7 +43,7 @@ def test_every_state_has_its_moves() -> None:
     assert set(submission_states.MOVES) == set(STATES)
 
 
-def test_a_step_from_a_state_that_is_no_longer_so_is_refused(cast: Cast) -> None:
+def test_a_step_from_a_state_that_is_no_longer_so_is_refused(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     stale = fresh(submission)
     submission_states.move(submission, "running")
@@ -51,7 +51,7 @@ def test_a_step_from_a_state_that_is_no_longer_so_is_refused(cast: Cast) -> None
         submission_states.move(stale, "cancelled")
 
 
-def test_the_submission_mirrors_its_job(cast: Cast) -> None:
+def test_the_submission_mirrors_its_job(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     job = claim.claim("score")
     assert fresh(submission).state == "running"
@@ -61,7 +61,9 @@ def test_the_submission_mirrors_its_job(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize(("code", "state"), [("unknown_id", "invalid"), ("worker_lost", "failed")])
-def test_a_fault_of_the_file_is_invalid_and_any_other_failed(cast: Cast, code: str, state: str) -> None:
+def test_a_fault_of_the_file_is_invalid_and_any_other_failed(
+    cast: BenchmarkCast, code: str, state: str
+) -> None:
     submission = cast.submit(cast.relations(), LINES)
     job = claim.claim("score")
     assert job is not None
@@ -75,28 +77,28 @@ def test_the_kind_is_registered_with_its_follower() -> None:
     assert kinds.get("score").follow is submission_states.follow
 
 
-def test_cancelling_while_it_waits_ends_it_at_once(cast: Cast) -> None:
+def test_cancelling_while_it_waits_ends_it_at_once(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     submission_states.cancel(submission, by=cast.kim)
     assert fresh(submission).state == "cancelled"
     assert not run_next("score")
 
 
-def test_cancelling_what_runs_is_asked_of_the_worker(cast: Cast) -> None:
+def test_cancelling_what_runs_is_asked_of_the_worker(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     claim.claim("score")
     submission_states.cancel(fresh(submission), by=cast.kim)
     assert Job.objects.get(pk=submission.job_id).cancel_asked
 
 
-def test_what_has_ended_cannot_be_cancelled(cast: Cast) -> None:
+def test_what_has_ended_cannot_be_cancelled(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     run_next("score")
     with pytest.raises(Conflict, match="nothing to cancel"):
         submission_states.cancel(fresh(submission), by=cast.kim)
 
 
-def test_withdrawing_stops_the_work_and_keeps_the_record(cast: Cast) -> None:
+def test_withdrawing_stops_the_work_and_keeps_the_record(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     submission_states.withdraw(submission, by=cast.kim)
     found = fresh(submission)
@@ -104,7 +106,7 @@ def test_withdrawing_stops_the_work_and_keeps_the_record(cast: Cast) -> None:
     assert found.state == "cancelled"
 
 
-def test_a_submission_is_withdrawn_once(cast: Cast) -> None:
+def test_a_submission_is_withdrawn_once(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     run_next("score")
     submission_states.withdraw(fresh(submission), by=cast.olga)
@@ -112,14 +114,14 @@ def test_a_submission_is_withdrawn_once(cast: Cast) -> None:
         submission_states.withdraw(fresh(submission), by=cast.kim)
 
 
-def test_another_team_can_neither_cancel_nor_withdraw(cast: Cast) -> None:
+def test_another_team_can_neither_cancel_nor_withdraw(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     for act in (submission_states.cancel, submission_states.withdraw):
         with pytest.raises(Http404):
             act(submission, by=cast.lars)
 
 
-def test_the_timeline_tells_every_attempt(cast: Cast) -> None:
+def test_the_timeline_tells_every_attempt(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     job = claim.claim("score")
     assert job is not None
@@ -137,7 +139,7 @@ def test_the_timeline_tells_every_attempt(cast: Cast) -> None:
     ]
 
 
-def test_the_timeline_tells_the_run_of_a_model_and_then_its_scoring(cast: Cast) -> None:
+def test_the_timeline_tells_the_run_of_a_model_and_then_its_scoring(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     Submission.objects.filter(pk=submission.pk).update(model=submission.file)
     Job.objects.update(kind="predict")
@@ -157,7 +159,7 @@ def test_the_timeline_tells_the_run_of_a_model_and_then_its_scoring(cast: Cast) 
     ]
 
 
-def test_the_timeline_tells_that_scores_were_taken_over(cast: Cast) -> None:
+def test_the_timeline_tells_that_scores_were_taken_over(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)
     run_next("score")

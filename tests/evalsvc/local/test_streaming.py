@@ -13,7 +13,7 @@ import pytest
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.models import Submission
 from evalsvc.local.embedded_broker import EmbeddedBroker
-from tests.evalsvc.evaluation.cast import Cast, freeze, sentence
+from tests.cast.benchmarks import BenchmarkCast, freeze, gold_sentence
 from tests.places.web import Web
 
 SENTENCES, LABELS = 7_000, [f"relation_{n}" for n in range(120)]
@@ -30,9 +30,9 @@ def web(sqlite: None, broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Web]:
 @pytest.fixture
 def token(sqlite: None) -> str:
     """A token for the board `rel`, which takes a score for each label of each sentence."""
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     gold = freeze(
-        "gold", (sentence(f"s{n}", "Q1", "Q2") for n in range(SENTENCES)), by=cast.olga, labels=LABELS
+        "gold", (gold_sentence(f"s{n}", "Q1", "Q2") for n in range(SENTENCES)), by=cast.olga, labels=LABELS
     )
     cast.benchmark(labels=LABELS, settings=[("main", gold, "sentence", "ap")])
     return issue(cast.kim, name="cluster", team=cast.kelpie)[1]

@@ -13,10 +13,8 @@ from django.core.management import CommandError, call_command
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.evaluation.models import Benchmark, Submission
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
-from tests.evalsvc.evaluation.conftest import cast
-
-__all__ = ["cast"]
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 
 SETTING = {"key": "m", "title": "Human gold", "test_set": "gold", "unit": "sentence", "main": "micro_f1"}
 
@@ -28,7 +26,7 @@ def run(*words: str) -> str:
 
 
 @pytest.fixture
-def file(cast: Cast, tmp_path: Path) -> Path:
+def file(cast: BenchmarkCast, tmp_path: Path) -> Path:
     freeze("gold", RELATION_GOLD, by=cast.olga)
     return tmp_path / "benchmark.json"
 

@@ -11,29 +11,30 @@ from annotation import projects
 from annotation.freezing import builder
 from annotation.models import Batch
 from annotation.testset import TestSet
-from tests.annotation.factories import brought, curator, line, project, voted, worked
+from tests.cast.basics import run_job, sentence
+from tests.cast.projects import answered_item, create_project, curator, import_lines
 
 pytestmark = pytest.mark.django_db
 
 
 def described(test_set: TestSet) -> dict[str, Any]:
-    assert worked("describe", test_set.pk).state == "done"
+    assert run_job("describe", test_set.pk).state == "done"
     test_set.refresh_from_db()
     assert test_set.statistics is not None
     return test_set.statistics
 
 
 def gold(lines: list[Any], **options: Any) -> Batch:
-    return brought(None, lines, what="gold", name="G", version="1", **options)
+    return import_lines(None, lines, what="gold", name="G", version="1", **options)
 
 
 def test_sentences_pairs_facts_and_the_spread_of_labels() -> None:
     other = {"h": {"id": "Q3", "name": "Ada", "pos": [0, 3]}}
     lines = [
-        line("s0", relations=["A"]),
-        line("s1", relations=["A", "B"]),
-        line("s2", relations=["A"], **other),
-        line("s3", relations=[]),
+        sentence("s0", relations=["A"]),
+        sentence("s1", relations=["A", "B"]),
+        sentence("s2", relations=["A"], **other),
+        sentence("s3", relations=[]),
     ]
     found = described(gold(lines).test_set)
     wanted = {"sentences": 4, "pairs": 2, "facts": 3, "relations": 2, "na_share": 0.25, "ratio": 3.0}
@@ -55,15 +56,15 @@ def test_spans_are_counted_by_type() -> None:
 
 
 def test_source_labels_are_held_against_the_gold_on_the_annotated_sentences() -> None:
-    of = project(k=1)
+    of = create_project(k=1)
     pairs = [{"t": {"id": f"Q{n}", "name": "Turin", "pos": [16, 21]}} for n in range(4)]
     said: list[list[str]] = [["A"], ["A"], [], ["B"]]
-    brought(of, [line(f"s{n}", relations=said[n], **pairs[n]) for n in range(4)])
+    import_lines(of, [sentence(f"s{n}", relations=said[n], **pairs[n]) for n in range(4)])
     projects.open_for_work(of, by=curator())
     for n, truth in enumerate([["A"], ["B"], ["C"]]):
-        voted(of, truth, item=f"s{n}")
+        answered_item(of, truth, item=f"s{n}")
     made = builder.freeze(of, name="T", version="1", leave_out=True, by=curator())
-    worked("freeze", made.pk)
+    run_job("freeze", made.pk)
     described(TestSet.objects.get(twin=made))
     quality = described(made)["source_quality"]
     assert (quality["sentences"], quality["pairs"]) == (3, 3)

@@ -16,7 +16,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.submissions import model_hosts, model_intake
-from tests.evalsvc.evaluation.cast import ENTITY_GOLD, Cast, freeze
+from tests.cast.benchmarks import ENTITY_GOLD, BenchmarkCast, freeze
 from tests.workers import tiny
 from workers import runner
 from workers.handlers import predict
@@ -47,7 +47,7 @@ def on(settings: Any, db: None) -> Any:
     return settings
 
 
-def send(cast: Cast, benchmark: Benchmark, tar: bytes, *, run: str = "1", **told: Any) -> Submission:
+def send(cast: BenchmarkCast, benchmark: Benchmark, tar: bytes, *, run: str = "1", **told: Any) -> Submission:
     told = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny"} | told
     return model_intake.receive(benchmark, run=run, chunks=[tar], **told).submission
 
@@ -64,7 +64,9 @@ def figure(submission: Submission, measure: str) -> float | None:
     return submission.evaluations.get().scores.get(measure=measure).value
 
 
-def test_a_model_is_run_over_the_tokens_of_the_gold_and_scored(cast: Cast, on: Any, model: Path) -> None:
+def test_a_model_is_run_over_the_tokens_of_the_gold_and_scored(
+    cast: BenchmarkCast, on: Any, model: Path
+) -> None:
     submission = send(cast, cast.entities(), tiny.packed(model))
     assert submission.state == "queued"
     sent = submission.model
@@ -77,7 +79,7 @@ def test_a_model_is_run_over_the_tokens_of_the_gold_and_scored(cast: Cast, on: A
     assert (submission.format, submission.form) == ("jsonl-predictions", "spans")
 
 
-def test_texts_without_tokens_are_predicted_in_characters(cast: Cast, on: Any, model: Path) -> None:
+def test_texts_without_tokens_are_predicted_in_characters(cast: BenchmarkCast, on: Any, model: Path) -> None:
     gold = freeze("texts", TEXTS, by=cast.olga, labels=["PER", "LOC"], kind="entities")
     setting = [("main", gold, "document", "conll_micro_f1")]
     benchmark = cast.benchmark("ner", settings=setting, task="entities", labels=["PER", "LOC"], negative="")
@@ -86,7 +88,7 @@ def test_texts_without_tokens_are_predicted_in_characters(cast: Cast, on: Any, m
     assert figure(submission, "conll_micro_f1") == 1.0
 
 
-def test_no_gold_is_among_what_the_model_sees(cast: Cast, tmp_path: Path) -> None:
+def test_no_gold_is_among_what_the_model_sees(cast: BenchmarkCast, tmp_path: Path) -> None:
     from evalsvc.evaluation.benchmarks import file_contract
 
     benchmark = cast.entities()
@@ -96,12 +98,14 @@ def test_no_gold_is_among_what_the_model_sees(cast: Cast, tmp_path: Path) -> Non
     assert {key for line in lines for key in line} == {"id", "tokens"}
 
 
-def test_a_pipeline_may_lie_in_one_folder_of_the_tar(cast: Cast, on: Any, model: Path) -> None:
+def test_a_pipeline_may_lie_in_one_folder_of_the_tar(cast: BenchmarkCast, on: Any, model: Path) -> None:
     submission = worked(send(cast, cast.entities(), tiny.packed(model, root="tiny")))
     assert submission.state == "scored"
 
 
-def test_the_same_model_as_the_same_run_is_the_same_submission(cast: Cast, on: Any, model: Path) -> None:
+def test_the_same_model_as_the_same_run_is_the_same_submission(
+    cast: BenchmarkCast, on: Any, model: Path
+) -> None:
     benchmark, tar = cast.entities(), tiny.packed(model)
     first = worked(send(cast, benchmark, tar))
     assert send(cast, benchmark, tar) == first
@@ -109,7 +113,7 @@ def test_the_same_model_as_the_same_run_is_the_same_submission(cast: Cast, on: A
 
 
 def test_the_same_model_as_another_run_is_scored_without_being_run_again(
-    cast: Cast, on: Any, model: Path
+    cast: BenchmarkCast, on: Any, model: Path
 ) -> None:
     benchmark, tar = cast.entities(), tiny.packed(model)
     first = worked(send(cast, benchmark, tar))
@@ -124,7 +128,9 @@ def test_the_same_model_as_another_run_is_scored_without_being_run_again(
     assert send(cast, benchmark, tar, run="2") == again
 
 
-def test_the_same_model_is_run_anew_where_the_inputs_are_others(cast: Cast, on: Any, model: Path) -> None:
+def test_the_same_model_is_run_anew_where_the_inputs_are_others(
+    cast: BenchmarkCast, on: Any, model: Path
+) -> None:
     benchmark, tar = cast.entities(), tiny.packed(model)
     worked(send(cast, benchmark, tar))
     gold = freeze("more", ENTITY_GOLD[:2], by=cast.olga, labels=["PER", "LOC"], kind="entities")
@@ -133,33 +139,37 @@ def test_the_same_model_is_run_anew_where_the_inputs_are_others(cast: Cast, on: 
     assert (again.state, again.format) == ("queued", "spacy-pipeline")
 
 
-def test_a_model_that_takes_too_long_is_ended(cast: Cast, on: Any, model: Path) -> None:
+def test_a_model_that_takes_too_long_is_ended(cast: BenchmarkCast, on: Any, model: Path) -> None:
     on.MODEL_SECONDS = 0.2
     submission = worked(send(cast, cast.entities(), tiny.packed(model)))
     assert (submission.state, submission.reason_code) == ("invalid", "model_too_slow")
 
 
-def test_a_model_that_needs_more_memory_is_ended(cast: Cast, on: Any, model: Path) -> None:
+def test_a_model_that_needs_more_memory_is_ended(cast: BenchmarkCast, on: Any, model: Path) -> None:
     on.MODEL_MEMORY_BYTES = 1_000_000
     submission = worked(send(cast, cast.entities(), tiny.packed(model)))
     assert submission.state == "invalid"
     assert submission.reason_code in {"model_too_big", "model_failed"}
 
 
-def test_a_result_larger_than_the_limit_is_cut_off_by_the_kernel(cast: Cast, on: Any, model: Path) -> None:
+def test_a_result_larger_than_the_limit_is_cut_off_by_the_kernel(
+    cast: BenchmarkCast, on: Any, model: Path
+) -> None:
     on.MODEL_RESULT_BYTES = 100
     submission = worked(send(cast, cast.entities(), tiny.packed(model)))
     assert (submission.state, submission.reason_code) == ("invalid", "model_failed")
     assert "OSError" in submission.reason
 
 
-def test_a_broken_weight_file_is_the_models_fault(cast: Cast, on: Any, model: Path) -> None:
+def test_a_broken_weight_file_is_the_models_fault(cast: BenchmarkCast, on: Any, model: Path) -> None:
     tar = tiny.packed(model, leave={"ner/model"}, more={"ner/model": b"no weights"})
     submission = worked(send(cast, cast.entities(), tar))
     assert (submission.state, submission.reason_code) == ("invalid", "model_failed")
 
 
-def test_labels_that_the_board_lacks_make_the_submission_invalid(cast: Cast, on: Any, model: Path) -> None:
+def test_labels_that_the_board_lacks_make_the_submission_invalid(
+    cast: BenchmarkCast, on: Any, model: Path
+) -> None:
     gold = freeze(
         "people", [*TEXTS[2:], TEXTS[0] | {"spans": []}], by=cast.olga, labels=["PER"], kind="entities"
     )
@@ -169,7 +179,9 @@ def test_labels_that_the_board_lacks_make_the_submission_invalid(cast: Cast, on:
     assert (submission.state, submission.reason_code) == ("invalid", "unknown_label")
 
 
-def test_a_pickle_among_the_weights_is_not_run(cast: Cast, on: Any, model: Path, tmp_path: Path) -> None:
+def test_a_pickle_among_the_weights_is_not_run(
+    cast: BenchmarkCast, on: Any, model: Path, tmp_path: Path
+) -> None:
     import srsly
 
     mark = tmp_path / "mark"
@@ -182,7 +194,7 @@ def test_a_pickle_among_the_weights_is_not_run(cast: Cast, on: Any, model: Path,
     assert not mark.exists()
 
 
-def test_cancelling_stops_a_model_that_runs(cast: Cast, on: Any, model: Path) -> None:
+def test_cancelling_stops_a_model_that_runs(cast: BenchmarkCast, on: Any, model: Path) -> None:
     submission = send(cast, cast.entities(), tiny.packed(model))
     assert submission.job is not None
     job = runner.claim.claim_this(submission.job)
@@ -194,7 +206,7 @@ def test_cancelling_stops_a_model_that_runs(cast: Cast, on: Any, model: Path) ->
 
 
 def test_a_worker_whose_sandbox_fails_leaves_the_model_to_others(
-    cast: Cast, on: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+    cast: BenchmarkCast, on: Any, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submission = send(cast, cast.entities(), tiny.packed(model))
     broken = predict.readiness().__class__("Nothing holds here.")
@@ -206,7 +218,9 @@ def test_a_worker_whose_sandbox_fails_leaves_the_model_to_others(
     assert "Nothing holds here." in job.events.filter(what="retried").get().detail
 
 
-def test_models_are_refused_where_no_worker_can_run_them(cast: Cast, settings: Any, model: Path) -> None:
+def test_models_are_refused_where_no_worker_can_run_them(
+    cast: BenchmarkCast, settings: Any, model: Path
+) -> None:
     settings.MODEL_UPLOADS = "auto"
     model_hosts.report("there", why_not="The kernel has no Landlock.")
     with pytest.raises(Conflict, match="no Landlock"):
@@ -217,7 +231,7 @@ def test_models_are_refused_where_no_worker_can_run_them(cast: Cast, settings: A
     assert "switched off" in model_hosts.why_off()
 
 
-def test_models_are_for_entities_only(cast: Cast, on: Any, model: Path) -> None:
+def test_models_are_for_entities_only(cast: BenchmarkCast, on: Any, model: Path) -> None:
     with pytest.raises(DomainError, match="ranks relations"):
         send(cast, cast.relations(), tiny.packed(model))
 
@@ -246,7 +260,7 @@ def test_the_way_a_model_ended_tells_what_was_too_much(ended: Ended, code: str) 
     assert fault.value.code == code
 
 
-def test_a_model_comes_in_by_api_and_limits_say_whether(cast: Cast, on: Any, model: Path) -> None:
+def test_a_model_comes_in_by_api_and_limits_say_whether(cast: BenchmarkCast, on: Any, model: Path) -> None:
     client = Client()
     client.force_login(cast.kim)
     cast.entities()

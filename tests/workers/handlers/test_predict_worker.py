@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from evalsvc.evaluation.models import ModelHost, Submission
 from evalsvc.evaluation.submissions import model_hosts, model_intake
+from tests.cast.benchmarks import BenchmarkCast
 from tests.conftest import StartWorker
-from tests.evalsvc.evaluation.cast import Cast
 from tests.places.workers import until
 from tests.workers import tiny
 from workers.sandbox.readiness import readiness
@@ -25,7 +25,7 @@ def test_a_worker_says_that_it_can_run_models_and_runs_one(
     if not readiness().ready:
         pytest.skip(readiness().why_not)
     settings.MODEL_UPLOADS = "auto"
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     benchmark = cast.entities()
     assert model_hosts.why_off() == model_hosts.UNTRIED
     tiny.trained().to_disk(tmp_path / "tiny")

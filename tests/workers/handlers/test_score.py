@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Score, Submission
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, Line, freeze, sentence
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from workers.runner import run_next
 
 LABEL_LINES: list[Line] = [
@@ -37,7 +37,7 @@ def figures(submission: Submission, setting: str = "main") -> dict[str, float | 
     return {score.measure: score.value for score in evaluation.scores.all()}
 
 
-def test_single_labels_are_scored_as_a_classification(cast: Cast) -> None:
+def test_single_labels_are_scored_as_a_classification(cast: BenchmarkCast) -> None:
     submission = scored(cast.submit(cast.relations(), LABEL_LINES))
     found = figures(submission)
     # right: s1, s3; claimed: s1 s2 s3 s6; to find: s1 s3 s5 s6
@@ -48,12 +48,12 @@ def test_single_labels_are_scored_as_a_classification(cast: Cast) -> None:
     assert "semeval2010_f1" not in found
 
 
-def test_where_the_score_was_lost_is_told(cast: Cast) -> None:
+def test_where_the_score_was_lost_is_told(cast: BenchmarkCast) -> None:
     submission = scored(cast.submit(cast.relations(), LABEL_LINES))
     assert submission.evaluations.get().detail["lost"] == {"missed": 1, "spurious": 1, "confused": 1}
 
 
-def test_scores_are_ranked_and_also_counted_at_the_threshold(cast: Cast) -> None:
+def test_scores_are_ranked_and_also_counted_at_the_threshold(cast: BenchmarkCast) -> None:
     found = figures(scored(cast.submit(cast.relations(), SCORE_LINES)))
     # claims by score: s1+ .9, s3+ .8, s6− .7, s2− .6, s5+ .4, s1− .2; four facts
     assert found["ap"] == pytest.approx((1 / 1 + 2 / 2 + 3 / 5) / 4)
@@ -61,13 +61,13 @@ def test_scores_are_ranked_and_also_counted_at_the_threshold(cast: Cast) -> None
     assert found["micro_recall"] == pytest.approx(2 / 4)
 
 
-def test_the_threshold_is_an_option_stored_with_the_score(cast: Cast) -> None:
+def test_the_threshold_is_an_option_stored_with_the_score(cast: BenchmarkCast) -> None:
     submission = scored(cast.submit(cast.relations(options={"threshold": 0.3}), SCORE_LINES))
     assert submission.evaluations.get().options["threshold"] == 0.3
     assert figures(submission)["micro_recall"] == pytest.approx(3 / 4)
 
 
-def test_bags_take_the_best_sentence_or_the_mean_as_the_submission_says(cast: Cast) -> None:
+def test_bags_take_the_best_sentence_or_the_mean_as_the_submission_says(cast: BenchmarkCast) -> None:
     benchmark = cast.relations("bag", "ap")
     one = scored(cast.submit(benchmark, SCORE_LINES, run="one", aggregate="ONE"))
     mean = scored(cast.submit(benchmark, SCORE_LINES, run="mean", aggregate="AVG"))
@@ -75,7 +75,7 @@ def test_bags_take_the_best_sentence_or_the_mean_as_the_submission_says(cast: Ca
     assert tables == [0.9, 0.8]
 
 
-def test_triples_of_bags_are_scored_in_bag_settings_only(cast: Cast) -> None:
+def test_triples_of_bags_are_scored_in_bag_settings_only(cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     settings = [("bags", gold, "bag", "ap"), ("sentences", gold, "sentence", "micro_f1")]
     lines = [
@@ -87,14 +87,14 @@ def test_triples_of_bags_are_scored_in_bag_settings_only(cast: Cast) -> None:
     assert figures(submission, "bags")["ap"] == pytest.approx(1 / 4)
 
 
-def test_label_sets_of_sentences_unite_in_their_bag(cast: Cast) -> None:
+def test_label_sets_of_sentences_unite_in_their_bag(cast: BenchmarkCast) -> None:
     lines = [{"id": "s1", "labels": []}, {"id": "s2", "labels": ["born_in"]}]
     found = figures(scored(cast.submit(cast.relations("bag", "micro_f1"), lines)))
     assert found["micro_precision"] == 1.0
     assert found["micro_recall"] == pytest.approx(1 / 4)
 
 
-def test_a_setting_may_keep_only_the_sentences_of_another_set(cast: Cast) -> None:
+def test_a_setting_may_keep_only_the_sentences_of_another_set(cast: BenchmarkCast) -> None:
     whole = freeze("whole", RELATION_GOLD, by=cast.olga, origin="source")
     part = freeze("part", RELATION_GOLD[:3], by=cast.olga)
     settings = [("all", whole, "sentence", "micro_f1"), ("same", whole, "sentence", "micro_f1", part)]
@@ -105,20 +105,20 @@ def test_a_setting_may_keep_only_the_sentences_of_another_set(cast: Cast) -> Non
     assert same.options["only"] == part.sha256
 
 
-def test_a_missing_answer_counts_wrong_where_the_benchmark_says_so(cast: Cast) -> None:
+def test_a_missing_answer_counts_wrong_where_the_benchmark_says_so(cast: BenchmarkCast) -> None:
     found = figures(scored(cast.submit(cast.relations(missing="wrong"), LABEL_LINES[:3])))
     assert found["accuracy"] == pytest.approx(2 / 6)
     assert found["micro_recall"] == pytest.approx(2 / 4)
 
 
-def test_several_gold_labels_make_label_sets_of_single_answers(cast: Cast) -> None:
-    gold = freeze("many", [sentence("s1", "Q1", "Q2", "born_in", "part_of")], by=cast.olga)
+def test_several_gold_labels_make_label_sets_of_single_answers(cast: BenchmarkCast) -> None:
+    gold = freeze("many", [gold_sentence("s1", "Q1", "Q2", "born_in", "part_of")], by=cast.olga)
     benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
     found = figures(scored(cast.submit(benchmark, [{"id": "s1", "label": "part_of"}])))
     assert (found["micro_precision"], found["micro_recall"]) == (1.0, 0.5)
 
 
-def test_spans_are_scored_exactly_in_part_and_by_words(cast: Cast) -> None:
+def test_spans_are_scored_exactly_in_part_and_by_words(cast: BenchmarkCast) -> None:
     lines = [
         {"id": "d1", "spans": [[0, 1, "PER"], [3, 4, "LOC"]]},
         {"id": "d2", "spans": []},
@@ -135,7 +135,7 @@ def test_spans_are_scored_exactly_in_part_and_by_words(cast: Cast) -> None:
     assert submission.evaluations.get().detail["lost"]["wrong bounds"] == 1
 
 
-def test_tags_and_spans_of_the_same_answer_give_the_same_figures(cast: Cast) -> None:
+def test_tags_and_spans_of_the_same_answer_give_the_same_figures(cast: BenchmarkCast) -> None:
     benchmark = cast.entities()
     tags = ["B-PER O B-LOC I-LOC", "O O", "B-PER O O"]
     spans = [[[0, 1, "PER"], [2, 4, "LOC"]], [], [[0, 1, "PER"]]]
@@ -146,7 +146,7 @@ def test_tags_and_spans_of_the_same_answer_give_the_same_figures(cast: Cast) -> 
     assert one == other
 
 
-def test_conll_columns_are_taken_in_the_order_of_the_documents(cast: Cast) -> None:
+def test_conll_columns_are_taken_in_the_order_of_the_documents(cast: BenchmarkCast) -> None:
     columns = (
         "Ada\tB-PER\nleft\tO\nNew\tB-LOC\nTurin\tI-LOC\n\nIt\tO\nrained\tO\n\nBo\tB-PER\nmet\tO\nCy\tB-PER\n"
     )
@@ -155,7 +155,7 @@ def test_conll_columns_are_taken_in_the_order_of_the_documents(cast: Cast) -> No
     assert figures(submission)["conll_micro_f1"] == 1.0
 
 
-def test_words_of_texts_without_tokens_are_those_of_the_blank_tokenizer(cast: Cast) -> None:
+def test_words_of_texts_without_tokens_are_those_of_the_blank_tokenizer(cast: BenchmarkCast) -> None:
     gold = freeze(
         "texts",
         [
@@ -178,7 +178,7 @@ def test_words_of_texts_without_tokens_are_those_of_the_blank_tokenizer(cast: Ca
     assert figures(submission)["wrf_strict"] == pytest.approx((1 + 2 / 3 + 4 / 5) / 3)
 
 
-def test_everything_that_made_the_score_is_stored_with_it(cast: Cast) -> None:
+def test_everything_that_made_the_score_is_stored_with_it(cast: BenchmarkCast) -> None:
     submission = scored(cast.submit(cast.relations(), LABEL_LINES))
     evaluation = submission.evaluations.get()
     assert evaluation.gold_sha256 == evaluation.setting.test_set.sha256
@@ -190,13 +190,13 @@ def test_everything_that_made_the_score_is_stored_with_it(cast: Cast) -> None:
     assert {row["label"] for row in evaluation.classes} == {"born_in", "works_for", "part_of", "N/A"}
 
 
-def test_an_undefined_figure_is_null_with_its_reason(cast: Cast) -> None:
+def test_an_undefined_figure_is_null_with_its_reason(cast: BenchmarkCast) -> None:
     submission = scored(cast.submit(cast.relations(), SCORE_LINES))
     score = Score.objects.get(evaluation__submissions=submission, measure="p_at_100")
     assert (score.value, score.reason) == (None, "there are fewer claims than that")
 
 
-def test_changed_gold_fails_the_scoring_and_blames_nobody_else(cast: Cast) -> None:
+def test_changed_gold_fails_the_scoring_and_blames_nobody_else(cast: BenchmarkCast) -> None:
     gold = freeze("forged", RELATION_GOLD, by=cast.olga, sha256="0" * 64)
     benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
     submission = cast.submit(benchmark, LABEL_LINES)
@@ -206,7 +206,7 @@ def test_changed_gold_fails_the_scoring_and_blames_nobody_else(cast: Cast) -> No
     assert not Evaluation.objects.exists()
 
 
-def test_a_lost_file_fails_the_scoring_with_a_reason(cast: Cast) -> None:
+def test_a_lost_file_fails_the_scoring_with_a_reason(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     PredictionFile.objects.update(name="predictions/gone")
     run_next("score")
@@ -215,7 +215,7 @@ def test_a_lost_file_fails_the_scoring_with_a_reason(cast: Cast) -> None:
     assert "Submit it again" in submission.reason
 
 
-def test_a_changed_file_fails_the_scoring(cast: Cast) -> None:
+def test_a_changed_file_fails_the_scoring(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LABEL_LINES)
     other = cast.submit(benchmark, [*LABEL_LINES[:5], {"id": "s6", "label": "N/A"}], run="2")

@@ -10,7 +10,8 @@ import pytest
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark
-from tests.evalsvc.evaluation.cast import Cast, Line, jsonl
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import BenchmarkCast, Line
 from workers.scoring import frozen_gold
 from workers.scoring.frozen_gold import Predictions
 
@@ -36,7 +37,7 @@ SPANS: list[Line] = [
 ]
 
 
-def board(cast: Cast, lines: list[Line], **told: Any) -> Benchmark:
+def board(cast: BenchmarkCast, lines: list[Line], **told: Any) -> Benchmark:
     if "spans" in lines[0]:
         return cast.entities(**told)
     return cast.relations("sentence" if "id" in lines[0] else "bag", "ap", **told)
@@ -58,7 +59,7 @@ def claims(said: Predictions) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("lines", [LABELS, SCORES, BAGS, RESULTS, SPANS])
-def test_by_the_column_the_claims_are_those_of_the_lines(cast: Cast, lines: list[Line]) -> None:
+def test_by_the_column_the_claims_are_those_of_the_lines(cast: BenchmarkCast, lines: list[Line]) -> None:
     quick, careful = both(board(cast, lines), lines)
     assert quick is not None
     assert (quick.form, quick.names) == (careful.form, careful.names)
@@ -85,7 +86,7 @@ WRONG: list[tuple[list[Line], Line | None, str]] = [
 
 @pytest.mark.parametrize(("right", "more", "code"), WRONG)
 def test_what_no_longer_fits_is_refused_with_its_line(
-    cast: Cast, right: list[Line], more: Line | None, code: str
+    cast: BenchmarkCast, right: list[Line], more: Line | None, code: str
 ) -> None:
     held, content = file_contract.now(board(cast, right)), jsonl([*right, *([more] if more else [])])
     with pytest.raises(InputFault) as fault:
@@ -93,7 +94,7 @@ def test_what_no_longer_fits_is_refused_with_its_line(
     assert fault.value.code == code
 
 
-def test_a_form_that_no_setting_takes_is_refused(cast: Cast) -> None:
+def test_a_form_that_no_setting_takes_is_refused(cast: BenchmarkCast) -> None:
     with pytest.raises(InputFault) as fault:
         frozen_gold.load_predictions(
             file_contract.now(cast.relations()), io.BytesIO(jsonl(BAGS)), format=FORMAT
@@ -101,7 +102,7 @@ def test_a_form_that_no_setting_takes_is_refused(cast: Cast) -> None:
     assert fault.value.code == "mixed_forms"
 
 
-def test_where_missing_answers_count_wrong_they_may_be_missing(cast: Cast) -> None:
+def test_where_missing_answers_count_wrong_they_may_be_missing(cast: BenchmarkCast) -> None:
     quick, careful = both(board(cast, LABELS, missing="wrong"), LABELS[2:])
     assert quick is not None
     assert claims(quick) == claims(careful)

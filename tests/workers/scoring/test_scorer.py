@@ -6,7 +6,7 @@ import pytest
 
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Submission
-from tests.evalsvc.evaluation.cast import Cast, Line, freeze
+from tests.cast.benchmarks import BenchmarkCast, Line, freeze
 from tests.workers.metrics.ranked_numbers import GOLD, SCORES
 from workers.metrics.catalogue import MEASURES
 from workers.runner import run_next
@@ -48,7 +48,7 @@ def test_the_menu_is_what_the_kitchen_cooks() -> None:
     assert {key: MEASURES[key].family for key in MENU} == {key: one.family for key, one in MENU.items()}
 
 
-def test_both_profiles_give_the_reference_figures(cast: Cast) -> None:
+def test_both_profiles_give_the_reference_figures(cast: BenchmarkCast) -> None:
     gold = freeze("ranked", ranked_gold(), by=cast.olga, labels=RELATIONS)
     benchmark = cast.benchmark(labels=RELATIONS, negative="NA", settings=[("main", gold, "bag", "ap")])
     found = figures(cast.submit(benchmark, ranked_claims()))
@@ -72,7 +72,7 @@ def test_both_profiles_give_the_reference_figures(cast: Cast) -> None:
     assert {key: found[key] for key in expected} == pytest.approx(expected, abs=5e-11)
 
 
-def test_a_sentence_stands_for_the_pair(cast: Cast) -> None:
+def test_a_sentence_stands_for_the_pair(cast: BenchmarkCast) -> None:
     gold = freeze("ranked", ranked_gold(), by=cast.olga, labels=RELATIONS)
     benchmark = cast.benchmark(labels=RELATIONS, negative="NA", settings=[("main", gold, "sentence", "ap")])
     lines: list[Line] = [{"id": f"s{n}", "scores": {}} for n in range(120)]
@@ -83,7 +83,7 @@ def test_a_sentence_stands_for_the_pair(cast: Cast) -> None:
     assert found["opennre_auc"] == pytest.approx(0.9016589502, abs=5e-11)
 
 
-def test_directed_relations_get_their_official_score(cast: Cast) -> None:
+def test_directed_relations_get_their_official_score(cast: BenchmarkCast) -> None:
     truth = ["Cause(e1,e2)", "Cause(e2,e1)", "Whole(e1,e2)", "Other", "Whole(e2,e1)"]
     lines = [{"id": str(n), "relations": [] if t == "Other" else [t]} for n, t in enumerate(truth)]
     gold = freeze("directed", lines, by=cast.olga, labels=LABELS)
@@ -100,7 +100,7 @@ def test_directed_relations_get_their_official_score(cast: Cast) -> None:
     assert found["semeval2010_coverage"] == pytest.approx(4 / 5)
 
 
-def test_the_negative_class_is_averaged_only_when_asked(cast: Cast) -> None:
+def test_the_negative_class_is_averaged_only_when_asked(cast: BenchmarkCast) -> None:
     lines = [{"id": "1", "relations": ["a"]}, {"id": "2", "relations": []}, {"id": "3", "relations": []}]
     gold = freeze("small", lines, by=cast.olga, labels=["a"])
     answers = [{"id": "1", "label": "NA"}, {"id": "2", "label": "NA"}, {"id": "3", "label": "NA"}]
@@ -117,7 +117,7 @@ def test_the_negative_class_is_averaged_only_when_asked(cast: Cast) -> None:
     assert found == {False: 0.0, True: pytest.approx(2 / 3)}
 
 
-def test_the_entropy_scheme_counts_items_of_the_negative_class(cast: Cast) -> None:
+def test_the_entropy_scheme_counts_items_of_the_negative_class(cast: BenchmarkCast) -> None:
     lines = [
         {"id": "1", "relations": ["a"]},
         {"id": "2", "relations": ["b"]},

@@ -14,7 +14,8 @@ from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.text_validation import DEEPEST, check
 from evalsvc.evaluation.models import Submission
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, jsonl
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 
 FILE = jsonl([{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD])
 SUBMISSIONS = "/api/v1/benchmarks/rel/submissions"
@@ -26,7 +27,7 @@ Ask = Callable[..., Any]
 def ask(either_database: str, tmp_path: Path, settings: Any) -> Ask:
     """As Olga, who organises the board; a defect is answered with 500 instead of being raised here."""
     settings.MEDIA_ROOT = tmp_path / "files"
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     cast.relations()
     _, key = issue(cast.kim, name="kim", scope="full")
     client = Client(raise_request_exception=False, headers={"Authorization": f"Bearer {key}"})

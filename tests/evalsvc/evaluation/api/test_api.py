@@ -16,7 +16,8 @@ from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.accounts.teams import create_team
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Submission
-from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, jsonl
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
@@ -41,7 +42,7 @@ def post_raw(client: APIClient, body: bytes, *, slug: str = "rel", query: str = 
     return client.post(address, body, content_type="application/x-ndjson", headers=headers)
 
 
-def test_a_raw_body_is_accepted_and_has_a_status_address(cast: Cast) -> None:
+def test_a_raw_body_is_accepted_and_has_a_status_address(cast: BenchmarkCast) -> None:
     cast.relations()
     answer = post_raw(by_token(cast.kim, team=cast.kelpie), jsonl(LINES))
     assert answer.status_code == 202
@@ -52,7 +53,7 @@ def test_a_raw_body_is_accepted_and_has_a_status_address(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("act", ["cancel", "withdraw"])
-def test_a_token_that_may_submit_organises_nothing(cast: Cast, act: str) -> None:
+def test_a_token_that_may_submit_organises_nothing(cast: BenchmarkCast, act: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     address = f"/api/v1/submissions/{submission.pk}/{act}"
     answer = by_token(cast.olga).post(address)
@@ -62,7 +63,7 @@ def test_a_token_that_may_submit_organises_nothing(cast: Cast, act: str) -> None
 
 
 @pytest.mark.parametrize("scope", ["submit", "full"])
-def test_a_token_of_a_team_reaches_that_teams_submissions_alone(cast: Cast, scope: str) -> None:
+def test_a_token_of_a_team_reaches_that_teams_submissions_alone(cast: BenchmarkCast, scope: str) -> None:
     second = create_team(name="Second", by=cast.kim)
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LINES)
@@ -76,20 +77,20 @@ def test_a_token_of_a_team_reaches_that_teams_submissions_alone(cast: Cast, scop
     assert own.post(f"/api/v1/submissions/{submission.pk}/withdraw").status_code == 200
 
 
-def test_a_gzipped_body_is_accepted(cast: Cast) -> None:
+def test_a_gzipped_body_is_accepted(cast: BenchmarkCast) -> None:
     cast.relations()
     answer = post_raw(by_token(cast.kim), gzip.compress(jsonl(LINES)))
     assert answer.status_code == 202
 
 
-def test_what_curl_sends_unless_told_is_accepted(cast: Cast) -> None:
+def test_what_curl_sends_unless_told_is_accepted(cast: BenchmarkCast) -> None:
     cast.relations()
     address = "/api/v1/benchmarks/rel/submissions?system=Net&run=1"
     answer = by_token(cast.kim).post(address, jsonl(LINES), content_type="application/x-www-form-urlencoded")
     assert answer.status_code == 202
 
 
-def test_a_form_is_accepted(cast: Cast) -> None:
+def test_a_form_is_accepted(cast: BenchmarkCast) -> None:
     cast.relations()
     fields = {
         "system": "Net",
@@ -103,7 +104,7 @@ def test_a_form_is_accepted(cast: Cast) -> None:
     assert Submission.objects.get().system.tags == {"seed": 7}
 
 
-def test_a_form_without_a_file_says_so(cast: Cast) -> None:
+def test_a_form_without_a_file_says_so(cast: BenchmarkCast) -> None:
     cast.relations()
     answer = by_token(cast.kim).post(
         "/api/v1/benchmarks/rel/submissions", {"system": "Net", "run": "1"}, format="multipart"
@@ -113,7 +114,9 @@ def test_a_form_without_a_file_says_so(cast: Cast) -> None:
 
 @pytest.mark.parametrize("name", ["file", "system"])
 @pytest.mark.parametrize("door", ["submissions", "check"])
-def test_a_file_or_a_field_that_comes_twice_is_refused_by_its_name(cast: Cast, name: str, door: str) -> None:
+def test_a_file_or_a_field_that_comes_twice_is_refused_by_its_name(
+    cast: BenchmarkCast, name: str, door: str
+) -> None:
     cast.relations()
     files = [SimpleUploadedFile(f"{n}.jsonl", jsonl(LINES[n:])) for n in range(2)]
     fields = {"run": "1", "system": "Net", "file": files[0]} | {name: files if name == "file" else ["A", "B"]}
@@ -122,7 +125,7 @@ def test_a_file_or_a_field_that_comes_twice_is_refused_by_its_name(cast: Cast, n
     assert not Submission.objects.exists()
 
 
-def test_a_field_that_comes_twice_in_the_address_of_a_raw_body_is_refused(cast: Cast) -> None:
+def test_a_field_that_comes_twice_in_the_address_of_a_raw_body_is_refused(cast: BenchmarkCast) -> None:
     cast.relations()
     address = "/api/v1/benchmarks/rel/submissions?run=1&system=A&system=B"
     answer = by_token(cast.kim).post(address, data=jsonl(LINES), content_type="application/octet-stream")
@@ -141,7 +144,9 @@ def test_a_field_that_comes_twice_in_the_address_of_a_raw_body_is_refused(cast: 
         ("tags", "\u202e"),
     ],
 )
-def test_a_name_with_a_character_that_nobody_sees_is_refused(cast: Cast, field: str, unseen: str) -> None:
+def test_a_name_with_a_character_that_nobody_sees_is_refused(
+    cast: BenchmarkCast, field: str, unseen: str
+) -> None:
     cast.relations()
     name = f"Ti{unseen}de"
     told = {"system": "Net", "run": "1"} | {field: json.dumps({"seed": name}) if field == "tags" else name}
@@ -166,7 +171,7 @@ def test_a_name_with_a_character_that_nobody_sees_is_refused(cast: Cast, field: 
     ],
 )
 def test_a_word_with_letters_of_another_alphabet_among_latin_ones_is_refused(
-    cast: Cast, field: str, mixed: str, other: str
+    cast: BenchmarkCast, field: str, mixed: str, other: str
 ) -> None:
     cast.relations()
     told = {"system": "Net", "run": "1"} | {field: json.dumps({"of": [mixed]}) if field == "tags" else mixed}
@@ -177,14 +182,14 @@ def test_a_word_with_letters_of_another_alphabet_among_latin_ones_is_refused(
     assert other in refused["detail"]
 
 
-def test_a_declaration_of_several_lines_in_another_alphabet_is_taken(cast: Cast) -> None:
+def test_a_declaration_of_several_lines_in_another_alphabet_is_taken(cast: BenchmarkCast) -> None:
     submission = cast.submit(
         cast.relations(), LINES, tags={"extra": "Словари\nи\tкниги", "of": ["BERTで学習"]}
     )
     assert submission.system.tags["extra"] == "Словари\nи\tкниги"
 
 
-def test_names_in_any_script_are_taken(cast: Cast) -> None:
+def test_names_in_any_script_are_taken(cast: BenchmarkCast) -> None:
     cast.relations()
     for system in (
         *(
@@ -204,7 +209,7 @@ def test_names_in_any_script_are_taken(cast: Cast) -> None:
         assert (answer.status_code, answer.json()["system"]) == (202, system)
 
 
-def test_the_same_again_answers_200_with_the_same_submission(cast: Cast) -> None:
+def test_the_same_again_answers_200_with_the_same_submission(cast: BenchmarkCast) -> None:
     cast.relations()
     client = by_token(cast.kim)
     first, again = (post_raw(client, jsonl(LINES), **{"Idempotency-Key": "k"}) for _ in range(2))
@@ -212,7 +217,7 @@ def test_the_same_again_answers_200_with_the_same_submission(cast: Cast) -> None
     assert first.json()["id"] == again.json()["id"]
 
 
-def test_a_broken_file_is_refused_with_its_lines(cast: Cast) -> None:
+def test_a_broken_file_is_refused_with_its_lines(cast: BenchmarkCast) -> None:
     cast.relations()
     answer = post_raw(by_token(cast.kim), jsonl([*LINES[:5], {"id": "s6", "label": "born_im"}]))
     assert answer.status_code == 422
@@ -224,7 +229,7 @@ def test_a_broken_file_is_refused_with_its_lines(cast: Cast) -> None:
     assert not Submission.objects.exists()
 
 
-def test_a_body_above_the_limit_is_refused_before_it_is_read(cast: Cast, settings: Any) -> None:
+def test_a_body_above_the_limit_is_refused_before_it_is_read(cast: BenchmarkCast, settings: Any) -> None:
     cast.relations()
     settings.UPLOAD_MAX_BYTES = 20
     answer = post_raw(by_token(cast.kim), jsonl(LINES))
@@ -232,7 +237,7 @@ def test_a_body_above_the_limit_is_refused_before_it_is_read(cast: Cast, setting
     assert "20 bytes" in answer.json()["detail"]
 
 
-def test_a_dry_run_tells_what_a_submission_would(cast: Cast) -> None:
+def test_a_dry_run_tells_what_a_submission_would(cast: BenchmarkCast) -> None:
     cast.relations()
     client = by_token(cast.kim)
     address = "/api/v1/benchmarks/rel/check"
@@ -243,7 +248,7 @@ def test_a_dry_run_tells_what_a_submission_would(cast: Cast) -> None:
     assert not Submission.objects.exists()
 
 
-def test_whoever_is_in_several_teams_must_name_one(cast: Cast) -> None:
+def test_whoever_is_in_several_teams_must_name_one(cast: BenchmarkCast) -> None:
     cast.relations()
     cast.lugworm.members.create(user=cast.kim)
     answer = post_raw(by_token(cast.kim), jsonl(LINES))
@@ -252,7 +257,7 @@ def test_whoever_is_in_several_teams_must_name_one(cast: Cast) -> None:
     assert named.json()["team"] == "lugworm"
 
 
-def test_a_team_token_speaks_for_its_team_only(cast: Cast) -> None:
+def test_a_team_token_speaks_for_its_team_only(cast: BenchmarkCast) -> None:
     cast.relations()
     cast.lugworm.members.create(user=cast.kim)
     client = by_token(cast.kim, team=cast.kelpie)
@@ -260,14 +265,14 @@ def test_a_team_token_speaks_for_its_team_only(cast: Cast) -> None:
     assert (answer.status_code, answer.json()["code"]) == (403, "other_team")
 
 
-def test_a_token_for_reading_does_not_submit(cast: Cast) -> None:
+def test_a_token_for_reading_does_not_submit(cast: BenchmarkCast) -> None:
     cast.relations()
     answer = post_raw(by_token(cast.kim, scope="read"), jsonl(LINES))
     assert answer.status_code == 403
     assert "scope" in answer.json()["detail"]
 
 
-def test_a_token_for_submitting_does_not_make_benchmarks(cast: Cast) -> None:
+def test_a_token_for_submitting_does_not_make_benchmarks(cast: BenchmarkCast) -> None:
     told = {"slug": "x", "title": "X", "task": "relations", "labels": [{"name": "a"}]}
     assert by_token(cast.olga).post("/api/v1/benchmarks", told, format="json").status_code == 403
     assert (
@@ -275,13 +280,13 @@ def test_a_token_for_submitting_does_not_make_benchmarks(cast: Cast) -> None:
     )
 
 
-def test_without_a_name_nothing_is_answered(cast: Cast) -> None:
+def test_without_a_name_nothing_is_answered(cast: BenchmarkCast) -> None:
     cast.relations()
     assert APIClient().get("/api/v1/benchmarks").status_code == 401
 
 
 @pytest.mark.parametrize("tail", ["", "/scores"])
-def test_another_teams_submission_is_not_there(cast: Cast, tail: str) -> None:
+def test_another_teams_submission_is_not_there(cast: BenchmarkCast, tail: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     address = f"/api/v1/submissions/{submission.pk}{tail}"
     found = {
@@ -291,14 +296,14 @@ def test_another_teams_submission_is_not_there(cast: Cast, tail: str) -> None:
 
 
 @pytest.mark.parametrize("act", ["cancel", "withdraw"])
-def test_another_team_can_do_nothing_to_a_submission(cast: Cast, act: str) -> None:
+def test_another_team_can_do_nothing_to_a_submission(cast: BenchmarkCast, act: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     address = f"/api/v1/submissions/{submission.pk}/{act}"
     assert as_user(cast.lars).post(address).status_code == 404
     assert as_user(cast.kim).post(address).status_code == 200
 
 
-def test_a_team_lists_its_own_submissions_and_the_organiser_all(cast: Cast) -> None:
+def test_a_team_lists_its_own_submissions_and_the_organiser_all(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)
     cast.submit(benchmark, LINES, team=cast.lugworm, by=cast.lars)
@@ -310,14 +315,14 @@ def test_a_team_lists_its_own_submissions_and_the_organiser_all(cast: Cast) -> N
     assert listed == {"kim": ["kelpie"], "olga": ["lugworm", "kelpie"]}
 
 
-def test_a_hidden_benchmark_is_not_there_for_others(cast: Cast) -> None:
+def test_a_hidden_benchmark_is_not_there_for_others(cast: BenchmarkCast) -> None:
     cast.relations(public=False)
     for address in ("/api/v1/benchmarks/rel", "/api/v1/benchmarks/rel/board"):
         assert as_user(cast.kim).get(address).status_code == 404
         assert as_user(cast.olga).get(address).status_code == 200
 
 
-def test_everybody_who_sees_the_benchmark_sees_the_board(cast: Cast) -> None:
+def test_everybody_who_sees_the_benchmark_sees_the_board(cast: BenchmarkCast) -> None:
     cast.submit(cast.relations(), LINES)
     run_next("score")
     board = as_user(cast.lars).get("/api/v1/benchmarks/rel/board?setting=main&order=accuracy").json()
@@ -327,7 +332,7 @@ def test_everybody_who_sees_the_benchmark_sees_the_board(cast: Cast) -> None:
     assert board["order_by"] == "accuracy"
 
 
-def test_scores_come_with_all_that_made_them(cast: Cast) -> None:
+def test_scores_come_with_all_that_made_them(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     run_next("score")
     (found,) = as_user(cast.kim).get(f"/api/v1/submissions/{submission.pk}/scores").json()["evaluations"]
@@ -336,7 +341,7 @@ def test_scores_come_with_all_that_made_them(cast: Cast) -> None:
     assert found["scores"]["accuracy"]["value"] == pytest.approx(2 / 6)
 
 
-def test_an_organiser_makes_a_benchmark_and_its_setting(cast: Cast) -> None:
+def test_an_organiser_makes_a_benchmark_and_its_setting(cast: BenchmarkCast) -> None:
     freeze("gold", RELATION_GOLD, by=cast.olga)
     client = as_user(cast.olga)
     told = {"slug": "new", "title": "New", "task": "relations", "negative": "N/A"}
@@ -361,28 +366,30 @@ def test_an_organiser_makes_a_benchmark_and_its_setting(cast: Cast) -> None:
         ({"key": "main"}, 409),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(cast: Cast, change: dict[str, str], status: int) -> None:
+def test_a_setting_that_makes_no_sense_is_refused(
+    cast: BenchmarkCast, change: dict[str, str], status: int
+) -> None:
     cast.relations()
     setting = {"key": "m", "title": "M", "test_set": "gold-sentence", "unit": "sentence", "main": "macro_f1"}
     answer = as_user(cast.olga).post("/api/v1/benchmarks/rel/settings", setting | change, format="json")
     assert answer.status_code == status
 
 
-def test_an_option_outside_the_table_is_refused(cast: Cast) -> None:
+def test_an_option_outside_the_table_is_refused(cast: BenchmarkCast) -> None:
     told = {"slug": "x", "title": "X", "task": "relations", "labels": [{"name": "a"}]}
     for options in ({"thresold": 0.5}, {"threshold": "high"}, {"casefold": True}):
         answer = as_user(cast.olga).post("/api/v1/benchmarks", told | {"options": options}, format="json")
         assert answer.status_code == 400
 
 
-def test_measures_and_limits_are_told(cast: Cast, settings: Any) -> None:
+def test_measures_and_limits_are_told(cast: BenchmarkCast, settings: Any) -> None:
     client = as_user(cast.kim)
     assert [measure["key"] for measure in client.get("/api/v1/measures").json()] == list(MENU)
     assert client.get("/api/v1/limits").json()["upload_bytes"] == settings.UPLOAD_MAX_BYTES
     assert client.get("/api/v1/limits").json()["import_lines"] == settings.IMPORT_MAX_LINES
 
 
-def test_gold_is_in_no_answer(cast: Cast) -> None:
+def test_gold_is_in_no_answer(cast: BenchmarkCast) -> None:
     relations = cast.submit(cast.relations(), [{"id": line["id"], "label": "N/A"} for line in RELATION_GOLD])
     spans = cast.submit(cast.entities(), [{"id": line["id"], "spans": []} for line in ENTITY_GOLD], run="2")
     while run_next("score"):
@@ -402,7 +409,7 @@ def test_gold_is_in_no_answer(cast: Cast) -> None:
         assert '"spans": [[' not in words, address
 
 
-def test_what_a_refused_file_is_told_holds_no_gold(cast: Cast) -> None:
+def test_what_a_refused_file_is_told_holds_no_gold(cast: BenchmarkCast) -> None:
     cast.relations()
     answer = post_raw(by_token(cast.kim), jsonl([{"id": "s1", "label": "nothing"}]))
     assert answer.status_code == 422
@@ -418,7 +425,7 @@ def test_what_a_refused_file_is_told_holds_no_gold(cast: Cast) -> None:
     ],
 )
 def test_a_field_that_makes_no_sense_is_told_what_would(
-    cast: Cast, client: Client, field: str, given: object, expected: str
+    cast: BenchmarkCast, client: Client, field: str, given: object, expected: str
 ) -> None:
     client.force_login(cast.olga)
     told = {"slug": "new", "title": "New", "task": "relations", "labels": [{"name": "r"}], field: given}

@@ -10,15 +10,15 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import organisers
 from evalsvc.evaluation.models import Benchmark
-from tests.evalsvc.evaluation.cast import Cast
+from tests.cast.benchmarks import BenchmarkCast
 
 
 @pytest.fixture
-def vault(cast: Cast) -> Benchmark:
+def vault(cast: BenchmarkCast) -> Benchmark:
     return cast.benchmark("vault", public=False)
 
 
-def test_a_viewer_sees_a_hidden_board_and_changes_nothing(cast: Cast, vault: Benchmark) -> None:
+def test_a_viewer_sees_a_hidden_board_and_changes_nothing(cast: BenchmarkCast, vault: Benchmark) -> None:
     assert not roles.visible(cast.kim).exists()
     organisers.set_person(vault, user=cast.kim, role="viewer", by=cast.olga)
     assert roles.visible(cast.kim).get() == vault
@@ -26,7 +26,7 @@ def test_a_viewer_sees_a_hidden_board_and_changes_nothing(cast: Cast, vault: Ben
         organisers.set_person(vault, user=cast.lars, role="viewer", by=cast.kim)
 
 
-def test_a_board_keeps_an_organiser(cast: Cast, vault: Benchmark) -> None:
+def test_a_board_keeps_an_organiser(cast: BenchmarkCast, vault: Benchmark) -> None:
     for act in (
         lambda: organisers.remove_person(vault, user=cast.olga, by=cast.olga),
         lambda: organisers.set_person(vault, user=cast.olga, role="viewer", by=cast.olga),
@@ -36,12 +36,12 @@ def test_a_board_keeps_an_organiser(cast: Cast, vault: Benchmark) -> None:
     assert roles.role_in(vault, cast.olga) == "organiser"
 
 
-def test_a_role_that_is_none_is_refused(cast: Cast, vault: Benchmark) -> None:
+def test_a_role_that_is_none_is_refused(cast: BenchmarkCast, vault: Benchmark) -> None:
     with pytest.raises(DomainError, match="is no role"):
         organisers.set_person(vault, user=cast.kim, role="king", by=cast.olga)
 
 
-def test_roles_are_given_and_taken_on_the_page(client: Client, cast: Cast, vault: Benchmark) -> None:
+def test_roles_are_given_and_taken_on_the_page(client: Client, cast: BenchmarkCast, vault: Benchmark) -> None:
     client.force_login(cast.olga)
     address = reverse("board-people", args=["vault"])
     client.post(address, {"username": "kim", "role": "organiser"})
@@ -52,7 +52,7 @@ def test_roles_are_given_and_taken_on_the_page(client: Client, cast: Cast, vault
 
 
 def test_a_name_that_nobody_has_is_said_beside_the_field(
-    client: Client, cast: Cast, vault: Benchmark
+    client: Client, cast: BenchmarkCast, vault: Benchmark
 ) -> None:
     client.force_login(cast.olga)
     response = client.post(reverse("board-people", args=["vault"]), {"username": "Kim", "role": "viewer"})
@@ -61,7 +61,7 @@ def test_a_name_that_nobody_has_is_said_beside_the_field(
 
 
 def test_the_last_organiser_is_told_on_the_page_why_they_stay(
-    client: Client, cast: Cast, vault: Benchmark
+    client: Client, cast: BenchmarkCast, vault: Benchmark
 ) -> None:
     client.force_login(cast.olga)
     address = reverse("board-people", args=["vault"])
@@ -72,7 +72,7 @@ def test_the_last_organiser_is_told_on_the_page_why_they_stay(
 
 
 def test_a_person_of_another_board_is_not_removed_through_this_one(
-    client: Client, cast: Cast, vault: Benchmark
+    client: Client, cast: BenchmarkCast, vault: Benchmark
 ) -> None:
     other = cast.benchmark("other")
     row = other.people.get(user=cast.olga)
@@ -81,7 +81,7 @@ def test_a_person_of_another_board_is_not_removed_through_this_one(
     assert other.people.filter(pk=row.pk).exists()
 
 
-def test_a_team_reads_what_is_left_of_its_quotas(client: Client, cast: Cast) -> None:
+def test_a_team_reads_what_is_left_of_its_quotas(client: Client, cast: BenchmarkCast) -> None:
     board = cast.benchmark("tides", title="Tides")
     Benchmark.objects.filter(pk=board.pk).update(per_day=5)
     client.force_login(cast.kim)

@@ -17,20 +17,23 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import quotas, rules
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
 from evalsvc.evaluation.submissions import intake
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, jsonl
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.places.postgres import in_threads
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
 
 
-def refused(cast: Cast, benchmark: Benchmark, *, run: str) -> QuotaExceeded:
+def refused(cast: BenchmarkCast, benchmark: Benchmark, *, run: str) -> QuotaExceeded:
     with pytest.raises(QuotaExceeded) as caught:
         cast.submit(benchmark, LINES, run=run)
     return caught.value
 
 
-def test_the_run_after_the_last_of_a_day_is_refused_until_midnight_of_the_benchmark(cast: Cast) -> None:
+def test_the_run_after_the_last_of_a_day_is_refused_until_midnight_of_the_benchmark(
+    cast: BenchmarkCast,
+) -> None:
     benchmark = cast.relations(per_day=2, time_zone="Asia/Tokyo")
     cast.submit(benchmark, LINES, run="1")
     cast.submit(benchmark, LINES, run="2")
@@ -41,20 +44,20 @@ def test_the_run_after_the_last_of_a_day_is_refused_until_midnight_of_the_benchm
     assert 0 < refusal.retry_after <= 86_401
 
 
-def test_the_day_begins_where_the_benchmark_is(cast: Cast) -> None:
+def test_the_day_begins_where_the_benchmark_is(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(time_zone="America/New_York")
     begun, tomorrow = quotas.day_of(benchmark, datetime(2026, 11, 1, 3, 30, tzinfo=UTC))
     assert begun.astimezone(UTC) == datetime(2026, 10, 31, 4, tzinfo=UTC)
     assert tomorrow.astimezone(UTC) == datetime(2026, 11, 1, 4, tzinfo=UTC)
 
 
-def test_a_day_on_which_clocks_change_is_as_long_as_it_is(cast: Cast) -> None:
+def test_a_day_on_which_clocks_change_is_as_long_as_it_is(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(time_zone="America/New_York")
     begun, tomorrow = quotas.day_of(benchmark, datetime(2026, 11, 1, 12, tzinfo=UTC))
     assert tomorrow.astimezone(UTC) - begun.astimezone(UTC) == timedelta(hours=25)
 
 
-def test_yesterdays_runs_count_in_total_but_not_today(cast: Cast) -> None:
+def test_yesterdays_runs_count_in_total_but_not_today(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(per_day=1, in_total=2)
     cast.submit(benchmark, LINES, run="1")
     Submission.objects.update(created_at=datetime(2026, 1, 1, tzinfo=UTC))
@@ -62,7 +65,7 @@ def test_yesterdays_runs_count_in_total_but_not_today(cast: Cast) -> None:
     assert refused(cast, benchmark, run="3").code == "quota_in_total"
 
 
-def test_a_refused_run_leaves_no_trace(cast: Cast) -> None:
+def test_a_refused_run_leaves_no_trace(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(in_total=1)
     cast.submit(benchmark, LINES)
     with pytest.raises(QuotaExceeded):
@@ -70,27 +73,27 @@ def test_a_refused_run_leaves_no_trace(cast: Cast) -> None:
     assert Submission.objects.count() == System.objects.count() == 1
 
 
-def test_the_same_run_again_costs_nothing_even_when_the_quota_is_spent(cast: Cast) -> None:
+def test_the_same_run_again_costs_nothing_even_when_the_quota_is_spent(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(in_total=1)
     first = cast.submit(benchmark, LINES, idempotency_key="a")
     assert cast.submit(benchmark, LINES, idempotency_key="a") == first
     assert cast.submit(benchmark, LINES) == first
 
 
-def test_teams_have_their_own_quota(cast: Cast) -> None:
+def test_teams_have_their_own_quota(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(in_total=1)
     cast.submit(benchmark, LINES)
     assert cast.submit(benchmark, LINES, team=cast.lugworm, by=cast.lars).state == "queued"
 
 
-def test_a_cancelled_run_is_given_back(cast: Cast) -> None:
+def test_a_cancelled_run_is_given_back(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(in_total=1)
     submission_states.cancel(cast.submit(benchmark, LINES), by=cast.kim)
     assert cast.submit(benchmark, LINES, run="2").state == "queued"
 
 
 @pytest.mark.parametrize("code", ["worker_lost", "defect", "unavailable", "missing_id"])
-def test_a_run_that_fails_or_proves_invalid_is_given_back(cast: Cast, code: str) -> None:
+def test_a_run_that_fails_or_proves_invalid_is_given_back(cast: BenchmarkCast, code: str) -> None:
     benchmark = cast.relations(per_day=1, in_total=1, at_once=1)
     cast.submit(benchmark, LINES)
     job = claim("score")
@@ -101,7 +104,9 @@ def test_a_run_that_fails_or_proves_invalid_is_given_back(cast: Cast, code: str)
 
 
 @pytest.mark.parametrize(("code", "used"), [("model_too_slow", 1), ("unknown_label", 1), ("worker_lost", 0)])
-def test_a_model_that_was_run_costs_one_unless_the_fault_was_ours(cast: Cast, code: str, used: int) -> None:
+def test_a_model_that_was_run_costs_one_unless_the_fault_was_ours(
+    cast: BenchmarkCast, code: str, used: int
+) -> None:
     benchmark = cast.relations(per_day=1)
     cast.submit(benchmark, LINES)
     Submission.objects.update(model=F("file"))
@@ -111,7 +116,7 @@ def test_a_model_that_was_run_costs_one_unless_the_fault_was_ours(cast: Cast, co
     assert quotas.allowances(benchmark, cast.kelpie)[0].used == used
 
 
-def test_a_withdrawn_score_was_seen_and_stays_counted(cast: Cast) -> None:
+def test_a_withdrawn_score_was_seen_and_stays_counted(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(in_total=1)
     submission = cast.submit(benchmark, LINES)
     run_next("score")
@@ -121,7 +126,7 @@ def test_a_withdrawn_score_was_seen_and_stays_counted(cast: Cast) -> None:
     assert refused(cast, benchmark, run="2").code == "quota_in_total"
 
 
-def test_at_once_counts_what_waits_and_runs(cast: Cast) -> None:
+def test_at_once_counts_what_waits_and_runs(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(at_once=1)
     cast.submit(benchmark, LINES)
     assert refused(cast, benchmark, run="2").code == "quota_at_once"
@@ -129,7 +134,7 @@ def test_at_once_counts_what_waits_and_runs(cast: Cast) -> None:
     assert cast.submit(benchmark, LINES, run="2").state == "scored"
 
 
-def test_the_answer_says_when_to_come_back(cast: Cast, client: Client) -> None:
+def test_the_answer_says_when_to_come_back(cast: BenchmarkCast, client: Client) -> None:
     benchmark = cast.relations(per_day=1)
     cast.submit(benchmark, LINES)
     _, key = issue(cast.kim, team=cast.kelpie, name="test", scope="submit")
@@ -155,7 +160,7 @@ def test_the_answer_says_when_to_come_back(cast: Cast, client: Client) -> None:
         ({"training_counts": {"nobody": 3}}, "unknown_label"),
     ],
 )
-def test_a_rule_that_makes_no_sense_is_refused(cast: Cast, rule: dict[str, Any], code: str) -> None:
+def test_a_rule_that_makes_no_sense_is_refused(cast: BenchmarkCast, rule: dict[str, Any], code: str) -> None:
     benchmark = cast.relations()
     with pytest.raises(DomainError) as caught:
         rules.change(benchmark, by=cast.olga, **rule)
@@ -167,7 +172,7 @@ def test_a_hundred_at_once_at_a_quota_of_five_let_five_in(
     postgres: dict[str, Any], tmp_path: Any, settings: Any
 ) -> None:
     settings.MEDIA_ROOT = tmp_path / "files"
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     benchmark = cast.relations(per_day=5)
     told = {"team": cast.kelpie, "by": cast.kim, "system": "Net"}
 
@@ -187,7 +192,7 @@ def test_a_hundred_identical_requests_make_one_submission(
     postgres: dict[str, Any], tmp_path: Any, settings: Any
 ) -> None:
     settings.MEDIA_ROOT = tmp_path / "files"
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     benchmark = cast.relations(per_day=5)
     told = {"team": cast.kelpie, "by": cast.kim, "system": "Net", "run": "1", "idempotency_key": "k"}
     found = in_threads(100, lambda _: intake.receive(benchmark, chunks=[jsonl(LINES)], **told))
@@ -200,7 +205,7 @@ def unread(*_: Any) -> Any:
     yield b""
 
 
-def test_where_a_quota_is_spent_nothing_is_read(cast: Cast) -> None:
+def test_where_a_quota_is_spent_nothing_is_read(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(per_day=1)
     cast.submit(benchmark, LINES, run="1")
     with pytest.raises(QuotaExceeded):
@@ -208,7 +213,7 @@ def test_where_a_quota_is_spent_nothing_is_read(cast: Cast) -> None:
     assert PredictionFile.objects.count() == 1
 
 
-def test_where_a_quota_is_spent_a_repeated_request_is_answered_as_before(cast: Cast) -> None:
+def test_where_a_quota_is_spent_a_repeated_request_is_answered_as_before(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(per_day=1)
     first = cast.submit(benchmark, LINES, run="1", idempotency_key="k")
     assert cast.submit(benchmark, LINES, run="1", idempotency_key="k") == first

@@ -18,15 +18,15 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation, quotas, scoring_identity, versions
 from evalsvc.evaluation.leaderboard import board
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
-from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, Line, freeze, sentence
+from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from workers.handlers.score import score
 from workers.runner import run_next
 
 LINES: list[Line] = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
 SCORES: list[Line] = [{"id": line["id"], "scores": {"born_in": 0.5}} for line in RELATION_GOLD]
 SPANS: list[Line] = [{"id": line["id"], "spans": [[0, 1, "PER"]]} for line in ENTITY_GOLD]
-OTHERS = [sentence(f"n{n}", f"P{n}", "Q2", "born_in") for n in range(3)]
-MENDED = [sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD]
+OTHERS = [gold_sentence(f"n{n}", f"P{n}", "Q2", "born_in") for n in range(3)]
+MENDED = [gold_sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD]
 
 
 def work() -> None:
@@ -38,12 +38,12 @@ def fresh(submission: Submission) -> Submission:
     return Submission.objects.get(pk=submission.pk)
 
 
-def added(benchmark: Benchmark, test_set: TestSet, cast: Cast, **told: Any) -> Setting:
+def added(benchmark: Benchmark, test_set: TestSet, cast: BenchmarkCast, **told: Any) -> Setting:
     told = {"key": "two", "title": "two", "unit": "sentence", "main": "micro_f1"} | told
     return creation.add_setting(benchmark, test_set=test_set, by=cast.olga, **told)
 
 
-def scored(cast: Cast, lines: list[Line] = LINES, **told: Any) -> tuple[Submission, Setting]:
+def scored(cast: BenchmarkCast, lines: list[Line] = LINES, **told: Any) -> tuple[Submission, Setting]:
     benchmark = cast.relations(**told)
     submission = cast.submit(benchmark, lines)
     work()
@@ -52,7 +52,9 @@ def scored(cast: Cast, lines: list[Line] = LINES, **told: Any) -> tuple[Submissi
 
 # ---- what the file was checked against ----------------------------------------------------------
 @pytest.mark.parametrize("lines", [LINES, SCORES])
-def test_a_setting_on_other_sentences_leaves_scored_runs_as_they_are(cast: Cast, lines: list[Line]) -> None:
+def test_a_setting_on_other_sentences_leaves_scored_runs_as_they_are(
+    cast: BenchmarkCast, lines: list[Line]
+) -> None:
     submission, setting = scored(cast, lines)
     two = added(submission.benchmark, freeze("others", OTHERS, by=cast.olga), cast)
     work()
@@ -62,7 +64,9 @@ def test_a_setting_on_other_sentences_leaves_scored_runs_as_they_are(cast: Cast,
 
 
 @pytest.mark.parametrize("lines", [LINES, SCORES])
-def test_under_a_gold_with_a_sentence_less_a_run_is_scored_without_it(cast: Cast, lines: list[Line]) -> None:
+def test_under_a_gold_with_a_sentence_less_a_run_is_scored_without_it(
+    cast: BenchmarkCast, lines: list[Line]
+) -> None:
     submission, setting = scored(cast, lines)
     creation.revise_setting(setting, test_set=freeze("fewer", RELATION_GOLD[:5], by=cast.olga), by=cast.olga)
     work()
@@ -73,7 +77,9 @@ def test_under_a_gold_with_a_sentence_less_a_run_is_scored_without_it(cast: Cast
     assert newest.detail["counts"]["left_out"] == 1
 
 
-def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(cast: Cast, client: Client) -> None:
+def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(
+    cast: BenchmarkCast, client: Client
+) -> None:
     submission, setting = scored(cast, SCORES)
     more = freeze("more", [*RELATION_GOLD, OTHERS[0]], by=cast.olga)
     creation.revise_setting(setting, test_set=more, by=cast.olga)
@@ -88,13 +94,13 @@ def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(cast: Cast, c
     assert "Not scored under “main”. Its gold has changed" in " ".join(re.sub("<[^>]+>", " ", page).split())
 
 
-def test_a_newer_scorer_takes_nothing_off_a_run(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_scorer_takes_nothing_off_a_run(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:
     submission, _ = scored(cast)
     monkeypatch.setattr(scoring_identity, "SCORER", "2.0")
     assert scoring_identity.not_covered(submission) == []
 
 
-def test_documents_of_another_length_are_others(cast: Cast) -> None:
+def test_documents_of_another_length_are_others(cast: BenchmarkCast) -> None:
     benchmark = cast.entities()
     setting = benchmark.settings.get()
     submission = cast.submit(benchmark, SPANS)
@@ -110,7 +116,7 @@ def test_documents_of_another_length_are_others(cast: Cast) -> None:
     assert board(setting).rows == []
 
 
-def test_a_window_that_is_moved_takes_no_run_off_its_board(cast: Cast) -> None:
+def test_a_window_that_is_moved_takes_no_run_off_its_board(cast: BenchmarkCast) -> None:
     submission, setting = scored(cast)
     Setting.objects.filter(pk=setting.pk).update(opens_at=timezone.now() + timedelta(days=1))
     creation.revise_setting(setting, test_set=freeze("mended", MENDED, by=cast.olga), by=cast.olga)
@@ -119,7 +125,7 @@ def test_a_window_that_is_moved_takes_no_run_off_its_board(cast: Cast) -> None:
     assert [row.figures["accuracy"].mean for row in board(setting).rows] == [1.0]
 
 
-def test_a_gold_revised_while_a_run_waits_does_not_make_its_file_wrong(cast: Cast) -> None:
+def test_a_gold_revised_while_a_run_waits_does_not_make_its_file_wrong(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission, setting = cast.submit(benchmark, LINES), benchmark.settings.get()
     creation.revise_setting(setting, test_set=freeze("fewer", RELATION_GOLD[:5], by=cast.olga), by=cast.olga)
@@ -129,7 +135,7 @@ def test_a_gold_revised_while_a_run_waits_does_not_make_its_file_wrong(cast: Cas
 
 
 # ---- a re-scoring that does not end well ---------------------------------------------------------
-def rescored(cast: Cast, **told: Any) -> tuple[Submission, Setting]:
+def rescored(cast: BenchmarkCast, **told: Any) -> tuple[Submission, Setting]:
     submission, setting = scored(cast, **told)
     added(submission.benchmark, freeze("mended", MENDED, by=cast.olga), cast)
     assert fresh(submission).state == "queued"
@@ -140,7 +146,7 @@ def used(submission: Submission) -> list[int]:
     return [each.used for each in quotas.allowances(submission.benchmark, submission.system.team)]
 
 
-def test_cancelling_a_rescoring_leaves_the_run_scored_and_counted(cast: Cast) -> None:
+def test_cancelling_a_rescoring_leaves_the_run_scored_and_counted(cast: BenchmarkCast) -> None:
     submission, setting = rescored(cast, per_day=1)
     submission_states.cancel(submission, by=cast.kim)
     assert fresh(submission).state == "scored"
@@ -152,7 +158,7 @@ def test_cancelling_a_rescoring_leaves_the_run_scored_and_counted(cast: Cast) ->
 
 
 @pytest.mark.parametrize("code", ["worker_lost", "missing_id", "gold_label"])
-def test_a_rescoring_that_fails_leaves_the_run_scored_and_says_why(cast: Cast, code: str) -> None:
+def test_a_rescoring_that_fails_leaves_the_run_scored_and_says_why(cast: BenchmarkCast, code: str) -> None:
     submission, setting = rescored(cast)
     job = claim.claim("score")
     assert job is not None
@@ -162,7 +168,7 @@ def test_a_rescoring_that_fails_leaves_the_run_scored_and_says_why(cast: Cast, c
     assert [row.n for row in board(setting).rows] == [1]
 
 
-def test_cancelling_a_rescoring_that_runs_leaves_the_run_scored(cast: Cast) -> None:
+def test_cancelling_a_rescoring_that_runs_leaves_the_run_scored(cast: BenchmarkCast) -> None:
     submission, _ = rescored(cast)
     job = claim.claim("score")
     assert job is not None
@@ -171,7 +177,7 @@ def test_cancelling_a_rescoring_that_runs_leaves_the_run_scored(cast: Cast) -> N
     assert fresh(submission).state == "scored"
 
 
-def test_a_run_that_is_cancelled_before_it_was_ever_scored_stands_on_no_board(cast: Cast) -> None:
+def test_a_run_that_is_cancelled_before_it_was_ever_scored_stands_on_no_board(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LINES)
     submission_states.cancel(submission, by=cast.kim)
@@ -179,7 +185,7 @@ def test_a_run_that_is_cancelled_before_it_was_ever_scored_stands_on_no_board(ca
     assert board(benchmark.settings.get()).rows == []
 
 
-def test_what_is_scored_anew_takes_no_place_among_those_that_wait(cast: Cast) -> None:
+def test_what_is_scored_anew_takes_no_place_among_those_that_wait(cast: BenchmarkCast) -> None:
     submission, _ = rescored(cast, at_once=1)
     assert used(submission) == [1, 1, 0]
     assert cast.submit(submission.benchmark, LINES, run="2").state == "queued"
@@ -187,7 +193,7 @@ def test_what_is_scored_anew_takes_no_place_among_those_that_wait(cast: Cast) ->
 
 # ---- a gold that changes while a run is being scored ---------------------------------------------
 @pytest.mark.parametrize("change", ["revised", "added"])
-def test_what_changes_while_a_run_is_scored_is_scored_after_it(cast: Cast, change: str) -> None:
+def test_what_changes_while_a_run_is_scored_is_scored_after_it(cast: BenchmarkCast, change: str) -> None:
     benchmark = cast.relations()
     submission, setting = cast.submit(benchmark, LINES), benchmark.settings.get()
     job = claim.claim("score")
@@ -206,7 +212,7 @@ def test_what_changes_while_a_run_is_scored_is_scored_after_it(cast: Cast, chang
     assert [row.figures["accuracy"].mean for row in board(setting).rows] == [1.0]
 
 
-def test_what_is_withdrawn_while_it_is_scored_is_not_scored_again(cast: Cast) -> None:
+def test_what_is_withdrawn_while_it_is_scored_is_not_scored_again(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LINES)
     job = claim.claim("score")
@@ -219,7 +225,7 @@ def test_what_is_withdrawn_while_it_is_scored_is_not_scored_again(cast: Cast) ->
     assert fresh(submission).state == "scored"
 
 
-def test_nothing_is_asked_for_that_no_run_covers(cast: Cast) -> None:
+def test_nothing_is_asked_for_that_no_run_covers(cast: BenchmarkCast) -> None:
     submission, setting = scored(cast)
     versions.score_anew(setting)
     work()

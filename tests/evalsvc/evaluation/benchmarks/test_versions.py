@@ -17,11 +17,14 @@ from evalsvc.evaluation.leaderboard import board, newest
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
 from evalsvc.evaluation.pages import score_view
 from evalsvc.evaluation.submissions import intake
-from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, jsonl, sentence
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
-OTHER_GOLD = [sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD]
+OTHER_GOLD = [
+    gold_sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD
+]
 
 
 def work() -> None:
@@ -29,7 +32,7 @@ def work() -> None:
         pass
 
 
-def scored(cast: Cast) -> tuple[Benchmark, Setting]:
+def scored(cast: BenchmarkCast) -> tuple[Benchmark, Setting]:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)
     work()
@@ -41,7 +44,7 @@ def figure(setting: Setting, **told: Any) -> float | None:
     return row.figures["accuracy"].mean
 
 
-def test_another_gold_makes_a_new_version_and_leaves_the_old_scores(cast: Cast) -> None:
+def test_another_gold_makes_a_new_version_and_leaves_the_old_scores(cast: BenchmarkCast) -> None:
     _, setting = scored(cast)
     before = figure(setting)
     creation.revise_setting(
@@ -53,7 +56,9 @@ def test_another_gold_makes_a_new_version_and_leaves_the_old_scores(cast: Cast) 
     assert Evaluation.objects.filter(setting=setting).count() == 2
 
 
-def test_the_board_of_an_old_version_names_the_gold_of_that_version(cast: Cast, client: Client) -> None:
+def test_the_board_of_an_old_version_names_the_gold_of_that_version(
+    cast: BenchmarkCast, client: Client
+) -> None:
     benchmark, setting = scored(cast)
     golds = [setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)]
     creation.revise_setting(setting, test_set=golds[1], by=cast.olga)
@@ -65,21 +70,21 @@ def test_the_board_of_an_old_version_names_the_gold_of_that_version(cast: Cast, 
         assert (named["version"], told["version"]) == (number, number)
 
 
-def test_a_board_never_mixes_versions(cast: Cast) -> None:
+def test_a_board_never_mixes_versions(cast: BenchmarkCast) -> None:
     _, setting = scored(cast)
     creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
     assert board(setting).rows == []
     assert len(board(setting, version=1).rows) == 1
 
 
-def test_the_same_gold_is_no_new_version(cast: Cast) -> None:
+def test_the_same_gold_is_no_new_version(cast: BenchmarkCast) -> None:
     _, setting = scored(cast)
     with pytest.raises(Conflict):
         creation.revise_setting(setting, test_set=setting.test_set, by=cast.olga)
     assert setting.versions.count() == 1
 
 
-def test_a_gold_that_comes_back_brings_its_scores_back(cast: Cast, client: Client) -> None:
+def test_a_gold_that_comes_back_brings_its_scores_back(cast: BenchmarkCast, client: Client) -> None:
     """Its evaluation is older than that of the gold between, and holds again."""
     benchmark, setting = scored(cast)
     first, mended = setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)
@@ -98,7 +103,7 @@ def test_a_gold_that_comes_back_brings_its_scores_back(cast: Cast, client: Clien
         assert "100.0" not in page, address
 
 
-def test_scores_on_an_older_gold_are_named_by_it(cast: Cast) -> None:
+def test_scores_on_an_older_gold_are_named_by_it(cast: BenchmarkCast) -> None:
     benchmark, setting = scored(cast)
     creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
     submission = benchmark.submissions.get()
@@ -106,14 +111,14 @@ def test_scores_on_an_older_gold_are_named_by_it(cast: Cast) -> None:
     assert told["Gold"].startswith("gold-sentence 1, imported: sha256")
 
 
-def test_only_an_organiser_revises(cast: Cast) -> None:
+def test_only_an_organiser_revises(cast: BenchmarkCast) -> None:
     _, setting = scored(cast)
     with pytest.raises(NotAllowed):
         creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.kim)
 
 
 def test_another_scorer_makes_a_new_version_at_the_next_submission(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     benchmark, setting = scored(cast)
     monkeypatch.setattr(scoring_identity, "SCORER", "2.0")
@@ -125,7 +130,7 @@ def test_another_scorer_makes_a_new_version_at_the_next_submission(
     assert [row.n for row in board(setting, version=1).rows] == [1]
 
 
-def test_a_version_that_is_not_there_is_said(cast: Cast) -> None:
+def test_a_version_that_is_not_there_is_said(cast: BenchmarkCast) -> None:
     _, setting = scored(cast)
     with pytest.raises(DomainError, match="no version 7"):
         board(setting, version=7)
@@ -135,7 +140,9 @@ def scores_of(client: Client, submission: Submission, **asked: str) -> Any:
     return client.get(f"/api/v1/submissions/{submission.pk}/scores", asked)
 
 
-def test_scores_under_an_earlier_version_are_asked_for_by_its_number(cast: Cast, client: Client) -> None:
+def test_scores_under_an_earlier_version_are_asked_for_by_its_number(
+    cast: BenchmarkCast, client: Client
+) -> None:
     benchmark, setting = scored(cast)
     golds = [setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)]
     creation.revise_setting(setting, test_set=golds[1], by=cast.olga)
@@ -151,7 +158,7 @@ def test_scores_under_an_earlier_version_are_asked_for_by_its_number(cast: Cast,
 
 
 def test_a_version_under_which_a_run_has_no_score_yet_is_told_by_its_absence(
-    cast: Cast, client: Client
+    cast: BenchmarkCast, client: Client
 ) -> None:
     benchmark, setting = scored(cast)
     creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
@@ -160,7 +167,7 @@ def test_a_version_under_which_a_run_has_no_score_yet_is_told_by_its_absence(
     assert (told["evaluations"], told["versions"]) == ([], {"main": [1]})
 
 
-def test_a_score_that_two_versions_share_names_both(cast: Cast, client: Client) -> None:
+def test_a_score_that_two_versions_share_names_both(cast: BenchmarkCast, client: Client) -> None:
     benchmark, setting = scored(cast)
     first, mended = setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)
     for gold in (mended, first):
@@ -175,7 +182,7 @@ def test_a_score_that_two_versions_share_names_both(cast: Cast, client: Client) 
     ("version", "code"), [("7", "unknown_version"), ("0", "invalid_input"), ("x", "invalid_input")]
 )
 def test_scores_of_a_version_that_is_none_are_refused(
-    cast: Cast, client: Client, version: str, code: str
+    cast: BenchmarkCast, client: Client, version: str, code: str
 ) -> None:
     benchmark, _ = scored(cast)
     client.force_login(cast.kim)
@@ -184,7 +191,7 @@ def test_scores_of_a_version_that_is_none_are_refused(
 
 
 # ---- phases --------------------------------------------------------------------------------------
-def phased(cast: Cast, **test: Any) -> Benchmark:
+def phased(cast: BenchmarkCast, **test: Any) -> Benchmark:
     """The first three sentences for development, the others for the test."""
     benchmark = cast.benchmark()
     now = timezone.now()
@@ -204,14 +211,14 @@ def phased(cast: Cast, **test: Any) -> Benchmark:
     return benchmark
 
 
-def test_a_phase_that_is_not_open_wants_no_lines(cast: Cast) -> None:
+def test_a_phase_that_is_not_open_wants_no_lines(cast: BenchmarkCast) -> None:
     submission = cast.submit(phased(cast), LINES[:3])
     work()
     assert submission.phase == "dev"
     assert [each.setting.key for each in newest(submission)] == ["dev"]
 
 
-def test_where_two_phases_are_open_one_is_named(cast: Cast) -> None:
+def test_where_two_phases_are_open_one_is_named(cast: BenchmarkCast) -> None:
     benchmark = phased(cast, opens_at=None)
     with pytest.raises(DomainError) as caught:
         cast.submit(benchmark, LINES[:3])
@@ -220,7 +227,7 @@ def test_where_two_phases_are_open_one_is_named(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "k"])
-def test_a_run_of_one_phase_is_never_taken_for_the_same_in_another(cast: Cast, key: str) -> None:
+def test_a_run_of_one_phase_is_never_taken_for_the_same_in_another(cast: BenchmarkCast, key: str) -> None:
     benchmark = cast.benchmark()
     for phase in ("dev", "test"):
         gold = freeze(phase, RELATION_GOLD, by=cast.olga, sha256=phase * 8)
@@ -234,13 +241,13 @@ def test_a_run_of_one_phase_is_never_taken_for_the_same_in_another(cast: Cast, k
     assert cast.submit(benchmark, LINES, phase="dev", run="dev 1").phase == "dev"
 
 
-def test_a_phase_that_is_not_open_takes_nothing(cast: Cast) -> None:
+def test_a_phase_that_is_not_open_takes_nothing(cast: BenchmarkCast) -> None:
     with pytest.raises(DomainError) as caught:
         cast.submit(phased(cast), LINES[3:], phase="test")
     assert caught.value.code == "unknown_phase"
 
 
-def test_a_board_whose_settings_are_closed_says_when_one_opens(cast: Cast) -> None:
+def test_a_board_whose_settings_are_closed_says_when_one_opens(cast: BenchmarkCast) -> None:
     benchmark = phased(cast)
     Setting.objects.filter(key="dev").update(closes_at=timezone.now() - timedelta(hours=1))
     with pytest.raises(DomainError) as caught:
@@ -249,13 +256,13 @@ def test_a_board_whose_settings_are_closed_says_when_one_opens(cast: Cast) -> No
     assert "opens at" in caught.value.hint
 
 
-def test_a_setting_that_closes_before_it_opens_is_refused(cast: Cast) -> None:
+def test_a_setting_that_closes_before_it_opens_is_refused(cast: BenchmarkCast) -> None:
     with pytest.raises(DomainError) as caught:
         phased(cast, closes_at=timezone.now())
     assert caught.value.code == "bad_window"
 
 
-def test_sealed_scores_are_for_organisers_until_the_phase_has_closed(cast: Cast) -> None:
+def test_sealed_scores_are_for_organisers_until_the_phase_has_closed(cast: BenchmarkCast) -> None:
     benchmark = phased(cast, opens_at=None, closes_at=timezone.now() + timedelta(days=1), sealed=True)
     submission = cast.submit(benchmark, LINES[3:], phase="test")
     work()
@@ -268,7 +275,7 @@ def test_sealed_scores_are_for_organisers_until_the_phase_has_closed(cast: Cast)
     assert len(newest(submission)) == len(board(setting).rows) == 1
 
 
-def test_an_earlier_version_of_a_sealed_setting_is_sealed_too(cast: Cast, client: Client) -> None:
+def test_an_earlier_version_of_a_sealed_setting_is_sealed_too(cast: BenchmarkCast, client: Client) -> None:
     benchmark = phased(cast, opens_at=None, closes_at=timezone.now() + timedelta(days=1), sealed=True)
     submission = cast.submit(benchmark, LINES[3:], phase="test")
     work()
@@ -277,7 +284,7 @@ def test_an_earlier_version_of_a_sealed_setting_is_sealed_too(cast: Cast, client
     assert (told["evaluations"], told["versions"], told["sealed"]) == ([], {}, ["test"])
 
 
-def test_a_sealed_figure_stands_on_no_page(cast: Cast, client: Client) -> None:
+def test_a_sealed_figure_stands_on_no_page(cast: BenchmarkCast, client: Client) -> None:
     benchmark = phased(cast, opens_at=None, closes_at=timezone.now() + timedelta(days=1), sealed=True)
     submission = cast.submit(benchmark, [LINES[0] | {"id": "s4", "label": "N/A"}, *LINES[4:]], phase="test")
     work()
@@ -294,7 +301,9 @@ def test_a_sealed_figure_stands_on_no_page(cast: Cast, client: Client) -> None:
     assert client.get(f"/api/v1/submissions/{submission.pk}/scores").json()["sealed"] == ["test"]
 
 
-def test_a_sealed_run_and_its_board_say_until_when_the_scores_are_sealed(cast: Cast, client: Client) -> None:
+def test_a_sealed_run_and_its_board_say_until_when_the_scores_are_sealed(
+    cast: BenchmarkCast, client: Client
+) -> None:
     closes = timezone.now() + timedelta(days=1)
     benchmark = phased(cast, opens_at=None, closes_at=closes, sealed=True)
     submission = cast.submit(benchmark, LINES[3:], phase="test")
@@ -310,7 +319,7 @@ def test_a_sealed_run_and_its_board_say_until_when_the_scores_are_sealed(cast: C
 
 
 # ---- what is shown -------------------------------------------------------------------------------
-def test_a_setting_shows_the_measures_it_chose(cast: Cast) -> None:
+def test_a_setting_shows_the_measures_it_chose(cast: BenchmarkCast) -> None:
     _, setting = scored(cast)
     creation.change_setting(setting, by=cast.olga, measures=["micro_f1", "accuracy"])
     assert board(setting).measures == ["micro_f1", "accuracy"]
@@ -318,13 +327,13 @@ def test_a_setting_shows_the_measures_it_chose(cast: Cast) -> None:
         board(setting, "macro_f1")
 
 
-def test_the_main_measure_is_among_those_shown(cast: Cast) -> None:
+def test_the_main_measure_is_among_those_shown(cast: BenchmarkCast) -> None:
     _, setting = scored(cast)
     with pytest.raises(DomainError):
         creation.change_setting(setting, by=cast.olga, measures=["accuracy"])
 
 
-def test_a_turned_main_measure_turns_the_order(cast: Cast) -> None:
+def test_a_turned_main_measure_turns_the_order(cast: BenchmarkCast) -> None:
     benchmark, setting = scored(cast)
     cast.submit(benchmark, [line | {"label": "part_of"} for line in LINES], system="Worse")
     work()
@@ -334,20 +343,20 @@ def test_a_turned_main_measure_turns_the_order(cast: Cast) -> None:
 
 
 # ---- inputs --------------------------------------------------------------------------------------
-def test_inputs_are_the_lines_in_order_without_their_gold(cast: Cast) -> None:
+def test_inputs_are_the_lines_in_order_without_their_gold(cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
     found = [json.loads(line) for line in prediction_inputs.lines(setting)]
     assert [line["id"] for line in found] == [line["id"] for line in RELATION_GOLD]
     assert all(line.keys() == {"id", "text", "h", "t"} for line in found)
 
 
-def test_inputs_of_entities_have_tokens_and_no_spans(cast: Cast) -> None:
+def test_inputs_of_entities_have_tokens_and_no_spans(cast: BenchmarkCast) -> None:
     setting = cast.entities().settings.get()
     found = [json.loads(line) for line in prediction_inputs.lines(setting)]
     assert found == [{"id": line["id"], "tokens": line["tokens"]} for line in ENTITY_GOLD]
 
 
-def test_inputs_are_those_that_the_setting_scores(cast: Cast) -> None:
+def test_inputs_are_those_that_the_setting_scores(cast: BenchmarkCast) -> None:
     few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
     whole = freeze("whole", RELATION_GOLD, by=cast.olga)
     benchmark = cast.benchmark(settings=[("main", whole, "sentence", "micro_f1", few)])
@@ -355,7 +364,7 @@ def test_inputs_are_those_that_the_setting_scores(cast: Cast) -> None:
 
 
 # ---- by API --------------------------------------------------------------------------------------
-def test_an_organiser_makes_all_of_it_by_api(cast: Cast, client: Client) -> None:
+def test_an_organiser_makes_all_of_it_by_api(cast: BenchmarkCast, client: Client) -> None:
     _, key = issue(cast.olga, name="organiser", scope="full")
     told: dict[str, Any] = {"content_type": "application/json", "headers": {"Authorization": f"Bearer {key}"}}
     freeze("first", RELATION_GOLD, by=cast.olga)
@@ -383,7 +392,7 @@ def test_an_organiser_makes_all_of_it_by_api(cast: Cast, client: Client) -> None
     assert b"relations" not in lines
 
 
-def test_a_read_that_is_known_already_answers_304(cast: Cast, client: Client) -> None:
+def test_a_read_that_is_known_already_answers_304(cast: BenchmarkCast, client: Client) -> None:
     cast.relations()
     client.force_login(cast.kim)
     first = client.get("/api/v1/benchmarks/rel")
@@ -391,7 +400,7 @@ def test_a_read_that_is_known_already_answers_304(cast: Cast, client: Client) ->
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
 
 
-def test_the_limits_of_a_benchmark_say_what_is_left(cast: Cast, client: Client) -> None:
+def test_the_limits_of_a_benchmark_say_what_is_left(cast: BenchmarkCast, client: Client) -> None:
     benchmark = cast.relations(per_day=3, limits={"lines": 1_000})
     cast.submit(benchmark, LINES)
     client.force_login(cast.kim)

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, sentence
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.evalsvc.evaluation.test_leaderboard import scored
 from tests.workers.handlers.test_score import SCORE_LINES
 from workers.runner import run_next
@@ -20,19 +20,21 @@ def shown(client: Client, name: str, *args: object, **query: str) -> str:
     return response.content.decode()
 
 
-def test_a_board_without_runs_says_how_to_submit_with_its_real_address(client: Client, cast: Cast) -> None:
+def test_a_board_without_runs_says_how_to_submit_with_its_real_address(
+    client: Client, cast: BenchmarkCast
+) -> None:
     cast.relations()
     page = shown(client, "board", "rel")
     assert "No run is scored on this setting yet." in page
     assert "http://testserver/api/v1/benchmarks/rel/submissions" in page
 
 
-def test_a_board_without_settings_says_what_one_is(client: Client, cast: Cast) -> None:
+def test_a_board_without_settings_says_what_one_is(client: Client, cast: BenchmarkCast) -> None:
     cast.benchmark()
     assert "This board has no setting yet." in shown(client, "board", "rel")
 
 
-def test_a_board_opens_with_what_its_figures_say(client: Client, cast: Cast) -> None:
+def test_a_board_opens_with_what_its_figures_say(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Alder", 6, 6)
     scored(cast, benchmark, "Birch", 2, 2)
@@ -40,7 +42,7 @@ def test_a_board_opens_with_what_its_figures_say(client: Client, cast: Cast) -> 
     assert "Alder has the highest accuracy, 100.0 ± 0.0 over 2 runs; 66.7 ahead of Birch" in page
 
 
-def test_rows_follow_the_column_asked_for(client: Client, cast: Cast) -> None:
+def test_rows_follow_the_column_asked_for(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Alder", 3)
     scored(cast, benchmark, "Birch", 5)
@@ -49,20 +51,20 @@ def test_rows_follow_the_column_asked_for(client: Client, cast: Cast) -> None:
     assert body.index("Birch") < body.index("Alder")
 
 
-def test_an_unknown_column_is_named_and_refused(client: Client, cast: Cast) -> None:
+def test_an_unknown_column_is_named_and_refused(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     response = client.get(reverse("board", args=["rel"]), {"order": "nonsense"})
     assert response.status_code == 400
     assert "There is no measure nonsense." in response.content.decode()
 
 
-def test_an_unknown_setting_is_not_there(client: Client, cast: Cast) -> None:
+def test_an_unknown_setting_is_not_there(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     assert client.get(reverse("board", args=["rel"]), {"setting": "nowhere"}).status_code == 404
 
 
-def test_an_undefined_figure_is_a_dash_with_its_reason(client: Client, cast: Cast) -> None:
-    empty = freeze("empty", [sentence("s1", "Q1", "Q2")], by=cast.olga)
+def test_an_undefined_figure_is_a_dash_with_its_reason(client: Client, cast: BenchmarkCast) -> None:
+    empty = freeze("empty", [gold_sentence("s1", "Q1", "Q2")], by=cast.olga)
     benchmark = cast.benchmark(settings=[("main", empty, "sentence", "micro_f1")])
     cast.submit(benchmark, [{"id": "s1", "label": "N/A"}])
     assert run_next("score")
@@ -71,7 +73,7 @@ def test_an_undefined_figure_is_a_dash_with_its_reason(client: Client, cast: Cas
     assert "micro F1 undefined:" in page
 
 
-def test_the_same_pair_in_opposite_order_is_listed(client: Client, cast: Cast) -> None:
+def test_the_same_pair_in_opposite_order_is_listed(client: Client, cast: BenchmarkCast) -> None:
     gold = freeze("human", RELATION_GOLD, by=cast.olga)
     wrong = [line | {"relations": ["part_of"]} for line in RELATION_GOLD]
     source = freeze("source", wrong, by=cast.olga, origin="source")
@@ -89,7 +91,7 @@ def test_the_same_pair_in_opposite_order_is_listed(client: Client, cast: Cast) -
     assert "apart on both sides" in page
 
 
-def test_a_closed_board_is_seen_by_its_people_alone(client: Client, cast: Cast) -> None:
+def test_a_closed_board_is_seen_by_its_people_alone(client: Client, cast: BenchmarkCast) -> None:
     cast.relations(public=False)
     assert client.get(reverse("board", args=["rel"])).status_code == 404
     client.force_login(cast.kim)
@@ -98,7 +100,7 @@ def test_a_closed_board_is_seen_by_its_people_alone(client: Client, cast: Cast) 
     assert client.get(reverse("board", args=["rel"])).status_code == 200
 
 
-def test_rows_lead_to_runs_only_for_those_who_may_look(client: Client, cast: Cast) -> None:
+def test_rows_lead_to_runs_only_for_those_who_may_look(client: Client, cast: BenchmarkCast) -> None:
     (submission,) = scored(cast, cast.relations(), "Net", 4)
     address = reverse("submission", args=[submission.pk])
     client.force_login(cast.lars)
@@ -108,14 +110,14 @@ def test_rows_lead_to_runs_only_for_those_who_may_look(client: Client, cast: Cas
 
 
 @pytest.mark.parametrize("name", ["board", "board-csv", "submit"])
-def test_gold_is_on_no_page_of_a_board(client: Client, cast: Cast, name: str) -> None:
+def test_gold_is_on_no_page_of_a_board(client: Client, cast: BenchmarkCast, name: str) -> None:
     scored(cast, cast.relations(), "Net", 4)
     client.force_login(cast.olga)
     page = shown(client, name, "rel")
     assert "canary" not in page
 
 
-def test_the_figures_can_be_taken_away(client: Client, cast: Cast) -> None:
+def test_the_figures_can_be_taken_away(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(), "=Net", 6, 3)
     lines = shown(client, "board-csv", "rel").splitlines()
     accuracy = next(line for line in lines if ",accuracy," in line).split(",")
@@ -124,14 +126,14 @@ def test_the_figures_can_be_taken_away(client: Client, cast: Cast) -> None:
     assert "attachment" in client.get(reverse("board-csv", args=["rel"]))["Content-Disposition"]
 
 
-def test_only_organisers_open_boards(client: Client, cast: Cast) -> None:
+def test_only_organisers_open_boards(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.kim)
     assert client.get(reverse("board-new")).status_code == 403
     cast.benchmark()
     assert client.get(reverse("setting-new", args=["rel"])).status_code == 403
 
 
-def test_an_organiser_opens_a_board_and_adds_a_setting(client: Client, cast: Cast) -> None:
+def test_an_organiser_opens_a_board_and_adds_a_setting(client: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     client.force_login(cast.olga)
     told = {
@@ -150,7 +152,7 @@ def test_an_organiser_opens_a_board_and_adds_a_setting(client: Client, cast: Cas
     assert (setting.unit, setting.main, setting.test_set) == ("bag", "ap", gold)
 
 
-def test_a_measure_that_does_not_fit_the_unit_is_said_beside_it(client: Client, cast: Cast) -> None:
+def test_a_measure_that_does_not_fit_the_unit_is_said_beside_it(client: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     creation.create(slug="port", title="Port", task="relations", labels=["born_in"], by=cast.olga)
     client.force_login(cast.olga)
@@ -160,7 +162,7 @@ def test_a_measure_that_does_not_fit_the_unit_is_said_beside_it(client: Client, 
     assert "semeval2010_f1 is no measure by bag." in response.content.decode()
 
 
-def test_the_list_says_who_is_in_front(client: Client, cast: Cast) -> None:
+def test_the_list_says_who_is_in_front(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(main="accuracy"), "Net", 3)
     page = shown(client, "boards")
     assert "Net, 50.0" in page
@@ -168,7 +170,7 @@ def test_the_list_says_who_is_in_front(client: Client, cast: Cast) -> None:
 
 
 # ---- as the setting shows them -------------------------------------------------------------------
-def test_a_board_shows_the_digits_that_its_setting_has(client: Client, cast: Cast) -> None:
+def test_a_board_shows_the_digits_that_its_setting_has(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations(main="accuracy")
     (submission, _) = scored(cast, benchmark, "Alder", 4, 5)
     creation.change_setting(benchmark.settings.get(), by=cast.olga, digits=3)
@@ -181,7 +183,7 @@ def test_a_board_shows_the_digits_that_its_setting_has(client: Client, cast: Cas
     assert "66.667 <small>accuracy</small>" in shown(client, "team", "kelpie")
 
 
-def test_a_board_where_lower_is_better_says_so_everywhere(client: Client, cast: Cast) -> None:
+def test_a_board_where_lower_is_better_says_so_everywhere(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations(main="accuracy")
     scored(cast, benchmark, "Alder", 6, 6)
     scored(cast, benchmark, "Birch", 2, 2)
@@ -193,7 +195,7 @@ def test_a_board_where_lower_is_better_says_so_everywhere(client: Client, cast: 
     assert "Birch, 33.3" in shown(client, "boards")
 
 
-def test_rows_are_those_that_the_setting_scores(client: Client, cast: Cast) -> None:
+def test_rows_are_those_that_the_setting_scores(client: Client, cast: BenchmarkCast) -> None:
     few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
     whole = freeze("whole", RELATION_GOLD, by=cast.olga)
     cast.benchmark(settings=[("main", whole, "sentence", "micro_f1", few)])
@@ -202,7 +204,7 @@ def test_rows_are_those_that_the_setting_scores(client: Client, cast: Cast) -> N
     assert client.get("/api/v1/benchmarks/rel").json()["settings"][0]["rows"] == 2
 
 
-def test_a_threshold_orders_nothing(client: Client, cast: Cast) -> None:
+def test_a_threshold_orders_nothing(client: Client, cast: BenchmarkCast) -> None:
     cast.submit(cast.relations("bag", "ap"), SCORE_LINES)
     assert run_next("score")
     page = shown(client, "board", "rel")
@@ -213,7 +215,9 @@ def test_a_threshold_orders_nothing(client: Client, cast: Cast) -> None:
     assert "it orders nothing." in response.content.decode()
 
 
-def test_a_board_has_a_column_for_each_measure_that_its_setting_chose(client: Client, cast: Cast) -> None:
+def test_a_board_has_a_column_for_each_measure_that_its_setting_chose(
+    client: Client, cast: BenchmarkCast
+) -> None:
     benchmark = cast.relations("bag", "ap")
     cast.submit(benchmark, SCORE_LINES)
     assert run_next("score")
@@ -232,7 +236,7 @@ def test_a_board_has_a_column_for_each_measure_that_its_setting_chose(client: Cl
     assert sheet.index(">AUC<") > sheet.index("further measure")
 
 
-def test_runs_that_are_the_same_bytes_are_marked(client: Client, cast: Cast) -> None:
+def test_runs_that_are_the_same_bytes_are_marked(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations(main="accuracy")
     scored(cast, benchmark, "Alder", 4, 4, 5)
     scored(cast, benchmark, "Birch", 5)
@@ -249,7 +253,7 @@ def test_runs_that_are_the_same_bytes_are_marked(client: Client, cast: Cast) -> 
     }
 
 
-def test_a_team_that_saw_the_gold_is_marked(client: Client, cast: Cast) -> None:
+def test_a_team_that_saw_the_gold_is_marked(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(), "Alder", 4)
     assert "saw the gold" not in shown(client, "board", "rel")
     Submission.objects.update(saw_gold=True)
@@ -257,7 +261,7 @@ def test_a_team_that_saw_the_gold_is_marked(client: Client, cast: Cast) -> None:
 
 
 def test_a_description_keeps_its_headings_tables_and_the_words_of_its_images(
-    client: Client, cast: Cast
+    client: Client, cast: BenchmarkCast
 ) -> None:
     told = "# Tides\n\n## Source\n\n| a | b |\n|---|---|\n| 1 | <b>2</b> |\n\n![Map](https://x.example/a.png)"
     benchmark = cast.relations()

@@ -13,16 +13,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.evaluation.models import Benchmark, Setting
-from tests.evalsvc.evaluation.cast import ENTITY_GOLD, RELATION_GOLD, Cast, freeze, sentence
+from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.evalsvc.evaluation.test_leaderboard import scored
 from workers.runner import run_next
 
-OTHER_GOLD = [sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD]
+OTHER_GOLD = [
+    gold_sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD
+]
 BOARD = {"title": "Port news", "slug": "port", "task": "relations", "missing": "refuse", "public": "on"}
 
 
 @pytest.fixture
-def olga(client: Client, cast: Cast) -> Client:
+def olga(client: Client, cast: BenchmarkCast) -> Client:
     client.force_login(cast.olga)
     return client
 
@@ -37,7 +39,7 @@ def complaints(page: str) -> dict[str, str]:
     return dict(found)
 
 
-def test_a_board_is_opened_with_everything_that_the_api_takes(olga: Client, cast: Cast) -> None:
+def test_a_board_is_opened_with_everything_that_the_api_takes(olga: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     more = freeze("more", OTHER_GOLD, by=cast.olga, labels=["died_in"])
     told = BOARD | {
@@ -93,7 +95,7 @@ def test_a_board_is_opened_with_everything_that_the_api_takes(olga: Client, cast
     ],
 )
 def test_a_mistake_is_said_beside_its_field(
-    olga: Client, cast: Cast, wrong: dict[str, Any], field: str, says: str
+    olga: Client, cast: BenchmarkCast, wrong: dict[str, Any], field: str, says: str
 ) -> None:
     cast.benchmark("rel")
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
@@ -103,7 +105,7 @@ def test_a_mistake_is_said_beside_its_field(
     assert not Benchmark.objects.filter(slug="port").exists()
 
 
-def test_the_rules_are_shown_as_they_are_and_changed(olga: Client, cast: Cast) -> None:
+def test_the_rules_are_shown_as_they_are_and_changed(olga: Client, cast: BenchmarkCast) -> None:
     board = cast.relations(per_day=3, limits={"lines": 1_000}, training_counts={"born_in": 7})
     address = reverse("board-change", args=["rel"])
     page = olga.get(address).content.decode()
@@ -121,7 +123,7 @@ def test_the_rules_are_shown_as_they_are_and_changed(olga: Client, cast: Cast) -
     assert (board.limits, board.training_counts, board.public) == ({}, {}, False)
 
 
-def test_what_was_not_touched_stays_as_the_api_set_it(olga: Client, cast: Cast) -> None:
+def test_what_was_not_touched_stays_as_the_api_set_it(olga: Client, cast: BenchmarkCast) -> None:
     rules = {"limits": {"upload_bytes": 123_456, "lines": 7}, "time_zone": "CET", "at_once": 2}
     board = cast.relations(**rules)
     page = olga.get(reverse("board-change", args=["rel"])).content.decode()
@@ -132,14 +134,14 @@ def test_what_was_not_touched_stays_as_the_api_set_it(olga: Client, cast: Cast) 
     assert {name: getattr(board, name) for name in rules} == rules
 
 
-def test_training_counts_stay_when_no_file_is_sent(olga: Client, cast: Cast) -> None:
+def test_training_counts_stay_when_no_file_is_sent(olga: Client, cast: BenchmarkCast) -> None:
     board = cast.relations(training_counts={"born_in": 7})
     olga.post(reverse("board-change", args=["rel"]), {"title": "Relations", "public": "on"})
     board.refresh_from_db()
     assert board.training_counts == {"born_in": 7}
 
 
-def test_a_setting_is_added_with_dates_measures_and_digits(olga: Client, cast: Cast) -> None:
+def test_a_setting_is_added_with_dates_measures_and_digits(olga: Client, cast: BenchmarkCast) -> None:
     cast.benchmark()
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     told = {"title": "Test", "key": "test", "test_set": gold.pk, "unit": "sentence", "main": "macro_f1"} | {
@@ -186,7 +188,7 @@ SETTING = {"title": "Test", "key": "test", "unit": "sentence", "main": "macro_f1
     ],
 )
 def test_a_mistake_in_a_setting_is_said_beside_its_field(
-    olga: Client, cast: Cast, wrong: dict[str, Any], field: str, says: str
+    olga: Client, cast: BenchmarkCast, wrong: dict[str, Any], field: str, says: str
 ) -> None:
     board = cast.relations()
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
@@ -197,26 +199,26 @@ def test_a_mistake_in_a_setting_is_said_beside_its_field(
     assert board.settings.count() == 1
 
 
-def test_a_test_set_with_other_labels_is_refused_beside_it(olga: Client, cast: Cast) -> None:
+def test_a_test_set_with_other_labels_is_refused_beside_it(olga: Client, cast: BenchmarkCast) -> None:
     cast.benchmark()
     strange = freeze("strange", OTHER_GOLD, by=cast.olga, labels=["born_in", "died_in"])
     response = olga.post(reverse("setting-new", args=["rel"]), SETTING | {"test_set": strange.pk})
     assert "labels that the benchmark lacks: died_in" in complaints(response.content.decode())["test_set"]
 
 
-def test_entities_are_offered_only_to_boards_of_entities(olga: Client, cast: Cast) -> None:
+def test_entities_are_offered_only_to_boards_of_entities(olga: Client, cast: BenchmarkCast) -> None:
     cast.benchmark()
     freeze("spans", ENTITY_GOLD, by=cast.olga, labels=["PER", "LOC"], kind="entities")
     assert "spans 1" not in olga.get(reverse("setting-new", args=["rel"])).content.decode()
 
 
-def test_a_board_of_entities_has_no_negative_class(olga: Client, cast: Cast) -> None:
+def test_a_board_of_entities_has_no_negative_class(olga: Client, cast: BenchmarkCast) -> None:
     spans = freeze("spans", ENTITY_GOLD, by=cast.olga, labels=["PER", "LOC"], kind="entities")
     olga.post(reverse("board-new"), BOARD | {"task": "entities", "test_sets": [spans.pk]})
     assert Benchmark.objects.get(slug="port").negative == ""
 
 
-def test_a_setting_is_changed_and_no_score_with_it(olga: Client, cast: Cast) -> None:
+def test_a_setting_is_changed_and_no_score_with_it(olga: Client, cast: BenchmarkCast) -> None:
     board = cast.relations(main="accuracy")
     scored(cast, board, "Net", 4)
     address = reverse("setting-change", args=["rel", "main"])
@@ -226,7 +228,9 @@ def test_a_setting_is_changed_and_no_score_with_it(olga: Client, cast: Cast) -> 
     assert (made.title, made.main, made.digits, made.version) == ("Human gold", "micro_f1", 3, 1)
 
 
-def test_another_gold_is_a_new_version_and_the_old_board_stays_readable(olga: Client, cast: Cast) -> None:
+def test_another_gold_is_a_new_version_and_the_old_board_stays_readable(
+    olga: Client, cast: BenchmarkCast
+) -> None:
     board = cast.relations(main="accuracy")
     scored(cast, board, "Net", 6)
     mended = freeze("mended", OTHER_GOLD, by=cast.olga)
@@ -248,21 +252,21 @@ def test_another_gold_is_a_new_version_and_the_old_board_stays_readable(olga: Cl
     assert ",1.0," in olga.get(reverse("board-csv", args=["rel"]), {"version": "1"}).content.decode()
 
 
-def test_the_same_gold_is_said_beside_the_test_set(olga: Client, cast: Cast) -> None:
+def test_the_same_gold_is_said_beside_the_test_set(olga: Client, cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
     response = olga.post(reverse("setting-revise", args=["rel", "main"]), {"test_set": setting.test_set_id})
     assert "scores by gold-sentence 1 already." in complaints(response.content.decode())["test_set"]
 
 
 @pytest.mark.parametrize("version", ["7", "x", "12345"])
-def test_a_version_that_is_not_there_is_said(client: Client, cast: Cast, version: str) -> None:
+def test_a_version_that_is_not_there_is_said(client: Client, cast: BenchmarkCast, version: str) -> None:
     cast.relations()
     response = client.get(reverse("board", args=["rel"]), {"version": version})
     assert response.status_code == 400
     assert "version" in response.content.decode()
 
 
-def test_inputs_are_taken_away_without_gold(client: Client, cast: Cast) -> None:
+def test_inputs_are_taken_away_without_gold(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     assert (
@@ -277,7 +281,7 @@ def test_inputs_are_taken_away_without_gold(client: Client, cast: Cast) -> None:
     assert b"relations" not in content
 
 
-def test_a_visitor_takes_a_public_board_away_as_json(client: Client, cast: Cast) -> None:
+def test_a_visitor_takes_a_public_board_away_as_json(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(main="accuracy"), "Net", 3)
     page = client.get(reverse("board", args=["rel"])).content.decode()
     assert reverse("board-json", args=["rel"]) in page
@@ -285,7 +289,7 @@ def test_a_visitor_takes_a_public_board_away_as_json(client: Client, cast: Cast)
     assert row["figures"]["accuracy"]["mean"] == pytest.approx(0.5)
 
 
-def test_a_setting_that_is_not_open_says_when(client: Client, cast: Cast) -> None:
+def test_a_setting_that_is_not_open_says_when(client: Client, cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
     now = timezone.now()
     for change, says in (
@@ -299,7 +303,9 @@ def test_a_setting_that_is_not_open_says_when(client: Client, cast: Cast) -> Non
 @pytest.mark.parametrize(
     "address", ["/boards/rel/settings/main/inputs/", "/api/v1/benchmarks/rel/settings/main/inputs"]
 )
-def test_inputs_are_kept_back_until_the_setting_opens(client: Client, cast: Cast, address: str) -> None:
+def test_inputs_are_kept_back_until_the_setting_opens(
+    client: Client, cast: BenchmarkCast, address: str
+) -> None:
     cast.relations()
     Setting.objects.update(opens_at=timezone.now() + timedelta(days=1))
     client.force_login(cast.kim)
@@ -312,7 +318,7 @@ def test_inputs_are_kept_back_until_the_setting_opens(client: Client, cast: Cast
     assert client.get(address).status_code == 200
 
 
-def test_training_counts_stand_beside_the_figures_of_each_label(client: Client, cast: Cast) -> None:
+def test_training_counts_stand_beside_the_figures_of_each_label(client: Client, cast: BenchmarkCast) -> None:
     (submission,) = scored(cast, cast.relations(training_counts={"born_in": 1204}), "Net", 4)
     assert "1,204" in client.get(reverse("board", args=["rel"])).content.decode()
     client.force_login(cast.kim)
@@ -321,7 +327,7 @@ def test_training_counts_stand_beside_the_figures_of_each_label(client: Client, 
     assert '<td class="fig quiet">1,204</td>' in page
 
 
-def test_an_address_left_empty_is_made_from_the_title(olga: Client, cast: Cast) -> None:
+def test_an_address_left_empty_is_made_from_the_title(olga: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     told = BOARD | {"title": "Kbd Board!", "slug": "", "test_sets": [gold.pk]}
     assert olga.post(reverse("board-new"), told)["Location"] == reverse("setting-new", args=["kbd-board"])
@@ -330,7 +336,7 @@ def test_an_address_left_empty_is_made_from_the_title(olga: Client, cast: Cast) 
     assert Benchmark.objects.get(slug="kbd-board").settings.get().key == "human-gold-sentences"
 
 
-def test_a_title_that_makes_no_address_asks_for_one(olga: Client, cast: Cast) -> None:
+def test_a_title_that_makes_no_address_asks_for_one(olga: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     told = BOARD | {"title": "港", "slug": "", "test_sets": [gold.pk]}
     response = olga.post(reverse("board-new"), told)
@@ -338,7 +344,7 @@ def test_a_title_that_makes_no_address_asks_for_one(olga: Client, cast: Cast) ->
     assert "no Latin letter" in complaints(response.content.decode())["slug"]
 
 
-def test_an_option_of_the_other_task_neither_counts_nor_refuses(olga: Client, cast: Cast) -> None:
+def test_an_option_of_the_other_task_neither_counts_nor_refuses(olga: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     told = BOARD | {"test_sets": [gold.pk], "option_scheme": "none", "option_repair": "strict-iob2"}
     assert olga.post(reverse("board-new"), told)["Location"] == reverse("setting-new", args=["port"])

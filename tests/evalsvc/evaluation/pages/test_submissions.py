@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.evaluation.models import PredictionFile, Submission
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
 from workers.runner import run_next
 
@@ -21,7 +21,7 @@ def page(client: Client, submission: Submission, name: str = "submission", **que
     return response.content.decode()
 
 
-def bags(cast: Cast) -> Submission:
+def bags(cast: BenchmarkCast) -> Submission:
     """Scored by bag, with a curve."""
     submission = cast.submit(cast.relations("bag", "ap"), SCORE_LINES)
     assert run_next("score")
@@ -29,7 +29,7 @@ def bags(cast: Cast) -> Submission:
     return submission
 
 
-def test_a_waiting_run_is_asked_after_every_second(client: Client, cast: Cast) -> None:
+def test_a_waiting_run_is_asked_after_every_second(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     client.force_login(cast.kim)
     told = page(client, submission)
@@ -38,7 +38,7 @@ def test_a_waiting_run_is_asked_after_every_second(client: Client, cast: Cast) -
     assert "Scores</h2>" not in told
 
 
-def test_the_state_turns_into_the_figures_once_and_asks_no_more(client: Client, cast: Cast) -> None:
+def test_the_state_turns_into_the_figures_once_and_asks_no_more(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     client.force_login(cast.kim)
     assert "hx-get" in page(client, submission, "submission-state")
@@ -50,7 +50,9 @@ def test_the_state_turns_into_the_figures_once_and_asks_no_more(client: Client, 
     assert "Scores</h2>" in told
 
 
-def test_a_scored_run_says_its_figure_first_and_what_it_was_made_from(client: Client, cast: Cast) -> None:
+def test_a_scored_run_says_its_figure_first_and_what_it_was_made_from(
+    client: Client, cast: BenchmarkCast
+) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES, filename="net-1.jsonl")
     assert run_next("score")
     client.force_login(cast.kim)
@@ -61,7 +63,7 @@ def test_a_scored_run_says_its_figure_first_and_what_it_was_made_from(client: Cl
 
 
 def test_of_further_settings_the_main_figure_stands_before_they_are_opened(
-    client: Client, cast: Cast
+    client: Client, cast: BenchmarkCast
 ) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     settings = [("first", gold, "sentence", "micro_f1"), ("second", gold, "sentence", "accuracy")]
@@ -74,7 +76,7 @@ def test_of_further_settings_the_main_figure_stands_before_they_are_opened(
     assert "<summary>first" not in told
 
 
-def test_classes_stand_in_the_order_asked_for(client: Client, cast: Cast) -> None:
+def test_classes_stand_in_the_order_asked_for(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
@@ -89,7 +91,7 @@ def test_classes_stand_in_the_order_asked_for(client: Client, cast: Cast) -> Non
     assert order("f1")[0] == "part_of"
 
 
-def test_errors_are_told_apart(client: Client, cast: Cast) -> None:
+def test_errors_are_told_apart(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
@@ -98,7 +100,7 @@ def test_errors_are_told_apart(client: Client, cast: Cast) -> None:
     assert "wrong label: both say one, not the same" in told
 
 
-def test_a_ranked_run_has_a_curve_to_look_at_and_to_take_away(client: Client, cast: Cast) -> None:
+def test_a_ranked_run_has_a_curve_to_look_at_and_to_take_away(client: Client, cast: BenchmarkCast) -> None:
     submission = bags(cast)
     client.force_login(cast.kim)
     assert 'aria-label="Precision against recall"' in page(client, submission)
@@ -110,7 +112,7 @@ def test_a_ranked_run_has_a_curve_to_look_at_and_to_take_away(client: Client, ca
     assert drawn.startswith("<svg xmlns=")
 
 
-def test_single_labels_have_no_curve(client: Client, cast: Cast) -> None:
+def test_single_labels_have_no_curve(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
@@ -127,7 +129,7 @@ def test_single_labels_have_no_curve(client: Client, cast: Cast) -> None:
     ],
 )
 def test_what_went_wrong_is_said_plainly(
-    client: Client, cast: Cast, state: str, code: str, says: str
+    client: Client, cast: BenchmarkCast, state: str, code: str, says: str
 ) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     Submission.objects.filter(pk=submission.pk).update(state=state, reason_code=code, reason="It broke.")
@@ -137,7 +139,7 @@ def test_what_went_wrong_is_said_plainly(
     assert "hx-get" not in told
 
 
-def test_a_withdrawn_run_says_so_and_leaves_the_board(client: Client, cast: Cast) -> None:
+def test_a_withdrawn_run_says_so_and_leaves_the_board(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
@@ -148,7 +150,7 @@ def test_a_withdrawn_run_says_so_and_leaves_the_board(client: Client, cast: Cast
     )
 
 
-def test_a_waiting_run_can_be_cancelled(client: Client, cast: Cast) -> None:
+def test_a_waiting_run_can_be_cancelled(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     client.force_login(cast.kim)
     client.post(reverse("submission-cancel", args=[submission.pk]))
@@ -160,7 +162,7 @@ NAMES = ["submission", "submission-state", "submission-curve-svg", "submission-c
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_another_teams_submission_is_not_there(client: Client, cast: Cast, name: str) -> None:
+def test_another_teams_submission_is_not_there(client: Client, cast: BenchmarkCast, name: str) -> None:
     submission = bags(cast)
     address = reverse(name, args=[submission.pk])
     client.force_login(cast.lars)
@@ -172,7 +174,7 @@ def test_another_teams_submission_is_not_there(client: Client, cast: Cast, name:
 
 
 @pytest.mark.parametrize("name", ["submission-withdraw", "submission-cancel"])
-def test_another_team_can_neither_withdraw_nor_cancel(client: Client, cast: Cast, name: str) -> None:
+def test_another_team_can_neither_withdraw_nor_cancel(client: Client, cast: BenchmarkCast, name: str) -> None:
     submission = bags(cast)
     client.force_login(cast.lars)
     assert client.post(reverse(name, args=[submission.pk])).status_code == 404
@@ -180,14 +182,16 @@ def test_another_team_can_neither_withdraw_nor_cancel(client: Client, cast: Cast
     assert (submission.state, submission.withdrawn_at) == ("scored", None)
 
 
-def test_no_gold_is_on_a_submissions_page(client: Client, cast: Cast) -> None:
+def test_no_gold_is_on_a_submissions_page(client: Client, cast: BenchmarkCast) -> None:
     submission = bags(cast)
     client.force_login(cast.kim)
     for name in NAMES:
         assert "canary" not in page(client, submission, name)
 
 
-def test_the_list_holds_the_runs_of_my_teams_and_of_boards_i_organise(client: Client, cast: Cast) -> None:
+def test_the_list_holds_the_runs_of_my_teams_and_of_boards_i_organise(
+    client: Client, cast: BenchmarkCast
+) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LABEL_LINES, system="Mine")
     cast.submit(benchmark, LABEL_LINES[::-1], system="Theirs", team=cast.lugworm, by=cast.lars)
@@ -202,7 +206,7 @@ def test_the_list_holds_the_runs_of_my_teams_and_of_boards_i_organise(client: Cl
     assert "You are in no team yet." not in told
 
 
-def test_a_setting_that_left_claims_out_says_how_many(client: Client, cast: Cast) -> None:
+def test_a_setting_that_left_claims_out_says_how_many(client: Client, cast: BenchmarkCast) -> None:
     few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
     every = freeze("every", RELATION_GOLD, by=cast.olga)
     benchmark = cast.benchmark(
@@ -214,7 +218,7 @@ def test_a_setting_that_left_claims_out_says_how_many(client: Client, cast: Cast
     assert "4 claims outside it left out" in page(client, submission)
 
 
-def test_a_models_run_names_the_model_and_what_it_predicted(client: Client, cast: Cast) -> None:
+def test_a_models_run_names_the_model_and_what_it_predicted(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES, filename="net.tar")
     model = PredictionFile.objects.create(sha256="5" * 64, size=3, name="model")
     Submission.objects.filter(pk=submission.pk).update(model=model)

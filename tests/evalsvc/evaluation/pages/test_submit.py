@@ -17,7 +17,8 @@ from evalsvc.core.accounts.teams import create_team
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import PredictionFile, Setting, Submission
 from evalsvc.evaluation.submissions import model_hosts
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.workers.handlers.test_score import LABEL_LINES
 from workers.runner import run_next
 
@@ -33,7 +34,7 @@ def send(client: Client, content: bytes, *, name: str = "net.jsonl", **told: str
     [("refuse", "Every document needs its line"), ("wrong", "A document without a line has no entities")],
 )
 def test_what_a_document_without_a_line_means_is_said_as_the_board_has_it(
-    client: Client, cast: Cast, missing: str, said: str
+    client: Client, cast: BenchmarkCast, missing: str, said: str
 ) -> None:
     cast.entities(missing=missing)
     client.force_login(cast.kim)
@@ -42,7 +43,7 @@ def test_what_a_document_without_a_line_means_is_said_as_the_board_has_it(
     assert page.count("Every document needs") + page.count("document without a line") == 1
 
 
-def test_the_command_names_the_team_for_whoever_is_in_several(client: Client, cast: Cast) -> None:
+def test_the_command_names_the_team_for_whoever_is_in_several(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     submit, board = reverse("submit", args=["rel"]), reverse("board", args=["rel"])
@@ -59,7 +60,7 @@ def test_the_command_names_the_team_for_whoever_is_in_several(client: Client, ca
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_file_becomes_a_submission(client: Client, cast: Cast, packed: bool) -> None:
+def test_a_file_becomes_a_submission(client: Client, cast: BenchmarkCast, packed: bool) -> None:
     cast.relations()
     client.force_login(cast.kim)
     content = jsonl(LABEL_LINES)
@@ -69,7 +70,7 @@ def test_a_file_becomes_a_submission(client: Client, cast: Cast, packed: bool) -
     assert (submission.system.name, submission.run, submission.by) == ("Net", "1", cast.kim)
 
 
-def test_the_same_file_again_leads_to_the_run_that_is_there(client: Client, cast: Cast) -> None:
+def test_the_same_file_again_leads_to_the_run_that_is_there(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     first = send(client, jsonl(LABEL_LINES)).headers["Location"]
@@ -79,7 +80,7 @@ def test_the_same_file_again_leads_to_the_run_that_is_there(client: Client, cast
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_bad_lines_are_shown_with_their_numbers_and_what_to_mend(
-    client: Client, cast: Cast, packed: bool
+    client: Client, cast: BenchmarkCast, packed: bool
 ) -> None:
     cast.relations()
     client.force_login(cast.kim)
@@ -99,7 +100,7 @@ def test_bad_lines_are_shown_with_their_numbers_and_what_to_mend(
     assert not PredictionFile.objects.exists()
 
 
-def test_ids_left_out_do_not_crowd_out_the_lines_that_are_wrong(client: Client, cast: Cast) -> None:
+def test_ids_left_out_do_not_crowd_out_the_lines_that_are_wrong(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     page = send(client, b'{"id": "s1", "label": "works_fro"}\n{"id": "s2", "label": 3}\n').content.decode()
@@ -109,7 +110,9 @@ def test_ids_left_out_do_not_crowd_out_the_lines_that_are_wrong(client: Client, 
     assert page.index("Did you mean works_for?") < page.index("An expected id has no line.")
 
 
-def test_ids_left_out_are_one_row_with_their_number_and_the_first_of_them(client: Client, cast: Cast) -> None:
+def test_ids_left_out_are_one_row_with_their_number_and_the_first_of_them(
+    client: Client, cast: BenchmarkCast
+) -> None:
     cast.relations()
     client.force_login(cast.kim)
     page = send(client, jsonl(LABEL_LINES[:1])).content.decode()
@@ -118,7 +121,9 @@ def test_ids_left_out_are_one_row_with_their_number_and_the_first_of_them(client
     assert "5 with this code" in page
 
 
-def test_a_kind_that_only_follows_many_slips_is_told_with_its_number(client: Client, cast: Cast) -> None:
+def test_a_kind_that_only_follows_many_slips_is_told_with_its_number(
+    client: Client, cast: BenchmarkCast
+) -> None:
     cast.relations()
     client.force_login(cast.kim)
     slips = [{"id": "s1", "label": "works_fro"}] * 25
@@ -129,7 +134,7 @@ def test_a_kind_that_only_follows_many_slips_is_told_with_its_number(client: Cli
     assert "Right would be" not in told[: told.index("</tr>")]  # none of them is at hand to show
 
 
-def test_what_a_line_says_is_text_and_never_markup(client: Client, cast: Cast) -> None:
+def test_what_a_line_says_is_text_and_never_markup(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     page = send(client, jsonl([{"id": "s1", "label": "<script>alert(1)</script>"}])).content.decode()
@@ -137,7 +142,7 @@ def test_what_a_line_says_is_text_and_never_markup(client: Client, cast: Cast) -
     assert "&lt;script&gt;alert" in page
 
 
-def test_a_check_says_what_it_found_and_submits_nothing(client: Client, cast: Cast) -> None:
+def test_a_check_says_what_it_found_and_submits_nothing(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     page = send(client, jsonl(LABEL_LINES), do="check").content.decode()
@@ -147,7 +152,7 @@ def test_a_check_says_what_it_found_and_submits_nothing(client: Client, cast: Ca
     assert send(client, b"{", do="check").status_code == 422
 
 
-def test_a_run_that_is_taken_is_refused_beside_the_form(client: Client, cast: Cast) -> None:
+def test_a_run_that_is_taken_is_refused_beside_the_form(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     send(client, jsonl(LABEL_LINES))
@@ -157,7 +162,7 @@ def test_a_run_that_is_taken_is_refused_beside_the_form(client: Client, cast: Ca
     assert "Net has run 1 already" in response.content.decode()
 
 
-def test_a_missing_file_is_asked_for(client: Client, cast: Cast) -> None:
+def test_a_missing_file_is_asked_for(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     response = client.post(reverse("submit", args=["rel"]), {"system": "Net", "run": "1"})
@@ -165,13 +170,13 @@ def test_a_missing_file_is_asked_for(client: Client, cast: Cast) -> None:
     assert "Choose a file of predictions." in response.content.decode()
 
 
-def test_who_is_in_no_team_is_told_to_start_one(client: Client, cast: Cast) -> None:
+def test_who_is_in_no_team_is_told_to_start_one(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.olga)
     assert "You are in no team yet." in client.get(reverse("submit", args=["rel"])).content.decode()
 
 
-def test_another_team_cannot_be_named(client: Client, cast: Cast) -> None:
+def test_another_team_cannot_be_named(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     response = send(client, jsonl(LABEL_LINES), team="lugworm")
@@ -179,14 +184,14 @@ def test_another_team_cannot_be_named(client: Client, cast: Cast) -> None:
     assert not Submission.objects.exists()
 
 
-def test_a_closed_board_takes_nothing_from_strangers(client: Client, cast: Cast) -> None:
+def test_a_closed_board_takes_nothing_from_strangers(client: Client, cast: BenchmarkCast) -> None:
     cast.relations(public=False)
     client.force_login(cast.kim)
     assert client.get(reverse("submit", args=["rel"])).status_code == 404
     assert send(client, jsonl(LABEL_LINES)).status_code == 404
 
 
-def test_bags_are_asked_about_only_where_there_are_bags(client: Client, cast: Cast) -> None:
+def test_bags_are_asked_about_only_where_there_are_bags(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     gold = freeze("bags", RELATION_GOLD, by=cast.olga)
     cast.benchmark("bags", settings=[("bag", gold, "bag", "ap")])
@@ -195,7 +200,7 @@ def test_bags_are_asked_about_only_where_there_are_bags(client: Client, cast: Ca
     assert 'name="aggregate"' in client.get(reverse("submit", args=["bags"])).content.decode()
 
 
-def test_a_check_asks_for_a_file_and_nothing_else(client: Client, cast: Cast) -> None:
+def test_a_check_asks_for_a_file_and_nothing_else(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     assert (
@@ -206,7 +211,7 @@ def test_a_check_asks_for_a_file_and_nothing_else(client: Client, cast: Cast) ->
     assert "Choose a file of predictions." in response.content.decode()
 
 
-def test_what_a_team_declares_stands_on_the_board(client: Client, cast: Cast) -> None:
+def test_what_a_team_declares_stands_on_the_board(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     send(client, jsonl(LABEL_LINES), pretrained="BERT base", extra_data="Wikidata")
@@ -216,7 +221,7 @@ def test_what_a_team_declares_stands_on_the_board(client: Client, cast: Cast) ->
     assert "extra data: Wikidata" in page
 
 
-def test_one_of_two_open_phases_is_chosen(client: Client, cast: Cast) -> None:
+def test_one_of_two_open_phases_is_chosen(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.benchmark()
     for phase, lines in (("dev", RELATION_GOLD[:3]), ("test", RELATION_GOLD[3:])):
         gold = freeze(phase, lines, by=cast.olga)
@@ -233,14 +238,14 @@ def test_one_of_two_open_phases_is_chosen(client: Client, cast: Cast) -> None:
     assert "The file fits." in send(client, jsonl(LABEL_LINES[:3]), phase="dev", do="check").content.decode()
 
 
-def test_a_board_that_takes_nothing_now_says_so(client: Client, cast: Cast) -> None:
+def test_a_board_that_takes_nothing_now_says_so(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     Setting.objects.update(closes_at=timezone.now() - timedelta(hours=1))
     client.force_login(cast.kim)
     assert "takes no submissions now" in client.get(reverse("submit", args=["rel"])).content.decode()
 
 
-def test_inputs_and_quotas_stand_beside_the_form(client: Client, cast: Cast) -> None:
+def test_inputs_and_quotas_stand_beside_the_form(client: Client, cast: BenchmarkCast) -> None:
     cast.relations(per_day=3, limits={"upload_bytes": 5_000_000})
     client.force_login(cast.kim)
     page = client.get(reverse("submit", args=["rel"])).content.decode()
@@ -251,7 +256,7 @@ def test_inputs_and_quotas_stand_beside_the_form(client: Client, cast: Cast) -> 
 
 # ---- models --------------------------------------------------------------------------------------
 def test_models_are_offered_for_entities_where_a_machine_runs_them(
-    client: Client, cast: Cast, settings: Any
+    client: Client, cast: BenchmarkCast, settings: Any
 ) -> None:
     settings.MODEL_UPLOADS = "auto"
     cast.entities()
@@ -268,7 +273,7 @@ def test_models_are_offered_for_entities_where_a_machine_runs_them(
 
 
 def test_a_tar_that_is_no_pipeline_is_refused_beside_its_field(
-    client: Client, cast: Cast, settings: Any
+    client: Client, cast: BenchmarkCast, settings: Any
 ) -> None:
     settings.MODEL_UPLOADS = "auto"
     cast.entities()

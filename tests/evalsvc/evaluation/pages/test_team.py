@@ -16,14 +16,16 @@ from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.accounts.tokens import digest, issue
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Setting
-from tests.evalsvc.evaluation.cast import LABELS, Cast
+from tests.cast.benchmarks import LABELS, BenchmarkCast
 from tests.evalsvc.evaluation.test_leaderboard import scored
 from tests.workers.handlers.test_score import LABEL_LINES
 
 TOKEN = {"name": "cluster", "scope": "submit", "days": "30"}
 
 
-def test_a_team_without_a_standing_run_is_seen_by_its_members_alone(client: Client, cast: Cast) -> None:
+def test_a_team_without_a_standing_run_is_seen_by_its_members_alone(
+    client: Client, cast: BenchmarkCast
+) -> None:
     address = reverse("team", args=["kelpie"])
     assert client.get(address).headers["Location"] == f"/login/?next={address}"
     client.force_login(cast.lars)
@@ -32,7 +34,7 @@ def test_a_team_without_a_standing_run_is_seen_by_its_members_alone(client: Clie
     assert client.get(address).status_code == 200
 
 
-def team_of(cast: Cast, **told: Any) -> Benchmark:
+def team_of(cast: BenchmarkCast, **told: Any) -> Benchmark:
     """Kelpie has one run scored and one waiting."""
     board = cast.relations(**told)
     scored(cast, board, "Scored net", 4)
@@ -41,7 +43,7 @@ def team_of(cast: Cast, **told: Any) -> Benchmark:
     return board
 
 
-def test_others_see_of_a_team_what_stands_on_boards(client: Client, cast: Cast) -> None:
+def test_others_see_of_a_team_what_stands_on_boards(client: Client, cast: BenchmarkCast) -> None:
     board = team_of(cast)
     client.force_login(cast.lars)
     page = client.get(reverse("team", args=["kelpie"])).content.decode()
@@ -55,7 +57,7 @@ def test_others_see_of_a_team_what_stands_on_boards(client: Client, cast: Cast) 
     assert client.get(reverse("team", args=["kelpie"])).status_code == 404
 
 
-def test_others_are_told_the_same_number_of_runs_as_the_team(client: Client, cast: Cast) -> None:
+def test_others_are_told_the_same_number_of_runs_as_the_team(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(), "Scored net", 4, 5, 3)
     for person in (cast.kim, cast.lars):
         client.force_login(person)
@@ -65,7 +67,9 @@ def test_others_are_told_the_same_number_of_runs_as_the_team(client: Client, cas
         assert "<span>3 runs</span>" in listed[0]
 
 
-def test_an_organiser_sees_the_teams_runs_on_own_boards_and_no_tokens(client: Client, cast: Cast) -> None:
+def test_an_organiser_sees_the_teams_runs_on_own_boards_and_no_tokens(
+    client: Client, cast: BenchmarkCast
+) -> None:
     team_of(cast, per_day=5)
     elsewhere = creation.create(
         slug="other", title="Other", task="relations", labels=LABELS, negative="N/A", by=admin()
@@ -87,7 +91,7 @@ def admin() -> User:
     return User.objects.get_or_create(username="root", is_superuser=True)[0]
 
 
-def test_runs_can_be_narrowed_to_those_under_way(client: Client, cast: Cast) -> None:
+def test_runs_can_be_narrowed_to_those_under_way(client: Client, cast: BenchmarkCast) -> None:
     cast.submit(cast.relations(), LABEL_LINES, system="Waiting net")
     client.force_login(cast.kim)
     address = reverse("team", args=["kelpie"])
@@ -96,7 +100,7 @@ def test_runs_can_be_narrowed_to_those_under_way(client: Client, cast: Cast) -> 
     assert "No run here." in client.get(address, {"show": "needs-you"}).content.decode()
 
 
-def test_a_new_token_is_shown_once_and_kept_as_a_digest(client: Client, cast: Cast) -> None:
+def test_a_new_token_is_shown_once_and_kept_as_a_digest(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.kim)
     response = client.post(reverse("token-new", args=["kelpie"]), TOKEN)
     token = ApiToken.objects.get()
@@ -114,7 +118,9 @@ def test_a_new_token_is_shown_once_and_kept_as_a_digest(client: Client, cast: Ca
     assert token.prefix in page
 
 
-def test_loading_the_page_of_a_new_token_again_makes_none_and_shows_none(client: Client, cast: Cast) -> None:
+def test_loading_the_page_of_a_new_token_again_makes_none_and_shows_none(
+    client: Client, cast: BenchmarkCast
+) -> None:
     client.force_login(cast.kim)
     address = client.post(reverse("token-new", args=["kelpie"]), TOKEN).headers["Location"]
     client.get(address)
@@ -124,20 +130,20 @@ def test_loading_the_page_of_a_new_token_again_makes_none_and_shows_none(client:
     assert ApiToken.objects.count() == 1
 
 
-def test_the_page_of_a_new_token_is_its_makers(client: Client, cast: Cast) -> None:
+def test_the_page_of_a_new_token_is_its_makers(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.kim)
     address = client.post(reverse("token-new", args=["kelpie"]), TOKEN).headers["Location"]
     client.force_login(cast.lars)
     assert client.get(address).status_code == 404
 
 
-def test_a_token_of_another_team_cannot_be_made(client: Client, cast: Cast) -> None:
+def test_a_token_of_another_team_cannot_be_made(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.lars)
     assert client.post(reverse("token-new", args=["kelpie"]), TOKEN).status_code == 404
     assert not ApiToken.objects.exists()
 
 
-def test_a_token_is_revoked_by_its_owner(client: Client, cast: Cast) -> None:
+def test_a_token_is_revoked_by_its_owner(client: Client, cast: BenchmarkCast) -> None:
     token, _ = issue(cast.kim, name="cluster", team=cast.kelpie)
     address = reverse("token-revoke", args=["kelpie", token.pk])
     client.force_login(cast.lars)
@@ -149,14 +155,14 @@ def test_a_token_is_revoked_by_its_owner(client: Client, cast: Cast) -> None:
     assert token.revoked_at is not None
 
 
-def test_a_team_is_started_and_owned_by_its_maker(client: Client, cast: Cast) -> None:
+def test_a_team_is_started_and_owned_by_its_maker(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.olga)
     response = client.post(reverse("team-new"), {"name": "Sea Mouse"})
     assert response.headers["Location"] == reverse("team", args=["sea-mouse"])
     assert Team.objects.get(slug="sea-mouse").members.get().user == cast.olga
 
 
-def test_a_name_that_is_taken_is_said_beside_the_field(client: Client, cast: Cast) -> None:
+def test_a_name_that_is_taken_is_said_beside_the_field(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.olga)
     response = client.post(reverse("team-new"), {"name": "Kelpie"})
     assert response.status_code == 400
@@ -164,7 +170,9 @@ def test_a_name_that_is_taken_is_said_beside_the_field(client: Client, cast: Cas
 
 
 @pytest.mark.parametrize(("name", "there"), [("nora", True), ("nobody", False)])
-def test_an_owner_adds_people_by_user_name(client: Client, cast: Cast, name: str, there: bool) -> None:
+def test_an_owner_adds_people_by_user_name(
+    client: Client, cast: BenchmarkCast, name: str, there: bool
+) -> None:
     User.objects.create_user("nora")
     client.force_login(cast.kim)
     told = {"username": name, "role": "member"}
@@ -173,7 +181,7 @@ def test_an_owner_adds_people_by_user_name(client: Client, cast: Cast, name: str
     assert ("Nobody here has the user name" in page) is not there
 
 
-def test_members_who_own_nothing_add_nobody(client: Client, cast: Cast) -> None:
+def test_members_who_own_nothing_add_nobody(client: Client, cast: BenchmarkCast) -> None:
     nora = User.objects.create_user("nora")
     cast.kelpie.members.create(user=nora)
     client.force_login(nora)

@@ -15,7 +15,8 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import newest
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.submissions import intake
-from tests.evalsvc.evaluation.cast import LABELS, RELATION_GOLD, Cast, freeze, jsonl
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import LABELS, RELATION_GOLD, BenchmarkCast, freeze
 from workers.runner import run_next
 
 IDS = [line["id"] for line in RELATION_GOLD]
@@ -32,7 +33,7 @@ def dense(matrix: Any) -> bytes:
     return file.getvalue()
 
 
-def send(cast: Cast, benchmark: Benchmark, content: bytes, *, run: str = "1") -> Submission:
+def send(cast: BenchmarkCast, benchmark: Benchmark, content: bytes, *, run: str = "1") -> Submission:
     submission = cast.submit(benchmark, content, run=run)
     run_next("ingest")
     run_next("score")
@@ -46,7 +47,7 @@ def figures(submission: Submission) -> dict[str, float | None]:
 
 
 @pytest.mark.parametrize("type", ["<f8", "<f4"])
-def test_a_dense_file_scores_as_the_same_scores_by_lines(cast: Cast, type: str) -> None:
+def test_a_dense_file_scores_as_the_same_scores_by_lines(cast: BenchmarkCast, type: str) -> None:
     benchmark = cast.relations(unit="bag", main="ap")
     matrix = array(len(IDS)).astype(type)
     rows = [
@@ -60,7 +61,7 @@ def test_a_dense_file_scores_as_the_same_scores_by_lines(cast: Cast, type: str) 
     assert figures(submission) == figures(by_lines)
 
 
-def test_as_many_rows_as_pairs_are_pairs(cast: Cast) -> None:
+def test_as_many_rows_as_pairs_are_pairs(cast: BenchmarkCast) -> None:
     gold = [*RELATION_GOLD, RELATION_GOLD[0] | {"id": "s7"}]
     benchmark = cast.benchmark(settings=[("main", freeze("seven", gold, by=cast.olga), "bag", "ap")])
     matrix = array(len(PAIRS))
@@ -76,7 +77,7 @@ def test_as_many_rows_as_pairs_are_pairs(cast: Cast) -> None:
     assert figures(submission) == figures(by_lines)
 
 
-def test_a_last_column_of_the_negative_class_is_left_out(cast: Cast) -> None:
+def test_a_last_column_of_the_negative_class_is_left_out(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(unit="bag", main="ap")
     matrix = array(len(IDS), 4)
     with_negative = send(cast, benchmark, dense(matrix))
@@ -84,25 +85,27 @@ def test_a_last_column_of_the_negative_class_is_left_out(cast: Cast) -> None:
     assert figures(with_negative) == figures(without)
 
 
-def test_a_dense_file_may_come_packed(cast: Cast) -> None:
+def test_a_dense_file_may_come_packed(cast: BenchmarkCast) -> None:
     assert send(cast, cast.relations(), gzip.compress(dense(array(6)))).state == "scored"
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(5, 3), (6, 2), (6, 5), (7, 3)])
-def test_another_shape_is_refused_at_the_door_and_costs_nothing(cast: Cast, rows: int, columns: int) -> None:
+def test_another_shape_is_refused_at_the_door_and_costs_nothing(
+    cast: BenchmarkCast, rows: int, columns: int
+) -> None:
     with pytest.raises(FileRejected) as caught:
         cast.submit(cast.relations(), dense(array(rows, columns)))
     assert caught.value.problems.by_code == {"wrong_shape": 1}
     assert not Submission.objects.exists()
 
 
-def test_a_dry_run_checks_the_header(cast: Cast) -> None:
+def test_a_dry_run_checks_the_header(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     assert intake.check(benchmark, [dense(array(6))]).problems.total == 0
     assert intake.check(benchmark, [dense(array(6))[:-8]]).problems.by_code == {"bad_npy": 1}
 
 
-def test_a_cell_that_is_no_number_is_found_by_the_job_and_named(cast: Cast) -> None:
+def test_a_cell_that_is_no_number_is_found_by_the_job_and_named(cast: BenchmarkCast) -> None:
     matrix = array(6)
     matrix[4, 1] = np.nan
     submission = send(cast, cast.relations(in_total=1), dense(matrix))
@@ -111,7 +114,7 @@ def test_a_cell_that_is_no_number_is_found_by_the_job_and_named(cast: Cast) -> N
     assert send(cast, submission.benchmark, dense(array(6)), run="2").state == "scored"
 
 
-def test_a_dense_file_that_waits_for_its_check_can_be_cancelled(cast: Cast) -> None:
+def test_a_dense_file_that_waits_for_its_check_can_be_cancelled(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), dense(array(6)))
     assert submission.state == "received"
     submission_states.cancel(submission, by=cast.kim)
@@ -120,12 +123,12 @@ def test_a_dense_file_that_waits_for_its_check_can_be_cancelled(cast: Cast) -> N
     assert not run_next("ingest")
 
 
-def test_no_dense_file_for_spans(cast: Cast) -> None:
+def test_no_dense_file_for_spans(cast: BenchmarkCast) -> None:
     with pytest.raises(FileRejected):
         cast.submit(cast.entities(), dense(array(3, 2)))
 
 
-def test_rows_stand_for_the_sentences_they_stood_for_when_they_came(cast: Cast) -> None:
+def test_rows_stand_for_the_sentences_they_stood_for_when_they_came(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     matrix = array(6)
     matrix[:, 0] = [1, 0, 0, 0, 1, 0]  # born_in, where it is so
@@ -143,7 +146,7 @@ def test_rows_stand_for_the_sentences_they_stood_for_when_they_came(cast: Cast) 
 
 @pytest.mark.parametrize(("more", "covered"), [(0, {"main", "late"}), (2, {"main"})])
 def test_a_setting_that_is_added_later_leaves_the_rows_where_they_were(
-    cast: Cast, more: int, covered: set[str]
+    cast: BenchmarkCast, more: int, covered: set[str]
 ) -> None:
     benchmark = cast.relations()
     submission = send(cast, benchmark, dense(array(6)))
@@ -158,7 +161,7 @@ def test_a_setting_that_is_added_later_leaves_the_rows_where_they_were(
     assert {each.setting.key for each in newest(submission)} == covered
 
 
-def test_the_conll_and_semeval_and_opennre_formats_are_taken(cast: Cast) -> None:
+def test_the_conll_and_semeval_and_opennre_formats_are_taken(cast: BenchmarkCast) -> None:
     columns = b"Ada B-PER\nleft O\nNew B-LOC\nTurin I-LOC\n\nIt O\nrained O\n\nBo B-PER\nmet O\nCy B-PER\n\n"
     assert cast.submit(cast.entities(), columns).format == "conll"
     bags = cast.relations(unit="bag", main="ap", slug="bags")

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from evalsvc.evaluation.models import PredictionFile
 from evalsvc.evaluation.submissions import file_store
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
@@ -26,7 +26,7 @@ def aged() -> None:
     PredictionFile.objects.update(kept_at=timezone.now() - LONG_AGO)
 
 
-def test_a_file_of_a_refused_submission_goes_after_an_hour(cast: Cast) -> None:
+def test_a_file_of_a_refused_submission_goes_after_an_hour(cast: BenchmarkCast) -> None:
     file = kept()
     file_store.sweep()
     assert default_storage.exists(file.name)
@@ -36,14 +36,14 @@ def test_a_file_of_a_refused_submission_goes_after_an_hour(cast: Cast) -> None:
     assert not PredictionFile.objects.exists()
 
 
-def test_a_file_that_a_submission_uses_stays(cast: Cast) -> None:
+def test_a_file_that_a_submission_uses_stays(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     aged()
     assert file_store.sweep() == 0
     assert default_storage.exists(submission.file.name)
 
 
-def test_a_file_that_came_again_just_now_stays(cast: Cast) -> None:
+def test_a_file_that_came_again_just_now_stays(cast: BenchmarkCast) -> None:
     kept()
     aged()
     file = kept()
@@ -51,7 +51,7 @@ def test_a_file_that_came_again_just_now_stays(cast: Cast) -> None:
     assert default_storage.exists(file.name)
 
 
-def test_a_file_that_went_is_kept_anew_when_it_comes_again(cast: Cast) -> None:
+def test_a_file_that_went_is_kept_anew_when_it_comes_again(cast: BenchmarkCast) -> None:
     kept()
     aged()
     file_store.sweep()
@@ -60,7 +60,9 @@ def test_a_file_that_went_is_kept_anew_when_it_comes_again(cast: Cast) -> None:
 
 
 @pytest.mark.django_db
-def test_workers_look_for_such_files_every_few_minutes(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_look_for_such_files_every_few_minutes(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(file_store, "_next_sweep", 0.0)
     kept()
     aged()

@@ -15,11 +15,11 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import board
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.submissions import gold_exposure
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, sentence
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
-MENDED = [sentence(line["id"], "Q1", "Q2", "born_in") for line in RELATION_GOLD]
+MENDED = [gold_sentence(line["id"], "Q1", "Q2", "born_in") for line in RELATION_GOLD]
 
 
 def work() -> None:
@@ -27,7 +27,7 @@ def work() -> None:
         pass
 
 
-def labelled_by(cast: Cast, *people: User) -> tuple[Benchmark, Setting]:
+def labelled_by(cast: BenchmarkCast, *people: User) -> tuple[Benchmark, Setting]:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga, people=[person.pk for person in people])
     benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
     return benchmark, benchmark.settings.get()
@@ -37,7 +37,7 @@ def marks(setting: Setting) -> list[bool]:
     return [row.saw_gold for row in board(setting).rows]
 
 
-def test_a_gold_of_later_marks_the_runs_of_its_annotators_teams(cast: Cast) -> None:
+def test_a_gold_of_later_marks_the_runs_of_its_annotators_teams(cast: BenchmarkCast) -> None:
     benchmark, setting = labelled_by(cast)
     submission = cast.submit(benchmark, LINES)
     cast.submit(benchmark, LINES[::-1], team=cast.lugworm, by=cast.lars)
@@ -50,7 +50,7 @@ def test_a_gold_of_later_marks_the_runs_of_its_annotators_teams(cast: Cast) -> N
     assert Submission.objects.get(pk=submission.pk).saw_gold
 
 
-def test_who_joins_a_team_later_marks_its_runs(cast: Cast, client: Client) -> None:
+def test_who_joins_a_team_later_marks_its_runs(cast: BenchmarkCast, client: Client) -> None:
     nora = User.objects.create_user("nora")
     benchmark, setting = labelled_by(cast, nora)
     submission = cast.submit(benchmark, LINES)
@@ -64,7 +64,7 @@ def test_who_joins_a_team_later_marks_its_runs(cast: Cast, client: Client) -> No
     assert [row["saw_gold"] for row in told["rows"]] == [True]
 
 
-def test_who_leaves_before_the_run_is_sent_marks_it_all_the_same(cast: Cast) -> None:
+def test_who_leaves_before_the_run_is_sent_marks_it_all_the_same(cast: BenchmarkCast) -> None:
     nora = User.objects.create_user("nora")
     add_member(cast.kelpie, user=nora, by=cast.kim)
     benchmark, setting = labelled_by(cast, nora)
@@ -74,7 +74,7 @@ def test_who_leaves_before_the_run_is_sent_marks_it_all_the_same(cast: Cast) -> 
     assert marks(setting) == [True]
 
 
-def test_who_left_before_there_was_the_gold_marks_nothing(cast: Cast) -> None:
+def test_who_left_before_there_was_the_gold_marks_nothing(cast: BenchmarkCast) -> None:
     nora = User.objects.create_user("nora")
     add_member(cast.kelpie, user=nora, by=cast.kim)
     remove_member(cast.kelpie, user=nora, by=nora)
@@ -87,7 +87,7 @@ def test_who_left_before_there_was_the_gold_marks_nothing(cast: Cast) -> None:
 
 @pytest.mark.parametrize("lines", [1, 2])
 def test_boards_ask_no_more_the_more_teams_there_are(
-    cast: Cast, lines: int, django_assert_num_queries: Any
+    cast: BenchmarkCast, lines: int, django_assert_num_queries: Any
 ) -> None:
     benchmark, _ = labelled_by(cast, cast.kim)
     gold = benchmark.settings.get().test_set

@@ -18,7 +18,8 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Benchmark, Evaluation, PredictionFile, Submission, System
 from evalsvc.evaluation.submissions import intake
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, Line, freeze, jsonl, sentence
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from workers.runner import run_next
 
 LINES: list[Line] = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
@@ -33,7 +34,7 @@ def stored_files() -> list[Path]:
     return [path for path in Path(default_storage.path("")).rglob("*") if path.is_file()]
 
 
-def test_a_file_that_fits_is_queued_with_its_job(cast: Cast) -> None:
+def test_a_file_that_fits_is_queued_with_its_job(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     assert submission.state == "queued"
     assert submission.job is not None
@@ -42,7 +43,7 @@ def test_a_file_that_fits_is_queued_with_its_job(cast: Cast) -> None:
     assert submission.counts == {"lines": 6, "claims": 6}
 
 
-def test_bytes_are_kept_under_the_digest_of_what_was_unpacked(cast: Cast) -> None:
+def test_bytes_are_kept_under_the_digest_of_what_was_unpacked(cast: BenchmarkCast) -> None:
     plain = jsonl(LINES)
     submission = cast.submit(cast.relations(), gzip.compress(plain))
     digest = hashlib.sha256(plain).hexdigest()
@@ -52,7 +53,7 @@ def test_bytes_are_kept_under_the_digest_of_what_was_unpacked(cast: Cast) -> Non
     assert Path(default_storage.path(submission.file.name)).read_bytes() == plain
 
 
-def test_the_same_bytes_are_kept_once(cast: Cast) -> None:
+def test_the_same_bytes_are_kept_once(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES, run="1")
     cast.submit(benchmark, gzip.compress(jsonl(LINES)), run="2")
@@ -76,7 +77,7 @@ def test_the_same_bytes_are_kept_once(cast: Cast) -> None:
     ],
 )
 def test_a_file_that_does_not_fit_is_refused_and_leaves_nothing(
-    cast: Cast, lines: list[Line] | bytes, code: str
+    cast: BenchmarkCast, lines: list[Line] | bytes, code: str
 ) -> None:
     benchmark = cast.relations()
     with pytest.raises(FileRejected) as refused:
@@ -88,7 +89,7 @@ def test_a_file_that_does_not_fit_is_refused_and_leaves_nothing(
     assert stored_files() == []
 
 
-def test_a_dry_run_counts_every_problem_and_stores_nothing(cast: Cast) -> None:
+def test_a_dry_run_counts_every_problem_and_stores_nothing(cast: BenchmarkCast) -> None:
     wrong = [{"id": f"x{n}", "label": "born_in"} for n in range(30)]
     checked = intake.check(cast.relations(missing="wrong"), [jsonl(wrong)])
     assert checked.problems.by_code == {"unknown_id": 30}
@@ -97,52 +98,52 @@ def test_a_dry_run_counts_every_problem_and_stores_nothing(cast: Cast) -> None:
     assert not Submission.objects.exists()
 
 
-def test_a_missing_answer_is_no_problem_where_it_counts_wrong(cast: Cast) -> None:
+def test_a_missing_answer_is_no_problem_where_it_counts_wrong(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(missing="wrong"), LINES[:4])
     assert submission.counts["missing"] == 2
 
 
-def test_silence_is_an_answer_where_claims_are_scored(cast: Cast) -> None:
+def test_silence_is_an_answer_where_claims_are_scored(cast: BenchmarkCast) -> None:
     assert codes(cast.relations(), [{"id": "s1", "scores": {"born_in": 0.5}}]) == {}
 
 
-def test_ids_of_any_setting_fit(cast: Cast) -> None:
+def test_ids_of_any_setting_fit(cast: BenchmarkCast) -> None:
     small = freeze("small", RELATION_GOLD[:2], by=cast.olga)
     whole = freeze("whole", RELATION_GOLD, by=cast.olga)
     settings = [("small", small, "sentence", "micro_f1"), ("whole", whole, "sentence", "micro_f1")]
     assert codes(cast.benchmark(settings=settings), LINES) == {}
 
 
-def test_ids_that_only_a_restricted_setting_would_leave_out_are_unknown(cast: Cast) -> None:
+def test_ids_that_only_a_restricted_setting_would_leave_out_are_unknown(cast: BenchmarkCast) -> None:
     whole = freeze("whole", RELATION_GOLD, by=cast.olga)
     part = freeze("part", RELATION_GOLD[:2], by=cast.olga)
     benchmark = cast.benchmark(settings=[("same", whole, "sentence", "micro_f1", part)])
     assert codes(benchmark, LINES) == {"unknown_id": 4}
 
 
-def test_pairs_outside_the_benchmark_are_unknown(cast: Cast) -> None:
+def test_pairs_outside_the_benchmark_are_unknown(cast: BenchmarkCast) -> None:
     line = {"h": "Q1", "t": "Q99", "relation": "born_in", "score": 0.5}
     assert codes(cast.relations("bag", "ap"), [line]) == {"unknown_id": 1}
 
 
-def test_conll_tokens_must_be_those_of_the_documents(cast: Cast) -> None:
+def test_conll_tokens_must_be_those_of_the_documents(cast: BenchmarkCast) -> None:
     columns = b"Ada\tO\nleft\tO\nOld\tO\nTurin\tO\n\nIt\tO\nrained\tO\n\nBo\tO\nmet\tO\nCy\tO\n"
     assert codes(cast.entities(), columns)["token_mismatch"] == 1
 
 
-def test_a_file_above_the_limit_is_too_large(cast: Cast, settings: Any) -> None:
+def test_a_file_above_the_limit_is_too_large(cast: BenchmarkCast, settings: Any) -> None:
     settings.UPLOAD_MAX_BYTES = 50
     with pytest.raises(TooLarge):
         cast.submit(cast.relations(), LINES)
 
 
-def test_a_file_that_unpacks_above_the_limit_is_too_large(cast: Cast, settings: Any) -> None:
+def test_a_file_that_unpacks_above_the_limit_is_too_large(cast: BenchmarkCast, settings: Any) -> None:
     settings.UPLOAD_MAX_UNPACKED_BYTES = 100
     with pytest.raises(TooLarge):
         cast.submit(cast.relations(), gzip.compress(jsonl(LINES)))
 
 
-def test_the_same_file_as_the_same_run_is_the_same_submission(cast: Cast) -> None:
+def test_the_same_file_as_the_same_run_is_the_same_submission(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     told = {"team": cast.kelpie, "by": cast.kim, "system": "Net", "run": "1"}
     first = intake.receive(benchmark, chunks=[jsonl(LINES)], **told)
@@ -152,7 +153,7 @@ def test_the_same_file_as_the_same_run_is_the_same_submission(cast: Cast) -> Non
     assert Job.objects.filter(kind="score").count() == 1
 
 
-def test_another_file_as_the_same_run_is_refused(cast: Cast) -> None:
+def test_another_file_as_the_same_run_is_refused(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)
     other = [*LINES[:5], {"id": "s6", "label": "N/A"}]
@@ -160,27 +161,27 @@ def test_another_file_as_the_same_run_is_refused(cast: Cast) -> None:
         cast.submit(benchmark, other)
 
 
-def test_a_withdrawn_run_may_be_submitted_anew(cast: Cast) -> None:
+def test_a_withdrawn_run_may_be_submitted_anew(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission_states.withdraw(cast.submit(benchmark, LINES), by=cast.kim)
     assert cast.submit(benchmark, [*LINES[:5], {"id": "s6", "label": "N/A"}]).run == "1"
 
 
-def test_a_key_submits_once(cast: Cast) -> None:
+def test_a_key_submits_once(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     first = cast.submit(benchmark, LINES, idempotency_key="k")
     run_next("score")
     assert cast.submit(benchmark, LINES, idempotency_key="k") == first
 
 
-def test_a_key_for_another_file_is_refused(cast: Cast) -> None:
+def test_a_key_for_another_file_is_refused(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES, idempotency_key="k")
     with pytest.raises(Conflict, match=r": run 1\.$"):
         cast.submit(benchmark, LINES, run="2", idempotency_key="k")
 
 
-def test_the_same_file_as_another_run_takes_its_scores_over_without_a_job(cast: Cast) -> None:
+def test_the_same_file_as_another_run_takes_its_scores_over_without_a_job(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     first = cast.submit(benchmark, LINES, run="1")
     run_next("score")
@@ -191,7 +192,7 @@ def test_the_same_file_as_another_run_takes_its_scores_over_without_a_job(cast: 
     assert set(second.evaluations.all()) == set(first.evaluations.all())
 
 
-def test_another_aggregate_is_another_scoring(cast: Cast) -> None:
+def test_another_aggregate_is_another_scoring(cast: BenchmarkCast) -> None:
     benchmark = cast.relations("bag", "ap")
     lines = [{"id": "s1", "scores": {"born_in": 0.5}}]
     cast.submit(benchmark, lines, run="1", aggregate="ONE")
@@ -202,26 +203,28 @@ def test_another_aggregate_is_another_scoring(cast: Cast) -> None:
     assert Evaluation.objects.count() == 2
 
 
-def test_a_team_that_labelled_the_gold_is_marked(cast: Cast) -> None:
-    gold = freeze("own", [sentence("s1", "Q1", "Q2")], by=cast.olga, people=[cast.kim.pk])
+def test_a_team_that_labelled_the_gold_is_marked(cast: BenchmarkCast) -> None:
+    gold = freeze("own", [gold_sentence("s1", "Q1", "Q2")], by=cast.olga, people=[cast.kim.pk])
     benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
     lines = [{"id": "s1", "label": "N/A"}]
     assert cast.submit(benchmark, lines).saw_gold
     assert not cast.submit(benchmark, lines, team=cast.lugworm, by=cast.lars).saw_gold
 
 
-def test_nobody_submits_for_a_team_they_are_not_in(cast: Cast) -> None:
+def test_nobody_submits_for_a_team_they_are_not_in(cast: BenchmarkCast) -> None:
     with pytest.raises(DomainError, match="not in Lugworm"):
         cast.submit(cast.relations(), LINES, team=cast.lugworm)
 
 
 @pytest.mark.parametrize("told", [{"system": " "}, {"run": ""}, {"run": "x" * 41}, {"aggregate": "MAX"}])
-def test_names_and_choices_are_checked_before_the_file_is_read(cast: Cast, told: dict[str, str]) -> None:
+def test_names_and_choices_are_checked_before_the_file_is_read(
+    cast: BenchmarkCast, told: dict[str, str]
+) -> None:
     with pytest.raises(DomainError):
         cast.submit(cast.relations(), b"not read", **told)
 
 
-def test_a_key_of_one_team_answers_for_no_other(cast: Cast) -> None:
+def test_a_key_of_one_team_answers_for_no_other(cast: BenchmarkCast) -> None:
     benchmark, second = cast.relations(), create_team(name="Second", by=cast.kim)
     cast.submit(benchmark, LINES, idempotency_key="k")
     with pytest.raises(Conflict) as caught:
@@ -234,7 +237,7 @@ def test_a_key_of_one_team_answers_for_no_other(cast: Cast) -> None:
 PAGE = b"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n"
 
 
-def refusal(cast: Cast, content: bytes) -> dict[str, Any]:
+def refusal(cast: BenchmarkCast, content: bytes) -> dict[str, Any]:
     (problem,) = intake.check(cast.relations(), [content]).problems.as_json()["problems"]
     return dict(problem)
 
@@ -251,7 +254,7 @@ def refusal(cast: Cast, content: bytes) -> dict[str, Any]:
     ids=["page", "packed page", "table", "array", "judgments"],
 )
 def test_a_stranger_is_told_as_what_it_is_and_what_the_board_takes(
-    cast: Cast, content: bytes, hint: str
+    cast: BenchmarkCast, content: bytes, hint: str
 ) -> None:
     found = refusal(cast, content)
     assert found["code"] == "unknown_format"
@@ -276,7 +279,7 @@ def test_a_stranger_is_told_as_what_it_is_and_what_the_board_takes(
     ids=["pdf", "pickle", "packed pickle", "other"],
 )
 def test_what_is_binary_is_told_as_binary_and_not_as_another_encoding(
-    cast: Cast, content: bytes, name: str
+    cast: BenchmarkCast, content: bytes, name: str
 ) -> None:
     found = refusal(cast, content)
     assert (found["code"], name in found["found"]) == ("not_utf8", True)
@@ -284,12 +287,12 @@ def test_what_is_binary_is_told_as_binary_and_not_as_another_encoding(
     assert "iconv" not in found["example"]
 
 
-def test_text_in_another_encoding_is_still_told_as_that(cast: Cast) -> None:
+def test_text_in_another_encoding_is_still_told_as_that(cast: BenchmarkCast) -> None:
     found = refusal(cast, '{"id": "s1", "label": "né"}\n'.encode("latin-1"))
     assert "iconv -f LATIN1" in found["example"]
 
 
-def test_a_file_packed_twice_is_not_told_to_be_cut_short(cast: Cast) -> None:
+def test_a_file_packed_twice_is_not_told_to_be_cut_short(cast: BenchmarkCast) -> None:
     found = refusal(cast, gzip.compress(gzip.compress(jsonl(LINES))))
     assert (found["code"], found["found"]) == ("bad_gzip", "gzip data within gzip data")
     assert "packed twice" in found["hint"]
@@ -303,7 +306,7 @@ SCORES = [{"id": line["id"], "scores": {"born_in": 0.5}} for line in RELATION_GO
 @pytest.mark.parametrize("written", ["NaN", "1e999", "-Infinity"])
 @pytest.mark.parametrize("at", [0, 3])
 def test_a_score_that_is_no_number_is_shown_as_it_was_written_beside_a_right_line_of_scores(
-    cast: Cast, written: str, at: int
+    cast: BenchmarkCast, written: str, at: int
 ) -> None:
     lines = jsonl(SCORES).splitlines(keepends=True)
     lines[at] = lines[at].replace(b"0.5", written.encode())
@@ -313,7 +316,7 @@ def test_a_score_that_is_no_number_is_shown_as_it_was_written_beside_a_right_lin
     assert '"scores"' in found["example"]
 
 
-def test_the_example_beside_a_first_line_that_is_wrong_has_the_form_of_the_file(cast: Cast) -> None:
+def test_the_example_beside_a_first_line_that_is_wrong_has_the_form_of_the_file(cast: BenchmarkCast) -> None:
     found = refusal(cast, jsonl([{"id": "s1", "scores": [0.5]}, *SCORES[1:]]))
     assert found["code"] == "wrong_type"
     assert '"scores"' in found["example"]
@@ -331,13 +334,13 @@ def test_the_example_beside_a_first_line_that_is_wrong_has_the_form_of_the_file(
     ids=["cut short", "number", "other form", "nul", "no id"],
 )
 def test_a_line_that_cannot_be_taken_is_not_told_again_as_one_that_is_missing(
-    cast: Cast, broken: bytes, code: str
+    cast: BenchmarkCast, broken: bytes, code: str
 ) -> None:
     lines = jsonl(LINES).splitlines(keepends=True)
     assert codes(cast.relations(), b"".join([*lines[:3], broken, *lines[4:]])) == {code: 1}
 
 
-def test_ids_left_out_beside_a_line_nobody_can_read_say_that_it_may_be_theirs(cast: Cast) -> None:
+def test_ids_left_out_beside_a_line_nobody_can_read_say_that_it_may_be_theirs(cast: BenchmarkCast) -> None:
     content = b"".join([*jsonl(LINES).splitlines(keepends=True)[:4], b"?\n"])
     problems = intake.check(cast.relations(), [content]).problems
     assert problems.by_code == {"not_json": 1, "missing_id": 2}

@@ -20,7 +20,7 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.submissions import long_poll
 from evalsvc.local.supervisor import commands
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
@@ -32,7 +32,7 @@ def status(client: Client, submission: Submission, **query: str) -> Any:
 
 def test_a_wait_ends_when_the_state_changes(either_database: str, tmp_path: Any, settings: Any) -> None:
     settings.MEDIA_ROOT = tmp_path / "files"
-    cast = Cast.hired()
+    cast = BenchmarkCast.create()
     submission = cast.submit(cast.relations(), LINES)
     found: list[bool] = []
 
@@ -48,7 +48,7 @@ def test_a_wait_ends_when_the_state_changes(either_database: str, tmp_path: Any,
 
 
 def test_a_wait_for_what_has_ended_is_answered_at_once(
-    cast: Cast, client: Client, monkeypatch: pytest.MonkeyPatch
+    cast: BenchmarkCast, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submission = cast.submit(cast.relations(), LINES)
     run_next("score")
@@ -57,7 +57,7 @@ def test_a_wait_for_what_has_ended_is_answered_at_once(
     assert status(client, submission, wait="20").json()["state"] == "scored"
 
 
-def test_no_more_than_a_quarter_of_the_threads_wait(cast: Cast, client: Client) -> None:
+def test_no_more_than_a_quarter_of_the_threads_wait(cast: BenchmarkCast, client: Client) -> None:
     submission = cast.submit(cast.relations(), LINES)
     client.force_login(cast.kim)
     seats = long_poll.seats(told_settings.WEB_THREADS)
@@ -79,7 +79,7 @@ def test_of_however_many_threads_no_more_than_a_quarter_wait(threads: int) -> No
 
 
 def test_where_no_thread_can_be_spared_the_answer_comes_at_once(
-    cast: Cast, client: Client, monkeypatch: pytest.MonkeyPatch
+    cast: BenchmarkCast, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(long_poll, "_seats", BoundedSemaphore(long_poll.seats(3)))
     submission = cast.submit(cast.relations(), LINES)
@@ -88,7 +88,7 @@ def test_where_no_thread_can_be_spared_the_answer_comes_at_once(
 
 
 def test_what_changed_since_the_caller_looked_is_not_waited_for(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submission = cast.submit(cast.relations(), LINES)
     seen = Submission.objects.select_related("job").get(pk=submission.pk)
@@ -103,7 +103,9 @@ def test_the_server_has_the_threads_that_are_reckoned_with() -> None:
 
 
 @pytest.mark.parametrize("wait", ["soon", "-1", "1e3", "", "٣"])
-def test_a_wait_that_is_no_number_of_seconds_is_refused(cast: Cast, client: Client, wait: str) -> None:
+def test_a_wait_that_is_no_number_of_seconds_is_refused(
+    cast: BenchmarkCast, client: Client, wait: str
+) -> None:
     submission = cast.submit(cast.relations(), LINES)
     client.force_login(cast.kim)
     answer = status(client, submission, wait=wait)
@@ -117,7 +119,7 @@ def test_nobody_waits_longer_than_the_limit() -> None:
     assert long_poll.seconds_of("999") == told_settings.WAIT_MAX_SECONDS == 20
 
 
-def test_the_status_tells_place_attempt_and_what_happened(cast: Cast, client: Client) -> None:
+def test_the_status_tells_place_attempt_and_what_happened(cast: BenchmarkCast, client: Client) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)
     submission = cast.submit(benchmark, LINES, run="2")
@@ -134,7 +136,7 @@ def test_the_status_tells_place_attempt_and_what_happened(cast: Cast, client: Cl
 
 
 # ---- ending --------------------------------------------------------------------------------------
-def test_a_waiting_run_is_cancelled_at_once(cast: Cast) -> None:
+def test_a_waiting_run_is_cancelled_at_once(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     submission_states.cancel(submission, by=cast.kim)
     submission.refresh_from_db()
@@ -142,7 +144,7 @@ def test_a_waiting_run_is_cancelled_at_once(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("state", ["scored", "invalid", "failed", "cancelled"])
-def test_what_has_ended_says_so_when_it_is_cancelled(cast: Cast, state: str) -> None:
+def test_what_has_ended_says_so_when_it_is_cancelled(cast: BenchmarkCast, state: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     Submission.objects.filter(pk=submission.pk).update(state=state)
     submission.refresh_from_db()
@@ -153,7 +155,7 @@ def test_what_has_ended_says_so_when_it_is_cancelled(cast: Cast, state: str) -> 
 
 
 @pytest.mark.parametrize("to", ["received", "queued", "running", "scored", "failed"])
-def test_what_was_cancelled_or_invalid_goes_nowhere(cast: Cast, to: str) -> None:
+def test_what_was_cancelled_or_invalid_goes_nowhere(cast: BenchmarkCast, to: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     for state in ("cancelled", "invalid"):
         submission.state = state
@@ -162,7 +164,7 @@ def test_what_was_cancelled_or_invalid_goes_nowhere(cast: Cast, to: str) -> None
 
 
 # ---- the queues ----------------------------------------------------------------------------------
-def test_everybody_sees_the_queues_and_nobodys_name(cast: Cast, client: Client) -> None:
+def test_everybody_sees_the_queues_and_nobodys_name(cast: BenchmarkCast, client: Client) -> None:
     cast.submit(cast.relations(), LINES, system="canary-net")
     told = client.get("/api/v1/status").json()
     assert {each["queue"]: each["waiting"] for each in told["queues"]} == {
@@ -177,7 +179,7 @@ def test_everybody_sees_the_queues_and_nobodys_name(cast: Cast, client: Client) 
         assert name not in page.content.decode() + str(told)
 
 
-def test_queues_without_a_worker_say_so_until_one_is_heard_of(cast: Cast, client: Client) -> None:
+def test_queues_without_a_worker_say_so_until_one_is_heard_of(cast: BenchmarkCast, client: Client) -> None:
     cast.submit(cast.relations(), LINES)
     page = client.get("/status/").content.decode()
     assert "No worker was heard of in the last minute:</b> Scoring runs; Models" in page

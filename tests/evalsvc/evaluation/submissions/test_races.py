@@ -18,7 +18,8 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import board
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
 from evalsvc.evaluation.submissions import intake
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast, freeze, jsonl, sentence
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
 from tests.places.workers import until
 from workers.handlers.score import score
 from workers.runner import run_next
@@ -29,9 +30,9 @@ LINES = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
 
 
 @pytest.fixture
-def people(postgres: dict[str, Any], tmp_path: Path, settings: Any) -> Cast:
+def people(postgres: dict[str, Any], tmp_path: Path, settings: Any) -> BenchmarkCast:
     settings.MEDIA_ROOT = tmp_path / "files"
-    return Cast.hired()
+    return BenchmarkCast.create()
 
 
 def at_once(call: Callable[[int], Any]) -> list[Any]:
@@ -47,7 +48,7 @@ def at_once(call: Callable[[int], Any]) -> list[Any]:
         return list(pool.map(closing, range(AT_ONCE)))
 
 
-def test_the_same_request_many_times_at_once_makes_one_submission(people: Cast) -> None:
+def test_the_same_request_many_times_at_once_makes_one_submission(people: BenchmarkCast) -> None:
     benchmark = people.relations()
     told = {"team": people.kelpie, "by": people.kim, "system": "Net", "run": "1", "idempotency_key": "k"}
     found = at_once(lambda number: intake.receive(benchmark, chunks=[jsonl(LINES)], **told))
@@ -56,7 +57,7 @@ def test_the_same_request_many_times_at_once_makes_one_submission(people: Cast) 
     assert Submission.objects.count() == Job.objects.filter(kind="score").count() == 1
 
 
-def test_one_key_for_several_systems_at_once_lets_one_in(people: Cast) -> None:
+def test_one_key_for_several_systems_at_once_lets_one_in(people: BenchmarkCast) -> None:
     benchmark = people.relations()
     told = {"team": people.kelpie, "by": people.kim, "run": "1", "idempotency_key": "k"}
     found = at_once(
@@ -66,7 +67,7 @@ def test_one_key_for_several_systems_at_once_lets_one_in(people: Cast) -> None:
     assert found.count("key_reused") == AT_ONCE - 1
 
 
-def test_different_files_for_one_run_at_once_let_one_in(people: Cast) -> None:
+def test_different_files_for_one_run_at_once_let_one_in(people: BenchmarkCast) -> None:
     benchmark = people.relations(missing="wrong")
     told = {"team": people.kelpie, "by": people.kim, "system": "Net", "run": "1"}
     chunks = [
@@ -77,7 +78,7 @@ def test_different_files_for_one_run_at_once_let_one_in(people: Cast) -> None:
     assert Submission.objects.count() == 1
 
 
-def test_workers_that_score_the_same_file_at_once_store_one_evaluation(people: Cast) -> None:
+def test_workers_that_score_the_same_file_at_once_store_one_evaluation(people: BenchmarkCast) -> None:
     benchmark = people.relations()
     for run in range(4):
         people.submit(benchmark, LINES, run=str(run))
@@ -95,10 +96,10 @@ def waits_for_a_lock() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def test_a_gold_revised_in_the_moment_a_run_is_stored_is_not_missed(people: Cast) -> None:
+def test_a_gold_revised_in_the_moment_a_run_is_stored_is_not_missed(people: BenchmarkCast) -> None:
     benchmark = people.relations()
     submission, setting = people.submit(benchmark, LINES), benchmark.settings.get()
-    gold = [sentence(line["id"], "Q1", "Q2", "born_in") for line in RELATION_GOLD]
+    gold = [gold_sentence(line["id"], "Q1", "Q2", "born_in") for line in RELATION_GOLD]
     mended = freeze("mended", gold, by=people.olga)
     job = claim.claim("score")
     assert job is not None

@@ -1,4 +1,4 @@
-"""The people and test sets that evaluation's tests speak of."""
+"""Test sets, teams and benchmarks of the tests."""
 
 from __future__ import annotations
 
@@ -15,27 +15,25 @@ from evalsvc.core.formats.writer import canonical_line
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.submissions import intake
+from tests.cast.basics import jsonl, person, sentence
 
 LABELS = ["born_in", "works_for", "part_of"]
 Line = dict[str, Any]
 
 
-def sentence(name: str, head: str, tail: str, *relations: str) -> Line:
-    """A gold line with text, so that a leak would show."""
-    entities = {
-        "h": {"id": head, "name": head, "pos": [0, 2]},
-        "t": {"id": tail, "name": tail, "pos": [3, 5]},
-    }
-    return {"id": name, "text": f"Aa Bb canary-{name}", **entities, "relations": list(relations)}
+def gold_sentence(external_id: str, head: str, tail: str, *relations: str) -> Line:
+    """A line of gold with a canary in its text, so that a leak shows."""
+    text = f"Ada was seen in Turin, canary-{external_id}."
+    return sentence(external_id, text, head=head, tail=tail, relations=list(relations))
 
 
 RELATION_GOLD = [
-    sentence("s1", "Q1", "Q2", "born_in"),
-    sentence("s2", "Q1", "Q2"),
-    sentence("s3", "Q3", "Q4", "works_for"),
-    sentence("s4", "Q5", "Q6"),
-    sentence("s5", "Q7", "Q8", "born_in"),
-    sentence("s6", "Q9", "Q2", "part_of"),
+    gold_sentence("s1", "Q1", "Q2", "born_in"),
+    gold_sentence("s2", "Q1", "Q2"),
+    gold_sentence("s3", "Q3", "Q4", "works_for"),
+    gold_sentence("s4", "Q5", "Q6"),
+    gold_sentence("s5", "Q7", "Q8", "born_in"),
+    gold_sentence("s6", "Q9", "Q2", "part_of"),
 ]
 ENTITY_GOLD = [
     {
@@ -60,7 +58,7 @@ def freeze(
     people: Iterable[int] = (),
     sha256: str = "",
 ) -> TestSet:
-    """A frozen test set as the freeze or the import leaves it."""
+    """A frozen test set, as a freeze or an import leaves it."""
     raw = [canonical_line(line) for line in lines]
     test_set = TestSet.objects.create(
         slug=slug,
@@ -85,12 +83,8 @@ def freeze(
     return test_set
 
 
-def jsonl(lines: Iterable[Line]) -> bytes:
-    return b"".join(map(canonical_line, lines))
-
-
 @dataclass
-class Cast:
+class BenchmarkCast:
     """Olga organises; Kim is in Kelpie, Lars in Lugworm; Nora annotates and is in no team."""
 
     olga: User
@@ -100,16 +94,14 @@ class Cast:
     lugworm: Team
 
     @classmethod
-    def hired(cls) -> Cast:
-        olga, kim, lars = (User.objects.create_user(name) for name in ("olga", "kim", "lars"))
-        User.objects.filter(pk=olga.pk).update(may_organise=True)
-        olga.refresh_from_db()
+    def create(cls) -> BenchmarkCast:
+        olga, kim, lars = person("olga", may_organise=True), person("kim"), person("lars")
         return cls(olga, kim, lars, create_team(name="Kelpie", by=kim), create_team(name="Lugworm", by=lars))
 
-    def benchmark(self, slug: str = "rel", *, settings: Iterable[Any] = (), **told: Any) -> Benchmark:
+    def benchmark(self, slug: str = "rel", *, settings: Iterable[Any] = (), **fields: Any) -> Benchmark:
         """A relation benchmark; settings are (key, test set, unit, main[, only])."""
-        told = {"title": slug, "task": "relations", "labels": LABELS, "negative": "N/A"} | told
-        benchmark = creation.create(slug=slug, by=self.olga, **told)
+        fields = {"title": slug, "task": "relations", "labels": LABELS, "negative": "N/A"} | fields
+        benchmark = creation.create(slug=slug, by=self.olga, **fields)
         for key, test_set, unit, main, *only in settings:
             creation.add_setting(
                 benchmark,
@@ -123,15 +115,15 @@ class Cast:
             )
         return benchmark
 
-    def relations(self, unit: str = "sentence", main: str = "micro_f1", **told: Any) -> Benchmark:
+    def relations(self, unit: str = "sentence", main: str = "micro_f1", **fields: Any) -> Benchmark:
         """One setting over the six sentences."""
         gold = freeze(f"gold-{unit}", RELATION_GOLD, by=self.olga)
-        return self.benchmark(settings=[("main", gold, unit, main)], **told)
+        return self.benchmark(settings=[("main", gold, unit, main)], **fields)
 
-    def entities(self, **told: Any) -> Benchmark:
+    def entities(self, **fields: Any) -> Benchmark:
         gold = freeze("spans", ENTITY_GOLD, by=self.olga, labels=["PER", "LOC"], kind="entities")
-        told = {"task": "entities", "labels": ["PER", "LOC"], "negative": ""} | told
-        return self.benchmark("ner", settings=[("main", gold, "document", "conll_micro_f1")], **told)
+        fields = {"task": "entities", "labels": ["PER", "LOC"], "negative": ""} | fields
+        return self.benchmark("ner", settings=[("main", gold, "document", "conll_micro_f1")], **fields)
 
     def submit(
         self,
@@ -140,8 +132,8 @@ class Cast:
         *,
         run: str = "1",
         system: str = "Net",
-        **told: Any,
+        **fields: Any,
     ) -> Submission:
-        told = {"team": self.kelpie, "by": self.kim} | told
+        fields = {"team": self.kelpie, "by": self.kim} | fields
         sent = lines if isinstance(lines, bytes) else jsonl(lines)
-        return intake.receive(benchmark, system=system, run=run, chunks=[sent], **told).submission
+        return intake.receive(benchmark, system=system, run=run, chunks=[sent], **fields).submission

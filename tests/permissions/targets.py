@@ -1,4 +1,4 @@
-"""What stands at each address with a name in it, and a body that each writing route takes."""
+"""The objects behind each address, and a valid body for each route that writes."""
 
 from __future__ import annotations
 
@@ -14,78 +14,79 @@ from django.utils import timezone
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Identity, Invitation
 from evalsvc.core.accounts.tokens import digest
-from tests.cast import Cast, jsonl, scores, sentence
+from tests.cast.basics import jsonl
+from tests.cast.service import ServiceCast, canary_sentence, predicted_scores
 
 LINK = "canary-link"
-Told = dict[str, Any]
+Fields = dict[str, Any]
 
 
-def harbour(cast: Cast) -> Told:
+def harbour(cast: ServiceCast) -> Fields:
     return {"slug": cast.harbour.slug}
 
 
-def release(cast: Cast) -> Told:
-    return {"slug": cast.release.slug}
+def test_set(cast: ServiceCast) -> Fields:
+    return {"slug": cast.test_set.slug}
 
 
-def source(cast: Cast) -> Told:
-    return {"slug": TestSet.objects.get(twin=cast.release).slug}
+def source_set(cast: ServiceCast) -> Fields:
+    return {"slug": TestSet.objects.get(twin=cast.test_set).slug}
 
 
-def gold(cast: Cast) -> Told:
+def gold(cast: ServiceCast) -> Fields:
     return {"slug": cast.gold.slug}
 
 
-def tides(cast: Cast) -> Told:
+def tides(cast: ServiceCast) -> Fields:
     return {"slug": cast.tides.slug}
 
 
-def main_of_tides(cast: Cast) -> Told:
+def main_of_tides(cast: ServiceCast) -> Fields:
     return tides(cast) | {"key": "main"}
 
 
-def vault(cast: Cast) -> Told:
+def vault(cast: ServiceCast) -> Fields:
     return {"slug": cast.vault.slug}
 
 
-def scored(cast: Cast) -> Told:
+def scored(cast: ServiceCast) -> Fields:
     return {"pk": cast.scored.pk}
 
 
-def waiting(cast: Cast) -> Told:
-    return {"pk": cast.waiting.pk}
+def queued(cast: ServiceCast) -> Fields:
+    return {"pk": cast.queued.pk}
 
 
-def disputed(cast: Cast) -> Told:
+def disputed(cast: ServiceCast) -> Fields:
     return {"id": str(cast.item(3).key)}
 
 
-def leased(cast: Cast) -> Told:
+def leased(cast: ServiceCast) -> Fields:
     return {"pk": cast.lease.pk}
 
 
-def kelpie(cast: Cast) -> Told:
+def kelpie(cast: ServiceCast) -> Fields:
     return {"slug": cast.kelpie.slug}
 
 
-def link(cast: Cast) -> Told:
-    """An invitation into Kelpie; whoever has the link learns who made it and where it leads."""
+def link(cast: ServiceCast) -> Fields:
+    """An invitation into Kelpie; its page shows the inviter and the team."""
     invitation(cast)
     return {"secret": LINK}
 
 
-def invitation(cast: Cast) -> Invitation:
-    made = {"place": "team", "subject": cast.kelpie.pk, "role": "member", "by": cast["root"]}
-    made |= {"expires_at": timezone.now() + timedelta(days=1)}
-    return Invitation.objects.get_or_create(digest=digest(LINK), defaults=made)[0]
+def invitation(cast: ServiceCast) -> Invitation:
+    fields = {"place": "team", "subject": cast.kelpie.pk, "role": "member", "by": cast["root"]}
+    fields |= {"expires_at": timezone.now() + timedelta(days=1)}
+    return Invitation.objects.get_or_create(digest=digest(LINK), defaults=fields)[0]
 
 
-def identity(cast: Cast) -> Identity:
-    told = {"issuer": "https://id.example.org", "subject": "kim"}
-    return Identity.objects.get_or_create(user=cast["kim"], **told)[0]
+def identity(cast: ServiceCast) -> Identity:
+    connection = {"issuer": "https://id.example.org", "subject": "kim"}
+    return Identity.objects.get_or_create(user=cast["kim"], **connection)[0]
 
 
-ADDRESSES: dict[str, Callable[[Cast], Told]] = {
+ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         (
             "label",
@@ -116,8 +117,8 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     "dispute": lambda cast: harbour(cast) | {"key": cast.item(3).key},
     "import": lambda cast: {"pk": cast.batch.pk},
     "import:gold": lambda cast: {"pk": cast.gold_batch.pk},
-    **dict.fromkeys(("test-set", "test-set-lines"), release),
-    **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source),
+    **dict.fromkeys(("test-set", "test-set-lines"), test_set),
+    **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source_set),
     **dict.fromkeys(("test-set:gold", "test-set-lines:gold"), gold),
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
     **dict.fromkeys(("board-json", "board-organise", "board-change"), tides),
@@ -134,7 +135,7 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     **dict.fromkeys(
         ("submission", "submission-withdraw", "submission-curve-svg", "submission-curve-csv"), scored
     ),
-    **dict.fromkeys(("submission-state", "submission-cancel"), waiting),
+    **dict.fromkeys(("submission-state", "submission-cancel"), queued),
     "board-people:hidden": vault,
     **dict.fromkeys(("join", "join-accept"), link),
     "password-reset-confirm": lambda cast: {"uidb64": "MQ", "token": "made-up"},
@@ -156,8 +157,8 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
     "api-take-back": lambda cast: {"id": str(cast.item(2).key)},
     "api-import": lambda cast: {"pk": cast.batch.pk},
     "api-import:gold": lambda cast: {"pk": cast.gold_batch.pk},
-    **dict.fromkeys(("api-test-set", "api-test-set-lines"), release),
-    **dict.fromkeys(("api-test-set:twin", "api-test-set-lines:twin"), source),
+    **dict.fromkeys(("api-test-set", "api-test-set-lines"), test_set),
+    **dict.fromkeys(("api-test-set:twin", "api-test-set-lines:twin"), source_set),
     **dict.fromkeys(("api-test-set:gold", "api-test-set-lines:gold"), gold),
     **dict.fromkeys(("api-lease-heartbeat", "api-lease-return"), leased),
     **dict.fromkeys(("api-answer", "api-skip"), lambda cast: {"id": str(cast.lease.item.key)}),
@@ -179,7 +180,7 @@ ADDRESSES: dict[str, Callable[[Cast], Told]] = {
         vault,
     ),
     **dict.fromkeys(("api-submission", "api-scores", "api-submission-withdraw"), scored),
-    "api-submission-cancel": waiting,
+    "api-submission-cancel": queued,
 }
 
 
@@ -188,29 +189,29 @@ def file(content: bytes, name: str = "lines.jsonl") -> SimpleUploadedFile:
 
 
 def sentences() -> bytes:
-    return jsonl([sentence(20)])
+    return jsonl([canary_sentence(20)])
 
 
 def published() -> bytes:
-    return jsonl([sentence(1, relations=["born_in"])])
+    return jsonl([canary_sentence(1, relations=["born_in"])])
 
 
-def board(cast: Cast) -> Told:
+def board(cast: ServiceCast) -> Fields:
     return {"title": "New", "slug": "new-one", "task": "relations", "missing": "refuse", "negative": "NA"} | {
         "test_sets": [cast.gold.pk]
     }
 
 
-def setting(cast: Cast) -> Told:
+def setting(cast: ServiceCast) -> Fields:
     return {"title": "More", "key": "more", "unit": "sentence", "main": "macro_f1", "test_set": cast.gold.pk}
 
 
-def decision(cast: Cast) -> Told:
-    said = {"spans": [], "relations": ["died_in"]}
-    return {"client_id": str(uuid4()), "votes_key": cast.item(3).votes_key, "choice": json.dumps(said)}
+def decision(cast: ServiceCast) -> Fields:
+    choice = {"spans": [], "relations": ["died_in"]}
+    return {"client_id": str(uuid4()), "votes_key": cast.item(3).votes_key, "choice": json.dumps(choice)}
 
 
-FORMS: dict[str, Callable[[Cast], Told]] = {
+FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "login": lambda cast: {"username": "sam", "password": "harbour-lamp-7"},
     "join": lambda cast: (
         {"username": "nora", "email": "nora@example.org"}
@@ -249,16 +250,21 @@ FORMS: dict[str, Callable[[Cast], Told]] = {
     "board-change": lambda cast: {"title": "Tides", "public": "on"},
     "setting-change": lambda cast: {"title": "Sentences", "main": "macro_f1"},
     "setting-revise": lambda cast: {"test_set": cast.gold.pk},
-    "setting-new:foreign": lambda cast: setting(cast) | {"test_set": cast.release.pk},
-    "submit": lambda cast: {"file": file(scores(0.3)), "system": "Other net", "run": "1", "team": "kelpie"},
+    "setting-new:foreign": lambda cast: setting(cast) | {"test_set": cast.test_set.pk},
+    "submit": lambda cast: {
+        "file": file(predicted_scores(0.3)),
+        "system": "Other net",
+        "run": "1",
+        "team": "kelpie",
+    },
 }
 
 
-def act() -> Told:
+def vote() -> Fields:
     return {"client_id": str(uuid4()), "base": 0}
 
 
-BODIES: dict[str, Callable[[Cast], Told]] = {
+BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-benchmark": lambda cast: {"per_day": 7},
     "api-setting": lambda cast: {"digits": 2},
     "api-versions": lambda cast: {"test_set": cast.gold.slug},
@@ -268,26 +274,26 @@ BODIES: dict[str, Callable[[Cast], Told]] = {
     "api-reserve": lambda cast: {"holding": [], "n": 2},
     "api-quality": lambda cast: {"check_every": 5},
     "api-ontology-label": lambda cast: {"phrase": "was born in", "choose": ["Ada was born in Turin."]},
-    "api-answer": lambda cast: act() | {"payload": {"spans": [], "relations": ["born_in"]}},
-    "api-skip": lambda cast: act() | {"reason": "broken"},
+    "api-answer": lambda cast: vote() | {"payload": {"spans": [], "relations": ["born_in"]}},
+    "api-skip": lambda cast: vote() | {"reason": "broken"},
     "api-decision": lambda cast: decision(cast) | {"payload": {"spans": [], "relations": ["died_in"]}},
     "api-benchmarks": lambda cast: (
         {"slug": "new", "title": "New", "task": "relations"} | {"labels": [{"name": "born_in"}]}
     ),
     "api-settings": lambda cast: setting(cast) | {"test_set": cast.gold.slug},
-    "api-settings:foreign": lambda cast: setting(cast) | {"test_set": cast.release.slug},
+    "api-settings:foreign": lambda cast: setting(cast) | {"test_set": cast.test_set.slug},
 }
-UPLOADS: dict[str, Callable[[Cast], Told]] = {
+UPLOADS: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-imports": lambda cast: {"file": file(sentences()), "what": "items"},
     "api-test-sets": lambda cast: {"file": file(published()), "name": "New", "version": "1"},
     "api-submissions": lambda cast: FORMS["submit"](cast),
     "api-models": lambda cast: FORMS["submit"](cast),
-    "api-check": lambda cast: {"file": file(scores(0.3))},
+    "api-check": lambda cast: {"file": file(predicted_scores(0.3))},
 }
 
 
-def body(row: str, cast: Cast) -> Told:
-    """What the test client is told to send."""
+def request_body(row: str, cast: ServiceCast) -> Fields:
+    """The body, as arguments of the test client."""
     name = row.partition(":")[0]
     if name in UPLOADS:
         return {"data": UPLOADS[name](cast)}

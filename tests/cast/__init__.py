@@ -1,0 +1,1 @@
+"""The people, projects and benchmarks of the tests, made through the product's own functions."""

@@ -1,0 +1,219 @@
+"""Nobody reads what they may not: pages, endpoints, links, errors, headers and logs, crawled as everybody."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models import QuerySet
+
+from annotation.models import (
+    Adjudication,
+    Annotator,
+    Answer,
+    Item,
+    KnownAnswer,
+    SourceLabels,
+    Suggestion,
+    Vote,
+)
+from tests.cast import service as canary
+from tests.cast.basics import jsonl
+from tests.cast.service import ServiceCast, predicted_labels
+from tests.permissions.crawler import Crawler
+from tests.permissions.requester import PEOPLE, Reply, Requester, rolled_back, routes
+
+GOLD = {canary.GOLD_TEXT, canary.GOLD_NAME, canary.GOLD_TOKEN}
+COMMENTS = set(canary.COMMENTS.values())
+LABELLING = {canary.TEXT, canary.REASON} | COMMENTS
+RUNS = {canary.FILE, canary.RIVAL_FILE, canary.TEAM_TOKEN}
+SECRETS = GOLD | LABELLING | RUNS | {canary.SOURCE, canary.HIDDEN}
+ANNOTATORS = {"Canaryann", "Canarybob", "Canaryjudy"}
+TEAMS = {"Canarymia", "Canarykim", "Canarytess", "Canarylars"}
+KELPIE = {canary.FILE, canary.TEAM_TOKEN, "Canarymia", "Canarykim", "Canarytess"}
+# What each person may see of everything that is secret from visitors.
+SEES: dict[str, set[str]] = {
+    "anon": set(),
+    "stra": set(),
+    "view": set(),
+    "anno": {canary.TEXT, canary.COMMENTS["ann"], "Canaryann"},
+    "adju": {canary.TEXT, canary.REASON, "Canaryjudy"} | COMMENTS,
+    "cura": {canary.TEXT, canary.REASON, canary.SOURCE, "Canarytess"} | COMMENTS | ANNOTATORS,
+    "else": set(),
+    "memb": KELPIE,
+    "ownr": KELPIE,
+    "rivl": {canary.RIVAL_FILE, "Canarylars"},
+    "orga": GOLD | RUNS | TEAMS | {canary.HIDDEN},
+}
+BROKEN = {
+    "unknown id": predicted_labels("born_in", "NA", "born_in", "NA", "born_in"),
+    "missing ids": predicted_labels("born_in"),
+    "unknown label": predicted_labels("was_born_in", "NA", "NA", "NA"),
+    "no such pair": jsonl([{"h": "Q1", "t": "Q9", "relation": "born_in", "score": 1}]),
+    "turned pair": jsonl([{"h": "T", "t": "Q1", "relation": "born_in", "score": 1}]),
+    "half a line": b'{"id": "s1", "lab',
+    "span outside": jsonl([{"id": "d1", "spans": [[0, 9, "PER"]]}]),
+    "too few tags": jsonl([{"id": "d1", "tags": ["B-PER"]}]),
+    "other words": b"Nobody B-PER\nleft O\n",
+    "too few words": b"left O\n",
+}
+
+
+OTHER_ANSWER = {"spans": [], "relations": ["lived_in"]}
+# Differs between any two requests: times, tokens, client-made ids.
+VOLATILE = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?|\b\d\d:\d\d\b"
+    r"|(?<=^Expires: ).*|(?<=^Content-Length: ).*|(?<=^ETag: ).*"
+    r'|(?<=csrfmiddlewaretoken" value=")\w+|(?<="X-CSRFToken": ")\w+|(?<="X-CSRFTOKEN"] = ")\w+'
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{22}",
+    re.MULTILINE,
+)
+QUEUES = re.compile(r"\b(api-)?status/?$")  # waiting times in seconds
+
+
+def leaks(reply: Reply, who: str) -> set[str]:
+    """The secrets in a reply that this person may not see."""
+    text = unescape(reply.content)
+    return {secret for secret in (SECRETS | ANNOTATORS | TEAMS) - SEES[who] if secret in text}
+
+
+def is_inputs(where: str) -> bool:
+    """Whoever sees a benchmark may read the sentences to predict, without their gold."""
+    named = where.startswith(("GET api-inputs", "GET setting-inputs"))
+    return named or where.rstrip("/").endswith("/inputs")
+
+
+def is_own_import(where: str, who: str) -> bool:
+    """An import page shows its curator which labels occur, but not for which sentence."""
+    return who == "cura" and re.search(r" (api-)?imports?\b| /(api/v1/)?imports/", where) is not None
+
+
+@pytest.mark.parametrize("who", SEES)
+def test_nobody_reads_a_secret_of_others(crawler: Crawler, who: str) -> None:
+    leaking = {where: leaks(reply, who) for where, reply in crawler.crawl(who).items()}
+    leaking |= {where: secrets - GOLD for where, secrets in leaking.items() if is_inputs(where)}
+    assert {where: secrets for where, secrets in leaking.items() if secrets} == {}
+    assert crawler.logged
+    assert {secret for message in crawler.logged for secret in SECRETS if secret in message} == set()
+
+
+@pytest.mark.parametrize(("who", "secrets"), [("cura", {canary.SOURCE}), ("orga", GOLD)])
+def test_gold_is_read_at_its_own_address_and_nowhere_else(
+    crawler: Crawler, who: str, secrets: set[str]
+) -> None:
+    """Those who may read it do, so the crawl looks for words that exist."""
+    read = {where: {s for s in secrets if s in reply.content} for where, reply in crawler.crawl(who).items()}
+    assert set().union(*read.values()) == secrets
+    elsewhere = {where for where, secrets in read.items() if secrets and "lines" not in where}
+    assert {where for where in elsewhere if not (is_inputs(where) or is_own_import(where, who))} == set()
+
+
+@pytest.mark.parametrize("benchmark", ["tides", "shoals"])
+@pytest.mark.parametrize("fault", BROKEN)
+def test_problems_with_a_file_are_listed_without_the_gold(
+    requester: Requester, fault: str, benchmark: str
+) -> None:
+    for act in ("check", "submissions"):
+        reply = submit(requester, f"/api/v1/benchmarks/{benchmark}/{act}", BROKEN[fault])
+        assert reply.outcome in ("200", "422")
+        assert '"error' in reply.content
+        assert leaks(reply, "memb") == set()
+    page = submit(requester, f"/boards/{benchmark}/submit/", BROKEN[fault])
+    assert page.outcome == "422"
+    assert leaks(page, "memb") == set()
+
+
+def submit(requester: Requester, address: str, content: bytes) -> Reply:
+    file = SimpleUploadedFile("run.jsonl", content)
+    return requester.send(address, "POST", "memb", data={"file": file, "system": "Net", "run": "9"})
+
+
+def test_an_adjudicator_sees_answers_and_no_names(requester: Requester) -> None:
+    for row in ("dispute", "disputes", "api-dispute", "api-disputes"):
+        reply = requester.request(row, "GET", "adju")
+        assert reply.outcome == "200"
+        text = re.sub(r"<[^>]+>", " ", reply.content)
+        assert not re.search(r"\b(ann|bob|Ann|Bob)\b", text), row
+
+
+def test_a_lease_holds_a_sentence_and_nothing_about_it(requester: Requester) -> None:
+    lease = requester.request("api-lease", "POST", "anno").response.json()
+    assert {key for key, value in lease.items() if value} <= {"lease", "item", "base", "expires_at"}
+    assert set(lease["item"]) == {"id", "text", "tokens", "head", "tail"}
+    assert set(lease["item"]["head"]) <= {"name", "start", "end", "type"}
+
+
+def test_an_annotator_reads_own_answers_only(requester: Requester) -> None:
+    votes = requester.request("api-history", "GET", "anno").response.json()["results"]
+    assert {tuple(vote["payload"]["relations"]) for vote in votes} == {("born_in",), ("lived_in",)}
+
+
+def test_everybody_in_the_table_is_crawled() -> None:
+    assert set(SEES) == {*PEOPLE} - {"root"}
+
+
+def stable_texts(replies: dict[str, Reply]) -> dict[str, str]:
+    """Headers and body of each reply without what differs between any two requests."""
+    return {
+        where: VOLATILE.sub("·", reply.content)
+        for where, reply in replies.items()
+        if not QUEUES.search(where)
+    }
+
+
+def change_other_answers(cast: ServiceCast) -> None:
+    """Change every answer but Ann's, and everything that follows from them."""
+    others = Annotator.objects.filter(project=cast.harbour).exclude(user=cast["ann"])
+    changes: tuple[tuple[QuerySet[Any], dict[str, Any]], ...] = (
+        (
+            Vote.objects.filter(annotator__in=others),
+            {"payload": OTHER_ANSWER, "comment": "else", "flagged": False},
+        ),
+        (Answer.objects.filter(annotator__in=others), {"payload": OTHER_ANSWER}),
+        (Adjudication.objects.all(), {"payload": OTHER_ANSWER, "reason": "else"}),
+        (SourceLabels.objects.all(), {"labels": OTHER_ANSWER}),
+        (KnownAnswer.objects.all(), {"payload": OTHER_ANSWER, "explains": "else"}),
+    )
+    for rows, values in changes:
+        rows.update(**values)
+    # suggestions exist, but are off as by default
+    for at in range(4, 9):
+        Suggestion.objects.create(item=cast.item(at), batch=cast.batch, payload=OTHER_ANSWER)
+    for at, state, gold in (
+        (1, "disputed", None),
+        (2, "settled", OTHER_ANSWER),
+        (3, "adjudicated", OTHER_ANSWER),
+    ):
+        values = {"state": state, "gold": gold, "pattern": "1–1", "votes_key": "else", "policy_matters": True}
+        Item.objects.filter(pk=cast.item(at).pk).update(**values)
+
+
+def differing(crawler: Crawler, who: str) -> set[str]:
+    """The replies to this person that change when everybody but Ann answered differently."""
+    before = stable_texts(crawler.crawl(who))
+    with rolled_back():
+        change_other_answers(crawler.requester.cast)
+        after = stable_texts(crawler.crawl_again(who))
+    return {where for where in before | after if before.get(where) != after.get(where)}
+
+
+def test_an_annotator_reads_the_same_whatever_others_answered(crawler: Crawler) -> None:
+    assert differing(crawler, "anno") == set()
+
+
+def test_a_curator_sees_the_difference(crawler: Crawler) -> None:
+    """So the comparison above compares something."""
+    assert differing(crawler, "cura") >= {
+        "GET disputes",
+        "GET api-judgments",
+        "GET api-insight",
+        "GET progress",
+    }
+
+
+def test_the_crawl_reaches_every_route(crawler: Crawler) -> None:
+    matches = [reply.response.wsgi_request.resolver_match for reply in crawler.crawl("anno").values()]
+    assert {str(match.url_name) for match in matches if match} == {name for name, _ in routes()}

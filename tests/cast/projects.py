@@ -83,7 +83,7 @@ def annotators(project: Project, n: int) -> list[User]:
     return users
 
 
-def answer_item(item: Item, user: User, *relations: str, **fields: Any) -> votes.Cast:
+def answer_item(item: Item, user: User, *relations: str, **fields: Any) -> votes.VoteResult:
     """One vote; no relations means N/A."""
     payload = {"spans": [], "relations": list(relations)}
     return votes.answer(item, user, client_id=uuid4(), payload=payload, **fields)

@@ -14,7 +14,7 @@ from evalsvc.core.formats.error_examples import EXAMPLES
 from evalsvc.core.formats.problems import CODES as LINE_CODES
 from evalsvc.core.formats.problems import WARNINGS
 from evalsvc.core.formats.registry import FORMATS, ITEM_FORMATS, PREDICTION_FORMATS, VOTE_FORMATS
-from evalsvc.evaluation.measures.menu import FAMILIES, MENU
+from evalsvc.evaluation.measures.menu import MENU, by_family
 
 SUPPORT = {
     key: format
@@ -78,11 +78,7 @@ KEYS = {
 
 
 def measures(request: HttpRequest) -> HttpResponse:
-    families = [
-        (key, family, [measure for measure in MENU.values() if measure.family == key])
-        for key, family in FAMILIES.items()
-    ]
-    return render(request, "docs/measures.html", {"doc": "measures", "families": families})
+    return render(request, "docs/measures.html", {"doc": "measures", "families": by_family(MENU.values())})
 
 
 def formats(request: HttpRequest) -> HttpResponse:

@@ -12,8 +12,7 @@ from django.db.models import Q
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import phases, versions
-from evalsvc.evaluation.measures import default_measures
-from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person
 from evalsvc.evaluation.submissions import gold_exposure
@@ -122,7 +121,7 @@ def board(
     rows = [_row(of_system, scores, seers) for of_system in runs.values()]
     found = {key for row in rows for key in row.figures}
     shown = [key for key in MENU if key in found and key in (setting.measures or MENU)]
-    higher = default_measures.as_shown(setting, order_by).higher_is_better
+    higher = as_shown(setting, order_by).higher_is_better
     return Board(setting, order_by, shown, _ranked(rows, order_by, higher=higher), held.number)
 
 

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from evalsvc.core.formats.problems import Problems
+from evalsvc.evaluation.measures.menu import compared_measures
 from workers.cli.arguments import Misuse, Options, naming
 from workers.cli.report_output import number, table
 from workers.cli.resampled_comparison import Draws, Tested, tested
@@ -21,22 +22,6 @@ from workers.scoring.files import gold_column
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Answers, read_answers
 
-MAIN = (
-    "micro_f1",
-    "macro_f1",
-    "weighted_f1",
-    "semeval2010_f1",
-    "accuracy",
-    "conll_micro_f1",
-    "conll_macro_f1",
-    "muc_partial_f1",
-    "wrf_lenient",
-    "ap",
-    "auc",
-    "max_f1",
-    "opennre_auc",
-    "opennre_max_f1",
-)
 NO_FIGURE = "the measure is undefined for a run"
 NOT_RESAMPLED = "one run each, and this measure is not resampled"
 WELCH = "Welch's t test over runs, two-sided; d is Cohen's with Sawilowsky's words"
@@ -107,7 +92,7 @@ def _measures(asked: Sequence[str] | None, found: Report) -> list[str]:
     strange = [name for name in asked or () if name not in found.values]
     if strange:
         raise Misuse(f"There is no measure {strange[0]} here; expected: {', '.join(found.values)}.")
-    return list(asked) if asked else [name for name in MAIN if name in found.values]
+    return list(asked) if asked else [name for name in compared_measures() if name in found.values]
 
 
 def _welch(name: str, a: list[Report], b: list[Report]) -> Row:

@@ -8,13 +8,10 @@ from typing import Any
 import msgspec
 
 from evalsvc.core.formats.problems import Problems
-from evalsvc.evaluation.measures.menu import MENU
-from workers.metrics.catalogue import MEASURES, PREFIXES
+from evalsvc.evaluation.measures.menu import MEASURES
 from workers.metrics.report import ClassRow, Outcome, Report, Value
 
 INVENTORY = "The labels known are those of the gold, unless --labels FILE states all."
-# Relations between spans are on no board's menu; their averages are called as those of single labels are.
-UNLISTED = {family: prefix for family, prefix in PREFIXES.items() if family.startswith("relation_")}
 OUTCOME_HEADS = ("class", "COR", "INC", "PAR", "MIS", "SPU", "F1")
 HEADS = ("class", "gold", "predicted", "correct", "precision", "recall", "F")
 
@@ -60,8 +57,7 @@ def _families(report: Report) -> dict[str, dict[str, Value]]:
 
 
 def _family(name: str, values: dict[str, Value]) -> list[str]:
-    prefix = UNLISTED.get(name, "")
-    rows = [(key, MENU[key.removeprefix(prefix)].title, number(value.value)) for key, value in values.items()]
+    rows = [(key, MEASURES[key].title, number(value.value)) for key, value in values.items()]
     reasons = sorted({value.reason for value in values.values() if value.reason})
     return [name, *table(rows, words=2), *(f"  {reason}" for reason in reasons)]
 

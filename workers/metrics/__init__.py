@@ -14,7 +14,6 @@ MODULES = (
     "annotators",
     "assignment",
     "bags",
-    "catalogue",
     "classification",
     "counts",
     "curve",

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from evalsvc.core.jobs.exceptions import InputFault
+from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Setting
 from workers.metrics import bags, matching, suites
 from workers.metrics.bags import Claims
-from workers.metrics.catalogue import MEASURES
 from workers.metrics.classification import MISSING
 from workers.metrics.report import ClassRow, Curve, Report, Value
 from workers.metrics.spans import Spans, spans_of_columns
@@ -263,4 +263,4 @@ COOKS: dict[str, Callable[..., Served]] = {
 
 def dishes() -> dict[str, Callable[..., Served]]:
     """Every measure that a setting can be scored by, and who computes it."""
-    return {key: COOKS[measure.family] for key, measure in MEASURES.items() if measure.family in COOKS}
+    return {key: COOKS[measure.family] for key, measure in MENU.items()}

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.benchmarks import expected_ids, quotas
-from evalsvc.evaluation.measures.menu import FAMILIES
+from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 
 
@@ -194,7 +194,7 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
 class MeasureSerializer(serializers.Serializer[Any]):
     key = serializers.CharField()
     title = serializers.CharField()
-    family = serializers.ChoiceField(choices=sorted(FAMILIES))
+    family = serializers.ChoiceField(choices=sorted({measure.family for measure in MENU.values()}))
     units = serializers.SerializerMethodField()
     higher_is_better = serializers.BooleanField()
     digits = serializers.IntegerField()

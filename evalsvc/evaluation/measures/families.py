@@ -1,4 +1,4 @@
-"""Families of measures: what is computed together, and by which units."""
+"""Families of measures: what a suite computes together, and for which settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Measures that are computed together, and the units of settings that have them."""
+    """Measures that are computed together, and the units of settings that have them.
+
+    Without units the measures are those of the command line only.
+    """
 
     title: str
     explains: str
@@ -16,46 +19,57 @@ class Family:
 
 FAMILIES: dict[str, Family] = {
     "classification": Family(
-        "Relations, counted",
-        "Right, spurious and missed labels are counted per relation, divided once, then averaged. Scores "
-        "become label sets at the benchmark's threshold. The negative class is no class of the average "
-        "unless the benchmark asks for it, but its items count as spurious and missed for the others.",
+        "Relations by label",
+        "Correct, spurious and missed labels are counted per relation, divided once, then averaged. Scores "
+        "become label sets at the benchmark's threshold. The negative class is not averaged unless the "
+        "benchmark includes it, but its items count as spurious and missed for the other classes.",
         ("sentence", "bag"),
     ),
     "semeval2010": Family(
         "SemEval-2010 Task 8",
-        "Relations with a direction, as the task's own scorer counts them.",
+        "Relations with a direction, counted as the task's own scorer counts them.",
         ("sentence",),
     ),
     "bags": Family(
         "Ranked claims",
-        "Claims (pair, relation, score) sorted by score; one point of the curve per distinct score, so "
-        "nothing depends on the order of the file. In sentence settings the sentence stands for the pair. "
-        "Recall is over all facts, also those never claimed.",
+        "Claims (pair, relation, score) sorted by score. The curve has one point per distinct score, so "
+        "nothing depends on the order of the file. In sentence settings, a sentence takes the place of the "
+        "pair. Recall is over all facts, including those never claimed.",
         ("bag", "sentence"),
     ),
     "opennre": Family(
-        "Ranked claims, as OpenNRE computes them",
+        "Ranked claims as in OpenNRE",
         "For comparison with published figures: one point per claim, ties in the order of the file, no "
         "starting point of the curve, and per relation only facts whose pair was scored for it.",
         ("bag", "sentence"),
     ),
     "conll": Family(
-        "Entities, exact",
-        "A span is right when its start, end and type are those of a gold span.",
+        "Entities, exact match",
+        "A span is correct if its start, end and type are those of a gold span.",
         ("document",),
     ),
     "muc": Family(
-        "Entities, with partial credit",
-        "Each gold span is paired with at most one predicted span that shares text with it; one pairing "
-        "serves all four readings. With COR correct, INC incorrect, PAR partial, MIS missed, SPU spurious, "
-        "P = (COR + ½·PAR) / (COR + INC + PAR + SPU) and R = (COR + ½·PAR) / (COR + INC + PAR + MIS).",
+        "Entities, partial credit",
+        "Each gold span is paired with at most one predicted span that overlaps it; one pairing serves all "
+        "four schemas. With COR correct, INC incorrect, PAR partial, MIS missed, SPU spurious, "
+        "ACT = COR + INC + PAR + SPU and POS = COR + INC + PAR + MIS: P = (COR + ½·PAR) / ACT and "
+        "R = (COR + ½·PAR) / POS.",
         ("document",),
     ),
     "wrf": Family(
-        "Entities, by their words",
-        "Per document and type the sets of words inside gold and predicted entities are compared, then "
-        "weighted over types and all types together.",
+        "Entities by word",
+        "Per document and type, the sets of words inside gold and predicted entities are compared, then "
+        "weighted over the types and all types together.",
         ("document",),
+    ),
+    "relation_bounds": Family(
+        "Relations between predicted entities, bounds",
+        "A relation is correct if its label, its direction and the bounds of both entities are.",
+        (),
+    ),
+    "relation_strict": Family(
+        "Relations between predicted entities, strict",
+        "As with bounds, and the types of both entities must be correct.",
+        (),
     ),
 }

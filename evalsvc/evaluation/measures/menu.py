@@ -1,20 +1,30 @@
-"""The menu of measures, and the words that explain each: pages and docs are made from it."""
+"""Registry of measures: pages, commands and documents list what is here.
+
+A measure is one `Measure(…)` here and one function in `workers.metrics` whose suite emits its key.
+Importable without Django and without NumPy.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalsvc.evaluation.measures.families import FAMILIES, Family
 
-__all__ = ["FAMILIES", "MENU", "Family", "Measure", "offered"]
+if TYPE_CHECKING:
+    from evalsvc.evaluation.models import Setting
+
+Positions = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One figure that a score can hold. `unit` is "%" for shares, empty for plain numbers.
+    """A figure of a score, its explanation, and its default place on pages and in commands.
 
-    `ranks` is False for what says something about a run and nothing about how good it is.
+    `unit` is "%" for shares, empty for plain numbers. A measure that does not rank says nothing about how
+    good a system is. `board` and `submission` map a unit of settings to the position on that page;
+    `comparison` is the position in the `compare` command. Without a position a measure is not shown first.
     """
 
     key: str
@@ -28,8 +38,80 @@ class Measure:
     digits: int = 1
     unit: str = "%"
     ranks: bool = True
+    low: float = 0.0
+    high: float = 1.0
+    board: Positions = field(default_factory=dict)
+    submission: Positions = field(default_factory=dict)
+    comparison: int = 0
 
 
+MEASURES: dict[str, Measure] = {}
+"""Every measure that a suite can emit."""
+MENU: dict[str, Measure] = {}
+"""The measures that a setting can have."""
+
+
+def register(*measures: Measure) -> None:
+    """Add measures to the registry, in the order in which they are listed."""
+    for measure in measures:
+        MEASURES[measure.key] = measure
+        if FAMILIES[measure.family].units:
+            MENU[measure.key] = measure
+
+
+def offered(unit: str) -> list[Measure]:
+    """Return the measures that settings of a unit can have."""
+    return [measure for measure in MENU.values() if unit in FAMILIES[measure.family].units]
+
+
+def by_family(measures: Iterable[Measure]) -> list[tuple[str, Family, list[Measure]]]:
+    """Group measures as (key, family, measures), without empty families."""
+    chosen = list(measures)
+    groups = [(key, family, [m for m in chosen if m.family == key]) for key, family in FAMILIES.items()]
+    return [group for group in groups if group[2]]
+
+
+# ---- defaults: measures shown first -----------------------------------------------------------------
+def board_measures(setting: Setting, present: Collection[str]) -> list[str]:
+    """List the columns of a board: the main measure, then the chosen or default ones that are present."""
+    usual = setting.measures or _by_position(setting.unit, "board")
+    return list(dict.fromkeys([setting.main, *(key for key in usual if key in present)]))
+
+
+def submission_measures(setting: Setting, present: Collection[str]) -> list[str]:
+    """List the first measures of a submission: the main one, then the chosen or default ones, if present."""
+    usual = setting.measures or _by_position(setting.unit, "submission")
+    return list(dict.fromkeys(key for key in (setting.main, *usual) if key in present))
+
+
+def _by_position(unit: str, page: str) -> list[str]:
+    placed = [(getattr(m, page)[unit], m.key) for m in offered(unit) if unit in getattr(m, page)]
+    return [key for _, key in sorted(placed, key=lambda pair: pair[0])]
+
+
+def compared_measures() -> list[str]:
+    """List the measures that `compare` tests by default."""
+    return [m.key for m in sorted(MEASURES.values(), key=lambda m: m.comparison) if m.comparison]
+
+
+def as_shown(setting: Setting, key: str) -> Measure:
+    """Return a measure with the setting's digits and, for the main one, the setting's direction."""
+    measure = MENU[key]
+    if setting.digits is not None and measure.unit == "%":
+        measure = replace(measure, digits=setting.digits)
+    if key == setting.main and setting.lower_is_better is not None:
+        measure = replace(measure, higher_is_better=not setting.lower_is_better)
+    return measure
+
+
+def scheme_measures(setting: Setting, present: Collection[str]) -> list[str]:
+    """List the five weightings of F1, or nothing if one is absent."""
+    prefix = "conll_" if setting.unit == "document" else ""
+    keys = [f"{prefix}{scheme}_f1" for scheme in ("micro", "weighted", "dodrans", "entropy", "macro")]
+    return keys if all(key in present for key in keys) else []
+
+
+# ---- averages over classes --------------------------------------------------------------------------
 GAO = "Gao et al. 2021"
 HARBECKE = "Harbecke et al. 2022"
 OPENNRE = "Han et al. 2019, the OpenNRE toolkit"
@@ -38,285 +120,348 @@ CONLL = "Tjong Kim Sang and De Meulder 2003"
 MUC = "Chinchor and Sundheim 1993; Segura-Bedmar et al. 2013"
 WRF = "Weber et al., WRF: Weighted Rouge-F1 Metric for Entity Recognition"
 
-SCHEMES: dict[str, tuple[str, str, str]] = {
-    "micro": (
+
+class Scheme(NamedTuple):
+    """A weighting of classes; the positions are those of its F1."""
+
+    title: str
+    explains: str
+    formula: str
+    board: Positions = {}
+    submission: Positions = {}
+
+
+SCHEMES: dict[str, Scheme] = {
+    "micro": Scheme(
         "micro",
-        "every label counts alike, so frequent classes decide",
+        "every label has equal weight, so frequent classes dominate",
         "from counts summed over classes",
+        {"sentence": 2, "bag": 5, "document": 1},
+        {"sentence": 2, "document": 1},
     ),
-    "weighted": ("weighted", "classes count by how often they occur", "Σ wᵢ·sᵢ with wᵢ ∝ nᵢ"),
-    "dodrans": ("dodrans", "classes count by frequency to the power ¾", "Σ wᵢ·sᵢ with wᵢ ∝ nᵢ^¾"),
-    "entropy": (
+    "weighted": Scheme(
+        "weighted",
+        "classes are weighted by frequency",
+        "Σ wᵢ·sᵢ with wᵢ ∝ nᵢ",
+        submission={"sentence": 3, "document": 2},
+    ),
+    "dodrans": Scheme(
+        "dodrans",
+        "classes are weighted by frequency to the power ¾",
+        "Σ wᵢ·sᵢ with wᵢ ∝ nᵢ^¾",
+        submission={"sentence": 4, "document": 3},
+    ),
+    "entropy": Scheme(
         "entropy",
-        "classes count by what they add to the entropy of the labels, the negative class included in N",
+        "classes are weighted by their share of the label entropy; N includes the negative class",
         "Σ wᵢ·sᵢ with wᵢ ∝ −nᵢ·log(nᵢ/N), N = all items",
+        submission={"sentence": 5, "document": 4},
     ),
-    "entropy_positive": (
+    "entropy_positive": Scheme(
         "positive-entropy",
         "as entropy, with N over the averaged classes only",
         "Σ wᵢ·sᵢ with wᵢ ∝ −nᵢ·log(nᵢ/N), N = Σ nᵢ",
     ),
-    "macro": (
+    "macro": Scheme(
         "macro",
-        "every class that occurs in the gold counts alike",
+        "every class that occurs in the gold has equal weight",
         "mean of sᵢ over classes with nᵢ > 0",
+        {"sentence": 3, "bag": 6, "document": 2},
+        {"sentence": 6, "document": 5},
     ),
-    "macro_all": (
+    "macro_all": Scheme(
         "whole-inventory macro",
-        "every class of the inventory counts alike, one that does not occur with 0",
+        "every class of the inventory has equal weight; a class that does not occur scores 0",
         "mean of sᵢ over the inventory",
     ),
 }
-FIGURES: dict[str, tuple[str, str]] = {
-    "f1": ("F1", "F_β = (1+β²)·tp / ((1+β²)·tp + β²·fn + fp), β = 1 unless set"),
-    "precision": ("precision", "P = tp / (tp + fp)"),
-    "recall": ("recall", "R = tp / (tp + fn)"),
+RATIOS: dict[str, tuple[str, str, str]] = {
+    "f1": (
+        "F1",
+        "F_β = (1+β²)·tp / ((1+β²)·tp + β²·fn + fp), β = 1 unless set",
+        "there are no gold labels and no predictions",
+    ),
+    "precision": ("precision", "P = tp / (tp + fp)", "there are no predictions"),
+    "recall": ("recall", "R = tp / (tp + fn)", "there are no gold labels"),
 }
 
 
-_EMPTY = {
-    "f1": "nothing is gold and nothing was predicted",
-    "precision": "nothing was predicted",
-    "recall": "nothing is gold",
-}
-
-
-def _averages(prefix: str, family: str, source: str) -> list[Measure]:
-    """Every scheme of F1, precision and recall; F1 first."""
+def averages(prefix: str, family: str, source: str, comparison: Positions | None = None) -> list[Measure]:
+    """Make F1, precision and recall under every scheme; F1 first."""
     return [
         Measure(
-            key=f"{prefix}{scheme}_{figure}",
-            title=f"{title} {name}",
-            family=family,
-            explains=explains,
-            formula=f"{how}; {formula}",
-            source=source,
-            undefined=_EMPTY[figure] if scheme == "micro" else "no averaged class has a gold label",
+            f"{prefix}{key}_{ratio}",
+            f"{scheme.title} {title}",
+            family,
+            scheme.explains,
+            f"{scheme.formula}; {formula}",
+            source,
+            undefined if key == "micro" else "no averaged class has a gold label",
+            board=scheme.board if ratio == "f1" else {},
+            submission=scheme.submission if ratio == "f1" else {},
+            comparison=(comparison or {}).get(key, 0) if ratio == "f1" else 0,
         )
-        for figure, (name, formula) in FIGURES.items()
-        for scheme, (title, explains, how) in SCHEMES.items()
+        for ratio, (title, formula, undefined) in RATIOS.items()
+        for key, scheme in SCHEMES.items()
     ]
 
 
-def _classification() -> list[Measure]:
-    accuracy = Measure(
+# ---- the registry -----------------------------------------------------------------------------------
+register(
+    *averages("", "classification", HARBECKE, {"micro": 1, "macro": 2, "weighted": 3}),
+    Measure(
         "accuracy",
         "accuracy",
         "classification",
-        "share of items answered exactly right, the negative class included",
-        "right / items",
+        "share of items with exactly the gold answer, including the negative class",
+        "correct / items",
         HARBECKE,
         "there are no items",
-    )
-    return [*_averages("", "classification", HARBECKE), accuracy]
+        board={"sentence": 4},
+        submission={"sentence": 7},
+        comparison=5,
+    ),
+    Measure(
+        "semeval2010_f1",
+        "official F1",
+        "semeval2010",
+        "mean F1 of the relations; the direction must be correct, and skipped examples count as missed",
+        "mean over relations of 2PR/(P+R); P over predictions in either direction, R over all gold",
+        SEMEVAL,
+        "no label of the inventory has a direction",
+        digits=2,
+        board={"sentence": 1},
+        submission={"sentence": 1},
+        comparison=4,
+    ),
+    Measure(
+        "semeval2010_coverage",
+        "coverage",
+        "semeval2010",
+        "share of examples with an answer",
+        "answered / examples",
+        SEMEVAL,
+        "there are no examples, or no label has a direction",
+    ),
+    Measure(
+        "semeval2010_accuracy_answered",
+        "accuracy of answers",
+        "semeval2010",
+        "share of answered examples that are correct, without skipped ones",
+        "correct / answered",
+        SEMEVAL,
+        "no example was answered, or no label has a direction",
+    ),
+    Measure(
+        "semeval2010_accuracy_as_other",
+        "accuracy, skipped as Other",
+        "semeval2010",
+        "share of examples that are correct if each skipped one is counted as Other",
+        "(correct + skipped examples without a direction) / examples",
+        SEMEVAL,
+        "there are no examples, or no label has a direction",
+    ),
+)
 
-
-def _semeval() -> list[Measure]:
-    undefined = "no label of the inventory carries a direction"
-    return [
-        Measure(
-            "semeval2010_f1",
-            "official F1",
-            "semeval2010",
-            "mean F1 of the relations, right only with the right direction, skipped examples missed",
-            "mean over relations of 2PR/(P+R); P over predictions in either direction, R over all gold",
-            SEMEVAL,
-            undefined,
-            digits=2,
-        ),
-        Measure(
-            "semeval2010_coverage",
-            "coverage",
-            "semeval2010",
-            "share of examples that were answered",
-            "answered / examples",
-            SEMEVAL,
-            "there are no examples",
-        ),
-        Measure(
-            "semeval2010_accuracy_answered",
-            "accuracy of answers",
-            "semeval2010",
-            "share of answered examples that are right; skipped ones left out",
-            "right / answered",
-            SEMEVAL,
-            "no example was answered",
-        ),
-        Measure(
-            "semeval2010_accuracy_as_other",
-            "accuracy, skipped as Other",
-            "semeval2010",
-            "share of examples that are right when each skipped one is taken as Other",
-            "(right + skipped examples without a direction) / examples",
-            SEMEVAL,
-            "there are no examples",
-        ),
-    ]
-
-
-_RANKED: dict[str, tuple[str, str, str, str]] = {
-    "ap": (
+NO_FACTS, NO_RANKING = "there are no facts", "there are no facts or no claims"
+AUC = "area under the precision–recall curve"
+register(
+    Measure(
+        "ap",
         "average precision",
-        "mean of the precision at each fact, in the order of score",
+        "bags",
+        "mean of the precision at each fact, by falling score",
         "Σ (R_k − R_{k−1})·P_k; without claims 0",
-        "there are no facts",
+        GAO,
+        NO_FACTS,
+        submission={"bag": 2},
+        comparison=10,
     ),
-    "auc": (
+    Measure(
+        "auc",
         "AUC",
-        "area under precision against recall",
+        "bags",
+        AUC,
         "trapezoid over (recall, precision), from recall 0 and precision 1; without claims 0",
-        "there are no facts",
+        GAO,
+        NO_FACTS,
+        board={"sentence": 5, "bag": 1},
+        submission={"sentence": 8, "bag": 1},
+        comparison=11,
     ),
-    "max_f1": (
+    Measure(
+        "max_f1",
         "best micro F1",
-        "the greatest F1 that any threshold gives",
+        "bags",
+        "the highest F1 at any threshold",
         "max over k of 2·P_k·R_k / (P_k + R_k)",
-        "there are no facts or no claims",
+        GAO,
+        NO_RANKING,
+        board={"sentence": 6, "bag": 2},
+        submission={"sentence": 9, "bag": 3},
+        comparison=12,
     ),
-    "precision_at_tau": ("precision at τ*", "precision at the threshold of the best F1", "P at τ*", "τ* is"),
-    "recall_at_tau": ("recall at τ*", "recall at the threshold of the best F1", "R at τ*", "τ* is"),
-    "macro_f1_at_tau": (
+    Measure(
+        "precision_at_tau",
+        "precision at τ*",
+        "bags",
+        "precision at the threshold of the best F1",
+        "P at τ*",
+        GAO,
+        NO_RANKING,
+    ),
+    Measure(
+        "recall_at_tau",
+        "recall at τ*",
+        "bags",
+        "recall at the threshold of the best F1",
+        "R at τ*",
+        GAO,
+        NO_RANKING,
+    ),
+    Measure(
+        "macro_f1_at_tau",
         "macro F1 at τ*",
-        "every relation counts alike, absent ones with 0, at the threshold of the best F1",
+        "bags",
+        "every relation has equal weight, absent ones score 0, at the threshold of the best F1",
         "mean of F1 over the inventory, claims with a score of at least τ*",
-        "τ* is",
+        GAO,
+        NO_RANKING,
+        board={"bag": 3},
+        submission={"bag": 5},
     ),
-    "p_at_100": ("P@100", "share of facts among the 100 surest claims", "hits in the first 100 / 100", ""),
-    "p_at_200": ("P@200", "share of facts among the 200 surest claims", "hits in the first 200 / 200", ""),
-    "p_at_300": ("P@300", "share of facts among the 300 surest claims", "hits in the first 300 / 300", ""),
-    "p_at_mean": ("P@N mean", "mean of P@100, P@200 and P@300", "(P@100 + P@200 + P@300) / 3", ""),
-}
-_HALF: dict[str, tuple[str, str, str, str]] = {
-    "micro_f1_at_half": (
-        "micro F1 at 0.5",
-        "F1 of claims with a score of at least 0.5",
-        "2PR/(P+R)",
-        "there are no facts or no claims",
+    *(
+        Measure(
+            f"p_at_{n}",
+            f"P@{n}",
+            "bags",
+            f"share of facts among the {n} highest-scored claims",
+            f"hits in the first {n} / {n}",
+            GAO,
+            f"there are fewer than {n} claims",
+            board={"bag": 4} if n == 100 else {},
+            submission={"bag": 5 + n // 100},
+        )
+        for n in (100, 200, 300)
     ),
-    "macro_f1_at_half": (
-        "macro F1 at 0.5",
-        "every relation counts alike, claims with a score of at least 0.5",
-        "mean of F1 over the inventory",
-        "there are no facts or no claims",
+    Measure(
+        "p_at_mean",
+        "P@N mean",
+        "bags",
+        "mean of P@100, P@200 and P@300",
+        "(P@100 + P@200 + P@300) / 3",
+        GAO,
+        "there are fewer than 300 claims",
     ),
-}
-
-
-def _ranked() -> list[Measure]:
-    tau = Measure(
+    Measure(
         "tau",
         "τ*",
         "bags",
-        "the score of the first point with the best F1; a claim at or above it counts as made",
+        "score of the first point with the best F1; claims from this score on are accepted",
         "score at the maximum of F1",
         GAO,
-        "there are no facts or no claims",
+        NO_RANKING,
         digits=3,
         unit="",
         ranks=False,
-    )
-    return [*(_curve_measure("", "bags", GAO, key, *words) for key, words in _RANKED.items()), tau]
+        low=float("-inf"),
+        high=float("inf"),
+        submission={"sentence": 10, "bag": 4},
+    ),
+)
 
 
-def _opennre() -> list[Measure]:
-    kept = {key: words for key, words in (_RANKED | _HALF).items() if key != "ap"}
-    kept["auc"] = (
-        kept["auc"][0],
-        kept["auc"][1],
-        "trapezoid over the points alone, no starting point",
-        "there are no facts, or fewer than 2 claims",
-    )
-    tau = Measure(
-        "opennre_tau",
-        "OpenNRE τ*",
+def as_opennre(key: str, **changed: Any) -> Measure:
+    """Turn a measure of ranked claims into its OpenNRE variant."""
+    measure = MEASURES[key]
+    variant = {"family": "opennre", "source": OPENNRE, "board": {}, "submission": {}, "comparison": 0}
+    return replace(measure, key=f"opennre_{key}", title=f"OpenNRE {measure.title}", **variant | changed)
+
+
+register(
+    as_opennre(
+        "auc",
+        formula="trapezoid over the points alone, without a starting point",
+        undefined="there are no facts, or fewer than 2 claims",
+        comparison=13,
+    ),
+    as_opennre("max_f1", comparison=14),
+    *map(as_opennre, ("precision_at_tau", "recall_at_tau", "macro_f1_at_tau")),
+    *map(as_opennre, ("p_at_100", "p_at_200", "p_at_300", "p_at_mean")),
+    Measure(
+        "opennre_micro_f1_at_half",
+        "OpenNRE micro F1 at 0.5",
         "opennre",
-        "the score at the first maximum of F1",
-        "score at the maximum of F1",
+        "F1 of claims with a score of at least 0.5",
+        "2PR/(P+R)",
         OPENNRE,
-        "there are no facts or no claims",
-        digits=3,
-        unit="",
-        ranks=False,
-    )
-    return [
-        *(_curve_measure("opennre_", "opennre", OPENNRE, key, *words) for key, words in kept.items()),
-        tau,
-    ]
+        NO_RANKING,
+    ),
+    Measure(
+        "opennre_macro_f1_at_half",
+        "OpenNRE macro F1 at 0.5",
+        "opennre",
+        "every relation has equal weight, claims with a score of at least 0.5",
+        "mean of F1 over the inventory",
+        OPENNRE,
+        NO_RANKING,
+    ),
+    as_opennre("tau", explains="score of the first maximum of F1"),
+)
 
-
-def _curve_measure(
-    prefix: str, family: str, source: str, key: str, title: str, explains: str, formula: str, undefined: str
-) -> Measure:
-    undefined = {"": "there are fewer claims than that", "τ* is": "there are no facts or no claims"}.get(
-        undefined, undefined
-    )
-    name = f"OpenNRE {title}" if prefix else title
-    return Measure(prefix + key, name, family, explains, formula, source, undefined)
-
-
-def _muc() -> list[Measure]:
-    readings = {
-        "strict": ("strict", "correct when bounds and type agree, else incorrect"),
-        "exact": ("exact", "correct when the bounds agree, whatever the type"),
-        "partial": ("partial", "correct when the bounds agree, half when they only overlap"),
-        "type": ("type", "correct when the type agrees and the spans overlap"),
-    }
-    formulas = {"f1": "2PR/(P+R)", "precision": "(COR + ½·PAR) / ACT", "recall": "(COR + ½·PAR) / POS"}
-    names = {key: name for key, (name, _) in FIGURES.items()}
-    undefined = {
-        "f1": "no gold and no predicted spans",
-        "precision": "no predicted spans",
-        "recall": "no gold spans",
-    }
-    return [
-        Measure(
-            f"muc_{key}_{figure}",
-            f"{title} {names[figure]}",
-            "muc",
-            words,
-            formulas[figure],
-            MUC,
-            undefined[figure],
-        )
-        for figure in formulas
-        for key, (title, words) in readings.items()
-    ]
-
-
-def _wrf() -> list[Measure]:
-    weights = {
-        "strict": "γ = 1/(C+1) for each type and for all types together",
-        "lenient": "γ of all types together is twice that of a type",
-    }
-    pooled = "Σ γᵢ·R1-F1ᵢ over sums of |P∩T|, |P| and |T| per type"
-    mean = "mean over documents of Σ γᵢ·R1-F1ᵢ"
-    undefined = "no entity is gold or predicted"
-    told = [
-        (f"wrf_{mode}{ending}", f"WRF {mode}{words}", formula, gamma)
-        for ending, words, formula in (("", "", pooled), ("_mean", ", mean of documents", mean))
-        for mode, gamma in weights.items()
-    ]
-    explains = "overlap of the words inside entities; repeats within a document do not count"
-    return [
-        Measure(key, title, "wrf", explains, f"{formula}; {gamma}", WRF, undefined)
-        for key, title, formula, gamma in told
-    ]
-
-
-MENU: dict[str, Measure] = {
-    measure.key: measure
-    for measure in chain(
-        _classification(),
-        _semeval(),
-        _ranked(),
-        _opennre(),
-        _averages("conll_", "conll", CONLL),
-        _muc(),
-        _wrf(),
-    )
+MUC_SCHEMAS = {
+    "strict": ("correct if bounds and type agree, otherwise incorrect", {}, 6),
+    "exact": ("correct if the bounds agree, whatever the type", {}, 7),
+    "partial": ("correct if the bounds agree, half correct if they only overlap", {"document": 4}, 8),
+    "type": ("correct if the type agrees and the spans overlap", {"document": 3}, 9),
 }
-
-
-def offered(unit: str) -> list[Measure]:
-    """The measures that settings of a unit may have."""
-    return [measure for measure in MENU.values() if unit in FAMILIES[measure.family].units]
+MUC_RATIOS = {
+    "f1": ("F1", "2PR/(P+R)", "there are no gold spans and no predicted spans"),
+    "precision": ("precision", "(COR + ½·PAR) / ACT", "there are no predicted spans"),
+    "recall": ("recall", "(COR + ½·PAR) / POS", "there are no gold spans"),
+}
+WRF_WEIGHTS = {
+    "strict": "γ = 1/(C+1) for each type and for all types together",
+    "lenient": "γ of all types together is twice that of a type",
+}
+WRF_MEANS = {
+    "": ("", "Σ γᵢ·R1-F1ᵢ over sums of |P∩T|, |P| and |T| per type"),
+    "_mean": (", mean of documents", "mean over documents of Σ γᵢ·R1-F1ᵢ"),
+}
+register(
+    *averages("conll_", "conll", CONLL, {"micro": 6, "macro": 7}),
+    *(
+        Measure(
+            f"muc_{schema}_{ratio}",
+            f"{schema} {title}",
+            "muc",
+            explains,
+            formula,
+            MUC,
+            undefined,
+            board=board if ratio == "f1" else {},
+            submission={"document": position} if ratio == "f1" else {},
+            comparison=8 if (schema, ratio) == ("partial", "f1") else 0,
+        )
+        for ratio, (title, formula, undefined) in MUC_RATIOS.items()
+        for schema, (explains, board, position) in MUC_SCHEMAS.items()
+    ),
+    *(
+        Measure(
+            f"wrf_{mode}{ending}",
+            f"WRF {mode}{words}",
+            "wrf",
+            "overlap of the words inside entities; repeats within a document are not counted",
+            f"{formula}; {gamma}",
+            WRF,
+            "no gold or predicted entity contains a word",
+            board={} if ending else {"document": 5 + (mode == "lenient")},
+            submission={} if ending else {"document": 10 + (mode == "lenient")},
+            comparison=9 if (mode, ending) == ("lenient", "") else 0,
+        )
+        for ending, (words, formula) in WRF_MEANS.items()
+        for mode, gamma in WRF_WEIGHTS.items()
+    ),
+    *averages("relation_bounds_", "relation_bounds", CONLL),
+    *averages("relation_strict_", "relation_strict", CONLL),
+)

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import counted, measured
 from evalsvc.evaluation.leaderboard import Board, board
-from evalsvc.evaluation.measures.default_measures import as_shown
+from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import charts
 

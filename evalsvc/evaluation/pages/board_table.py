@@ -12,8 +12,7 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, counted, listed, measured
 from evalsvc.evaluation.leaderboard import Board, Figure, Row
-from evalsvc.evaluation.measures.default_measures import as_shown
-from evalsvc.evaluation.measures.menu import MENU, Measure
+from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.board_summary import Column
 

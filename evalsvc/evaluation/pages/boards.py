@@ -17,8 +17,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.benchmark_serializers import BoardSerializer
 from evalsvc.evaluation.benchmarks import phases, versions
 from evalsvc.evaluation.leaderboard import Board, board
-from evalsvc.evaluation.measures import default_measures
-from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, scheme_measures
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages import board_summary, board_table, curve_charts
 from evalsvc.evaluation.pages.board_overview import overviews
@@ -91,7 +90,7 @@ def _figures(
     request: HttpRequest, benchmark: Benchmark, settings: list[Setting], setting: Setting
 ) -> dict[str, Any]:
     found = board(setting, request.GET.get("order", ""), person=request.user, version=version_asked(request))
-    further = default_measures.on_board(setting, found.measures)
+    further = board_measures(setting, found.measures)
     table = board_table.table(found, further, seen=_seen(request, found))
     kind, kinds = KINDS[benchmark.task]
     told: dict[str, Any] = {
@@ -134,17 +133,13 @@ def _findings(settings: list[Setting], setting: Setting, found: Board) -> dict[s
         "turned": [_turn(turn, names) for turn in turned[:TURNS_SHOWN]],
         "turned_lead": _turned_lead(turned),
     }
-    schemes = default_measures.schemes(setting, found.measures)
+    schemes = scheme_measures(setting, found.measures)
     return told | ({"schemes": _schemes(found, schemes, names)} if schemes and len(found.rows) > 1 else {})
 
 
 def _same_setting(found: Board) -> list[Column]:
     """Micro and macro of this setting, the one pair whose disagreement everybody asks for."""
-    keys = [
-        key
-        for key in default_measures.schemes(found.setting, found.measures)
-        if "micro" in key or "macro" in key
-    ]
+    keys = [key for key in scheme_measures(found.setting, found.measures) if "micro" in key or "macro" in key]
     return [board_table.as_column(found, key) for key in keys if key != found.order_by]
 
 
@@ -181,10 +176,7 @@ def _schemes(found: Board, keys: list[str], names: dict[str, str]) -> dict[str, 
     columns = [board_table.as_column(found, key, title=_scheme(key)) for key in keys]
     rows = []
     for row in found.rows:
-        cells = [
-            board_table.cell(row.figures.get(key), default_measures.as_shown(found.setting, key))
-            for key in keys
-        ]
+        cells = [board_table.cell(row.figures.get(key), as_shown(found.setting, key)) for key in keys]
         rows.append((names[str(row.system.pk)], cells))
     drawn = {
         "wide": curve_charts.ranks(columns, names),
@@ -268,7 +260,7 @@ def ranks_svg(request: HttpRequest, slug: str) -> HttpResponse:
     """The drawing of the five schemes, with literal colours."""
     benchmark, _, setting = chosen(request, slug)
     found = board(setting, person=request.user) if setting else None
-    keys = default_measures.schemes(found.setting, found.measures) if found else []
+    keys = scheme_measures(found.setting, found.measures) if found else []
     columns = [board_table.as_column(found, key, title=_scheme(key)) for key in keys if found]
     drawn = curve_charts.ranks(columns, board_table.names([found])) if found and columns else ""
     return svg_file(drawn, f"{benchmark.slug}-schemes.svg")

@@ -19,7 +19,7 @@ from evalsvc.core.errors.exceptions import DomainError, NotAllowed
 from evalsvc.core.web.formatting import byte_size, count, counted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, expected_ids, phases, rules
-from evalsvc.evaluation.measures.default_measures import as_shown
+from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.measures.options import effective
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import MISSING_WORDS, QUOTA_WORDS, BoardForm, RulesForm

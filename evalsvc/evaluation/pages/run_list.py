@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from evalsvc.core.web import formatting
 from evalsvc.evaluation.benchmarks import phases
 from evalsvc.evaluation.leaderboard import standing_of
-from evalsvc.evaluation.measures.default_measures import as_shown
+from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 
 State = Submission.State

@@ -9,8 +9,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
-from evalsvc.evaluation.measures import default_measures
-from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.measures.menu import MENU, as_shown, submission_measures
 from evalsvc.evaluation.models import Benchmark, Evaluation, Score, Setting, Submission
 from evalsvc.evaluation.pages import charts, curve_charts
 
@@ -106,7 +105,7 @@ class Lost:
 # ---- scores --------------------------------------------------------------------------------------
 def sheet(evaluation: Evaluation) -> Sheet:
     scores = {score.measure: score for score in evaluation.scores.all() if score.measure in MENU}
-    usual = default_measures.on_submission(evaluation.setting, scores)
+    usual = submission_measures(evaluation.setting, scores)
     rest = [key for key in MENU if key in scores and key not in usual]
     note = "; ".join([*_counts(evaluation), *evaluation.detail.get("notes", ())])
     shown, more = ([_shown(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
@@ -122,7 +121,7 @@ def _counts(evaluation: Evaluation) -> list[str]:
 
 
 def _shown(setting: Setting, score: Score) -> ShownScore:
-    measure = default_measures.as_shown(setting, score.measure)
+    measure = as_shown(setting, score.measure)
     if score.value is None:
         return ShownScore(measure.title, "", measure.explains, f"undefined: {score.reason}")
     return ShownScore(measure.title, measured(score.value, measure), measure.explains)
@@ -136,7 +135,7 @@ def main_score(evaluation: Evaluation) -> str:
         return f"{MENU[key].title} not computed for this form of predictions"
     if score.value is None:
         return f"{MENU[key].title} undefined ({score.reason})"
-    return f"{MENU[key].title} {measured(score.value, default_measures.as_shown(evaluation.setting, key))}"
+    return f"{MENU[key].title} {measured(score.value, as_shown(evaluation.setting, key))}"
 
 
 # ---- precision against recall --------------------------------------------------------------------

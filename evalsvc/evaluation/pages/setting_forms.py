@@ -9,8 +9,7 @@ from django import forms
 
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
-from evalsvc.evaluation.measures.families import FAMILIES
-from evalsvc.evaluation.measures.menu import MENU, offered
+from evalsvc.evaluation.measures.menu import MENU, by_family, offered
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import TestSets
 from evalsvc.evaluation.pages.forms import Blocks, Parts, Sheet, address_of, dress, follow_title
@@ -36,9 +35,7 @@ def grouped(units: Iterable[str]) -> list[tuple[str, list[tuple[str, str]]]]:
     """The measures of these units, by family."""
     found = {measure.key: measure for unit in units for measure in offered(unit)}
     return [
-        (family.title, [(m.key, m.title) for m in found.values() if m.family == key])
-        for key, family in FAMILIES.items()
-        if any(m.family == key for m in found.values())
+        (family.title, [(m.key, m.title) for m in group]) for _, family, group in by_family(found.values())
     ]
 
 

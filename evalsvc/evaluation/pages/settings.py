@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from evalsvc.core.web.formatting import count, moment
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import expected_ids, phases, prediction_inputs
-from evalsvc.evaluation.measures.default_measures import as_shown
+from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 from evalsvc.evaluation.pages.setting_forms import PHASE_WORDS, UNIT_WORDS
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from evalsvc.evaluation.measures.menu import MEASURES
 from workers.metrics.bags import claims_of_columns, facts_of_columns
-from workers.metrics.catalogue import MEASURES
 from workers.metrics.classification import confusion, confusion_counts
 from workers.metrics.relations import links_of_columns
 from workers.metrics.report import Report
@@ -78,7 +78,7 @@ SUITES = [single, sets, entities, relations, ranked]
 Suite = Callable[[int, float], Report]
 
 
-def test_suites_emit_exactly_the_measures_of_the_catalogue() -> None:
+def test_suites_emit_exactly_the_registered_measures() -> None:
     assert set().union(*(suite(0, 1.0).values for suite in SUITES)) == set(MEASURES)
 
 
@@ -96,7 +96,7 @@ def test_disjoint_answers_score_zero(suite: Suite) -> None:
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_values_lie_within_the_bounds_of_the_catalogue(suite: Suite) -> None:
+def test_values_lie_within_their_registered_bounds(suite: Suite) -> None:
     for key, value in suite(2, 0.6).values.items():
         low, high = MEASURES[key].low - 1e-12, MEASURES[key].high + 1e-12
         assert np.isnan(value.value) or low <= value.value <= high

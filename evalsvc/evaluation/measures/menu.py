@@ -374,7 +374,13 @@ register(
 def as_opennre(key: str, **changed: Any) -> Measure:
     """Turn a measure of ranked claims into its OpenNRE variant."""
     measure = MEASURES[key]
-    variant = {"family": "opennre", "source": OPENNRE, "board": {}, "submission": {}, "comparison": 0}
+    variant: dict[str, Any] = {
+        "family": "opennre",
+        "source": OPENNRE,
+        "board": {},
+        "submission": {},
+        "comparison": 0,
+    }
     return replace(measure, key=f"opennre_{key}", title=f"OpenNRE {measure.title}", **variant | changed)
 
 

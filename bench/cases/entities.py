@@ -12,9 +12,9 @@ from bench.harness import Case, Side
 from workers.metrics.encoding import Vocabulary
 from workers.metrics.matching import SCHEMAS, PairingCounts, document_pairings
 from workers.metrics.report import class_rows
-from workers.metrics.report_values import averages
 from workers.metrics.spans import exact_counts
 from workers.metrics.tags import spans_of_tags
+from workers.metrics.weights import averages
 
 SENTENCES, DOCUMENTS = 100_000, 20_000
 Report = dict[str, tuple[float, ...]]

@@ -9,7 +9,7 @@ import msgspec
 
 from evalsvc.core.formats.problems import Problems
 from evalsvc.evaluation.measures.menu import MEASURES
-from workers.metrics.report import ClassRow, Outcome, Report, Value
+from workers.metrics.report import ClassRow, Report, SpanOutcome, Value
 
 INVENTORY = "The labels known are those of the gold, unless --labels FILE states all."
 OUTCOME_HEADS = ("class", "COR", "INC", "PAR", "MIS", "SPU", "F1")
@@ -38,13 +38,13 @@ def report_text(report: Report) -> str:
     parts = [_family(family, values) for family, values in _families(report).items()]
     parts += [[name, *table([HEADS, *map(_class, rows)])] for name, rows in report.classes.items() if rows]
     parts += [_schema(name, found) for name, found in report.outcomes.items()]
-    counted = [(name, f"{value:,.10g}") for name, value in report.facts.items() if name != "macro_flip"]
+    counted = [(name, f"{value:,.10g}") for name, value in report.counts.items() if name != "macro_flip"]
     parts += [["counted", *table(counted)]] if counted else []
     parts += [list(report.notes)] if report.notes else []
     return "\n\n".join("\n".join(part) for part in parts)
 
 
-def _schema(name: str, found: dict[str, Outcome]) -> list[str]:
+def _schema(name: str, found: dict[str, SpanOutcome]) -> list[str]:
     rows = [(label, *(f"{n:,}" for n in outcome), number(outcome.f1)) for label, outcome in found.items()]
     return [f"SemEval-2013 {name}", *table([OUTCOME_HEADS, *rows])]
 
@@ -78,7 +78,7 @@ def report_json(report: Report, *, task: str) -> bytes:
             schema: {label: outcome._asdict() for label, outcome in found.items()}
             for schema, found in report.outcomes.items()
         },
-        "counts": report.facts,
+        "counts": report.counts,
         "notes": report.notes,
     }
     if report.curve is not None:

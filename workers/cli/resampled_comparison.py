@@ -13,7 +13,6 @@ from workers.metrics.classification import accuracy, averaged_classes, confusion
 from workers.metrics.counts import Counts, integers
 from workers.metrics.matching import PairingCounts, document_pairings
 from workers.metrics.ratios import Floats
-from workers.metrics.report_values import averages, muc_figures, semeval_figures
 from workers.metrics.reranking import SortedClaims, bootstrap_ranking, randomise_ranking, sort_claims
 from workers.metrics.resampling import (
     Interval,
@@ -28,7 +27,10 @@ from workers.metrics.resampling import (
     word_tallies,
     wrf_of_sums,
 )
+from workers.metrics.semeval2010 import semeval_figures
+from workers.metrics.semeval2013 import muc_figures
 from workers.metrics.spans import Spans, spans_of_columns
+from workers.metrics.weights import averages
 from workers.metrics.wrf import MODES, gammas, words_of_spans
 from workers.scoring.file_scorer import (
     WORDLESS,

@@ -12,8 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.core.jobs.lease import Progress
-from workers.metrics.agreement import COEFFICIENTS, NO_PAIRS, Answers, agreement, coefficient
-from workers.metrics.grouping import Alike, alike
+from workers.metrics.agreement import (
+    COEFFICIENTS,
+    NO_PAIRS,
+    AnswerTable,
+    GroupedAnswers,
+    agreement,
+    coefficient,
+    group_answers,
+)
 from workers.metrics.masi import MOST_SETS, MasiAlpha, SetAnswers
 from workers.metrics.ratios import Floats
 from workers.metrics.resampling import draw, percentile_interval
@@ -29,7 +36,7 @@ Weighted = Callable[[Floats], float]
 class Question:
     """What every answer says of one thing; `members` are the labels of categories that are sets."""
 
-    answers: Answers
+    answers: AnswerTable
     yes: int | None = None
     members: NDArray[np.bool_] | None = None
 
@@ -39,7 +46,7 @@ class Asked:
     """A question under way: the kinds of its items, its values, and what the draws made of them."""
 
     yes: int | None
-    kinds: Alike
+    kinds: GroupedAnswers
     figures: Mapping[str, Weighted]
     told: dict[str, Figure]
     drawn: dict[str, list[float]] = field(default_factory=dict)
@@ -59,7 +66,7 @@ def answered(makers: Sequence[Callable[[], Question]], *, n_items: int, progress
 
 
 def _asked(question: Question) -> Asked:
-    kinds = alike(question.answers)
+    kinds = group_answers(question.answers)
     values = agreement(kinds.answers)
     told: dict[str, Figure] = {
         name: {"value": one.value} | ({} if one.defined else {"reason": one.reason or NO_PAIRS})
@@ -78,7 +85,7 @@ def _asked(question: Question) -> Asked:
     return Asked(question.yes, kinds, figures, told, {name: [] for name in figures})
 
 
-def _coefficient(answers: Answers, name: str, weights: Floats) -> float:
+def _coefficient(answers: AnswerTable, name: str, weights: Floats) -> float:
     return coefficient(answers, name, weights=weights)
 
 

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workers.metrics.counts import Ints, integers
-from workers.metrics.options import one_of
+from workers.metrics.counts import Ints, integers, one_of
 from workers.metrics.ratios import Floats, divide
 from workers.metrics.report import Value, value_of
 from workers.metrics.resampling import REPLICATES, Interval, draw, percentile_interval
@@ -26,7 +25,7 @@ def _sums(group: Ints, values: Floats, size: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class AnswerTable:
     """How many answers of each category every item has, as rows (item, category, count), by item.
 
     *times* says how many items each one stands for, where it stands for more than itself.
@@ -69,7 +68,9 @@ class Answers:
         return np.asarray(divide(agree, self.votes * (self.votes - 1), undefined=0.0))
 
 
-def answers_of_columns(item: ArrayLike, category: ArrayLike, *, n_items: int, n_categories: int) -> Answers:
+def answers_of_columns(
+    item: ArrayLike, category: ArrayLike, *, n_items: int, n_categories: int
+) -> AnswerTable:
     """Tally answers given one row each.
 
     Parameters
@@ -80,7 +81,7 @@ def answers_of_columns(item: ArrayLike, category: ArrayLike, *, n_items: int, n_
 
     Returns
     -------
-    Answers
+    AnswerTable
 
     Raises
     ------
@@ -99,10 +100,10 @@ def answers_of_columns(item: ArrayLike, category: ArrayLike, *, n_items: int, n_
         if len(codes) and (codes.min() < 0 or codes.max() >= size):
             raise ValueError(f"an {name} code is out of range, expected 0 to {size - 1}")
     cells, count = np.unique(items * n_categories + categories, return_counts=True)
-    return Answers(cells // n_categories, cells % n_categories, count, n_items, n_categories)
+    return AnswerTable(cells // n_categories, cells % n_categories, count, n_items, n_categories)
 
 
-def answers_of_table(table: ArrayLike) -> Answers:
+def answers_of_table(table: ArrayLike) -> AnswerTable:
     """Tally answers given as one row of counts per item.
 
     Parameters
@@ -111,7 +112,7 @@ def answers_of_table(table: ArrayLike) -> Answers:
 
     Returns
     -------
-    Answers
+    AnswerTable
 
     Examples
     --------
@@ -120,10 +121,10 @@ def answers_of_table(table: ArrayLike) -> Answers:
     """
     cells = integers(table)
     item, category = np.nonzero(cells)
-    return Answers(item, category, cells[item, category], *cells.shape)
+    return AnswerTable(item, category, cells[item, category], *cells.shape)
 
 
-def coefficient(answers: Answers, name: str, *, weights: ArrayLike | None = None) -> float:
+def coefficient(answers: AnswerTable, name: str, *, weights: ArrayLike | None = None) -> float:
     """One agreement coefficient of `COEFFICIENTS`.
 
     observed: mean over items with two or more answers of the share of agreeing pairs. fleiss: κ of Fleiss
@@ -132,7 +133,7 @@ def coefficient(answers: Answers, name: str, *, weights: ArrayLike | None = None
 
     Parameters
     ----------
-    answers : Answers
+    answers : AnswerTable
     name : {"observed", "fleiss", "alpha", "ac1"}
     weights : array_like of int, shape (items,), optional
         How often each item is taken (bootstrap).
@@ -154,7 +155,7 @@ def coefficient(answers: Answers, name: str, *, weights: ArrayLike | None = None
     """
     one_of("name", name, COEFFICIENTS)
     taken = answers.taken if weights is None else np.asarray(weights, dtype=np.float64)
-    chosen: dict[str, Callable[[Answers, Floats], float]] = {
+    chosen: dict[str, Callable[[AnswerTable, Floats], float]] = {
         "observed": _observed,
         "fleiss": _fleiss,
         "alpha": _alpha,
@@ -163,7 +164,7 @@ def coefficient(answers: Answers, name: str, *, weights: ArrayLike | None = None
     return chosen[name](answers, taken)
 
 
-def _observed(answers: Answers, taken: Floats) -> float:
+def _observed(answers: AnswerTable, taken: Floats) -> float:
     pairable = taken * (answers.votes >= 2)
     return float(divide(np.dot(pairable, answers.pair_agreement), pairable.sum()))
 
@@ -172,7 +173,7 @@ def _corrected(observed: float, chance: float) -> float:
     return float(divide(observed - chance, 1 - chance)) if chance < 1 - 1e-12 else float("nan")
 
 
-def _fleiss(answers: Answers, taken: Floats) -> float:
+def _fleiss(answers: AnswerTable, taken: Floats) -> float:
     chosen = taken * (answers.votes == answers.modal) * (answers.modal >= 2)
     spread = answers.spread(answers.count.astype(np.float64), chosen)
     share = divide(spread, spread.sum())
@@ -180,7 +181,7 @@ def _fleiss(answers: Answers, taken: Floats) -> float:
     return _corrected(observed, float(np.dot(share, share)))
 
 
-def _alpha(answers: Answers, taken: Floats) -> float:
+def _alpha(answers: AnswerTable, taken: Floats) -> float:
     pairable = taken * (answers.votes >= 2)
     spread = answers.spread(answers.count.astype(np.float64), pairable)
     n = spread.sum()
@@ -189,7 +190,7 @@ def _alpha(answers: Answers, taken: Floats) -> float:
     return float(1 - divide(apart * (n - 1), expected))
 
 
-def _ac1(answers: Answers, taken: Floats) -> float:
+def _ac1(answers: AnswerTable, taken: Floats) -> float:
     share = answers.spread(np.asarray(divide(answers.count, answers.votes[answers.item])), taken)
     share = divide(share, share.sum())
     if answers.n_categories < 2:
@@ -198,12 +199,12 @@ def _ac1(answers: Answers, taken: Floats) -> float:
     return _corrected(_observed(answers, taken), chance)
 
 
-def agreement(answers: Answers) -> dict[str, Value]:
+def agreement(answers: AnswerTable) -> dict[str, Value]:
     """Every coefficient, with the reason where one is undefined.
 
     Parameters
     ----------
-    answers : Answers
+    answers : AnswerTable
 
     Returns
     -------
@@ -253,3 +254,76 @@ def interval(
     """
     drawn = [figure(draw(n_items, seed=seed, replicate=one)) for one in replicates]
     return percentile_interval(drawn, level=level)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedAnswers:
+    """One item of every kind, and the kinds of all items but those of the largest kind."""
+
+    answers: AnswerTable
+    item: Ints
+    kind: Ints
+    largest: int
+
+    def totals(self, weights: ArrayLike, *, drawn: int) -> Floats:
+        """How often each kind is taken when item i is taken weights[i] times, *drawn* in all.
+
+        A coefficient of `answers` under these weights is that of all items under the given ones.
+        """
+        found = np.bincount(
+            self.kind, weights=np.asarray(weights)[self.item], minlength=self.answers.n_items
+        ).astype(np.float64, copy=False)
+        found[self.largest] = drawn - found.sum()
+        return found
+
+
+def group_answers(answers: AnswerTable) -> GroupedAnswers:
+    """Find the items that have the same answers, each category as often.
+
+    Parameters
+    ----------
+    answers : AnswerTable
+
+    Returns
+    -------
+    GroupedAnswers
+
+    Examples
+    --------
+    >>> found = group_answers(answers_of_table([[2, 0], [1, 1], [2, 0]]))
+    >>> found.answers.times.tolist(), found.totals([1, 0, 2], drawn=3).tolist()
+    ([2, 1], [3.0, 0.0])
+    """
+    _, first, kind, times = np.unique(
+        _codes(answers), return_index=True, return_inverse=True, return_counts=True
+    )
+    place = np.full(answers.n_items, -1)
+    place[first] = np.arange(len(first))
+    rows = np.flatnonzero(place[answers.item] >= 0)
+    rows = rows[np.argsort(place[answers.item[rows]], kind="stable")]
+    one = AnswerTable(
+        place[answers.item[rows]],
+        answers.category[rows],
+        answers.count[rows],
+        len(first),
+        answers.n_categories,
+        times,
+    )
+    largest = int(np.argmax(times)) if len(times) else 0
+    rest = np.flatnonzero(kind != largest)
+    return GroupedAnswers(one, rest, kind[rest], largest)
+
+
+def _codes(answers: AnswerTable) -> Ints:
+    """A number per item, the same for the same rows: each step takes one more row of every item in."""
+    n_rows = np.bincount(answers.item, minlength=answers.n_items)
+    start = np.concatenate(([0], np.cumsum(n_rows)[:-1]))
+    row = np.unique(
+        answers.category * (answers.count.max(initial=0) + 1) + answers.count, return_inverse=True
+    )[1]
+    code = np.zeros(answers.n_items, dtype=np.int64)
+    for at in range(n_rows.max(initial=0)):
+        more = np.flatnonzero(n_rows > at)
+        packed = code[more] * len(row) + row[start[more] + at]
+        code[more] = np.unique(packed, return_inverse=True)[1] + code.max() + 1
+    return code

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.agreement import Answers, answers_of_columns
+from workers.metrics.agreement import AnswerTable, answers_of_columns
 from workers.metrics.counts import Ints
 from workers.metrics.ratios import Floats, divide
 
@@ -19,7 +19,7 @@ _BLOCK = 512
 class SetAnswers:
     """Answers whose category is a whole set; *members* says which labels each set holds."""
 
-    answers: Answers
+    answers: AnswerTable
     members: NDArray[np.bool_]
 
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workers.metrics.assignment import heaviest, heaviest_in_tree
-from workers.metrics.counts import Ints
+from workers.metrics.counts import Ints, one_of
 from workers.metrics.encoding import expand, row_keys, shared
-from workers.metrics.options import one_of
-from workers.metrics.report import Outcome
+from workers.metrics.report import SpanOutcome
 from workers.metrics.spans import Spans
 
 SCHEMAS = ("strict", "exact", "partial", "type")
@@ -36,7 +35,7 @@ class PairingCounts:
     def __add__(self, other: PairingCounts) -> PairingCounts:
         return PairingCounts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
-    def outcome(self, schema: str) -> Outcome:
+    def outcome(self, schema: str) -> SpanOutcome:
         """Counts of one of `SCHEMAS` (Segura-Bedmar et al. 2013)."""
         one_of("schema", schema, SCHEMAS)
         right = {"strict": self.both, "exact": self.bounds, "partial": self.bounds, "type": self.labels}[
@@ -45,7 +44,7 @@ class PairingCounts:
         rest = self.pairs - right
         half = schema == "partial"
         missed, spurious = self.gold - self.pairs, self.predicted - self.pairs
-        return Outcome(right, 0 if half else rest, rest if half else 0, missed, spurious)
+        return SpanOutcome(right, 0 if half else rest, rest if half else 0, missed, spurious)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Ints
-from workers.metrics.options import one_of
+from workers.metrics.counts import Ints, one_of
 from workers.metrics.ratios import Floats, divide
 
 STATISTICS = ("ap", "auc", "max_f1")

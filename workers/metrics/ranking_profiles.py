@@ -9,11 +9,17 @@ from numpy.typing import NDArray
 
 from workers.metrics.bags import CUTS, Claims, Facts, hits, macro_all_f1, threshold_counts
 from workers.metrics.counts import Counts, Ints
-from workers.metrics.fact_ranks import Placing, place
+from workers.metrics.fact_ranks import FactRanks, rank_facts
 from workers.metrics.ranking import Points, anchored_auc, average_precision, best_point, precision_at
 from workers.metrics.ratios import f_score
+from workers.metrics.report import Value, value_of
 
 _NAN = float("nan")
+NO_FACTS = "there are no facts"
+NO_CLAIMS = "the system claims nothing"
+FEW_POINTS = "an area needs two claims"
+SHORT = "there are fewer claims than that"
+AT_TAU = ("max_f1", "tau", "precision_at_tau", "recall_at_tau", "macro_f1_at_tau")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +45,7 @@ class Profile:
         return sum(self.p_at.values()) / len(self.p_at)
 
 
-def _placed(claims: Claims, facts: Facts, placing: Placing | None) -> tuple[NDArray[np.bool_], Placing]:
-    """Which claims are facts, and where they stand: sorted here unless it was done before."""
-    hit = hits(claims, facts)
-    return hit, place(claims.score, hit, n_facts=len(facts)) if placing is None else placing
-
-
-def corrected(claims: Claims, facts: Facts, *, placing: Placing | None = None) -> Profile:
+def corrected(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -> Profile:
     """The order-free profile: one point per distinct score, every fact in the gold.
 
     Average precision Σ(R_k − R_{k−1})·P_k, trapezoid area from (recall 0, precision 1), greatest micro F1 and
@@ -55,7 +55,7 @@ def corrected(claims: Claims, facts: Facts, *, placing: Placing | None = None) -
     ----------
     claims : Claims
     facts : Facts
-    placing : Placing, optional
+    ranks : FactRanks, optional
         Where the facts stand, to sort once for both profiles.
 
     Returns
@@ -70,8 +70,10 @@ def corrected(claims: Claims, facts: Facts, *, placing: Placing | None = None) -
     >>> corrected(claims_of_columns([0, 1], [0, 0], [0.9, 0.8], n_pairs=2, n_relations=1), facts).ap
     1.0
     """
-    hit, placing = _placed(claims, facts, placing)
-    curve = placing.points()
+    hit = hits(claims, facts)
+    if ranks is None:
+        ranks = rank_facts(claims.score, hit, n_facts=len(facts))
+    curve = ranks.points()
     f1, at = best_point(curve)
     tau = float(curve.score[at]) if at >= 0 else _NAN
     counts = threshold_counts(claims, hit, facts.per_relation, threshold=tau)
@@ -89,7 +91,7 @@ def corrected(claims: Claims, facts: Facts, *, placing: Placing | None = None) -
     )
 
 
-def opennre(claims: Claims, facts: Facts, *, placing: Placing | None = None) -> Profile:
+def opennre(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -> Profile:
     """The OpenNRE toolkit's bag evaluation (Han et al. 2019), digit for digit.
 
     One point per claim, ties in input order; trapezoid area over the points alone (a perfect ranking gives
@@ -100,7 +102,7 @@ def opennre(claims: Claims, facts: Facts, *, placing: Placing | None = None) -> 
     ----------
     claims : Claims
     facts : Facts
-    placing : Placing, optional
+    ranks : FactRanks, optional
         Where the facts stand, to sort once for both profiles.
 
     Returns
@@ -115,19 +117,21 @@ def opennre(claims: Claims, facts: Facts, *, placing: Placing | None = None) -> 
     >>> opennre(claims_of_columns([0, 1], [0, 0], [0.9, 0.8], n_pairs=2, n_relations=1), facts).auc
     0.5
     """
-    hit, placing = _placed(claims, facts, placing)
-    p_at = {n: float(placing.found_by(n) / n) if len(claims) >= n else _NAN for n in CUTS}
+    hit = hits(claims, facts)
+    if ranks is None:
+        ranks = rank_facts(claims.score, hit, n_facts=len(facts))
+    p_at = {n: float(ranks.found_by(n) / n) if len(claims) >= n else _NAN for n in CUTS}
     scored = np.bincount(claims.relation[hit], minlength=claims.n_relations)
     if not len(claims) or not len(facts):
         empty = threshold_counts(claims, hit, scored, threshold=np.inf)
         return Profile(_NAN, _NAN, _NAN, _NAN, _NAN, _NAN, p_at, empty)
-    at, f1, precision, recall = _toolkit_best(placing)
-    tau = float(placing.score_at(at))
+    at, f1, precision, recall = _toolkit_best(ranks)
+    tau = float(ranks.score_at(at))
     counts = _toolkit_counts(claims, hit, scored, tau)
     half = threshold_counts(claims, hit, scored, threshold=0.5)
     micro = half.total()
     return Profile(
-        auc=_toolkit_auc(placing) if len(claims) > 1 else _NAN,
+        auc=_toolkit_auc(ranks) if len(claims) > 1 else _NAN,
         max_f1=f1,
         tau=tau,
         precision_at_tau=precision,
@@ -140,27 +144,27 @@ def opennre(claims: Claims, facts: Facts, *, placing: Placing | None = None) -> 
     )
 
 
-def _toolkit_auc(placing: Placing) -> float:
+def _toolkit_auc(ranks: FactRanks) -> float:
     """Trapezoids over one point per claim: only where a fact is found does recall grow.
 
     A fact in the first place adds nothing: there is no point before it.
     """
-    found = np.arange(len(placing.rank) + 1)
-    gained = np.diff(found / placing.n_facts)
-    after = placing.rank > 1
-    height = found[1:] / placing.rank + found[:-1] / np.maximum(placing.rank - 1, 1)
+    found = np.arange(len(ranks.rank) + 1)
+    gained = np.diff(found / ranks.n_facts)
+    after = ranks.rank > 1
+    height = found[1:] / ranks.rank + found[:-1] / np.maximum(ranks.rank - 1, 1)
     return float(np.dot(gained[after], height[after]) / 2)
 
 
-def _toolkit_best(placing: Placing) -> tuple[int, float, float, float]:
+def _toolkit_best(ranks: FactRanks) -> tuple[int, float, float, float]:
     """Rank of the first maximum of F1, F1, precision and recall there: a place where a fact is found."""
-    if not len(placing.rank):
+    if not len(ranks.rank):
         return 1, 0.0, 0.0, 0.0
-    found = np.arange(1, len(placing.rank) + 1)
-    precision, recall = found / placing.rank, found / placing.n_facts
+    found = np.arange(1, len(ranks.rank) + 1)
+    precision, recall = found / ranks.rank, found / ranks.n_facts
     f1 = 2 * precision * recall / (precision + recall + 1e-20)
     at = int(np.argmax(f1))
-    return int(placing.rank[at]), float(f1[at]), float(precision[at]), float(recall[at])
+    return int(ranks.rank[at]), float(f1[at]), float(precision[at]), float(recall[at])
 
 
 def _toolkit_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, tau: float) -> Counts:
@@ -170,3 +174,34 @@ def _toolkit_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, tau: flo
     pairs = len(np.unique(claims.pair))
     unscored = pairs - np.bincount(claims.relation, minlength=claims.n_relations)
     return Counts(counts.tp, counts.fp + unscored, counts.fn)
+
+
+def ranked_figures(seen: Profile, *, n_facts: int, prefix: str = "") -> dict[str, Value]:
+    """What both profiles of ranked claims have in common.
+
+    Parameters
+    ----------
+    seen : Profile
+    n_facts : int
+        Tells why a figure is undefined.
+    prefix : str, default ""
+
+    Returns
+    -------
+    dict of str to Value
+
+    Examples
+    --------
+    >>> from workers.metrics.bags import claims_of_columns, facts_of_columns
+    >>> size = {"n_pairs": 1, "n_relations": 1}
+    >>> seen = corrected(claims_of_columns([0], [0], [0.9], **size), facts_of_columns([], [], **size))
+    >>> ranked_figures(seen, n_facts=0)["max_f1"].reason
+    'there are no facts'
+    """
+    reason = NO_CLAIMS if n_facts else NO_FACTS
+    area = reason if np.isnan(seen.max_f1) else FEW_POINTS
+    figures = {f"p_at_{n}": value_of(number, reason=SHORT) for n, number in seen.p_at.items()}
+    figures |= {key: value_of(getattr(seen, key), reason=reason) for key in AT_TAU}
+    figures["auc"] = value_of(seen.auc, reason=area)
+    figures["p_at_mean"] = value_of(seen.p_at_mean, reason=SHORT)
+    return {prefix + key: value for key, value in figures.items()}

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Counts, Ints, integers
+from workers.metrics.counts import Counts, Ints, integers, one_of
 from workers.metrics.encoding import row_keys, shared
-from workers.metrics.options import one_of
 from workers.metrics.spans import Spans
 
 MODES = ("bounds", "strict")

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workers.metrics.counts import Counts
 from workers.metrics.ratios import Floats, divide, f_score, precision, recall
 
 
-class Outcome(NamedTuple):
+class SpanOutcome(NamedTuple):
     """What became of the spans under one schema: COR, INC, PAR, MIS, SPU."""
 
     correct: int
@@ -83,8 +82,8 @@ class Report:
     values: dict[str, Value]
     classes: dict[str, tuple[ClassRow, ...]] = field(default_factory=dict)
     curve: Curve | None = None
-    facts: dict[str, float] = field(default_factory=dict)
-    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+    counts: dict[str, float] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, SpanOutcome]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -113,9 +112,7 @@ def value_of(number: float, *, reason: str) -> Value:
     return Value(number, reason if np.isnan(number) else None)
 
 
-def class_rows(
-    labels: Sequence[str], counts: Counts, *, beta: float = 1.0, only: NDArray[np.bool_] | None = None
-) -> tuple[ClassRow, ...]:
+def class_rows(labels: Sequence[str], counts: Counts, *, beta: float = 1.0) -> tuple[ClassRow, ...]:
     """One row per class, in the order of *labels*; *beta* is that of the F figure.
 
     Parameters
@@ -125,8 +122,6 @@ def class_rows(
     counts : Counts
         Per-class counts.
     beta : float, default 1.0
-    only : bool ndarray, optional
-        Which classes get a row.
 
     Returns
     -------
@@ -147,5 +142,4 @@ def class_rows(
         f_score(counts.tp, counts.fp, counts.fn, beta=beta).tolist(),
         strict=True,
     )
-    kept = [True] * len(labels) if only is None else only.tolist()
-    return tuple(ClassRow(*row) for row, keep in zip(columns, kept, strict=True) if keep)
+    return tuple(ClassRow(*row) for row in columns)

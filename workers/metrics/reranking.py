@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workers.metrics.bags import Claims, Facts, hits
-from workers.metrics.counts import Ints
-from workers.metrics.options import one_of
+from workers.metrics.counts import Ints, one_of
 from workers.metrics.ranking import STATISTICS, Points, average_precision, best_point, block_ends, falling
 from workers.metrics.ratios import Floats, divide
 from workers.metrics.resampling import REPLICATES, draw, flips

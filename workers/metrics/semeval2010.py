@@ -12,9 +12,13 @@ from numpy.typing import ArrayLike
 from workers.metrics.classification import confusion
 from workers.metrics.counts import Counts, Ints
 from workers.metrics.ratios import divide, f_score, precision, recall
-from workers.metrics.weights import weighted_average
+from workers.metrics.report import Value, value_of
+from workers.metrics.weights import NO_GOLD, weighted_average
 
 _DIRECTED = re.compile(r"(?P<relation>.+)\((?:e1,e2|e2,e1)\)")
+NO_ITEMS = "there are no items"
+NO_ANSWERS = "no item was answered"
+KEYS = tuple(f"semeval2010_{key}" for key in ("f1", "coverage", "accuracy_answered", "accuracy_as_other"))
 NO_DIRECTION = "no label of the inventory carries a direction, (e1,e2) or (e2,e1)"
 
 
@@ -163,3 +167,33 @@ def macro(counts: Counts) -> tuple[float, float, float]:
         weighted_average(recall(counts.tp, counts.fn), even),
         weighted_average(f_score(counts.tp, counts.fp, counts.fn), even),
     )
+
+
+def semeval_figures(matrix: Ints, labels: Sequence[str]) -> dict[str, Value]:
+    """Official F1, coverage and the further accuracies of SemEval-2010 Task 8.
+
+    Parameters
+    ----------
+    matrix : int64 ndarray of shape (labels, labels + 1)
+    labels : sequence of str
+
+    Returns
+    -------
+    dict of str to Value
+        Undefined when no label carries a direction.
+
+    Examples
+    --------
+    >>> semeval_figures(np.array([[1, 1]]), ["R(e1,e2)"])["semeval2010_coverage"].value
+    0.5
+    """
+    seen = evaluate_confusion(matrix, labels=labels)
+    if not seen.relations:
+        return dict.fromkeys(KEYS, Value(float("nan"), NO_DIRECTION))
+    answered, _, as_other = seen.accuracies
+    return {
+        "semeval2010_f1": value_of(macro(seen.official)[2], reason=NO_GOLD),
+        "semeval2010_coverage": value_of(seen.coverage, reason=NO_ITEMS),
+        "semeval2010_accuracy_answered": value_of(answered, reason=NO_ANSWERS),
+        "semeval2010_accuracy_as_other": value_of(as_other, reason=NO_ITEMS),
+    }

@@ -8,8 +8,10 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
-from workers.metrics.matching import SCHEMAS, Outcome, PairingCounts, pair_spans
+from workers.metrics.matching import SCHEMAS, PairingCounts, SpanOutcome, pair_spans
+from workers.metrics.report import Value, value_of
 from workers.metrics.spans import Spans
+from workers.metrics.weights import NO_GOLD, NO_PREDICTION, NOTHING
 
 
 def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[PairingCounts]:
@@ -89,7 +91,7 @@ def total(parts: list[PairingCounts]) -> PairingCounts:
     return reduce(add, parts, PairingCounts())
 
 
-def outcomes_by_label(parts: list[PairingCounts], labels: list[str]) -> dict[str, dict[str, Outcome]]:
+def outcomes_by_label(parts: list[PairingCounts], labels: list[str]) -> dict[str, dict[str, SpanOutcome]]:
     """Schema → label → COR, INC, PAR, MIS, SPU.
 
     Parameters
@@ -100,7 +102,7 @@ def outcomes_by_label(parts: list[PairingCounts], labels: list[str]) -> dict[str
 
     Returns
     -------
-    dict of str to dict of str to Outcome
+    dict of str to dict of str to SpanOutcome
 
     Examples
     --------
@@ -111,3 +113,29 @@ def outcomes_by_label(parts: list[PairingCounts], labels: list[str]) -> dict[str
         schema: {label: part.outcome(schema) for label, part in zip(labels, parts, strict=True)}
         for schema in SCHEMAS
     }
+
+
+def muc_figures(counts: PairingCounts) -> dict[str, Value]:
+    """Precision, recall and F1 of the four SemEval-2013 schemas.
+
+    Parameters
+    ----------
+    counts : PairingCounts
+        Summed over documents.
+
+    Returns
+    -------
+    dict of str to Value
+
+    Examples
+    --------
+    >>> muc_figures(PairingCounts(1, 1, 1, 0, 1, 0))["muc_partial_f1"].value
+    0.5
+    """
+    figures = {}
+    for schema in SCHEMAS:
+        outcome = counts.outcome(schema)
+        figures[f"muc_{schema}_f1"] = value_of(outcome.f1, reason=NOTHING)
+        figures[f"muc_{schema}_precision"] = value_of(outcome.precision, reason=NO_PREDICTION)
+        figures[f"muc_{schema}_recall"] = value_of(outcome.recall, reason=NO_GOLD)
+    return figures

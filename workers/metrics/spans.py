@@ -182,26 +182,3 @@ def exact_counts(gold: Spans, predicted: Spans, *, n_labels: int) -> Counts:
         np.bincount(gold.label, minlength=n_labels),
         items=len(gold),
     )
-
-
-def document_counts(gold: Spans, predicted: Spans) -> Ints:
-    """Right, predicted and gold spans of every document: the rows that resampling draws.
-
-    Parameters
-    ----------
-    gold, predicted : Spans
-
-    Returns
-    -------
-    int64 ndarray of shape (documents, 3)
-
-    Examples
-    --------
-    >>> a = spans_of_columns([0], [0], [2], [0], n_documents=2)
-    >>> document_counts(a, a).tolist()
-    [[1, 1, 1], [0, 0, 0]]
-    """
-    found, _ = matches(gold, predicted)
-    size = gold.n_documents
-    parts = (gold.document[found], predicted.document, gold.document)
-    return np.stack([np.bincount(part, minlength=size) for part in parts], axis=1)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workers.metrics.bags import Facts
+from workers.metrics.classification import set_counts
 from workers.metrics.counts import Counts, integers
 from workers.metrics.ratios import Floats, divide, precision, recall
-from workers.metrics.sets import set_counts
 
 
 def perplexity(counts: ArrayLike) -> float:

@@ -9,27 +9,17 @@ from numpy.typing import ArrayLike
 
 from workers.metrics import semeval2010
 from workers.metrics.bags import Claims, Facts, facts_of_columns, hits
-from workers.metrics.classification import accuracy, averaged_classes, confusion, confusion_counts
+from workers.metrics.classification import accuracy, averaged_classes, confusion, confusion_counts, set_counts
 from workers.metrics.curve import thin
-from workers.metrics.fact_ranks import place
-from workers.metrics.ranking_profiles import corrected, opennre
+from workers.metrics.fact_ranks import rank_facts
+from workers.metrics.ranking_profiles import NO_CLAIMS, NO_FACTS, corrected, opennre, ranked_figures
 from workers.metrics.relations import MODES, Links, link_counts
-from workers.metrics.report import ClassRow, Outcome, Report, Value, class_rows, value_of
-from workers.metrics.report_values import (
-    NO_CLAIMS,
-    NO_FACTS,
-    NO_ITEMS,
-    averages,
-    muc_figures,
-    ranked_figures,
-    semeval_figures,
-    wrf_figures,
-)
-from workers.metrics.semeval2013 import outcomes_by_label, pairings_by_label, total
-from workers.metrics.sets import set_counts
+from workers.metrics.report import ClassRow, Report, SpanOutcome, Value, class_rows, value_of
+from workers.metrics.semeval2010 import NO_ITEMS, semeval_figures
+from workers.metrics.semeval2013 import muc_figures, outcomes_by_label, pairings_by_label, total
 from workers.metrics.spans import Spans, exact_counts
-from workers.metrics.weights import macro_flip
-from workers.metrics.wrf import Tokens
+from workers.metrics.weights import averages, macro_flip
+from workers.metrics.wrf import Tokens, wrf_figures
 
 ENTITY_FAMILIES = ("conll", "muc", "wrf")
 
@@ -86,7 +76,7 @@ def classification_suite(
     tables = {"classification": class_rows(labels, counts, beta=beta)}
     if official.relations:
         tables["semeval2010"] = class_rows(official.relations, official.official)
-    return Report(values, tables, facts=facts)
+    return Report(values, tables, counts=facts)
 
 
 def sets_suite(
@@ -139,7 +129,7 @@ def sets_suite(
         "gold": float(seen.counts.gold.sum()),
         "macro_flip": macro_flip(seen.counts, beta=beta),
     }
-    return Report(values, {"classification": class_rows(labels, seen.counts, beta=beta)}, facts=facts)
+    return Report(values, {"classification": class_rows(labels, seen.counts, beta=beta)}, counts=facts)
 
 
 def entities_suite(
@@ -183,7 +173,7 @@ def entities_suite(
     """
     counts = exact_counts(gold, predicted, n_labels=len(labels))
     values: dict[str, Value] = {}
-    outcomes: dict[str, dict[str, Outcome]] = {}
+    outcomes: dict[str, dict[str, SpanOutcome]] = {}
     if "conll" in families:
         values |= averages(counts, prefix="conll_", beta=beta)
     if "muc" in families:
@@ -200,7 +190,7 @@ def entities_suite(
         "macro_flip": macro_flip(counts, beta=beta),
     }
     rows = {"conll": class_rows(labels, counts, beta=beta)}
-    return Report(values, rows, facts=facts, outcomes=outcomes)
+    return Report(values, rows, counts=facts, outcomes=outcomes)
 
 
 def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], beta: float = 1.0) -> Report:
@@ -233,7 +223,7 @@ def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], 
         counts = link_counts(gold, predicted, mode=mode, n_relations=len(relations))
         values |= averages(counts, prefix=f"relation_{mode}_", beta=beta)
         tables[f"relation_{mode}"] = class_rows(relations, counts, beta=beta)
-    return Report(values, tables, facts={"gold": float(len(gold)), "predicted": float(len(predicted))})
+    return Report(values, tables, counts={"gold": float(len(gold)), "predicted": float(len(predicted))})
 
 
 def bags_suite(claims: Claims, facts: Facts, *, relations: Sequence[str]) -> Report:
@@ -262,12 +252,12 @@ def bags_suite(claims: Claims, facts: Facts, *, relations: Sequence[str]) -> Rep
     (1.0, 0.5)
     """
     reason = NO_CLAIMS if len(facts) else NO_FACTS
-    placing = place(claims.score, hits(claims, facts), n_facts=len(facts))
-    ours = corrected(claims, facts, placing=placing)
+    ranks = rank_facts(claims.score, hits(claims, facts), n_facts=len(facts))
+    ours = corrected(claims, facts, ranks=ranks)
     values = ranked_figures(ours, n_facts=len(facts)) | {"ap": value_of(ours.ap, reason=NO_FACTS)}
     tables = {"bags": class_rows(relations, ours.counts)}
     curve = thin(ours.curve) if ours.curve is not None else None
-    theirs = opennre(claims, facts, placing=placing)
+    theirs = opennre(claims, facts, ranks=ranks)
     values |= ranked_figures(theirs, n_facts=len(facts), prefix="opennre_")
     for key in ("micro_f1_at_half", "macro_f1_at_half"):
         values[f"opennre_{key}"] = value_of(getattr(theirs, key), reason=reason)

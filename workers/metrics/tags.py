@@ -8,8 +8,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from workers.metrics.counts import one_of
 from workers.metrics.encoding import Vocabulary, encode
-from workers.metrics.options import one_of
 from workers.metrics.spans import Spans
 
 SCHEMES = ("iob1", "iob2", "bioes", "bilou")

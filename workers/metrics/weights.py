@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Counts, integers
-from workers.metrics.options import one_of
+from workers.metrics.counts import Counts, integers, one_of
 from workers.metrics.ratios import Floats, divide, f_score, precision, recall
 from workers.metrics.report import Value, value_of
 
@@ -227,6 +226,32 @@ def macro_flip(counts: Counts, *, beta: float = 1.0) -> float:
     before = f_score(tp, fp, fn, beta=beta)
     after = f_score(tp + step, fp, fn - step, beta=beta)
     return float(abs(after - before) / np.count_nonzero(gold))
+
+
+def averages(
+    counts: Counts, *, prefix: str = "", beta: float = 1.0, entropy: str = "all"
+) -> dict[str, Value]:
+    """Micro and every weighted average of precision, recall and F, under prefixed keys.
+
+    Parameters
+    ----------
+    counts : Counts
+        The averaged classes only.
+    prefix : str, default ""
+    beta : float, default 1.0
+    entropy : {"all", "positive"}, default "all"
+
+    Returns
+    -------
+    dict of str to Value
+
+    Examples
+    --------
+    >>> averages(Counts.of([1], [0], [0]), prefix="conll_")["conll_macro_f1"].value
+    1.0
+    """
+    figures = micro_averages(counts, beta=beta) | scheme_averages(counts, beta=beta, entropy=entropy)
+    return {prefix + key: value for key, value in figures.items()}
 
 
 def effective_share(weights: ArrayLike, gold: ArrayLike) -> NDArray[np.float64]:

@@ -10,9 +10,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Ints, integers
+from workers.metrics.counts import Ints, integers, one_of
 from workers.metrics.encoding import Vocabulary, encode, row_keys, shared
-from workers.metrics.options import one_of
 from workers.metrics.ratios import Floats, divide, f_score
 from workers.metrics.report import Value, value_of
 from workers.metrics.spans import Spans
@@ -335,3 +334,44 @@ def mean_wrf(per_document: WrfCounts, weights: ArrayLike) -> Value:
     scores = scores[~np.isnan(scores)]
     mean = float(scores.mean()) if len(scores) else float("nan")
     return value_of(mean, reason=why_undefined(weights, otherwise=EMPTY))
+
+
+def wrf_figures(
+    gold: Spans, predicted: Spans, tokens: Tokens, *, gold_counts: Ints, scheme: str | None = None
+) -> dict[str, Value]:
+    """WRF strict and lenient, pooled over documents and as a mean of documents.
+
+    Parameters
+    ----------
+    gold, predicted : Spans
+    tokens : Tokens
+        In the units of the spans.
+    gold_counts : int64 ndarray of shape (labels,)
+        Gold entities per class.
+    scheme : str, optional
+        Weighting scheme that divides the γ of the single classes.
+
+    Returns
+    -------
+    dict of str to Value
+
+    Examples
+    --------
+    >>> from workers.metrics.spans import spans_of_columns
+    >>> spans = spans_of_columns([0], [0], [1], [0], n_documents=1)
+    >>> words = tokens_of_lists([["Ada"]])
+    >>> wrf_figures(spans, spans, words, gold_counts=np.array([1]))["wrf_lenient"].value
+    1.0
+    """
+    size = len(gold_counts)
+    target, answer = words_of_spans(gold, tokens), words_of_spans(predicted, tokens)
+    pooled = wrf_counts(target, answer, n_labels=size)
+    single = wrf_counts(target, answer, n_labels=size, per_document=True)
+    figures = {}
+    for mode in MODES:
+        weights = gammas(size, mode=mode, scheme=scheme, gold=gold_counts)
+        figures[f"wrf_{mode}"] = value_of(
+            float(wrf(pooled.f1, weights)), reason=why_undefined(weights, otherwise=EMPTY)
+        )
+        figures[f"wrf_{mode}_mean"] = mean_wrf(single, weights)
+    return figures

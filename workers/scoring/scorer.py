@@ -39,7 +39,7 @@ class Served:
         self.values |= report.values
         self.tables |= report.classes
         self.curve = report.curve or self.curve
-        self.counts |= report.facts
+        self.counts |= report.counts
         self.notes += report.notes
 
 

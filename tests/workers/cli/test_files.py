@@ -54,7 +54,7 @@ def test_classification_gives_the_schemes_from_every_form(write: Write, form):
     found = score(*sides, Options(task="classification", negative="NA"))
     for key, expected in SCHEMES.items():
         assert found.values[key].value == pytest.approx(expected, abs=1e-10)
-    assert found.facts["items"] == 97
+    assert found.counts["items"] == 97
 
 
 def test_a_missing_answer_is_refused_unless_it_is_said_to_be_wrong(write: Write):
@@ -68,7 +68,7 @@ def test_a_missing_answer_is_refused_unless_it_is_said_to_be_wrong(write: Write)
     found = score(gold, said, Options(task="classification", negative="Other", missing="wrong"))
     assert found.values["semeval2010_f1"].value == pytest.approx(2 / 3)
     assert found.values["semeval2010_coverage"].value == pytest.approx(2 / 3)
-    assert found.facts["missing"] == 1
+    assert found.counts["missing"] == 1
 
 
 def test_a_full_test_file_is_gold(write: Write):
@@ -98,7 +98,7 @@ def test_one_file_of_three_columns_is_both_sides(write: Write):
     alone, apart = score(both, both, ENTITIES), score(gold, said, ENTITIES)
     assert figures(alone) == figures(apart)
     assert alone.values["conll_micro_f1"].value == pytest.approx(2 / 3)
-    assert alone.facts == apart.facts
+    assert alone.counts == apart.counts
 
 
 def _without(line: str, column: int) -> str:
@@ -170,7 +170,7 @@ def test_relation_lines_are_scored_as_line_by_line(write: Write, monkeypatch, ta
     assert {key: value for key, value in figures(quick).items() if not math.isnan(value)} == {
         key: value for key, value in figures(careful).items() if not math.isnan(value)
     }
-    assert quick.facts == careful.facts
+    assert quick.counts == careful.counts
     assert (quick.curve is None) == (profile == "opennre")
 
 

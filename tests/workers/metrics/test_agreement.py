@@ -18,10 +18,10 @@ from workers.metrics.agreement import (
     answers_of_columns,
     answers_of_table,
     coefficient,
+    group_answers,
     interval,
 )
 from workers.metrics.annotators import cohen_kappa, span_f1
-from workers.metrics.grouping import alike
 from workers.metrics.masi import MasiAlpha, SetAnswers, masi_alpha, masi_distance, sets_of_matrix
 from workers.metrics.spans import spans_of_columns
 
@@ -107,7 +107,7 @@ def test_weights_mean_the_same_as_repeated_items(table, times) -> None:
 @given(tables, st.data())
 def test_items_answered_alike_may_be_counted_by_kind(table, data) -> None:
     answers = answers_of_table(table)
-    kinds = alike(answers)
+    kinds = group_answers(answers)
     assert kinds.answers.n_items == len({tuple(row) for row in table})
     assert kinds.answers.modal == answers.modal
     times = data.draw(st.lists(st.integers(0, 3), min_size=len(table), max_size=len(table)))
@@ -121,7 +121,7 @@ def test_items_answered_alike_may_be_counted_by_kind(table, data) -> None:
 
 def test_kinds_are_told_apart_by_more_than_their_last_answer() -> None:
     answers = answers_of_columns([0, 0, 1, 1, 2, 3, 3], [0, 2, 1, 2, 2, 0, 2], n_items=4, n_categories=3)
-    kinds = alike(answers)
+    kinds = group_answers(answers)
     assert sorted(kinds.answers.times.tolist()) == [1, 1, 2]
     assert sorted(kinds.answers.votes.tolist()) == [1.0, 2.0, 2.0]
 
@@ -133,7 +133,7 @@ def test_kinds_are_told_apart_by_more_than_their_last_answer() -> None:
 def test_alpha_masi_needs_neither_all_items_nor_all_distances_at_hand(votes, seed) -> None:
     item, rows = zip(*((at, [bool(code & 1 << bit) for bit in range(3)]) for at, code in votes), strict=True)
     whole = sets_of_matrix(item, rows, n_items=5)
-    kinds = alike(whole.answers)
+    kinds = group_answers(whole.answers)
     lean = MasiAlpha(SetAnswers(kinds.answers, whole.members), most_kept=0)
     assert lean() == pytest.approx(masi_alpha(whole), abs=1e-12, nan_ok=True)
     weights = np.random.default_rng(seed).integers(0, 3, 5)

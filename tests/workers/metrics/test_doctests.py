@@ -3,11 +3,14 @@
 import doctest
 import inspect
 from importlib import import_module
+from pkgutil import iter_modules
 from types import FunctionType, ModuleType
 
 import pytest
 
 from workers import metrics
+
+MODULES = [module.name for module in iter_modules(metrics.__path__) if module.name != "__main__"]
 
 
 def public_functions(module: ModuleType) -> list[FunctionType]:
@@ -18,12 +21,12 @@ def public_functions(module: ModuleType) -> list[FunctionType]:
     ]
 
 
-@pytest.mark.parametrize("name", metrics.MODULES)
+@pytest.mark.parametrize("name", MODULES)
 def test_examples_of_a_module_run(name: str) -> None:
     assert doctest.testmod(import_module(f"workers.metrics.{name}")).failed == 0
 
 
-@pytest.mark.parametrize("name", metrics.MODULES)
+@pytest.mark.parametrize("name", MODULES)
 def test_every_public_function_shows_an_example(name: str) -> None:
     lacking = [
         f.__name__

@@ -7,9 +7,10 @@ PROBE = """
 import sys
 from importlib import import_module
 import workers.metrics
-from workers.metrics import MODULES
-for name in MODULES:
-    import_module(f"workers.metrics.{name}")
+from pkgutil import iter_modules
+for module in iter_modules(workers.metrics.__path__):
+    if module.name != "__main__":
+        import_module(f"workers.metrics.{module.name}")
 print(sorted(set(sys.modules) & {"scipy", "django", "celery", "spacy", "pandas", "sklearn"}))
 """
 

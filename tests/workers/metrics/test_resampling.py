@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from workers.metrics.bags import Claims, Facts, claims_of_columns, facts_of_columns, hits
 from workers.metrics.classification import confusion, confusion_counts
 from workers.metrics.ranking import STATISTICS, points, rank, statistic
-from workers.metrics.report_values import wrf_figures
 from workers.metrics.reranking import bootstrap_ranking, randomise_ranking, sort_claims
 from workers.metrics.resampling import (
     Tallies,
@@ -26,7 +25,7 @@ from workers.metrics.resampling import (
 )
 from workers.metrics.spans import exact_counts, spans_of_columns
 from workers.metrics.weights import micro_averages, scheme_averages
-from workers.metrics.wrf import MODES, gammas, tokens_of_lists, words_of_spans
+from workers.metrics.wrf import MODES, gammas, tokens_of_lists, words_of_spans, wrf_figures
 
 DEALT = np.random.default_rng(11)
 GOLD = DEALT.integers(0, 3, 60)

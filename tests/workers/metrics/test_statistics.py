@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from workers.metrics.bags import facts_of_columns
+from workers.metrics.classification import set_counts
 from workers.metrics.relations import link_counts, links_of_columns
-from workers.metrics.sets import set_counts
 from workers.metrics.spans import spans_of_columns
 from workers.metrics.statistics import label_statistics, perplexity, set_statistics, source_quality
 from workers.metrics.suites import sets_suite

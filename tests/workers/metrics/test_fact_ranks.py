@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from workers.metrics import fact_ranks
 from workers.metrics.bags import CUTS, claims_of_columns, facts_of_columns, hits
 from workers.metrics.curve import thin
-from workers.metrics.fact_ranks import place
+from workers.metrics.fact_ranks import rank_facts
 from workers.metrics.ranking import anchored_auc, average_precision, best_point, points, precision_at, rank
 from workers.metrics.ranking_profiles import opennre
 
@@ -25,7 +25,7 @@ def test_the_figures_are_those_of_the_sorted_list(claims, unscored, few):
     n_facts = int(hit.sum()) + unscored
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fact_ranks, "_FEW_TIES", few)
-        placed = place(score, hit, n_facts=n_facts)
+        placed = rank_facts(score, hit, n_facts=n_facts)
     ranked = rank(score, hit, n_facts=n_facts)
     np.testing.assert_array_equal(placed.rank, np.flatnonzero(ranked.hit) + 1)
     full, sparse = points(ranked), placed.points()

@@ -12,7 +12,7 @@ from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract
-from evalsvc.evaluation.benchmarks.file_contract import Terms
+from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.submissions import dense_scores
 from evalsvc.evaluation.submissions.file_store import open_file
@@ -34,23 +34,25 @@ def check(subject: int, progress: Progress) -> Store:
     return lambda: submission_states.queue(submission)
 
 
-def load_dense(held: Terms, submission: Submission, content: bytes) -> Predictions:
+def load_dense(contract: FileContract, submission: Submission, content: bytes) -> Predictions:
     """Every cell as a claim; a column of the negative class is left out."""
-    matrix = _matrix(held, submission, content)
-    names = dense_scores.columns_of(held)
-    _require_finite(matrix, [*names, held.benchmark.negative])
-    keys = list(dense_scores.rows_of(held, submission.form))[: len(matrix)]
+    matrix = _matrix(contract, submission, content)
+    names = contract.labels
+    _require_finite(matrix, [*names, contract.benchmark.negative])
+    keys = list(dense_scores.rows_of(contract, submission.form))[: len(matrix)]
     rows, columns = len(matrix), len(names)
     owner = np.repeat(np.arange(rows, dtype=np.int64), columns)
     label = np.tile(np.arange(columns, dtype=np.int64), rows)
     score = matrix[:, :columns].astype(np.float64).ravel()
-    return Predictions(submission.form, keys, label_names(held.benchmark), owner, label, score, NONE, NONE)
+    return Predictions(
+        submission.form, keys, label_names(contract.benchmark), owner, label, score, NONE, NONE
+    )
 
 
-def _matrix(held: Terms, submission: Submission, content: bytes) -> Matrix:
+def _matrix(contract: FileContract, submission: Submission, content: bytes) -> Matrix:
     """The numbers, when rows and columns still stand for what they stood for."""
     header = npy.read_header(content[: npy.LONGEST_HEADER + 12], Problems())
-    if dense_scores.layout(held, submission.form, rows=header.rows) != submission.layout:
+    if dense_scores.layout(contract, submission.form, rows=header.rows) != submission.layout:
         raise InputFault(
             "wrong_shape", "The sentences of the benchmark are no longer those that the file was made for."
         )

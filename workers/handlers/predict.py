@@ -17,8 +17,8 @@ from evalsvc.core.jobs.exceptions import InputFault, TryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks import file_contract, prediction_inputs
-from evalsvc.evaluation.benchmarks.file_contract import Terms
+from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import PredictionFile, Submission
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import keep, open_file
@@ -35,16 +35,16 @@ def predict(subject: int, progress: Progress) -> Store:
     """Run the pipeline and keep what it predicts; then ask for the scoring."""
     submission = Submission.objects.select_related("benchmark", "file", "system").get(pk=subject)
     _require_sandbox()
-    held = file_contract.present(submission)
+    contract = file_contract.present(submission)
     with place() as folder:
         pipeline = unpack(submission.file, folder)
-        total = write_inputs(held, folder / "in" / "inputs.jsonl")
+        total = write_inputs(contract, folder / "in" / "inputs.jsonl")
         result = folder / "out" / "result.jsonl"
         modules = [f"spacy.lang.{pipeline.language}"]
         watch = Watch(progress, result, total)
         judge(launch("predict", folder, bounds=bounds(), modules=modules, watch=watch))
-        checked, file = taken(held, result)
-    return lambda: _stored(submission, held, checked, file)
+        checked, file = taken(contract, result)
+    return lambda: _stored(submission, contract, checked, file)
 
 
 def _require_sandbox() -> None:
@@ -101,12 +101,12 @@ def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
     return pipeline
 
 
-def write_inputs(held: Terms, path: Path) -> int:
+def write_inputs(contract: FileContract, path: Path) -> int:
     """Every document of the settings once: what teams may download, and nothing else."""
     seen: set[bytes] = set()
     with path.open("wb") as out:
-        for setting in held.settings:
-            for line in prediction_inputs.lines(setting):
+        for setting in contract.settings:
+            for line in file_contract.input_lines(setting):
                 if line not in seen:
                     seen.add(line)
                     out.write(line)
@@ -144,11 +144,11 @@ def named(ended: Ended) -> str:
     return f"{known} {code[1]}" if code else known
 
 
-def taken(held: Terms, result: Path) -> tuple[Checked, PredictionFile]:
+def taken(contract: FileContract, result: Path) -> tuple[Checked, PredictionFile]:
     """The result through the same check as any file."""
     with tempfile.TemporaryFile() as spool, result.open("rb") as file:
         try:
-            checked = check_stream(held, iter(lambda: file.read(STEP), b""), copy=spool)
+            checked = check_stream(contract, iter(lambda: file.read(STEP), b""), copy=spool)
             checked.problems.raise_if_any()
         except FileRejected as error:
             code = next(iter(error.problems.by_code))
@@ -158,9 +158,13 @@ def taken(held: Terms, result: Path) -> tuple[Checked, PredictionFile]:
         return checked, keep(spool, sha256=checked.sha256, size=checked.size)
 
 
-def _stored(submission: Submission, held: Terms, checked: Checked, file: PredictionFile) -> None:
+def _stored(submission: Submission, contract: FileContract, checked: Checked, file: PredictionFile) -> None:
     Submission.objects.filter(pk=submission.pk).update(
-        file=file, format=checked.format, form=checked.form, counts=checked.counts, held_to=held.versions()
+        file=file,
+        format=checked.format,
+        form=checked.form,
+        counts=checked.counts,
+        held_to=contract.version_ids,
     )
     submission.refresh_from_db()
     submission_states.queue(submission)

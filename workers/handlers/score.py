@@ -59,9 +59,8 @@ def score(subject: int, progress: Progress) -> Store:
     related = ("benchmark", "file", "system")
     submission = Submission.objects.select_related(*related).get(pk=subject)
     settings = scoring_identity.fitting(submission)
-    known = [found for setting in settings if (found := scoring_identity.existing(setting, submission))]
-    covered = {evaluation.setting_id for evaluation in known}
-    todo = [setting for setting in settings if setting.pk not in covered]
+    existing = scoring_identity.existing(submission, settings)
+    todo = [setting for setting in settings if setting.pk not in existing]
     with uncollected():
         fresh = list(_scored(submission, todo, progress)) if todo else []
     libraries = _libraries() if fresh else {}
@@ -69,7 +68,7 @@ def score(subject: int, progress: Progress) -> Store:
     def store() -> None:
         versions.hold(submission.benchmark)
         stored = [_stored(submission, scored, libraries) for scored in fresh]
-        submission.evaluations.add(*known, *stored)
+        submission.evaluations.add(*existing.values(), *stored)
         gold_exposure.mark(submission)
         _ask_again(submission)
 
@@ -79,9 +78,8 @@ def score(subject: int, progress: Progress) -> Store:
 def _ask_again(submission: Submission) -> None:
     """Where a setting was added or revised while this was scored, score it once more."""
     row = Submission.objects.select_related("benchmark", "system").get(pk=submission.pk)
-    if row.withdrawn_at is None and not all(
-        scoring_identity.existing(setting, row) for setting in scoring_identity.fitting(row)
-    ):
+    settings = scoring_identity.fitting(row)
+    if row.withdrawn_at is None and len(scoring_identity.existing(row, settings)) < len(settings):
         submission_states.queue(row)
 
 
@@ -102,10 +100,10 @@ def _predictions(submission: Submission, steps: Steps) -> Predictions:
         raise InputFault("file_lost", "The stored file is gone. Submit it again.") from error
     with file:
         _require_unchanged(file, submission)
-        held = file_contract.of_submission(submission)
+        contract = file_contract.of_submission(submission)
         if submission.layout:
-            return load_dense(held, submission, file.read())
-        return load_predictions(held, file, format=submission.format, tick=steps.tick)
+            return load_dense(contract, submission, file.read())
+        return load_predictions(contract, file, format=submission.format, tick=steps.tick)
 
 
 def _require_unchanged(file: BinaryIO, submission: Submission) -> None:

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.exceptions import caught
-from evalsvc.evaluation.submissions import model_hosts
+from evalsvc.evaluation.submissions import model_intake
 from workers.sandbox.readiness import Readiness, readiness
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ def runs_models(*queues: str) -> bool:
 
 def still_here() -> None:
     """This machine looks for work; what hinders the telling must not hinder the work."""
-    error = caught(lambda: model_hosts.heard_of(platform.node()))
+    error = caught(lambda: model_intake.record_seen(platform.node()))
     if error:
         log.warning("It was not written down that models can still run here: %s", error)
 
@@ -56,5 +56,5 @@ def still_here() -> None:
 def try_and_tell() -> Readiness:
     """Run the self-test and keep its outcome under this machine's name."""
     found = readiness()
-    model_hosts.report(platform.node(), why_not=found.why_not)
+    model_intake.record_self_test(platform.node(), why_not=found.why_not)
     return found

@@ -17,10 +17,9 @@ from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.prediction_check import Claim
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.jobs.exceptions import InputFault
-from evalsvc.evaluation.benchmarks.expected_ids import Mention, Pair
-from evalsvc.evaluation.benchmarks.file_contract import Terms
+from evalsvc.evaluation.benchmarks.file_contract import EntityMention, FileContract, Pair
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.submissions.file_check import SILENT_FORMS, check_of, claims_of, forms_of, limits
+from evalsvc.evaluation.submissions.file_check import SILENT_FORMS, check_of, claims_of
 from workers.scoring import column_reader
 from workers.scoring.column_reader import Ints, Tick
 
@@ -35,8 +34,8 @@ class GoldLine(msgspec.Struct):
     relations: list[Any] = []
     text: str | None = None
     tokens: list[str] | None = None
-    h: Mention | None = None
-    t: Mention | None = None
+    h: EntityMention | None = None
+    t: EntityMention | None = None
     spans: list[tuple[int, int, str]] = []
 
 
@@ -193,33 +192,33 @@ class Rows:
 
 
 def load_predictions(
-    terms: Terms, file: BinaryIO, *, format: str, tick: Tick = lambda done: None
+    contract: FileContract, file: BinaryIO, *, format: str, tick: Tick = lambda done: None
 ) -> Predictions:
     """Read a stored file against what it was checked against; labels are coded, the negative class last.
 
     Column by column as long as all is as the check found it, else line by line, to say what is not.
     """
-    found = _quickly(terms, file, tick) if format in BY_COLUMN else None
+    found = _quickly(contract, file, tick) if format in BY_COLUMN else None
     if found is None:
         file.seek(0)
-        found = _carefully(terms, file, format, tick)
+        found = _carefully(contract, file, format, tick)
     return found
 
 
-def _quickly(terms: Terms, file: BinaryIO, tick: Tick) -> Predictions | None:
+def _quickly(contract: FileContract, file: BinaryIO, tick: Tick) -> Predictions | None:
     """None where the careful way must look."""
-    benchmark, roster = terms.benchmark, terms.roster
-    names, pairs = label_names(benchmark), roster.pairs
-    keys = {name: at for at, name in enumerate(roster.ids)}
+    benchmark, expected = contract.benchmark, contract.expected
+    names, pairs = label_names(benchmark), expected.pairs
+    keys = {name: at for at, name in enumerate(expected.ids)}
     bags = {pair: at for at, pair in enumerate(pairs)}
-    lengths = np.fromiter((roster.lengths.get(name, -1) for name in keys), np.int64, len(keys))
+    lengths = np.fromiter((expected.lengths.get(name, -1) for name in keys), np.int64, len(keys))
     known = column_reader.Known(keys, bags, {name: at for at, name in enumerate(names)}, lengths)
     try:
-        form, said = column_reader.read(file, known, limits=limits(benchmark), tick=tick)
+        form, said = column_reader.read(file, known, limits=contract.limits, tick=tick)
     except (Irregular, FileRejected):
         return None
     silent = form in SILENT_FORMS or benchmark.missing == Benchmark.Missing.WRONG
-    if form not in forms_of(terms) or not (silent or len(said.line) == len(keys)):
+    if form not in contract.forms or not (silent or len(said.line) == len(keys)):
         return None
     return _of_columns(form, said, pairs if form == "bag" else list(keys), names, benchmark)
 
@@ -239,12 +238,12 @@ def _of_columns(
     return Predictions(form, keys, names, said.row, said.label, said.score, said.start, said.end)
 
 
-def _carefully(terms: Terms, file: BinaryIO, format: str, tick: Tick) -> Predictions:
+def _carefully(contract: FileContract, file: BinaryIO, format: str, tick: Tick) -> Predictions:
     problems = Problems()
-    check = check_of(terms, problems)
-    rows = Rows(label_names(terms.benchmark))
+    check = check_of(contract, problems)
+    rows = Rows(label_names(contract.benchmark))
     try:
-        for number, claim in enumerate(claims_of(terms, file, format=format, check=check), 1):
+        for number, claim in enumerate(claims_of(contract, file, format=format, check=check), 1):
             rows.add(check.form or "", claim)
             if number % STEP == 0:
                 tick(number)

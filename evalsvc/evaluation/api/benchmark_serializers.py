@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from evalsvc.evaluation import leaderboard
-from evalsvc.evaluation.benchmarks import expected_ids, quotas
+from evalsvc.evaluation.benchmarks import file_contract, quotas
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 
@@ -35,7 +35,7 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
         read_only_fields = fields
 
     def get_rows(self, setting: Setting) -> int:
-        return expected_ids.count(setting)
+        return file_contract.count_items(setting)
 
 
 class ShownSerializer(serializers.Serializer[Any]):

@@ -21,7 +21,7 @@ from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.pagination import Pages, choices
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api import benchmark_serializers
-from evalsvc.evaluation.benchmarks import creation, file_contract, phases, prediction_inputs, rules, versions
+from evalsvc.evaluation.benchmarks import creation, file_contract, phases, rules, versions
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.submissions import limits
@@ -212,7 +212,7 @@ class Inputs(APIView):
         phases.require_begun(setting, request.user)
         named = f'attachment; filename="{slug}-{key}.jsonl"'
         return StreamingHttpResponse(
-            prediction_inputs.lines(setting),
+            file_contract.input_lines(setting),
             content_type="application/x-ndjson",
             headers={"Content-Disposition": named},
         )

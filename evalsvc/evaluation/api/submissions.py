@@ -20,8 +20,7 @@ from evalsvc.core.web.text_validation import StorableJson
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.api import submission_serializers as shapes
 from evalsvc.evaluation.api.benchmarks import benchmark_of, version_asked
-from evalsvc.evaluation.benchmarks import phases, scoring_identity, versions
-from evalsvc.evaluation.benchmarks.rules import limit
+from evalsvc.evaluation.benchmarks import file_contract, phases, scoring_identity, versions
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.submissions import intake, long_poll
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
@@ -113,7 +112,7 @@ class Submissions(generics.ListAPIView[Submission]):
     def post(self, request: Request, slug: str) -> Response:
         """Submit one prediction file as a run of a system; 200 when it is here already."""
         benchmark = benchmark_of(request, slug)
-        upload = upload_of(request, most=limit(benchmark, "upload_bytes"))
+        upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"))
         aggregate = upload.fields.get("aggregate") or "ONE"
         received = intake.receive(benchmark, **said_with(request, upload), aggregate=aggregate)
         return received_as(received, request)
@@ -132,7 +131,7 @@ class DryRun(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Check a file without submitting it."""
         benchmark = benchmark_of(request, slug)
-        upload = upload_of(request, most=limit(benchmark, "upload_bytes"))
+        upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"))
         checked = intake.check(benchmark, upload.chunks, phase=upload.fields.get("phase", ""))
         found = checked.problems.as_json()
         return Response(

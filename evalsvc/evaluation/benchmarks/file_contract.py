@@ -1,76 +1,298 @@
-"""What a file is held against: a benchmark, and those of its settings that would score the file."""
+"""The file contract: everything one prediction file is checked against.
+
+It is made once per submission and handed down. A frozen test set never changes, so its expected ids stay
+in memory under its digest.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
-from django.db.models import Q
+import msgspec
+from django.conf import settings as service
+from django.db.models import F
 from django.utils import timezone
 
-from evalsvc.evaluation.benchmarks import expected_ids, phases
+from annotation.testset import TestSet, TestSetRow, export_lines
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.prediction_check import Form
+from evalsvc.core.formats.text_lines import Limits
+from evalsvc.evaluation.measures.options import effective
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
+
+Pair = tuple[str, str]
+LIMITS = {"upload_bytes": "UPLOAD_MAX_BYTES", "lines": "UPLOAD_MAX_LINES"}
+FORMS_OF_UNIT: dict[str, tuple[Form, ...]] = {
+    Setting.Unit.SENTENCE: ("label", "labels", "scores"),
+    Setting.Unit.BAG: ("label", "labels", "scores", "bag"),
+    Setting.Unit.DOCUMENT: ("spans", "tags"),
+}
+
+
+class EntityMention(msgspec.Struct, omit_defaults=True):
+    name: str = ""
+    id: str | None = None
+
+    @property
+    def key(self) -> str:
+        """One side of a pair: the id, or the name without one."""
+        return self.name if self.id is None else self.id
+
+
+class InputMention(EntityMention, omit_defaults=True):
+    pos: tuple[int, int] | None = None
+
+
+class InputItem(msgspec.Struct, omit_defaults=True):
+    """An item to predict: a gold line without its gold, which is not even decoded."""
+
+    id: str
+    text: str | None = None
+    tokens: tuple[str, ...] | None = None
+    h: InputMention | None = None
+    t: InputMention | None = None
+
+    @property
+    def pair(self) -> Pair | None:
+        return None if self.h is None or self.t is None else (self.h.key, self.t.key)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedIds:
+    """Ids to predict in the order of the test set, with pairs, tokens and lengths."""
+
+    ids: Mapping[str, Pair | None]
+    tokens: Mapping[str, Sequence[str]]
+    lengths: Mapping[str, int]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        return list(dict.fromkeys(pair for pair in self.ids.values() if pair))
 
 
 @dataclass(frozen=True)
-class Terms:
+class FileContract:
+    """The settings open to a file, and what the file must hold for them."""
+
     benchmark: Benchmark
     settings: list[Setting]
     phase: str = ""
+    version_ids: list[int] = field(default_factory=list)
 
     @cached_property
-    def roster(self) -> expected_ids.Roster:
-        return expected_ids.of_settings(self.settings)
-
-    def versions(self) -> list[int]:
-        """What to remember of them: the version of each setting, in their order."""
-        named = Q()
+    def expected(self) -> ExpectedIds:
+        """Everything that any of the settings scores, the first setting's items first."""
+        ids: dict[str, Pair | None] = {}
+        tokens: dict[str, Sequence[str]] = {}
+        lengths: dict[str, int] = {}
         for setting in self.settings:
-            named |= Q(setting=setting.pk, number=setting.version)
-        found = SettingVersion.objects.filter(named) if named else SettingVersion.objects.none()
-        of_setting = dict(found.values_list("setting_id", "pk"))
-        return [of_setting[setting.pk] for setting in self.settings if setting.pk in of_setting]
+            part = expected_ids(setting)
+            ids |= part.ids
+            tokens |= part.tokens
+            lengths |= part.lengths
+        return ExpectedIds(ids, tokens, lengths)
 
-    def cover(self, setting: Setting, form: str) -> bool:
-        """Whether a file of this form was asked for everything that a setting scores."""
+    @cached_property
+    def labels(self) -> list[str]:
+        return [label["name"] for label in self.benchmark.labels]
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        return effective(self.benchmark.options, task=self.benchmark.task)
+
+    @cached_property
+    def forms(self) -> list[Form]:
+        """The forms of predictions that any of the settings accepts."""
+        units = {setting.unit for setting in self.settings}
+        return list(
+            dict.fromkeys(form for unit, forms in FORMS_OF_UNIT.items() if unit in units for form in forms)
+        )
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(
+            max_bytes=service.UPLOAD_MAX_UNPACKED_BYTES,
+            max_lines=limit(self.benchmark, "lines"),
+            max_line_bytes=service.UPLOAD_MAX_LINE_BYTES,
+        )
+
+    def require_open(self, settings: Iterable[Setting], at: datetime) -> None:
+        """Reject a file whose settings, read again, closed while it was sent."""
+        still_open = {setting.pk for setting in settings if accepts(setting, self.phase, at)}
+        if not {setting.pk for setting in self.settings} <= still_open:
+            raise DomainError("closed", f"{self.benchmark} closed during the upload.")
+
+    def covers(self, setting: Setting, form: str) -> bool:
+        """True when a file of this form had to hold everything that a setting scores."""
         gold = (setting.test_set_id, setting.only_id)
         if any((own.test_set_id, own.only_id) == gold for own in self.settings):
             return True
-        by_document = setting.unit == Setting.Unit.DOCUMENT
-        asked = expected_ids.of_setting(setting, with_text=by_document)
+        wanted = expected_ids(setting)
         if form == "bag":
-            return set(asked.pairs) <= set(self.roster.pairs)
-        if not asked.ids.keys() <= self.roster.ids.keys():
+            return set(wanted.pairs) <= set(self.expected.pairs)
+        if not wanted.ids.keys() <= self.expected.ids.keys():
             return False
-        own = self.roster.lengths
-        return not by_document or all(own.get(name) == asked.lengths.get(name) for name in asked.ids)
+        lengths = self.expected.lengths
+        by_document = setting.unit == Setting.Unit.DOCUMENT
+        return not by_document or all(lengths.get(name) == wanted.lengths.get(name) for name in wanted.ids)
 
 
-def now(benchmark: Benchmark, *, phase: str = "", at: datetime | None = None) -> Terms:
-    """The terms of a submission made now; refused when nothing is open."""
-    at = at or timezone.now()
-    named = phases.chosen(benchmark, phase, at=at)
-    return Terms(benchmark, phases.scored(benchmark, named, at), named)
+# ---- making one ----------------------------------------------------------------------------------
+def for_new_file(benchmark: Benchmark, *, phase: str = "") -> FileContract:
+    """Return the contract of a file sent now; reject when nothing is open."""
+    now, newest = timezone.now(), _newest_versions(benchmark)
+    return _accepting(
+        newest, benchmark, _open_phase(benchmark, [as_of(each) for each in newest], phase, now), now
+    )
 
 
-def of_submission(submission: Submission) -> Terms:
-    """What its file was checked against, as that was then: what the settings score by may be other by now."""
+def of_submission(submission: Submission) -> FileContract:
+    """Return the contract a submission was checked against, as it was at that time."""
     if not submission.held_to:
         return present(submission)
     related = ("setting__benchmark", "test_set", "only")
-    found = SettingVersion.objects.select_related(*related).in_bulk(submission.held_to)
-    settings = [as_of(found[pk]) for pk in submission.held_to if pk in found]
-    return Terms(submission.benchmark, settings, submission.phase)
+    versions = SettingVersion.objects.select_related(*related).in_bulk(submission.held_to)
+    kept = [pk for pk in submission.held_to if pk in versions]
+    return FileContract(submission.benchmark, [as_of(versions[pk]) for pk in kept], submission.phase, kept)
+
+
+def present(submission: Submission) -> FileContract:
+    """Return the contract under the present gold, which a model predicts for."""
+    benchmark = submission.benchmark
+    return _accepting(_newest_versions(benchmark), benchmark, submission.phase, submission.created_at)
 
 
 def as_of(version: SettingVersion) -> Setting:
-    """A setting as it was under one of its versions."""
+    """Return a setting as it was under one of its versions."""
     setting = version.setting
     setting.test_set, setting.only, setting.version = version.test_set, version.only, version.number
     return setting
 
 
-def present(submission: Submission) -> Terms:
-    """What a file of this submission would be held against now; a model is run over this."""
-    return Terms(submission.benchmark, phases.of_submission(submission), submission.phase)
+def _newest_versions(benchmark: Benchmark) -> list[SettingVersion]:
+    newest = SettingVersion.objects.filter(setting__benchmark=benchmark, number=F("setting__version"))
+    related = newest.select_related("setting__benchmark", "test_set", "only")
+    return list(related.order_by("setting__rank", "setting"))
+
+
+def _accepting(
+    versions: Iterable[SettingVersion], benchmark: Benchmark, phase: str, at: datetime
+) -> FileContract:
+    kept = [version for version in versions if accepts(version.setting, phase, at)]
+    return FileContract(
+        benchmark, [as_of(version) for version in kept], phase, [version.pk for version in kept]
+    )
+
+
+def _open_phase(benchmark: Benchmark, settings: list[Setting], requested: str, at: datetime) -> str:
+    """Return the phase requested, else the only open one."""
+    open_now = [setting for setting in settings if setting.state_at(at) == "open"]
+    phases = open_phases(open_now)
+    if not open_now:
+        raise _closed(benchmark, settings, at)
+    if requested and requested not in phases:
+        hint = f"Open: {', '.join(phases) or 'none'}."
+        raise DomainError(
+            "unknown_phase", f"{benchmark} has no open phase {requested}.", hint=hint, field="phase"
+        )
+    if not requested and len(phases) > 1:
+        hint = f"Specify {' or '.join(phases)}."
+        raise DomainError("phase_needed", f"{benchmark} has several open phases.", hint=hint, field="phase")
+    return requested or next(iter(phases), "")
+
+
+def _closed(benchmark: Benchmark, settings: list[Setting], at: datetime) -> DomainError:
+    if not settings:
+        return DomainError("no_setting", f"{benchmark} has no setting to score against.")
+    coming = [
+        (setting.opens_at, setting.title)
+        for setting in settings
+        if setting.opens_at and setting.opens_at > at
+    ]
+    hint = "“{1}” opens at {0:%Y-%m-%d %H:%M} UTC.".format(*min(coming)) if coming else ""
+    return DomainError("closed", f"{benchmark} is closed to submissions.", hint=hint)
+
+
+# ---- the settings --------------------------------------------------------------------------------
+def settings_of(benchmark: Benchmark) -> list[Setting]:
+    """Read the benchmark's settings with their test sets, in order."""
+    return list(benchmark.settings.select_related("test_set", "only", "benchmark"))
+
+
+def open_settings(benchmark: Benchmark, at: datetime | None = None) -> list[Setting]:
+    """Return the settings that accept submissions at a time, by default now."""
+    return [each for each in settings_of(benchmark) if each.state_at(at or timezone.now()) == "open"]
+
+
+def open_phases(settings: Iterable[Setting]) -> list[str]:
+    """Return the phases to choose from among open settings."""
+    return sorted({setting.phase for setting in settings} - {""})
+
+
+def accepts(setting: Setting, phase: str, at: datetime) -> bool:
+    """True when a setting scores what is submitted to a phase at a time."""
+    return setting.phase in ("", phase) and setting.state_at(at) == "open"
+
+
+def limit(benchmark: Benchmark, name: str) -> int:
+    """Return the benchmark's limit, at most that of the service."""
+    most = int(getattr(service, LIMITS[name]))
+    return min(most, benchmark.limits.get(name) or most)
+
+
+# ---- expected ids --------------------------------------------------------------------------------
+def expected_ids(setting: Setting) -> ExpectedIds:
+    """Return the ids a setting scores: of its test set, limited to `only` where set."""
+    every = _read_ids(
+        setting.test_set_id, setting.test_set.sha256, with_text=setting.unit == Setting.Unit.DOCUMENT
+    )
+    if setting.only is None:
+        return every
+    kept = _read_ids(setting.only.pk, setting.only.sha256, with_text=False).ids
+    return ExpectedIds(
+        {id: pair for id, pair in every.ids.items() if id in kept}, every.tokens, every.lengths
+    )
+
+
+@lru_cache(maxsize=8)
+def _read_ids(pk: int, sha256: str, *, with_text: bool) -> ExpectedIds:
+    decoder = msgspec.json.Decoder(InputItem)
+    ids: dict[str, Pair | None] = {}
+    tokens: dict[str, Sequence[str]] = {}
+    lengths: dict[str, int] = {}
+    for raw in export_lines(TestSet.objects.get(pk=pk)):
+        item = decoder.decode(raw)
+        ids[item.id] = item.pair
+        if with_text and item.tokens is not None:
+            tokens[item.id] = item.tokens
+        measured = item.tokens if item.tokens is not None else item.text
+        if with_text and measured is not None:
+            lengths[item.id] = len(measured)
+    return ExpectedIds(ids, tokens, lengths)
+
+
+def input_lines(setting: Setting) -> Iterator[bytes]:
+    """Yield the items to predict in order, which CoNLL columns and dense rows follow."""
+    kept = expected_ids(setting).ids
+    decoder, encoder = msgspec.json.Decoder(InputItem), msgspec.json.Encoder(order="deterministic")
+    for raw in export_lines(setting.test_set):
+        item = decoder.decode(raw)
+        if item.id in kept:
+            yield encoder.encode(item) + b"\n"
+
+
+def count_items(gold: Setting | SettingVersion) -> int:
+    """Count the items a setting scores, or scored under a version."""
+    if gold.only is None:
+        return gold.test_set.rows
+    return _count_shared(gold.test_set.pk, gold.test_set.sha256, gold.only.pk, gold.only.sha256)
+
+
+@lru_cache(maxsize=256)
+def _count_shared(pk: int, sha256: str, only: int, only_sha256: str) -> int:
+    kept = TestSetRow.objects.filter(test_set=only).values("external_id")
+    return TestSetRow.objects.filter(test_set=pk, external_id__in=kept).count()

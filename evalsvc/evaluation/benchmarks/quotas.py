@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -54,12 +54,13 @@ def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:
 def allowances(benchmark: Benchmark, team: Team, *, now: datetime | None = None) -> list[Allowance]:
     """What the team has used of each quota, and what is left."""
     begun, tomorrow = day_of(benchmark, now or timezone.now())
-    spent = counted(benchmark, team)
-    return [
-        Allowance("per_day", benchmark.per_day, spent.filter(created_at__gte=begun).count(), tomorrow),
-        Allowance("in_total", benchmark.in_total, spent.count()),
-        Allowance("at_once", benchmark.at_once, spent.filter(state__in=WAITING, scored_at=None).count()),
-    ]
+    used = counted(benchmark, team).aggregate(
+        per_day=Count("pk", filter=Q(created_at__gte=begun)),
+        in_total=Count("pk"),
+        at_once=Count("pk", filter=Q(state__in=WAITING, scored_at=None)),
+    )
+    next_at = {"per_day": tomorrow}
+    return [Allowance(name, getattr(benchmark, name), used[name], next_at.get(name)) for name in used]
 
 
 def lock(team: Team) -> datetime:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.quotas import checked_zone
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.roles import ORGANISER, require
 
 QUOTAS = ("per_day", "in_total", "at_once")
-LIMITS = {"upload_bytes": "UPLOAD_MAX_BYTES", "lines": "UPLOAD_MAX_LINES"}
 WORDS = ("title", "summary", "description", "public")
 
 
@@ -69,9 +68,3 @@ def change(benchmark: Benchmark, *, by: User, **given: Any) -> Benchmark:
         Benchmark.objects.filter(pk=row.pk).update(**changed)
     benchmark.refresh_from_db()
     return benchmark
-
-
-def limit(benchmark: Benchmark, name: str) -> int:
-    """The benchmark's own limit, never above that of the service."""
-    most = int(getattr(settings, LIMITS[name]))
-    return min(most, benchmark.limits.get(name) or most)

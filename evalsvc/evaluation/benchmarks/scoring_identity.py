@@ -4,37 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import F
 
-from evalsvc.evaluation.benchmarks import file_contract, phases
+from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.measures.options import effective
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 
 # Raised by hand whenever a figure may come out differently than before.
 SCORER = "1.0"
 
-FITTING: dict[str, frozenset[str]] = {
-    Setting.Unit.SENTENCE: frozenset({"label", "labels", "scores"}),
-    Setting.Unit.BAG: frozenset({"label", "labels", "scores", "bag"}),
-    Setting.Unit.DOCUMENT: frozenset({"spans", "tags"}),
-}
+
+def concerned(
+    submission: Submission, contract: FileContract | None = None, settings: list[Setting] | None = None
+) -> list[Setting]:
+    """Return the settings a run was sent to, and later ones that accept it, by its form."""
+    contract = contract or file_contract.of_submission(submission)
+    sent_to = {setting.pk for setting in contract.settings}
+    return [
+        setting
+        for setting in (file_contract.settings_of(submission.benchmark) if settings is None else settings)
+        if submission.form in file_contract.FORMS_OF_UNIT[setting.unit]
+        and (setting.pk in sent_to or file_contract.accepts(setting, submission.phase, submission.created_at))
+    ]
 
 
-def concerned(submission: Submission) -> list[Setting]:
-    """The settings it was sent to, and those added since that take it, where they take its form."""
-    taking = Q(pk__in=[setting.pk for setting in phases.of_submission(submission)])
-    sent_to = Q(pk__in=SettingVersion.objects.filter(pk__in=submission.held_to).values("setting"))
-    settings = submission.benchmark.settings.filter(taking | sent_to)
-    settings = settings.select_related("test_set", "only", "benchmark")
-    return [setting for setting in settings if submission.form in FITTING[setting.unit]]
-
-
-def fitting(submission: Submission) -> list[Setting]:
-    """The settings that it can be scored under: what came after its file was sent, the file may lack."""
-    held = file_contract.of_submission(submission)
-    return [setting for setting in concerned(submission) if held.cover(setting, submission.form)]
+def fitting(
+    submission: Submission, contract: FileContract | None = None, settings: list[Setting] | None = None
+) -> list[Setting]:
+    """Return the settings that can score a run: its file may lack what was added later."""
+    contract = contract or file_contract.of_submission(submission)
+    return [
+        setting
+        for setting in concerned(submission, contract, settings)
+        if contract.covers(setting, submission.form)
+    ]
 
 
 def not_covered(submission: Submission) -> list[Setting]:
@@ -48,7 +55,7 @@ def not_covered(submission: Submission) -> list[Setting]:
     )
     asked = newest.values_list("setting_id", "gold_sha256", "only_sha256", "scorer")
     lacking = {version[0] for version in asked if version not in under}
-    return [setting for setting in concerned(submission) if setting.pk in lacking]
+    return [setting for setting in concerned(submission) if setting.pk in lacking] if lacking else []
 
 
 def options_of(setting: Setting, submission: Submission) -> dict[str, Any]:
@@ -88,12 +95,16 @@ def digest(options: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def existing(setting: Setting, submission: Submission) -> Evaluation | None:
-    """The evaluation of the same file under the same gold, options and scorer, if there is one."""
-    return Evaluation.objects.filter(
-        file_id=submission.file_id,
-        setting=setting,
-        gold_sha256=setting.test_set.sha256,
-        options_sha256=digest(options_of(setting, submission)),
-        scorer=SCORER,
-    ).first()
+def existing(submission: Submission, settings: Iterable[Setting]) -> dict[int, Evaluation]:
+    """Return the evaluations that already scored this file the same way, by setting."""
+    wanted = {
+        (setting.pk, setting.test_set.sha256, digest(options_of(setting, submission))) for setting in settings
+    }
+    scored = Evaluation.objects.filter(
+        file_id=submission.file_id, setting__in={pk for pk, _, _ in wanted}, scorer=SCORER
+    )
+    return {
+        each.setting_id: each
+        for each in scored.defer("classes", "detail")
+        if (each.setting_id, each.gold_sha256, each.options_sha256) in wanted
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
@@ -54,15 +55,15 @@ def require_one(benchmark: Benchmark, number: int) -> None:
         )  # fmt: skip
 
 
-def keep_up(setting: Setting) -> None:
-    """Begin a new version when the program's scorer is no longer that of the newest one."""
-    if of_setting(setting).scorer == scoring_identity.SCORER:
-        return
-    with transaction.atomic():
-        row = locked(setting)
-        if of_setting(row).scorer != scoring_identity.SCORER:
-            begin(row, by=None, note=SCORER_CHANGED)
-            score_anew(row)
+def keep_up(benchmark: Benchmark) -> None:
+    """Begin a new version of each setting whose newest one has another scorer than this program."""
+    newest = SettingVersion.objects.filter(setting__benchmark=benchmark, number=F("setting__version"))
+    for outdated in newest.exclude(scorer=scoring_identity.SCORER).select_related("setting"):
+        with transaction.atomic():
+            row = locked(outdated.setting)
+            if of_setting(row).scorer != scoring_identity.SCORER:
+                begin(row, by=None, note=SCORER_CHANGED)
+                score_anew(row)
 
 
 def hold(benchmark: Benchmark) -> None:
@@ -77,15 +78,15 @@ def locked(setting: Setting) -> Setting:
 
 
 def score_anew(setting: Setting) -> None:
-    """Queue the scored runs of the benchmark that this setting takes; what was not changed is taken over."""
-    covered: dict[Any, bool] = {}  # many were held to the same
-    for submission in setting.benchmark.submissions.filter(
-        withdrawn_at=None, state=Submission.State.SCORED
-    ).select_related("benchmark", "system"):
-        if not any(each.pk == setting.pk for each in scoring_identity.concerned(submission)):
+    """Queue the scored runs that this setting accepts; their unchanged scores are reused."""
+    covered: dict[tuple[Any, str], bool] = {}  # many runs share one contract
+    runs = setting.benchmark.submissions.filter(withdrawn_at=None, state=Submission.State.SCORED)
+    for submission in runs.select_related("benchmark", "system"):
+        contract = file_contract.of_submission(submission)
+        if not scoring_identity.concerned(submission, contract, [setting]):
             continue
-        held = (tuple(submission.held_to), submission.form)
-        if held not in covered:
-            covered[held] = file_contract.of_submission(submission).cover(setting, submission.form)
-        if covered[held]:
+        key = (tuple(submission.held_to), submission.form)
+        if key not in covered:
+            covered[key] = contract.covers(setting, submission.form)
+        if covered[key]:
             submission_states.score_again(submission)

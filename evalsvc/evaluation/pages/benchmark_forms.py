@@ -13,7 +13,7 @@ from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.evaluation.benchmarks.creation import KINDS
-from evalsvc.evaluation.benchmarks.rules import LIMITS
+from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts
 from evalsvc.evaluation.measures.options import OPTIONS, Option
 from evalsvc.evaluation.models import Benchmark

@@ -18,7 +18,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError, NotAllowed
 from evalsvc.core.web.formatting import byte_size, count, counted
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import creation, expected_ids, phases, rules
+from evalsvc.evaluation.benchmarks import creation, file_contract, phases, rules
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.measures.options import effective
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -108,7 +108,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
 def _lead(benchmark: Benchmark, settings: list[Setting], now: Any) -> str:
     if not settings:
         return "It has no setting yet: nothing can be submitted before there is one."
-    taking = [setting for setting in settings if phases.state_of(setting, now) == "open"]
+    taking = [setting for setting in settings if setting.state_at(now) == "open"]
     runs = benchmark.submissions.filter(state="scored", withdrawn_at=None).count()
     some = counted(len(taking), "setting takes", "settings take") if taking else "No setting takes"
     return f"{some} submissions now; {counted(runs, 'run')} scored so far."
@@ -117,10 +117,10 @@ def _lead(benchmark: Benchmark, settings: list[Setting], now: Any) -> str:
 def _row(setting: Setting, now: Any) -> dict[str, Any]:
     return {
         "setting": setting,
-        "state": phases.state_of(setting, now),
+        "state": setting.state_at(now),
         "phase": PHASE_WORDS[setting.phase].removeprefix("in "),
         "unit": UNIT_WORDS[setting.unit].partition(" ")[0],
-        "rows": expected_ids.count(setting),
+        "rows": file_contract.count_items(setting),
         "main": as_shown(setting, setting.main),
         "sealed": phases.is_sealed(setting, now),
     }

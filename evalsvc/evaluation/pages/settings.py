@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from evalsvc.core.web.formatting import count, moment
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import expected_ids, phases, prediction_inputs
+from evalsvc.evaluation.benchmarks import file_contract, phases
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 from evalsvc.evaluation.pages.setting_forms import PHASE_WORDS, UNIT_WORDS
@@ -31,7 +31,7 @@ def setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "setting": found,
         "facts": facts(found),
         "lead": _lead(found),
-        "coming": phases.state_of(found, timezone.now()) == "coming",
+        "coming": found.state_at(timezone.now()) == "coming",
         "versions": found.versions.select_related("test_set", "only", "by").order_by("-number"),
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }
@@ -39,7 +39,7 @@ def setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 
 
 def _lead(found: Setting) -> str:
-    state = phases.state_of(found, timezone.now())
+    state = found.state_at(timezone.now())
     if state == "coming" and found.opens_at:
         told = f"It opens on {moment(found.opens_at)} UTC."
     elif state == "closed" and found.closes_at:
@@ -57,7 +57,7 @@ def facts(found: Setting, held: SettingVersion | None = None) -> list[tuple[str,
         ("Test set", f"{gold.test_set}, {gold.test_set.get_origin_display().lower()}"),
         *([("Only", f"the sentences of {only}")] if only else []),
         ("Scored by", UNIT_WORDS[found.unit]),
-        ("Rows", count(expected_ids.count(gold))),
+        ("Rows", count(file_contract.count_items(gold))),
         ("Main measure", f"{measure.title}, {way} is better"),
         ("Takes what is submitted", PHASE_WORDS[found.phase]),
     ]
@@ -71,7 +71,7 @@ def inputs_file(request: HttpRequest, slug: str, key: str) -> HttpResponseBase:
     phases.require_begun(found, request.user)
     named = f'attachment; filename="{slug}-{key}.jsonl"'
     return StreamingHttpResponse(
-        prediction_inputs.lines(found),
+        file_contract.input_lines(found),
         content_type="application/x-ndjson",
         headers={"Content-Disposition": named},
     )

@@ -14,7 +14,7 @@ from evalsvc.core.jobs import worker_presence
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, roles, submission_states
-from evalsvc.evaluation.benchmarks import phases, scoring_identity
+from evalsvc.evaluation.benchmarks import file_contract, phases, scoring_identity
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 from evalsvc.evaluation.pages import charts, run_list, score_view
 from evalsvc.evaluation.submissions import gold_exposure
@@ -193,7 +193,8 @@ def _standing(submission: Submission) -> str:
     standing = submission.system.runs.filter(state=State.SCORED, withdrawn_at=None).count()
     seen = (
         " Someone of the team labelled or decided this gold; the board says so."
-        if submission.saw_gold or gold_exposure.saw_gold(submission.benchmark, submission.system.team)
+        if submission.saw_gold
+        or gold_exposure.saw_gold(file_contract.settings_of(submission.benchmark), submission.system.team)
         else ""
     )
     return (

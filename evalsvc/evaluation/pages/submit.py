@@ -12,7 +12,6 @@ from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.errors.exceptions import DomainError
@@ -20,7 +19,7 @@ from evalsvc.core.formats.problems import CODES, FileRejected, Problem, Problems
 from evalsvc.core.formats.text_lines import read_lines
 from evalsvc.core.web.formatting import count
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import phases, rules
+from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages import quota_view as left
 from evalsvc.evaluation.pages.curl_command import curl
@@ -150,7 +149,7 @@ def _page(
         "systems": systems.values_list("name", flat=True).distinct(),
         "bags": Setting.Unit.BAG in units,
         "taken": TAKEN[benchmark.task],
-        "limit": rules.limit(benchmark, "upload_bytes"),
+        "limit": file_contract.limit(benchmark, "upload_bytes"),
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
         "curl": curl(request, benchmark),
     }
@@ -160,8 +159,8 @@ def _page(
 
 def _open(benchmark: Benchmark) -> dict[str, Any]:
     """What takes submissions now, and the phases there are to choose from."""
-    taking = list(phases.taking(benchmark, timezone.now()))
-    open_phases = sorted({setting.phase for setting in taking} - {""})
+    taking = file_contract.open_settings(benchmark)
+    open_phases = file_contract.open_phases(taking)
     return {"taking": taking, "phases": open_phases if len(open_phases) > 1 else []}
 
 

@@ -9,28 +9,24 @@ from typing import Any
 
 from evalsvc.core.formats.npy import Header
 from evalsvc.core.formats.problems import Problems
-from evalsvc.evaluation.benchmarks.file_contract import Terms
+from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Setting
 
 BAG = Setting.Unit.BAG
 
 
-def rows_of(terms: Terms, form: str) -> Sequence[Any]:
+def rows_of(contract: FileContract, form: str) -> Sequence[Any]:
     """What the rows stand for, in order: ids (form `scores`) or pairs (form `bag`)."""
-    return list(terms.roster.ids) if form == "scores" else terms.roster.pairs
+    return list(contract.expected.ids) if form == "scores" else contract.expected.pairs
 
 
-def columns_of(terms: Terms) -> list[str]:
-    return [label["name"] for label in terms.benchmark.labels]
-
-
-def form_of(header: Header, terms: Terms, problems: Problems) -> str:
+def form_of(header: Header, contract: FileContract, problems: Problems) -> str:
     """Whether the rows are sentences or pairs, told by their number; refused when they are neither."""
-    columns, negative = len(columns_of(terms)), bool(terms.benchmark.negative)
-    sizes = _sizes(terms)
+    columns, negative = len(contract.labels), bool(contract.benchmark.negative)
+    sizes = _sizes(contract)
     shape = f"scores.shape == ({next(iter(sizes.values()), 'rows')}, {columns})"
     if header.columns != columns and not (negative and header.columns == columns + 1):
-        more = f", or {columns + 1:,} with {terms.benchmark.negative} last" if negative else ""
+        more = f", or {columns + 1:,} with {contract.benchmark.negative} last" if negative else ""
         problems.stop(
             "wrong_shape", field="columns", found=header.columns, expected=f"{columns:,} columns{more}",
             example=shape,
@@ -44,17 +40,17 @@ def form_of(header: Header, terms: Terms, problems: Problems) -> str:
     return found
 
 
-def _sizes(terms: Terms) -> dict[str, int]:
-    units = {setting.unit for setting in terms.settings}
+def _sizes(contract: FileContract) -> dict[str, int]:
+    units = {setting.unit for setting in contract.settings}
     if Setting.Unit.DOCUMENT in units:
         return {}
-    bags = {"bag": len(terms.roster.pairs)} if BAG in units else {}
-    return {"scores": len(terms.roster.ids)} | bags
+    bags = {"bag": len(contract.expected.pairs)} if BAG in units else {}
+    return {"scores": len(contract.expected.ids)} | bags
 
 
-def layout(terms: Terms, form: str, *, rows: int) -> str:
+def layout(contract: FileContract, form: str, *, rows: int) -> str:
     """The digest of what rows and columns stand for: a later order of the gold must not shift a score."""
     digest = hashlib.sha256(form.encode())
-    for name in [*islice(rows_of(terms, form), rows), *columns_of(terms)]:
+    for name in [*islice(rows_of(contract, form), rows), *contract.labels]:
         digest.update(repr(name).encode() + b"\n")
     return digest.hexdigest()

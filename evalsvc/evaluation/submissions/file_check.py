@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any, BinaryIO, cast
 
 import msgspec
-from django.conf import settings
 
 from evalsvc.core.errors.exceptions import TooLarge
 from evalsvc.core.formats import npy
@@ -18,11 +17,8 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.readers import open_predictions
 from evalsvc.core.formats.records import PredictionLine, TagsPrediction
 from evalsvc.core.formats.registry import PREDICTION_FORMATS, recognise, recognise_source
-from evalsvc.core.formats.text_lines import Limits, unpacked
-from evalsvc.evaluation.benchmarks.file_contract import Terms
-from evalsvc.evaluation.benchmarks.rules import limit
-from evalsvc.evaluation.benchmarks.scoring_identity import FITTING
-from evalsvc.evaluation.measures.options import effective
+from evalsvc.core.formats.text_lines import unpacked
+from evalsvc.evaluation.benchmarks.file_contract import FileContract, limit
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import dense_scores
 
@@ -61,14 +57,6 @@ class Tee:
             yield piece
 
 
-def limits(benchmark: Benchmark) -> Limits:
-    return Limits(
-        max_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
-        max_lines=limit(benchmark, "lines"),
-        max_line_bytes=settings.UPLOAD_MAX_LINE_BYTES,
-    )
-
-
 def bounded(chunks: Iterable[bytes], *, most: int) -> Iterator[bytes]:
     """Stop at the limit on what is sent, packed or not."""
     sent = 0
@@ -84,21 +72,21 @@ def too_large(most: int) -> TooLarge:
     return TooLarge("too_large", detail, hint="Send it packed with gzip.", limit=most)
 
 
-def check_stream(terms: Terms, chunks: Iterable[bytes], *, copy: BinaryIO | None = None) -> Checked:
+def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: BinaryIO | None = None) -> Checked:
     """Read the stream once and tell everything about it; nothing is stored but the copy."""
     problems = Problems()
-    most = limit(terms.benchmark, "upload_bytes")
+    most = limit(contract.benchmark, "upload_bytes")
     tee = Tee(unpacked(bounded(chunks, most=most), problems), copy)
     pieces = iter(tee)
     head = _head(pieces)
     if head.startswith(npy.MAGIC):
-        return _dense(terms, head, pieces, tee, problems)
-    check = check_of(terms, problems)
-    format = check.right.format = _format(head, problems, takes=formats_of(terms.benchmark))
+        return _dense(contract, head, pieces, tee, problems)
+    check = check_of(contract, problems)
+    format = check.right.format = _format(head, problems, takes=formats_of(contract.benchmark))
     check.right.begin(head)
     checked = Checked(format, problems=problems)
     claims = lines = 0
-    for claim in claims_of(terms, chain([head], pieces), format=format, check=check):
+    for claim in claims_of(contract, chain([head], pieces), format=format, check=check):
         lines += check.form != "bag"
         claims += weight(claim, cast(Form, check.form))
     for _ in pieces:  # whatever the reader left unread belongs to the digest
@@ -110,58 +98,52 @@ def check_stream(terms: Terms, chunks: Iterable[bytes], *, copy: BinaryIO | None
     return checked
 
 
-def _dense(terms: Terms, head: bytes, pieces: Iterator[bytes], tee: Tee, problems: Problems) -> Checked:
+def _dense(
+    contract: FileContract, head: bytes, pieces: Iterator[bytes], tee: Tee, problems: Problems
+) -> Checked:
     """A dense file: its header is held against the benchmark here, its numbers by a job."""
     header = npy.read_header(head, problems)
-    form = dense_scores.form_of(header, terms, problems)
+    form = dense_scores.form_of(header, contract, problems)
     for _ in pieces:
         pass
     npy.check_size(header, tee.size, problems)
-    counts = {"rows": header.rows, "claims": header.rows * len(terms.benchmark.labels)}
-    digest = dense_scores.layout(terms, form, rows=header.rows)
+    counts = {"rows": header.rows, "claims": header.rows * len(contract.labels)}
+    digest = dense_scores.layout(contract, form, rows=header.rows)
     return Checked("npy", form, counts, problems, tee.digest.hexdigest(), tee.size, digest)
 
 
-def check_of(terms: Terms, problems: Problems) -> PredictionCheck:
-    """The check that a benchmark's files must pass."""
-    benchmark, roster = terms.benchmark, terms.roster
-    chosen = effective(benchmark.options, task=benchmark.task)
+def check_of(contract: FileContract, problems: Problems) -> PredictionCheck:
+    """Return the check that a file must pass."""
+    benchmark, expected = contract.benchmark, contract.expected
     return PredictionCheck(
-        ids=roster.ids.keys(),
-        labels=[label["name"] for label in benchmark.labels],
+        ids=expected.ids.keys(),
+        labels=contract.labels,
         negative=benchmark.negative or None,
-        pairs=roster.pairs,
-        tokens=roster.tokens if roster.ids.keys() <= roster.tokens.keys() else None,
-        lengths=roster.lengths,
-        scheme=chosen.get("scheme"),
-        repair=chosen.get("repair", "conlleval"),
-        forms=forms_of(terms),
+        pairs=expected.pairs,
+        tokens=expected.tokens if expected.ids.keys() <= expected.tokens.keys() else None,
+        lengths=expected.lengths,
+        scheme=contract.options.get("scheme"),
+        repair=contract.options.get("repair", "conlleval"),
+        forms=contract.forms,
         missing=cast(Any, benchmark.missing),
         silent=SILENT_FORMS,
         problems=problems,
     )
 
 
-def forms_of(terms: Terms) -> list[Form]:
-    """The forms of predictions that any of the settings takes."""
-    units = {setting.unit for setting in terms.settings}
-    return [form for form in _FORMS if any(form in FITTING[unit] for unit in units)]
-
-
-_FORMS: tuple[Form, ...] = ("label", "labels", "scores", "bag", "spans", "tags")
-
-
 def claims_of(
-    terms: Terms, source: Iterable[bytes] | BinaryIO, *, format: str, check: PredictionCheck
+    contract: FileContract, source: Iterable[bytes] | BinaryIO, *, format: str, check: PredictionCheck
 ) -> Iterator[Claim]:
     """The claims of a file, each line checked; problems are in the check."""
-    benchmark = terms.benchmark
-    scheme = effective(benchmark.options, task=benchmark.task).get("scheme")
     lines = open_predictions(
-        source, format=format, problems=check.problems, limits=limits(benchmark), scheme=scheme
+        source,
+        format=format,
+        problems=check.problems,
+        limits=contract.limits,
+        scheme=contract.options.get("scheme"),
     )
     if format == "conll":
-        lines = _by_order(lines, list(terms.roster.ids))
+        lines = _by_order(lines, list(contract.expected.ids))
     yield from check.claims(lines)
 
 

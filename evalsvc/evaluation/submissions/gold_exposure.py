@@ -7,7 +7,8 @@ from datetime import datetime
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Departure, Team, TeamMember
-from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.benchmarks.file_contract import settings_of
+from evalsvc.evaluation.models import Setting, Submission
 
 
 def teams_that_saw(test_sets: Iterable[TestSet | None]) -> set[int]:
@@ -23,13 +24,12 @@ def teams_that_saw(test_sets: Iterable[TestSet | None]) -> set[int]:
     return found | {team for person, team, at in left if at >= since[person]}
 
 
-def saw_gold(benchmark: Benchmark, team: Team) -> bool:
-    """Whether someone of the team labelled or decided gold that the benchmark scores against."""
-    settings = benchmark.settings.select_related("test_set", "only")
+def saw_gold(settings: Iterable[Setting], team: Team) -> bool:
+    """True when someone of the team labelled or adjudicated the gold of these settings."""
     return team.pk in teams_that_saw(gold for each in settings for gold in (each.test_set, each.only))
 
 
 def mark(submission: Submission) -> None:
     """Keep the mark, once there is cause for it."""
-    if not submission.saw_gold and saw_gold(submission.benchmark, submission.system.team):
+    if not submission.saw_gold and saw_gold(settings_of(submission.benchmark), submission.system.team):
         Submission.objects.filter(pk=submission.pk).update(saw_gold=True)

@@ -14,15 +14,14 @@ from django.db.models import Q
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
-from evalsvc.core.accounts.teams import role_in
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.web.text_validation import require_one_alphabet, require_seen, texts_in
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks import file_contract, phases, quotas, scoring_identity, versions
-from evalsvc.evaluation.benchmarks.file_contract import Terms
-from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
-from evalsvc.evaluation.roles import VIEWER, require
+from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity, versions
+from evalsvc.evaluation.benchmarks.file_contract import FileContract
+from evalsvc.evaluation.models import Benchmark, PredictionFile, Setting, Submission, System
+from evalsvc.evaluation.roles import VIEWER, require, teams_of
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import keep
@@ -58,10 +57,10 @@ class Entry:
 
 
 def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "") -> Checked:
-    """A dry run: what the file is, and what is wrong with it."""
-    held = file_contract.now(benchmark, phase=phase)
+    """Check a file without submitting it."""
+    contract = file_contract.for_new_file(benchmark, phase=phase)
     try:
-        return _read(held, chunks)
+        return _read(contract, chunks)
     except FileRejected as error:
         return Checked(format="", problems=error.problems)
 
@@ -95,24 +94,23 @@ def receive(
         idempotency_key,
     )
     check_entry(entry)
-    for setting in benchmark.settings.all():
-        versions.keep_up(setting)
-    held = file_contract.now(benchmark, phase=phase)
+    versions.keep_up(benchmark)
+    contract = file_contract.for_new_file(benchmark, phase=phase)
     require_room(entry)
     with tempfile.TemporaryFile() as spool:
-        checked = _read(held, chunks, copy=spool)
+        checked = _read(contract, chunks, copy=spool)
         checked.problems.raise_if_any()
         file = keep(spool, sha256=checked.sha256, size=checked.size)
-    return take(entry, held, checked, file)
+    return take(entry, contract, checked, file)
 
 
-def take(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) -> Received:
+def take(entry: Entry, contract: FileContract, checked: Checked, file: PredictionFile) -> Received:
     """Enter what was checked and kept, with its job."""
     try:
-        return _enter(entry, held, checked, file)
+        return _enter(entry, contract, checked, file)
     except IntegrityError:
         # an identical request with the same key was entered in the same moment
-        again = _by_key(entry, file, held.phase)
+        again = _by_key(entry, file, contract.phase)
         if again is None:
             raise
         return again
@@ -121,7 +119,7 @@ def take(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) -> R
 def check_entry(entry: Entry) -> None:
     """Refuse whom the benchmark or the team is not for, and names that are none."""
     require(entry.benchmark, entry.by, VIEWER)
-    if not entry.by.is_superuser and role_in(entry.team, entry.by) is None:
+    if not entry.by.is_superuser and not teams_of(entry.by).filter(pk=entry.team.pk).exists():
         raise DomainError("not_in_team", f"You are not in {entry.team}.", field="team")
     for name, value, most in (("system", entry.system, 120), ("run", entry.run, 40)):
         if not 0 < len(value) <= most:
@@ -152,9 +150,9 @@ def require_room(entry: Entry) -> None:
         quotas.require_room(entry.benchmark, entry.team, now=timezone.now())
 
 
-def _read(held: Terms, chunks: Iterable[bytes], **copy: Any) -> Checked:
+def _read(contract: FileContract, chunks: Iterable[bytes], **copy: Any) -> Checked:
     try:
-        checked = check_stream(held, chunks, **copy)
+        checked = check_stream(contract, chunks, **copy)
     except FileRejected as error:
         if "too_large" in error.problems.by_code:
             most = settings.UPLOAD_MAX_UNPACKED_BYTES
@@ -166,14 +164,17 @@ def _read(held: Terms, chunks: Iterable[bytes], **copy: Any) -> Checked:
     return checked
 
 
-def _enter(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) -> Received:
+def _enter(entry: Entry, contract: FileContract, checked: Checked, file: PredictionFile) -> Received:
     with transaction.atomic():
         now = quotas.lock(entry.team)
         system = _system(entry)
-        earlier = _by_key(entry, file, held.phase) or _same_run(system, entry, file, held.phase)
+        earlier = _by_key(entry, file, contract.phase) or _same_run(system, entry, file, contract.phase)
         if earlier:
             return earlier
         quotas.require_room(entry.benchmark, entry.team, now=now)
+        versions.hold(entry.benchmark)
+        settings = file_contract.settings_of(entry.benchmark)
+        contract.require_open(settings, now)
         submission = Submission.objects.create(
             benchmark=entry.benchmark,
             system=system,
@@ -183,33 +184,31 @@ def _enter(entry: Entry, held: Terms, checked: Checked, file: PredictionFile) ->
             filename=entry.filename,
             format=checked.format,
             form=checked.form,
-            phase=held.phase,
+            phase=contract.phase,
             layout=checked.layout,
             aggregate=entry.aggregate,
             counts=checked.counts,
             by=entry.by,
             token=entry.token,
             idempotency_key=entry.key,
-            saw_gold=gold_exposure.saw_gold(entry.benchmark, entry.team),
-            held_to=held.versions(),
+            saw_gold=gold_exposure.saw_gold(settings, entry.team),
+            held_to=contract.version_ids,
+            created_at=now,
         )
-        submission.refresh_from_db()
-        still_open = {setting.pk for setting in phases.of_submission(submission)}
-        if not {setting.pk for setting in held.settings} <= still_open:
-            raise DomainError("closed", f"{entry.benchmark} closed while the file was sent.")
-        _score_or_reuse(submission)
+        if submission.format == PIPELINE:
+            _predicted_before(submission)
+        _score_or_reuse(submission, scoring_identity.fitting(submission, contract, settings))
     return Received(submission, created=True)
 
 
 def _system(entry: Entry) -> System:
     """The system by its name, locked too: a withdrawal may change what stands for a run."""
-    system, _ = System.objects.get_or_create(
+    system, _ = System.objects.select_for_update().get_or_create(
         benchmark=entry.benchmark, team=entry.team, name=entry.system, defaults={"tags": entry.tags or {}}
     )
-    locked = System.objects.select_for_update().get(pk=system.pk)
-    if entry.tags and entry.tags != locked.tags:
+    if entry.tags and entry.tags != system.tags:
         System.objects.filter(pk=system.pk).update(tags=entry.tags)
-    return locked
+    return system
 
 
 def _by_key(entry: Entry, file: PredictionFile, phase: str) -> Received | None:
@@ -281,17 +280,11 @@ def _predicted_before(submission: Submission) -> None:
         submission.save(update_fields=["file", "format", "form", "counts"])
 
 
-def _score_or_reuse(submission: Submission) -> None:
-    """Scored at once where the same scoring was done before under every setting, else queued."""
-    versions.hold(submission.benchmark)
-    if submission.format == PIPELINE:
-        _predicted_before(submission)
-    found = [
-        scoring_identity.existing(setting, submission) for setting in scoring_identity.fitting(submission)
-    ]
-    known = [evaluation for evaluation in found if evaluation]
-    if len(known) == len(found):
-        submission.evaluations.set(known)
+def _score_or_reuse(submission: Submission, settings: list[Setting]) -> None:
+    """Score at once where the same scoring exists under every setting, else queue."""
+    existing = scoring_identity.existing(submission, settings)
+    if len(existing) == len(settings):
+        submission.evaluations.set(existing.values())
         submission_states.move(submission, S.SCORED)
     elif submission.format == PIPELINE:
         submission_states.queue(submission, kind="predict")

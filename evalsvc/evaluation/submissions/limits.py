@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import Team
-from evalsvc.evaluation.benchmarks import phases, quotas, rules
+from evalsvc.evaluation.benchmarks import file_contract, quotas
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import file_check, model_intake
 
@@ -27,14 +27,14 @@ def of_service() -> dict[str, Any]:
 
 def of_benchmark(benchmark: Benchmark, team: Team) -> dict[str, Any]:
     now = timezone.now()
-    open_now = list(phases.taking(benchmark, now))
+    open_now = file_contract.open_settings(benchmark, now)
     return {
         **of_service(),
-        **{name: rules.limit(benchmark, name) for name in rules.LIMITS},
+        **{name: file_contract.limit(benchmark, name) for name in file_contract.LIMITS},
         "time_zone": benchmark.time_zone,
         "team": team.slug,
         "quotas": quotas.allowances(benchmark, team, now=now),
         "formats": file_check.formats_of(benchmark),
         "open_settings": [setting.key for setting in open_now],
-        "open_phases": sorted({setting.phase for setting in open_now} - {""}),
+        "open_phases": file_contract.open_phases(open_now),
     }

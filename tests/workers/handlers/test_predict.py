@@ -15,7 +15,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
-from evalsvc.evaluation.submissions import model_hosts, model_intake
+from evalsvc.evaluation.submissions import model_intake
 from tests.cast.benchmarks import ENTITY_GOLD, BenchmarkCast, freeze
 from tests.workers import tiny
 from workers import runner
@@ -43,7 +43,7 @@ def on(settings: Any, db: None) -> Any:
         pytest.skip(readiness().why_not)
     settings.MODEL_UPLOADS = "auto"
     settings.JOB_HEARTBEAT_SECONDS = 60  # the test's own transaction would keep the lease from renewing
-    model_hosts.report("here", why_not="")
+    model_intake.record_self_test("here", why_not="")
     return settings
 
 
@@ -92,7 +92,7 @@ def test_no_gold_is_among_what_the_model_sees(cast: BenchmarkCast, tmp_path: Pat
     from evalsvc.evaluation.benchmarks import file_contract
 
     benchmark = cast.entities()
-    count = predict.write_inputs(file_contract.now(benchmark), tmp_path / "inputs")
+    count = predict.write_inputs(file_contract.for_new_file(benchmark), tmp_path / "inputs")
     lines = [json.loads(line) for line in (tmp_path / "inputs").read_text().splitlines()]
     assert count == len(lines) == 3
     assert {key for line in lines for key in line} == {"id", "tokens"}
@@ -222,13 +222,13 @@ def test_models_are_refused_where_no_worker_can_run_them(
     cast: BenchmarkCast, settings: Any, model: Path
 ) -> None:
     settings.MODEL_UPLOADS = "auto"
-    model_hosts.report("there", why_not="The kernel has no Landlock.")
+    model_intake.record_self_test("there", why_not="The kernel has no Landlock.")
     with pytest.raises(Conflict, match="no Landlock"):
         send(cast, cast.entities(), tiny.packed(model))
-    model_hosts.report("here", why_not="")
-    assert model_hosts.why_off() == ""
+    model_intake.record_self_test("here", why_not="")
+    assert model_intake.unavailable_reason() == ""
     settings.MODEL_UPLOADS = "off"
-    assert "switched off" in model_hosts.why_off()
+    assert "switched off" in model_intake.unavailable_reason()
 
 
 def test_models_are_for_entities_only(cast: BenchmarkCast, on: Any, model: Path) -> None:
@@ -278,5 +278,5 @@ def test_a_model_comes_in_by_api_and_limits_say_whether(cast: BenchmarkCast, on:
         "/api/v1/benchmarks/ner/models?system=Tiny&run=2", b"no tar", content_type="application/x-tar"
     )
     assert (refused.status_code, refused.json()["code"]) == (400, "bad_model")
-    model_hosts.report("here", why_not="The kernel has no Landlock.")
+    model_intake.record_self_test("here", why_not="The kernel has no Landlock.")
     assert client.get("/api/v1/limits").json()["models"]["why_off"] == "The kernel has no Landlock."

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from evalsvc.evaluation.models import ModelHost, Submission
-from evalsvc.evaluation.submissions import model_hosts, model_intake
+from evalsvc.evaluation.submissions import model_intake
 from tests.cast.benchmarks import BenchmarkCast
 from tests.conftest import StartWorker
 from tests.places.workers import until
@@ -27,12 +27,14 @@ def test_a_worker_says_that_it_can_run_models_and_runs_one(
     settings.MODEL_UPLOADS = "auto"
     cast = BenchmarkCast.create()
     benchmark = cast.entities()
-    assert model_hosts.why_off() == model_hosts.UNTRIED
+    assert model_intake.unavailable_reason() == model_intake.UNTRIED
     tiny.trained().to_disk(tmp_path / "tiny")
     started = worker(MODEL_UPLOADS="auto")
-    until(lambda: not model_hosts.why_off(), seconds=180, told=started.told)
+    until(lambda: not model_intake.unavailable_reason(), seconds=180, told=started.told)
     ModelHost.objects.update(seen_at=timezone.now() - timedelta(minutes=10))
-    until(lambda: not model_hosts.why_off(), told=started.told)  # its next look for work is word enough
+    until(
+        lambda: not model_intake.unavailable_reason(), told=started.told
+    )  # its next look for work is word enough
     told = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny", "run": "1"}
     chunks = [tiny.packed(tmp_path / "tiny")]
     pk = model_intake.receive(benchmark, chunks=chunks, **told).submission.pk

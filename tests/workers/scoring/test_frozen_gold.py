@@ -44,7 +44,7 @@ def board(cast: BenchmarkCast, lines: list[Line], **told: Any) -> Benchmark:
 
 
 def both(benchmark: Benchmark, lines: list[Line]) -> tuple[Predictions | None, Predictions]:
-    held, content = file_contract.now(benchmark), jsonl(lines)
+    held, content = file_contract.for_new_file(benchmark), jsonl(lines)
     quick = frozen_gold._quickly(held, io.BytesIO(content), lambda done: None)
     return quick, frozen_gold._carefully(held, io.BytesIO(content), FORMAT, lambda done: None)
 
@@ -88,7 +88,7 @@ WRONG: list[tuple[list[Line], Line | None, str]] = [
 def test_what_no_longer_fits_is_refused_with_its_line(
     cast: BenchmarkCast, right: list[Line], more: Line | None, code: str
 ) -> None:
-    held, content = file_contract.now(board(cast, right)), jsonl([*right, *([more] if more else [])])
+    held, content = file_contract.for_new_file(board(cast, right)), jsonl([*right, *([more] if more else [])])
     with pytest.raises(InputFault) as fault:
         frozen_gold.load_predictions(held, io.BytesIO(content), format=FORMAT)
     assert fault.value.code == code
@@ -97,7 +97,7 @@ def test_what_no_longer_fits_is_refused_with_its_line(
 def test_a_form_that_no_setting_takes_is_refused(cast: BenchmarkCast) -> None:
     with pytest.raises(InputFault) as fault:
         frozen_gold.load_predictions(
-            file_contract.now(cast.relations()), io.BytesIO(jsonl(BAGS)), format=FORMAT
+            file_contract.for_new_file(cast.relations()), io.BytesIO(jsonl(BAGS)), format=FORMAT
         )
     assert fault.value.code == "mixed_forms"
 

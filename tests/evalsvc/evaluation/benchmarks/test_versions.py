@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from evalsvc.evaluation.benchmarks import creation, prediction_inputs, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import creation, file_contract, scoring_identity, versions
 from evalsvc.evaluation.leaderboard import board, newest
 from evalsvc.evaluation.models import Benchmark, Evaluation, Setting, Submission
 from evalsvc.evaluation.pages import score_view
@@ -345,14 +345,14 @@ def test_a_turned_main_measure_turns_the_order(cast: BenchmarkCast) -> None:
 # ---- inputs --------------------------------------------------------------------------------------
 def test_inputs_are_the_lines_in_order_without_their_gold(cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
-    found = [json.loads(line) for line in prediction_inputs.lines(setting)]
+    found = [json.loads(line) for line in file_contract.input_lines(setting)]
     assert [line["id"] for line in found] == [line["id"] for line in RELATION_GOLD]
     assert all(line.keys() == {"id", "text", "h", "t"} for line in found)
 
 
 def test_inputs_of_entities_have_tokens_and_no_spans(cast: BenchmarkCast) -> None:
     setting = cast.entities().settings.get()
-    found = [json.loads(line) for line in prediction_inputs.lines(setting)]
+    found = [json.loads(line) for line in file_contract.input_lines(setting)]
     assert found == [{"id": line["id"], "tokens": line["tokens"]} for line in ENTITY_GOLD]
 
 
@@ -360,7 +360,7 @@ def test_inputs_are_those_that_the_setting_scores(cast: BenchmarkCast) -> None:
     few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
     whole = freeze("whole", RELATION_GOLD, by=cast.olga)
     benchmark = cast.benchmark(settings=[("main", whole, "sentence", "micro_f1", few)])
-    assert len(list(prediction_inputs.lines(benchmark.settings.get()))) == 2
+    assert len(list(file_contract.input_lines(benchmark.settings.get()))) == 2
 
 
 # ---- by API --------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from django.utils import timezone
 from evalsvc.core.accounts.teams import create_team
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import PredictionFile, Setting, Submission
-from evalsvc.evaluation.submissions import model_hosts
+from evalsvc.evaluation.submissions import model_intake
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.workers.handlers.test_score import LABEL_LINES
@@ -263,11 +263,11 @@ def test_models_are_offered_for_entities_where_a_machine_runs_them(
     cast.relations()
     client.force_login(cast.kim)
     address = reverse("submit", args=["ner"])
-    model_hosts.report("here", why_not="The kernel has no Landlock.")
+    model_intake.record_self_test("here", why_not="The kernel has no Landlock.")
     page = client.get(address).content.decode()
     assert "Not on this machine." in page
     assert "The kernel has no Landlock." in page
-    model_hosts.report("here", why_not="")
+    model_intake.record_self_test("here", why_not="")
     assert "Send a pipeline" in client.get(address).content.decode()
     assert "send the model" not in client.get(reverse("submit", args=["rel"])).content.decode()
 
@@ -277,7 +277,7 @@ def test_a_tar_that_is_no_pipeline_is_refused_beside_its_field(
 ) -> None:
     settings.MODEL_UPLOADS = "auto"
     cast.entities()
-    model_hosts.report("here", why_not="")
+    model_intake.record_self_test("here", why_not="")
     client.force_login(cast.kim)
     told = {"do": "model", "system": "Tagger", "run": "1", "file": SimpleUploadedFile("m.tar", b"no tar")}
     response = client.post(reverse("submit", args=["ner"]), told)

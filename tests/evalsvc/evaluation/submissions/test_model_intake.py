@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.models import ModelHost
-from evalsvc.evaluation.submissions import model_hosts
+from evalsvc.evaluation.submissions import model_intake
 
 pytestmark = pytest.mark.django_db
 
@@ -26,21 +26,21 @@ def silent_for(minutes: int, *, name: str = "here") -> None:
 
 
 def test_a_machine_that_is_gone_offers_nothing() -> None:
-    model_hosts.report("here", why_not="")
-    assert model_hosts.why_off() == ""
+    model_intake.record_self_test("here", why_not="")
+    assert model_intake.unavailable_reason() == ""
     silent_for(6)
-    assert model_hosts.why_off() == model_hosts.GONE
+    assert model_intake.unavailable_reason() == model_intake.GONE
 
 
 def test_a_machine_that_looks_for_work_counts_again() -> None:
-    model_hosts.report("here", why_not="")
+    model_intake.record_self_test("here", why_not="")
     silent_for(6)
-    model_hosts.heard_of("here")
-    assert model_hosts.why_off() == ""
+    model_intake.record_seen("here")
+    assert model_intake.unavailable_reason() == ""
 
 
 def test_a_machine_in_the_middle_of_a_long_job_counts() -> None:
-    model_hosts.report("here", why_not="")
+    model_intake.record_self_test("here", why_not="")
     silent_for(60)
     job = Job.objects.create(
         kind="predict",
@@ -50,25 +50,25 @@ def test_a_machine_in_the_middle_of_a_long_job_counts() -> None:
         worker="here:17",
         lease_until=timezone.now(),
     )
-    assert model_hosts.why_off() == model_hosts.GONE  # its lease ran out
+    assert model_intake.unavailable_reason() == model_intake.GONE  # its lease ran out
     Job.objects.update(lease_until=Now() + timedelta(seconds=10))
-    assert model_hosts.why_off() == ""
+    assert model_intake.unavailable_reason() == ""
     Job.objects.filter(pk=job.pk).update(worker="here2:17")
-    assert model_hosts.why_off() == model_hosts.GONE
+    assert model_intake.unavailable_reason() == model_intake.GONE
 
 
 def test_one_machine_that_can_is_enough_and_one_that_is_gone_is_no_reason() -> None:
-    model_hosts.report("old", why_not="The kernel has no Landlock.")
-    model_hosts.report("here", why_not="")
-    assert model_hosts.why_off() == ""
+    model_intake.record_self_test("old", why_not="The kernel has no Landlock.")
+    model_intake.record_self_test("here", why_not="")
+    assert model_intake.unavailable_reason() == ""
     silent_for(6)
-    assert model_hosts.why_off() == "The kernel has no Landlock."
+    assert model_intake.unavailable_reason() == "The kernel has no Landlock."
     silent_for(6, name="old")
-    assert model_hosts.why_off() == model_hosts.GONE
+    assert model_intake.unavailable_reason() == model_intake.GONE
 
 
 def test_machines_not_heard_of_for_a_day_are_forgotten() -> None:
-    model_hosts.report("old", why_not="")
+    model_intake.record_self_test("old", why_not="")
     silent_for(24 * 60 + 1, name="old")
-    model_hosts.report("here", why_not="")
+    model_intake.record_self_test("here", why_not="")
     assert list(ModelHost.objects.values_list("name", flat=True)) == ["here"]

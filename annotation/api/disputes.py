@@ -18,10 +18,12 @@ from annotation.adjudication import decisions
 from annotation.adjudication.decisions import FINDINGS
 from annotation.adjudication.unanswerable_items import FINAL_REASONS, UNANSWERABLE
 from annotation.api.labelling import ItemSerializer, PayloadSerializer
-from annotation.api.projects import person, project_of, validated
+from annotation.api.projects import project_of
 from annotation.models import Item
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.pagination import Pages
+from evalsvc.core.web.request_validation import validated
 
 
 class CountSerializer(serializers.Serializer[Any]):

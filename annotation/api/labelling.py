@@ -13,11 +13,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.projects import person, project_of, represented, validated
+from annotation.api.projects import project_of, represented
 from annotation.models import Item, Lease, Suggestion
 from annotation.queue import assignment, votes
 from annotation.queue.votes import SKIP_REASONS
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
+from evalsvc.core.web.request_validation import validated
 
 
 class MentionSerializer(serializers.Serializer[Any]):

@@ -12,13 +12,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import roles
-from annotation.api.projects import person, project_of
+from annotation.api.projects import project_of
 from annotation.models import OntologyLabel, Project
 from annotation.ontology import label_texts
 from annotation.ontology.inventory import TEXT_FIELDS
 from annotation.ontology.label_texts import LONGEST, LONGEST_EXAMPLE, MOST_EXAMPLES
 from annotation.roles import CURATOR
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
+from evalsvc.core.web.request_validation import validated
 
 
 def _text_field(name: str, help_text: str = "") -> serializers.CharField:
@@ -92,9 +94,8 @@ class OneLabel(APIView):
     def patch(self, request: Request, slug: str, pk: int) -> Response:
         """Change the texts of a label. Its name and all answers stay as they are."""
         label = _label(request, slug, pk)
-        texts = LabelTextsSerializer(data=request.data, partial=True)
-        texts.is_valid(raise_exception=True)
-        label = label_texts.set_texts(label, by=person(request), **texts.validated_data)
+        texts = validated(request, LabelTextsSerializer, partial=True)
+        label = label_texts.set_texts(label, by=person(request), **texts)
         return Response(OntologyLabelSerializer(label).data)
 
 

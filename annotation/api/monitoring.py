@@ -15,13 +15,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import roles
-from annotation.api.projects import person, project_of, validated
+from annotation.api.projects import project_of
 from annotation.models import AgreementReport, Annotator, Oversight, Project
 from annotation.queue import exclusions, gold_questions
 from annotation.reports import agreement, project_stats
 from annotation.roles import CURATOR
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.downloads import jsonl_file
+from evalsvc.core.web.request_validation import validated
 
 
 class DaySerializer(serializers.Serializer[Any]):
@@ -139,11 +141,8 @@ class Quality(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Change the qualification round, hidden checks, extra annotators or predictions."""
-        body = QualitySerializer(data=request.data, partial=True)
-        body.is_valid(raise_exception=True)
-        project = gold_questions.set_quality_options(
-            project_of(request, slug), by=person(request), **body.validated_data
-        )
+        body = validated(request, QualitySerializer, partial=True)
+        project = gold_questions.set_quality_options(project_of(request, slug), by=person(request), **body)
         return Response(QualitySerializer(project).data)
 
 

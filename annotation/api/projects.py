@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404
@@ -22,9 +22,10 @@ from annotation.models import Batch, Policy, Project
 from annotation.ontology import inventory
 from annotation.reports.progress import progress_of
 from annotation.testset import Kind
-from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.pagination import Pages, choices
+from evalsvc.core.web.request_validation import validated
 
 FORMAT_HELP = "Detected from the content when absent."
 
@@ -115,11 +116,6 @@ class NewImportSerializer(serializers.Serializer[Any]):
     options = OptionsField(required=False)
 
 
-def person(request: Request) -> User:
-    """Return the authenticated user."""
-    return cast(User, request.user)
-
-
 def project_of(request: Request, slug: str) -> Project:
     """Return a project the user may see, or raise 404."""
     project = roles.visible_project(person(request), slug)
@@ -132,11 +128,6 @@ def project_of(request: Request, slug: str) -> Project:
 def _reused(serializer: Callable[..., Any]) -> Any:
     """Make a serializer once for all requests: it holds no data, and making it is most of the work."""
     return serializer()
-
-
-def validated(request: Request, serializer: Callable[..., Any]) -> dict[str, Any]:
-    """Return the request body, validated."""
-    return dict(_reused(serializer).run_validation(request.data))
 
 
 def represented(serializer: Callable[..., Any], instance: Any, status: int = 200) -> Response:

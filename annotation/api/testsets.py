@@ -19,18 +19,18 @@ from annotation.api.projects import (
     BatchSerializer,
     NewestFirst,
     OptionsField,
-    person,
     project_of,
     receive,
     state_parameter,
-    validated,
 )
 from annotation.freezing import builder
 from annotation.models import Batch
 from annotation.testset import Kind, Origin, TestSet, export_lines
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.pagination import choices
+from evalsvc.core.web.request_validation import validated
 
 
 class NewGoldSerializer(serializers.Serializer[Any]):

@@ -12,10 +12,12 @@ from annotation import roles
 from annotation.models import AgreementReport, Project
 from annotation.pages.agreement_heatmap import heat_of, heat_svg
 from annotation.pages.agreement_view import ORDERS, concord, titles
-from annotation.pages.view_helpers import around, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
 from annotation.reports import agreement as agreeing
+from evalsvc.core.accounts.users import person
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import csv_file, jsonl_file, svg_file
+from evalsvc.core.web.views import page
 
 State = AgreementReport.State
 GOING = (State.WAITING, State.RUNNING)

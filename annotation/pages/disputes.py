@@ -18,9 +18,11 @@ from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
 from annotation.models import Item, Project
 from annotation.pages import dispute_view, text_highlighting
-from annotation.pages.view_helpers import around, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.text_validation import check
+from evalsvc.core.web.views import page
 
 BAR = 176
 UNDOING = {"undo": decisions.reopen, "unask": decisions.cancel_one_more}

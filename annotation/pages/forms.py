@@ -15,6 +15,7 @@ from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.registry import FORMATS, ITEM_FORMATS, VOTE_FORMATS
+from evalsvc.core.web.forms import PageForm, add_form_error
 
 POLICIES = [
     (
@@ -30,18 +31,6 @@ KINDS = [
 
 
 MOST_LETTERS = 200
-
-
-class PageForm(forms.Form):
-    """A form whose controls carry the classes of the style sheet."""
-
-    required_css_class = "required"
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-        for field in self.fields.values():
-            if not isinstance(field.widget, forms.RadioSelect | forms.CheckboxInput | forms.HiddenInput):
-                field.widget.attrs.setdefault("class", "field")
 
 
 class ProjectForm(PageForm):
@@ -115,8 +104,7 @@ class FileForm(PageForm):
         try:
             precheck(cleaned["upload"], what=self.sort or cleaned["what"], kind=kind, **told)
         except DomainError as refusal:
-            field = refusal.field if refusal.field in self.fields else "upload"
-            self.add_error(field, f"{refusal.detail} {refusal.hint}".strip())
+            add_form_error(self, refusal, "upload")
         return cleaned
 
 

@@ -15,10 +15,12 @@ from annotation.imports import imported_labels
 from annotation.models import Batch, Project
 from annotation.ontology import inventory
 from annotation.pages.forms import GoldForm, ImportForm
-from annotation.pages.view_helpers import around, attempt, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
+from evalsvc.core.accounts.users import person
 from evalsvc.core.formats.problems import CODES, Problem
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.views import attempt, page
 
 ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -61,7 +63,7 @@ def project_import(request: HttpRequest, slug: str) -> HttpResponse:
         batch = attempt(
             form,
             lambda: receive(request, wanted, what=what, options=OPTIONS[what], project=project),
-            otherwise="upload",
+            "upload",
         )
         if batch:
             return redirect("import", batch.pk)

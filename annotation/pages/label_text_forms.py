@@ -8,7 +8,7 @@ from django import forms
 
 from annotation.models import OntologyLabel
 from annotation.ontology.label_texts import EXAMPLES, LONGEST, LONGEST_EXAMPLE, MOST_EXAMPLES
-from annotation.pages.forms import PageForm
+from evalsvc.core.web.forms import PageForm
 
 
 class ExamplesField(forms.CharField):

@@ -9,9 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import roles
 from annotation.models import OntologyLabel
 from annotation.ontology import inventory, label_texts
-from annotation.pages.guideline_html import rendered, section
 from annotation.pages.label_text_forms import WordsForm
-from annotation.pages.view_helpers import around, attempt, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
+from evalsvc.core.accounts.users import person
+from evalsvc.core.web.markdown import section_html, to_html
+from evalsvc.core.web.views import attempt, page
 
 
 @page("GET", "POST")
@@ -27,6 +29,6 @@ def words(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     text = request.POST.get("definition", label.definition)
     choices = [choice.row for choice in inventory.inventory(project, label.part)]
     after = choices[choices.index(label.pk) + 1 :][:1] if label.pk in choices else []
-    told = {"label": label, "form": form, "preview": rendered(text), "unsaved": text != label.definition}
-    told |= {"following": after, "section": section(project.guideline, label.name, label.title)}
+    told = {"label": label, "form": form, "preview": to_html(text), "unsaved": text != label.definition}
+    told |= {"following": after, "section": section_html(project.guideline, label.name, label.title)}
     return render(request, "annotation/ontology_label.html", around(project, role, **told))

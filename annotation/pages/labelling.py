@@ -14,12 +14,14 @@ from annotation import roles
 from annotation.adjudication import decisions
 from annotation.models import Project
 from annotation.ontology.inventory import Choice, inventory
-from annotation.pages.guideline_html import rendered, section
-from annotation.pages.view_helpers import around, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
 from annotation.queue import gold_questions, participants
 from annotation.reports.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.users import person
+from evalsvc.core.web.markdown import section_html, to_html
+from evalsvc.core.web.views import page
 
 COLUMNS = 3
 HEADING = 1.2
@@ -96,7 +98,7 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         project, role = project_for(request, slug, *roles.MAY_LABEL)
     except Http404:
         return _no_member(request, slug)
-    shown = around(project, role, guideline=rendered(project.guideline))
+    shown = around(project, role, guideline=to_html(project.guideline))
     if project.kind != Kind.RELATIONS or project.state != Project.State.OPEN:
         return render(request, "annotation/label_closed.html", shown)
     choices = inventory(project)
@@ -127,7 +129,7 @@ def _no_member(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _guide(project: Project, choice: Choice) -> dict[str, Any]:
     """A relation's own words, and what the project's guideline says under a heading with its name."""
-    own, said = rendered(choice.definition), section(project.guideline, choice.name, choice.title)
+    own, said = to_html(choice.definition), section_html(project.guideline, choice.name, choice.title)
     return {"choice": choice, "own": own, "section": said}
 
 

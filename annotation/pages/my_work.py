@@ -14,17 +14,19 @@ from annotation import roles
 from annotation.models import Annotator, Project, Vote
 from annotation.ontology.inventory import inventory
 from annotation.pages.daily_chart import both, calendar, days_svg
-from annotation.pages.guideline_html import rendered
 from annotation.pages.progress_view import seconds
-from annotation.pages.view_helpers import around, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
 from annotation.queue import votes as voting
 from annotation.reports import my_work
 from annotation.reports.progress import progress_of
 from annotation.reports.project_stats import Day
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.markdown import to_html
+from evalsvc.core.web.views import page
 
 PER_PAGE = 25
 
@@ -68,7 +70,7 @@ def shown(request: HttpRequest, project: Project, role: str) -> HttpResponse:
         "acts": _acts(project, list(pages)),
         "pages": pages,
         "may_label": project.state == Project.State.OPEN and project.kind == Kind.RELATIONS,
-        "guideline": rendered(project.guideline),
+        "guideline": to_html(project.guideline),
     }
     return render(request, "annotation/project_annotator.html", around(project, role, **told))
 

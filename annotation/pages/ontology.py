@@ -12,7 +12,9 @@ from annotation import roles
 from annotation.models import OntologyStep, Project
 from annotation.ontology import inventory as ontology
 from annotation.pages.forms import LabelsForm, PresetForm, StepForm
-from annotation.pages.view_helpers import around, attempt, key, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
+from evalsvc.core.accounts.users import person
+from evalsvc.core.web.views import attempt, page, row_id
 
 Forms = dict[str, Any]
 
@@ -95,7 +97,7 @@ def _step(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> str
 
 def _undo(request: HttpRequest, project: Project) -> bool:
     number = request.POST.get("number", "")
-    step = get_object_or_404(OntologyStep, project=project, number=key(number))
+    step = get_object_or_404(OntologyStep, project=project, number=row_id(number))
     ontology.undo(step, by=person(request))
     messages.info(request, f"Step {step.number} is undone.")
     return True

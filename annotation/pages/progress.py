@@ -18,10 +18,12 @@ from annotation.pages import progress_view
 from annotation.pages.daily_chart import both, calendar, days_svg
 from annotation.pages.interval_chart import share
 from annotation.pages.projects import counts
-from annotation.pages.view_helpers import around, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
 from annotation.reports import policy_comparison, project_stats, workload
 from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import csv_file, svg_file
+from evalsvc.core.web.views import page
 
 LIVE = 500_000
 PER_PAGE = 50

@@ -16,13 +16,15 @@ from annotation.freezing import settled_items
 from annotation.models import Answer, Batch, Item, Member, Project
 from annotation.pages import my_work as mine
 from annotation.pages.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
-from annotation.pages.guideline_html import rendered
 from annotation.pages.setup_checklist import checklist, following
-from annotation.pages.view_helpers import around, attempt, key, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
 from annotation.project_invitations import PLACE
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import panel
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.web.markdown import to_html
+from evalsvc.core.web.views import attempt, page, row_id
 
 LIVE = Q(items__batch__state=Batch.State.DONE)
 
@@ -52,7 +54,7 @@ def new(request: HttpRequest) -> HttpResponse:
     form = ProjectForm(request.POST or None)
     if form.is_valid():
         wanted = form.cleaned_data
-        made = attempt(form, lambda: projects.create(by=person(request), **wanted), otherwise="title")
+        made = attempt(form, lambda: projects.create(by=person(request), **wanted), "title")
         if made:
             return redirect("project-import", made.slug)
     return render(request, "annotation/project_new.html", {"form": form})
@@ -150,7 +152,7 @@ def _overview(project: Project, role: str) -> dict[str, Any]:
         batches=project.batches.order_by("-pk")[:5],
         sets=project.test_sets.order_by("-pk")[:6],
         members=project.members.count(),
-        guideline=rendered(project.guideline),
+        guideline=to_html(project.guideline),
     )
 
 
@@ -181,7 +183,7 @@ def guideline(request: HttpRequest, slug: str) -> HttpResponse:
         messages.info(request, "Kept. Annotators see it with their next page.")
         return redirect("project-guideline", slug)
     text = request.POST.get("guideline", project.guideline)
-    shown = around(project, role, form=form, preview=rendered(text), unsaved=text != project.guideline)
+    shown = around(project, role, form=form, preview=to_html(text), unsaved=text != project.guideline)
     return render(request, "annotation/guideline.html", shown)
 
 
@@ -196,7 +198,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         wanted = form.cleaned_data
         users, given = wanted["user"], {"role": wanted["role"], "by": person(request)}
-        made = attempt(form, lambda: projects.set_members(project, users=users, **given), otherwise="user")
+        made = attempt(form, lambda: projects.set_members(project, users=users, **given), "user")
         if made:
             messages.info(request, _greeted(made))
             return redirect("project-members", slug)
@@ -213,7 +215,7 @@ def _greeted(made: list[Member]) -> str:
 
 
 def _remove(request: HttpRequest, project: Project, member: str) -> None:
-    found = Member.objects.filter(project=project, pk=key(member)).first()
+    found = Member.objects.filter(project=project, pk=row_id(member)).first()
     if found:
         projects.remove_member(project, user=found.user, by=person(request))
         messages.info(request, f"{found.user.shown_name} is no member any more. Answers stay.")

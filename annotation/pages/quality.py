@@ -22,11 +22,13 @@ from annotation.pages.quality_forms import (
     QualityForm,
     ReasonForm,
 )
-from annotation.pages.view_helpers import around, attempt, key, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
 from annotation.queue import exclusions, gold_questions
 from annotation.reports.display_names import called
 from annotation.testset import Kind
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.views import attempt, page, row_id
 
 MOST = 200
 Forms = dict[str, Any]
@@ -76,7 +78,7 @@ def _acted(request: HttpRequest, project: Project, forms: Forms) -> HttpResponse
         batch = _received(request, project, form, action)
         return redirect("import", batch.pk) if batch else None
     verb = {"settings": _settings, "known_one": _known_one}[action]
-    said = attempt(form, lambda: verb(request, project, form), otherwise="sentence")
+    said = attempt(form, lambda: verb(request, project, form), "sentence")
     if said:
         messages.info(request, said)
     return redirect("project-quality", project.slug) if said else None
@@ -86,7 +88,7 @@ def _received(request: HttpRequest, project: Project, form: BaseForm, action: st
     what = Batch.What.ITEMS if action == "known_file" else Batch.What.SUGGESTIONS
     options = ("known",) if action == "known_file" else ()
     told: dict[str, Any] = {"what": what, "options": options, "project": project}
-    return attempt(form, lambda: imports.receive(request, form.cleaned_data, **told), otherwise="upload")
+    return attempt(form, lambda: imports.receive(request, form.cleaned_data, **told), "upload")
 
 
 def _settings(request: HttpRequest, project: Project, form: BaseForm) -> str:
@@ -110,7 +112,7 @@ def _known_one(request: HttpRequest, project: Project, form: BaseForm) -> str:
 
 def _back_to_work(request: HttpRequest, project: Project) -> None:
     pk = request.POST.get("item", "")
-    item = get_object_or_404(Item, project=project, pk=key(pk))
+    item = get_object_or_404(Item, project=project, pk=row_id(pk))
     gold_questions.make_ordinary_item(item, by=person(request))
     messages.info(request, f"{item.external_id} is work like any other again.")
 
@@ -199,7 +201,7 @@ def _decided(request: HttpRequest, who: Annotator, action: str, form: ReasonForm
     }
     if action not in verbs:
         return False
-    done = attempt(form, lambda: (verbs[action](who, by=by, reason=reason), True)[1], otherwise="reason")
+    done = attempt(form, lambda: (verbs[action](who, by=by, reason=reason), True)[1], "reason")
     if done:
         messages.info(request, said[action])
     return bool(done)

@@ -8,7 +8,8 @@ from django import forms
 
 from annotation.imports.upload_precheck import SUGGESTION_FORMATS
 from annotation.models import Batch, Item, Project
-from annotation.pages.forms import FileForm, PageForm, formats, upload_field
+from annotation.pages.forms import FileForm, formats, upload_field
+from evalsvc.core.web.forms import PageForm
 
 
 class KnownForm(FileForm):
@@ -33,7 +34,7 @@ class PredictionsForm(FileForm):
     format = forms.ChoiceField(required=False, choices=formats(SUGGESTION_FORMATS))
 
 
-class QualityForm(forms.ModelForm):
+class QualityForm(PageForm, forms.ModelForm):
     """How a project watches its annotators; what is asked is checked by the verb."""
 
     class Meta:
@@ -60,12 +61,6 @@ class QualityForm(forms.ModelForm):
             "calls_extra": "Else an adjudicator asks for them, sentence by sentence.",
             "most_extra": "0: nobody can be called in.",
         }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-        for field in self.fields.values():
-            if not isinstance(field.widget, forms.CheckboxInput):
-                field.widget.attrs.setdefault("class", "field")
 
 
 class ReasonForm(PageForm):

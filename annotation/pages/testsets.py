@@ -14,11 +14,13 @@ from annotation.models import Project
 from annotation.pages.forms import FreezeForm
 from annotation.pages.projects import organises
 from annotation.pages.testset_composition import composition
-from annotation.pages.view_helpers import around, attempt, page, person, project_for
+from annotation.pages.view_helpers import around, project_for
 from annotation.testset import Origin, TestSet, TestSetQuerySet, export_lines
 from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.users import person
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import jsonl_file
+from evalsvc.core.web.views import attempt, page
 
 
 @page("GET", "POST")

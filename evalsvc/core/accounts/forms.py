@@ -10,7 +10,7 @@ from django.core.validators import validate_email
 
 from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import ApiToken, Team, TeamMember, User
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.forms import PageForm
 
 SCOPES = (
     (ApiToken.Scope.SUBMIT, "submit, read scores"),
@@ -23,23 +23,7 @@ STANDS = ((1, "for a day"), (7, "for a week"), (30, "for a month"))
 PASSWORD_HINT = "At least 8 characters, not a common word, not like your name."  # noqa: S105 - a hint
 
 
-class Styled(forms.BaseForm):
-    """Controls carry the classes of the style sheet."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-        for field in self.fields.values():
-            if not isinstance(field.widget, forms.CheckboxInput | forms.HiddenInput):
-                field.widget.attrs.setdefault("class", "field")
-
-
-def explain(form: forms.BaseForm, refusal: DomainError) -> None:
-    """Write a refusal beside the field it speaks of, else above the form."""
-    field = refusal.field if refusal.field in form.fields else None
-    form.add_error(field, f"{refusal.detail} {refusal.hint}".strip())
-
-
-class TokenForm(forms.Form):
+class TokenForm(PageForm):
     name = forms.CharField(max_length=80)
     scope = forms.ChoiceField(choices=SCOPES, initial=ApiToken.Scope.SUBMIT)
     days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=90)
@@ -56,16 +40,16 @@ class OwnTokenForm(TokenForm):
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
 
 
-class TeamForm(forms.Form):
+class TeamForm(PageForm):
     name = forms.CharField(max_length=120)
 
 
-class MemberForm(forms.Form):
+class MemberForm(PageForm):
     username = forms.CharField(max_length=150)
     role = forms.ChoiceField(choices=ROLES, initial=TeamMember.Role.MEMBER)
 
 
-class InvitationForm(forms.Form):
+class InvitationForm(PageForm):
     place = forms.SlugField()
     subject = forms.IntegerField(min_value=0, max_value=2**63 - 1)
     role = forms.CharField(max_length=20)
@@ -74,7 +58,7 @@ class InvitationForm(forms.Form):
     email = forms.CharField(max_length=254, validators=[validate_email], required=False)
 
 
-class LogInForm(Styled, auth.AuthenticationForm):
+class LogInForm(PageForm, auth.AuthenticationForm):
     """A name and a password, tried no oftener than is allowed."""
 
     def clean(self) -> dict[str, Any]:
@@ -90,7 +74,7 @@ class LogInForm(Styled, auth.AuthenticationForm):
         return cleaned
 
 
-class SignUpForm(Styled, auth.UserCreationForm):
+class SignUpForm(PageForm, auth.UserCreationForm):
     """Everything an account needs."""
 
     class Meta:
@@ -120,7 +104,7 @@ class SignUpForm(Styled, auth.UserCreationForm):
             self.fields[name].widget.attrs["autocomplete"] = word
 
 
-class PersonForm(Styled, forms.Form):
+class PersonForm(PageForm):
     """What an account says of its person; another address for mail needs the password."""
 
     first_name = forms.CharField(max_length=150, required=False, label="First name")
@@ -149,7 +133,7 @@ class PersonForm(Styled, forms.Form):
         return told
 
 
-class PasswordForm(Styled, auth.PasswordChangeForm):
+class PasswordForm(PageForm, auth.PasswordChangeForm):
     """The present password counts as a try: somebody may sit at a screen that was left open."""
 
     def __init__(self, user: User, *args: Any, request: Any, **kwargs: Any) -> None:
@@ -165,7 +149,7 @@ class PasswordForm(Styled, auth.PasswordChangeForm):
         return given
 
 
-class NewPasswordForm(Styled, auth.SetPasswordForm):
+class NewPasswordForm(PageForm, auth.SetPasswordForm):
     """After the link in a mail."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -173,7 +157,7 @@ class NewPasswordForm(Styled, auth.SetPasswordForm):
         name_passwords(self)
 
 
-class ResetForm(Styled, auth.PasswordResetForm):
+class ResetForm(PageForm, auth.PasswordResetForm):
     """Which account's password is to be set anew."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, QuerySet
+from django.http import HttpRequest
 from django.urls import reverse
+from rest_framework.request import Request
 
 from evalsvc.core.accounts import invitations
 from evalsvc.core.accounts.invitation_targets import Place
@@ -15,6 +17,13 @@ from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 PERSON, ORGANISER = "person", "organiser"
+
+
+def person(request: HttpRequest | Request) -> User:
+    """Return the logged-in user of a request, or answer 403."""
+    if not isinstance(request.user, User):
+        raise NotAllowed("not_known", "You are not logged in.", hint="Log in first.")
+    return request.user
 
 
 def require_open() -> None:

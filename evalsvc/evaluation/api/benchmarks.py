@@ -10,7 +10,7 @@ from django.http import Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
-from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,6 +19,7 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.pagination import Pages, choices
+from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api import benchmark_serializers
 from evalsvc.evaluation.benchmarks import creation, file_contract, phases, rules, versions
@@ -79,24 +80,6 @@ def with_sets(given: dict[str, Any], *, by: User) -> dict[str, Any]:
     return said
 
 
-def validated(shape: Any, request: Request) -> dict[str, Any]:
-    given = shape(data=request.data)
-    if not given.is_valid():
-        wrong = given.errors.items()
-        raise ValidationError({name: _wanted(given.fields.get(name), said) for name, said in wrong})
-    return dict(given.validated_data)
-
-
-def _wanted(field: Any, said: Any) -> Any:
-    """What a field would take, where all that was said is that it doesn't take this."""
-    code = getattr(said[0], "code", "") if isinstance(said, list) and said else ""
-    if code == "invalid_choice" and getattr(field, "choices", None):
-        return [ErrorDetail(f"one of: {', '.join(map(str, field.choices))}", code)]
-    most = getattr(field, code, None) if code in ("min_value", "max_value") else None
-    word = "at least" if code == "min_value" else "at most"
-    return said if most is None else [ErrorDetail(f"{word} {most:,}", code)]
-
-
 class Benchmarks(generics.ListAPIView[Benchmark]):
     serializer_class = benchmark_serializers.BenchmarkSerializer
     pagination_class = BySlug
@@ -121,7 +104,7 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
     )
     def post(self, request: Request) -> Response:
         """Make a benchmark; you organise it."""
-        given = validated(benchmark_serializers.NewBenchmarkSerializer, request)
+        given = validated(request, benchmark_serializers.NewBenchmarkSerializer)
         benchmark = creation.create(by=roles.person(request), **given)
         return Response(benchmark_serializers.BenchmarkSerializer(benchmark).data, status=201)
 
@@ -144,7 +127,7 @@ class OneBenchmark(APIView):
         """Change its words, quotas and limits; no score depends on them."""
         benchmark, person = organised(request, slug)
         changed = rules.change(
-            benchmark, by=person, **validated(benchmark_serializers.ChangeBenchmarkSerializer, request)
+            benchmark, by=person, **validated(request, benchmark_serializers.ChangeBenchmarkSerializer)
         )
         return Response(benchmark_serializers.BenchmarkSerializer(changed).data)
 
@@ -158,7 +141,7 @@ class Settings(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Add a setting: a frozen test set under a unit."""
         benchmark, person = organised(request, slug)
-        said = with_sets(validated(benchmark_serializers.NewSettingSerializer, request), by=person)
+        said = with_sets(validated(request, benchmark_serializers.NewSettingSerializer), by=person)
         setting = creation.add_setting(benchmark, by=person, **said)
         return Response(benchmark_serializers.SettingSerializer(setting).data, status=201)
 
@@ -172,7 +155,7 @@ class OneSetting(APIView):
     def patch(self, request: Request, slug: str, key: str) -> Response:
         """Change its title, dates, and what it shows; no score depends on these."""
         benchmark, person = organised(request, slug)
-        given = validated(benchmark_serializers.ChangeSettingSerializer, request)
+        given = validated(request, benchmark_serializers.ChangeSettingSerializer)
         setting = creation.change_setting(setting_of(benchmark, key), by=person, **given)
         return Response(benchmark_serializers.SettingSerializer(setting).data)
 
@@ -196,7 +179,7 @@ class Versions(APIView):
     def post(self, request: Request, slug: str, key: str) -> Response:
         """Score by another gold from now on: a new version. Old scores stay under theirs."""
         benchmark, person = organised(request, slug)
-        said = with_sets(validated(benchmark_serializers.NewVersionSerializer, request), by=person)
+        said = with_sets(validated(request, benchmark_serializers.NewVersionSerializer), by=person)
         made = creation.revise_setting(setting_of(benchmark, key), by=person, **said)
         return Response(benchmark_serializers.VersionSerializer(made).data, status=201)
 

@@ -17,7 +17,7 @@ from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts
 from evalsvc.evaluation.measures.options import OPTIONS, Option
 from evalsvc.evaluation.models import Benchmark
-from evalsvc.evaluation.pages.forms import Blocks, Parts, Sheet, address_of, dress, follow_title
+from evalsvc.evaluation.pages.forms import Blocks, Parts, Sheet, address_of, follow_title
 
 TASK_WORDS = {"relations": "relations between two entities", "entities": "entities in text"}
 MISSING_WORDS = {"refuse": "the file is refused", "wrong": "counts as wrong"}
@@ -109,7 +109,6 @@ class RulesForm(Sheet):
             del self.fields["no_training_counts"]
         self.fields["upload_megabytes"].help_text = f"This service takes {byte_size(_most('upload_bytes'))}."
         self.fields["lines"].help_text = f"This service takes {count(_most('lines'))}."
-        dress(self)
 
     def clean_upload_megabytes(self) -> int | None:
         """In bytes."""
@@ -229,7 +228,6 @@ class BoardForm(RulesForm):
         self.fields["test_sets"].queryset = test_sets  # type: ignore[attr-defined]
         self.fields |= {f"option_{key}": _option(key, option) for key, option in OPTIONS.items()}
         follow_title(self, "slug")
-        dress(self)
 
     def clean_slug(self) -> str:
         return address_of(self, "slug")

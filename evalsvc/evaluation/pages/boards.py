@@ -13,6 +13,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted, signed
+from evalsvc.core.web.markdown import to_html
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.benchmark_serializers import BoardSerializer
 from evalsvc.evaluation.benchmarks import phases, versions
@@ -23,7 +24,6 @@ from evalsvc.evaluation.pages import board_summary, board_table, curve_charts
 from evalsvc.evaluation.pages.board_overview import overviews
 from evalsvc.evaluation.pages.board_summary import Column, Turn
 from evalsvc.evaluation.pages.curl_command import curl
-from evalsvc.evaluation.pages.markdown import rendered
 from evalsvc.evaluation.pages.settings import facts
 
 TURNS_SHOWN = 12
@@ -76,7 +76,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
         "benchmark": benchmark,
         "settings": settings,
         "setting": setting,
-        "about": rendered(benchmark.description),
+        "about": to_html(benchmark.description),
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
         "curl": curl(request, benchmark),
         "sentence": "Nothing is scored here before a setting is added.",

@@ -8,14 +8,14 @@ from django import forms
 from django.forms import BoundField
 from django.utils.text import slugify
 
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.forms import PageForm
 
 Parts = tuple[tuple[str, str, bool, tuple[str, ...]], ...]
 Blocks = tuple[Parts, ...]
 Part = tuple[str, str, bool, list[BoundField]]
 
 
-class Sheet(forms.Form):
+class Sheet(PageForm):
     """Blocks side by side, each of parts: a title, a line of explanation, whether it is folded at first."""
 
     BLOCKS: Blocks = ()
@@ -33,12 +33,6 @@ class Sheet(forms.Form):
                 yield title, lead, folded and touched.isdisjoint(names), fields
 
 
-def explain(form: forms.Form, refusal: DomainError, **fields: str) -> None:
-    """Write a refusal beside the field it speaks of, else above the form; `fields` renames."""
-    named = fields.get(refusal.code) or fields.get(refusal.field) or refusal.field
-    form.add_error(named if named in form.fields else None, f"{refusal.detail} {refusal.hint}".strip())
-
-
 def address_of(form: forms.Form, name: str) -> str:
     """The address that was given, else one made from the title."""
     if given := form.cleaned_data[name]:
@@ -54,14 +48,7 @@ def follow_title(form: forms.Form, name: str) -> None:
     form.fields[name].widget.attrs["data-made-from"] = "title"
 
 
-def dress(form: forms.Form) -> None:
-    """Every control but a box wears the style sheet's field."""
-    for field in form.fields.values():
-        if not isinstance(field.widget, forms.CheckboxInput | forms.CheckboxSelectMultiple):
-            field.widget.attrs["class"] = "field"
-
-
-class FileForm(forms.Form):
+class FileForm(PageForm):
     """A file to be checked, and the phase whose lines it has to hold."""
 
     file = forms.FileField(

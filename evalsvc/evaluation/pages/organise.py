@@ -17,6 +17,7 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError, NotAllowed
 from evalsvc.core.web.formatting import byte_size, count, counted
+from evalsvc.core.web.forms import add_form_error
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, phases, rules
 from evalsvc.evaluation.measures.menu import as_shown
@@ -24,7 +25,6 @@ from evalsvc.evaluation.measures.options import effective
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import MISSING_WORDS, QUOTA_WORDS, BoardForm, RulesForm
 from evalsvc.evaluation.pages.boards import may_organise
-from evalsvc.evaluation.pages.forms import explain
 from evalsvc.evaluation.pages.setting_forms import PHASE_WORDS, UNIT_WORDS, GoldForm, SettingForm, ShownForm
 
 
@@ -56,7 +56,7 @@ def new_board(request: HttpRequest) -> HttpResponse:
         try:
             benchmark = _create(form, person)
         except DomainError as refusal:
-            explain(form, refusal, no_labels="test_sets")
+            add_form_error(form, refusal, no_labels="test_sets")
         else:
             return redirect("setting-new", benchmark.slug)
     return _form(request, "evaluation/board_new.html", form)
@@ -167,7 +167,7 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             rules.change(benchmark, by=roles.person(request), **form.rules)
         except DomainError as refusal:
-            explain(form, refusal)
+            add_form_error(form, refusal)
         else:
             messages.info(request, "Kept. Scores are as they were.")
             return redirect("board-organise", slug)
@@ -184,7 +184,7 @@ def new_setting(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             setting = creation.add_setting(benchmark, by=person, **form.cleaned_data)
         except DomainError as refusal:
-            explain(form, refusal)
+            add_form_error(form, refusal)
         else:
             messages.info(request, f"“{setting.title}” is added.")
             return redirect("board-organise", slug)
@@ -201,7 +201,7 @@ def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         try:
             creation.change_setting(setting, by=roles.person(request), **form.cleaned_data)
         except DomainError as refusal:
-            explain(form, refusal)
+            add_form_error(form, refusal)
         else:
             messages.info(request, f"“{setting.title}” is changed. Scores are as they were.")
             return redirect("board-organise", slug)
@@ -221,7 +221,7 @@ def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         try:
             made = creation.revise_setting(setting, by=person, **form.cleaned_data)
         except DomainError as refusal:
-            explain(form, refusal, no_change="test_set")
+            add_form_error(form, refusal, no_change="test_set")
         else:
             messages.info(
                 request, f"Version {made.number} of “{setting.title}” begins; its runs are scored anew."

@@ -9,16 +9,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
-from evalsvc.core.accounts.forms import Styled, explain
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import panel
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import organisers
 from evalsvc.evaluation.models import Benchmark, Organiser
 
 
-class PersonForm(Styled, forms.Form):
+class PersonForm(PageForm):
     username = forms.CharField(max_length=150, label="User name")
     role = forms.ChoiceField(choices=organisers.PLACE.roles)
 
@@ -51,7 +51,7 @@ def _given(request: HttpRequest, benchmark: Benchmark, form: PersonForm) -> bool
     try:
         row = organisers.set_person(benchmark, by=roles.person(request), **told)
     except DomainError as refusal:
-        explain(form, refusal)
+        add_form_error(form, refusal)
         return False
     messages.info(request, f"{row.user.shown_name} is {row.role} here.")
     return True

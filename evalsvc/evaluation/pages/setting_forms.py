@@ -12,7 +12,7 @@ from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
 from evalsvc.evaluation.measures.menu import MENU, by_family, offered
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import TestSets
-from evalsvc.evaluation.pages.forms import Blocks, Parts, Sheet, address_of, dress, follow_title
+from evalsvc.evaluation.pages.forms import Blocks, Parts, Sheet, address_of, follow_title
 
 UNIT_WORDS = {
     "sentence": "sentences",
@@ -82,7 +82,6 @@ class ShownForm(Sheet):
         super().__init__(*args, **{"initial": shown_of(setting) if setting else None, **kwargs})
         self.fields["main"].choices = orderable(units)  # type: ignore[attr-defined]
         self.fields["measures"].choices = grouped(units)  # type: ignore[attr-defined]
-        dress(self)
 
     def clean_lower_is_better(self) -> bool | None:
         return {"True": True, "False": False}.get(self.cleaned_data["lower_is_better"])
@@ -116,7 +115,6 @@ class GoldForm(Sheet):
         fitting = test_sets.filter(kind__in=KINDS[benchmark.task])
         for name in ("test_set", "only"):
             self.fields[name].queryset = fitting  # type: ignore[attr-defined]
-        dress(self)
 
 
 class SettingForm(ShownForm):

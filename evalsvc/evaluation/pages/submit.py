@@ -18,12 +18,13 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import CODES, FileRejected, Problem, Problems
 from evalsvc.core.formats.text_lines import read_lines
 from evalsvc.core.web.formatting import count
+from evalsvc.core.web.forms import add_form_error
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages import quota_view as left
 from evalsvc.evaluation.pages.curl_command import curl
-from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm, explain
+from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm
 from evalsvc.evaluation.submissions import intake, model_intake
 
 SHOWN = 8
@@ -126,7 +127,7 @@ def _received(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> Http
     except FileRejected as refused:
         return _page(request, benchmark, form, problems=_told(refused.problems, file), status=422)
     except DomainError as refusal:
-        explain(form, refusal)
+        add_form_error(form, refusal)
         return _page(request, benchmark, form, status=refusal.status)
     if not received.created:
         messages.info(request, "This file was submitted as this run before: here it is.")

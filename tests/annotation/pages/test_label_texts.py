@@ -10,8 +10,8 @@ from django.test import Client
 from annotation import projects
 from annotation.models import OntologyLabel
 from annotation.ontology import inventory, label_texts
-from annotation.pages.guideline_html import section
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.markdown import section_html as section
 from tests.annotation.browser_keyboard import Start, press
 from tests.cast.projects import ProjectCast
 

@@ -19,7 +19,9 @@ from evalsvc.core.accounts import tokens, users
 from evalsvc.core.accounts.forms import OwnTokenForm, PasswordForm, PersonForm
 from evalsvc.core.accounts.models import ApiToken, Identity, User
 from evalsvc.core.accounts.pages import one_time_secret
-from evalsvc.core.accounts.pages.teams import person, refused_form, told_tokens
+from evalsvc.core.accounts.pages.teams import told_tokens
+from evalsvc.core.accounts.users import person
+from evalsvc.core.web.request_validation import validated_form
 
 
 @sensitive_post_parameters()
@@ -69,16 +71,10 @@ def _rest(user: User) -> dict[str, Any]:
 @login_required
 @require_POST
 def new_token(request: HttpRequest) -> HttpResponse:
-    form = OwnTokenForm(request.POST, user=person(request))
-    if not form.is_valid():
-        raise refused_form(form)
-    given = form.cleaned_data
+    user = person(request)
+    values = validated_form(OwnTokenForm(request.POST, user=user))
     made, secret = tokens.issue(
-        person(request),
-        name=given["name"],
-        team=given["team"],
-        scope=given["scope"],
-        days=given["days"] or None,
+        user, name=values["name"], team=values["team"], scope=values["scope"], days=values["days"] or None
     )
     return one_time_secret.lead_to(reverse("token", args=[made.pk]), secret)
 

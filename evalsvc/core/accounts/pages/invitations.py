@@ -17,8 +17,9 @@ from evalsvc.core.accounts.forms import STANDS, InvitationForm
 from evalsvc.core.accounts.invitation_targets import Place
 from evalsvc.core.accounts.models import Invitation
 from evalsvc.core.accounts.pages import one_time_secret
-from evalsvc.core.accounts.pages.teams import person, refused_form
+from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.request_validation import validated_form
 
 
 def panel(place: Place, subject: Any) -> dict[str, Any]:
@@ -40,10 +41,7 @@ def panel(place: Place, subject: Any) -> dict[str, Any]:
 @login_required
 @require_POST
 def invite(request: HttpRequest) -> HttpResponse:
-    form = InvitationForm(request.POST)
-    if not form.is_valid():
-        raise refused_form(form)
-    given = form.cleaned_data
+    given = validated_form(InvitationForm(request.POST))
     place = invitation_targets.get(given["place"])
     subject = place.find(given["subject"])
     row, secret = invitations.invite(

@@ -16,9 +16,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsvc.core.accounts import invitations, login_throttle, users
-from evalsvc.core.accounts.forms import LogInForm, NewPasswordForm, ResetForm, SignUpForm, explain
+from evalsvc.core.accounts.forms import LogInForm, NewPasswordForm, ResetForm, SignUpForm
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.views import attempt
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 INVITATION = "invitation"
@@ -62,11 +62,8 @@ def _made(form: SignUpForm, secret: str = "") -> User | None:
     if not form.is_valid():
         return None
     told = {name: form.cleaned_data[name] for name in ("username", "first_name", "last_name", "email")}
-    try:
-        return users.sign_up(password=form.cleaned_data["password1"], secret=secret, **told)
-    except DomainError as refusal:
-        explain(form, refusal)
-        return None
+    password = form.cleaned_data["password1"]
+    return attempt(form, lambda: users.sign_up(password=password, secret=secret, **told))
 
 
 @secret_words

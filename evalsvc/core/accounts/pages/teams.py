@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
-from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,23 +18,16 @@ from evalsvc.core.accounts import tokens
 from evalsvc.core.accounts.forms import SCOPES, MemberForm, TeamForm, TokenForm
 from evalsvc.core.accounts.models import ApiToken, Team, TeamMember, User
 from evalsvc.core.accounts.pages import one_time_secret
-from evalsvc.core.errors.exceptions import Conflict, DomainError
-
-
-def person(request: HttpRequest) -> User:
-    """Who asks, on a page that asked for a log-in."""
-    return cast(User, request.user)
+from evalsvc.core.accounts.users import person
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.web.request_validation import validated_form
+from evalsvc.core.web.views import attempt
 
 
 def own_team(user: User, slug: str) -> Team:
     """The team, for its members and superusers; for all others there is none."""
     teams = Team.objects.all() if user.is_superuser else Team.objects.filter(members__user=user)
     return get_object_or_404(teams, slug=slug)
-
-
-def refused_form(form: BaseForm) -> DomainError:
-    told = "; ".join(f"{field}: {' '.join(map(str, errors))}" for field, errors in form.errors.items())
-    return DomainError("invalid_input", told)
 
 
 def told_tokens(
@@ -62,11 +53,9 @@ def owns(user: User, team: Team) -> bool:
 def new_team(request: HttpRequest) -> HttpResponse:
     form = TeamForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
-            team = membership.create_team(name=form.cleaned_data["name"], by=person(request))
-        except DomainError as refusal:
-            form.add_error("name", f"{refusal.detail} {refusal.hint}".strip())
-        else:
+        name, user = form.cleaned_data["name"], person(request)
+        team = attempt(form, lambda: membership.create_team(name=name, by=user), "name")
+        if team:
             return redirect("team", team.slug)
     return render(request, "accounts/new.html", {"form": form}, status=400 if form.errors else 200)
 
@@ -75,16 +64,14 @@ def new_team(request: HttpRequest) -> HttpResponse:
 @require_POST
 def members(request: HttpRequest, slug: str) -> HttpResponse:
     team = own_team(person(request), slug)
-    form = MemberForm(request.POST)
-    if not form.is_valid():
-        raise refused_form(form)
-    name = form.cleaned_data["username"]
+    values = validated_form(MemberForm(request.POST))
+    name = values["username"]
     found = User.objects.filter(username=name).first()
     if found is None:
         messages.warning(request, f"Nobody here has the user name {name}. Names are case-sensitive.")
     else:
         try:
-            membership.add_member(team, user=found, role=form.cleaned_data["role"], by=person(request))
+            membership.add_member(team, user=found, role=values["role"], by=person(request))
         except Conflict as refusal:
             messages.warning(request, f"{refusal.detail} {refusal.hint}")
     return redirect("team", team.slug)
@@ -113,12 +100,9 @@ def remove_member(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_POST
 def new_token(request: HttpRequest, slug: str) -> HttpResponse:
     team = own_team(person(request), slug)
-    form = TokenForm(request.POST)
-    if not form.is_valid():
-        raise refused_form(form)
-    given = form.cleaned_data
+    values = validated_form(TokenForm(request.POST))
     made, secret = tokens.issue(
-        person(request), name=given["name"], team=team, scope=given["scope"], days=given["days"] or None
+        person(request), name=values["name"], team=team, scope=values["scope"], days=values["days"] or None
     )
     return one_time_secret.lead_to(reverse("token", args=[made.pk]), secret)
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import panel
-from evalsvc.core.accounts.pages.teams import person
+from evalsvc.core.accounts.users import person
 
 
 @login_required

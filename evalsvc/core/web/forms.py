@@ -1,0 +1,46 @@
+"""Base class of every form on a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.forms.renderers import DjangoTemplates
+
+from evalsvc.core.errors.exceptions import DomainError
+
+
+class PageRenderer(DjangoTemplates):
+    """`{{ form }}` and `{{ form.name.as_field_group }}` by the templates of this package."""
+
+    form_template_name = "web/form.html"
+    field_template_name = "web/field.html"
+
+
+class PageField(forms.BoundField):
+    """Control with the style sheet's class for single-line and text inputs."""
+
+    def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
+        widget = widget or self.field.widget
+        built = super().build_widget_attrs(attrs, widget)
+        if isinstance(widget, forms.RadioSelect | forms.CheckboxInput | forms.HiddenInput):
+            return built
+        return {"class": widget.attrs.get("class", "field")} | built
+
+
+class PageForm(forms.Form):
+    """Form whose controls have the classes of the style sheet."""
+
+    required_css_class = "required"
+    default_renderer = PageRenderer()
+    bound_field_class = PageField
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+
+def add_form_error(form: forms.BaseForm, error: DomainError, *fields: str, **by_code: str) -> None:
+    """Add a domain error at the field for its code, at its own, at one of `fields`, or above the form."""
+    candidates = (by_code.get(error.code, ""), error.field, *fields)
+    field = next((name for name in candidates if name in form.fields), None)
+    form.add_error(field, f"{error.detail} {error.hint}".strip())

@@ -1,0 +1,58 @@
+"""Markdown that users write, as HTML with nothing but text, lists, tables and links."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+
+TAGS = {
+    "a", "blockquote", "br", "code", "em", "h3", "h4", "hr", "li", "ol", "p", "pre", "strong",
+    "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+SCROLL = '<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways when narrow">'
+
+
+def to_html(text: str) -> SafeString:
+    """Render sanitised HTML; headings start at `h3`, an image becomes its description."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "h3" if token.tag == "h1" else "h4"
+        for inner in token.children or ():
+            if inner.type == "image":
+                inner.type = "text"
+    html = parser.renderer.render(tokens, parser.options, {})
+    clean = nh3.clean(html, tags=TAGS, attributes={"a": {"href"}}, url_schemes={"http", "https"})
+    return mark_safe(clean.replace("<table>", f"{SCROLL}<table>").replace("</table>", "</table></div>"))  # noqa: S308
+
+
+def section_html(text: str, *names: str) -> SafeString:
+    """Render the section under the first heading with one of the names, or nothing."""
+    wanted = {name.strip().casefold() for name in names} - {""}
+    headings = _headings(text)
+    for index, (level, name, _, body) in enumerate(headings):
+        if name in wanted:
+            end = next((line for other, _, line, _ in headings[index + 1 :] if other <= level), None)
+            return to_html("\n".join(_lines(text)[body:end]))
+    return mark_safe("")
+
+
+@lru_cache(maxsize=8)
+def _headings(text: str) -> list[tuple[int, str, int, int]]:
+    """Level, name, first line and next line of each heading; cached for all the labels of a page."""
+    tokens = MarkdownIt("commonmark", {"html": False}).parse("\n".join(_lines(text)))
+    return [
+        (int(heading.tag[1]), inline.content.strip("`* ").casefold(), heading.map[0], heading.map[1])
+        for heading, inline in pairwise(tokens)
+        if heading.type == "heading_open" and heading.level == 0 and heading.map
+    ]
+
+
+def _lines(text: str) -> list[str]:
+    """Split into lines as Markdown counts them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

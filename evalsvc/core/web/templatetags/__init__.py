@@ -1,0 +1,1 @@
+"""Template tags for every page: formatting and layout."""

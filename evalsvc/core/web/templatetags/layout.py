@@ -1,0 +1,61 @@
+"""Block tags for the parts that pages share: page head, breadcrumb, scrolling region.
+
+A page head takes its lead as content, and its buttons in a nested `actions` tag:
+
+    {% page_head "Disputes" %}
+      {{ waiting }} items wait for a decision.
+      {% actions %}<a class="btn" href="…">Show decisions</a>{% endactions %}
+    {% endpage_head %}
+
+    {% crumbs %}{% crumb "Projects" "label-index" %}{% crumb project "project" project.slug %}{% endcrumbs %}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.template.context import Context
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+ACTIONS = "page_head_actions"
+
+
+@register.simple_block_tag
+def scroll(content: str, name: str, extra: str = "") -> SafeString:
+    """Wrap content that may be wider than the page, reachable by keyboard under a name."""
+    return render_to_string("web/scroll.html", {"content": content, "name": name, "extra": extra})
+
+
+@register.simple_block_tag(takes_context=True)
+def page_head(context: Context, content: str, title: Any) -> SafeString:
+    """Page title with the content as its lead."""
+    lead = mark_safe(content.strip())  # noqa: S308 - rendered template
+    return render_to_string(
+        "web/page_head.html", {"title": title, "lead": lead, "actions": context.get(ACTIONS, "")}
+    )
+
+
+@register.simple_block_tag(takes_context=True)
+def actions(context: Context, content: str) -> str:
+    """Buttons and links at the right of the page head around this tag."""
+    context[ACTIONS] = content
+    return ""
+
+
+@register.simple_block_tag
+def crumbs(content: str) -> SafeString:
+    """Breadcrumb with a list item per `crumb`."""
+    return format_html('<nav aria-label="Breadcrumb"><ol class="crumb">{}</ol></nav>', content)
+
+
+@register.simple_tag
+def crumb(title: Any, view: str = "", *args: Any) -> SafeString:
+    """Link to a page above this one, or the current page when no view is named."""
+    if not view:
+        return format_html('<li aria-current="page">{}</li>', title)
+    return format_html('<li><a href="{}">{}</a></li>', reverse(view, args=args), title)

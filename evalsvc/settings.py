@@ -65,9 +65,9 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "evalsvc.core.web.conditional_get.Unchanged",
+    "evalsvc.core.web.middleware.ApiConditionalGetMiddleware",
     "evalsvc.core.errors.handlers.ApiProblems",
-    "evalsvc.core.web.truncated_body.WholeBodies",
+    "evalsvc.core.web.middleware.TruncatedBodyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -75,7 +75,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "evalsvc.core.web.text_middleware.StrangeText",
+    "evalsvc.core.web.middleware.StorableTextMiddleware",
 ]
 ROOT_URLCONF = "evalsvc.urls"
 WSGI_APPLICATION = "evalsvc.wsgi.application"
@@ -117,7 +117,7 @@ STORAGES: dict[str, dict[str, Any]] = {
         "BACKEND": os.environ.get("STORAGE_BACKEND") or "django.core.files.storage.FileSystemStorage",
         "OPTIONS": env_object("STORAGE_OPTIONS"),
     },
-    "staticfiles": {"BACKEND": "evalsvc.core.web.static_storage.ImmutableStaticFiles"},
+    "staticfiles": {"BACKEND": "evalsvc.core.web.static_storage.HashedStaticFilesStorage"},
 }
 MEDIA_ROOT = DATA_DIR / "files"
 MEDIA_URL = "/files-are-never-served-directly/"
@@ -227,7 +227,7 @@ REST_FRAMEWORK = {
         "evalsvc.core.accounts.token_scopes.WithinScope",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["evalsvc.core.web.text_validation.StorableJson"],
+    "DEFAULT_PARSER_CLASSES": ["evalsvc.core.web.text_validation.StorableJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "evalsvc.core.errors.handlers.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",

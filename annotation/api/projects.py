@@ -24,7 +24,7 @@ from annotation.reports.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
-from evalsvc.core.web.pagination import Pages, choices
+from evalsvc.core.web.pagination import Pages, query_choices
 from evalsvc.core.web.request_validation import validated
 
 FORMAT_HELP = "Detected from the content when absent."
@@ -148,7 +148,7 @@ class Projects(generics.ListAPIView[Project]):
     pagination_class = NewestFirst
 
     def get_queryset(self) -> QuerySet[Project]:
-        filters = choices(self.request, state=Project.State.values, kind=Kind.values)
+        filters = query_choices(self.request, state=Project.State.values, kind=Kind.values)
         return roles.visible_projects(person(self.request)).filter(**filters)
 
     @extend_schema(
@@ -198,7 +198,7 @@ class Imports(generics.ListAPIView[Batch]):
             return Batch.objects.none()
         project = project_of(self.request, self.kwargs["slug"])
         roles.require(project, person(self.request), roles.CURATOR)
-        filters = choices(self.request, state=Batch.State.values, what=Batch.What.values)
+        filters = query_choices(self.request, state=Batch.State.values, what=Batch.What.values)
         return project.batches.filter(**filters).select_related("project")
 
     @extend_schema(

@@ -29,7 +29,7 @@ from annotation.testset import Kind, Origin, TestSet, export_lines
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.downloads import jsonl_file
-from evalsvc.core.web.pagination import choices
+from evalsvc.core.web.pagination import query_choices
 from evalsvc.core.web.request_validation import validated
 
 
@@ -95,7 +95,9 @@ class TestSets(generics.ListAPIView[TestSet]):
     parser_classes = [MultiPartParser]
 
     def get_queryset(self) -> QuerySet[TestSet]:
-        filters = choices(self.request, state=TestSet.State.values, kind=Kind.values, origin=Origin.values)
+        filters = query_choices(
+            self.request, state=TestSet.State.values, kind=Kind.values, origin=Origin.values
+        )
         if slug := self.request.query_params.get("project", ""):
             filters["project__slug"] = slug
         test_sets = TestSet.objects.visible_to(person(self.request)).filter(**filters)

@@ -21,7 +21,7 @@ from annotation.pages import dispute_view, text_highlighting
 from annotation.pages.view_helpers import around, project_for
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict, DomainError
-from evalsvc.core.web.text_validation import check
+from evalsvc.core.web.text_validation import check_storable
 from evalsvc.core.web.views import page
 
 BAR = 176
@@ -226,7 +226,7 @@ def _payload(request: HttpRequest) -> dict[str, Any]:
         said = json.loads(choice)
     except (ValueError, RecursionError) as error:
         raise DomainError("bad_payload", "The choice can’t be read.", hint="Load the page again.") from error
-    check(said, field="choice")
+    check_storable(said, field="choice")
     return said if isinstance(said, dict) else {}
 
 

@@ -15,7 +15,7 @@ from evalsvc.core.accounts.invitation_targets import Place
 from evalsvc.core.accounts.models import Departure, Team, TeamMember, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.formatting import counted
-from evalsvc.core.web.text_validation import require_one_alphabet, require_seen
+from evalsvc.core.web.text_validation import require_single_script, require_visible
 
 OWNER, MEMBER = TeamMember.Role.OWNER, TeamMember.Role.MEMBER
 
@@ -26,8 +26,8 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
     slug = slug or _address(name)
     if not name or not slug:
         raise DomainError("bad_name", "A team needs a name with at least one letter or digit.", field="name")
-    require_seen(name, field="name")
-    require_one_alphabet(name, field="name")
+    require_visible(name, field="name")
+    require_single_script(name, field="name")
     with transaction.atomic():
         _require_room(by)
         if Team.objects.filter(name=name).exists() or Team.objects.filter(slug=slug).exists():

@@ -1,4 +1,4 @@
-"""Lists a page at a time, by cursor; and what they are filtered by."""
+"""Cursor pagination and query filters of API lists."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rest_framework.request import Request
 
 
 class Pages(CursorPagination):
-    """The first and the last page have a neighbour on one side only: there the address is null."""
+    """Page with the URLs of its neighbours; null where there is none."""
 
     page_size = 50
     page_size_query_param = "page_size"
-    page_size_query_description = "Rows on a page, up to 200; 50 when absent."
+    page_size_query_description = "Results per page, up to 200; 50 by default."
     max_page_size = 200
-    cursor_query_description = "Where the page begins, as next and previous say it."
-    invalid_cursor_message = "The cursor leads nowhere. Take next or previous from an answer as it stands."
+    cursor_query_description = "Position of the page, from the `next` or `previous` URL."
+    invalid_cursor_message = "Invalid cursor. Use the `next` or `previous` URL."
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         address = {"type": ["string", "null"], "format": "uri"}
@@ -26,15 +26,10 @@ class Pages(CursorPagination):
         return {"type": "object", "required": list(properties), "properties": properties}
 
 
-def choice(request: Request, name: str, words: Sequence[str]) -> str:
-    """The word that a filter is asked with, or nothing; a word that is none of them is refused."""
-    word = request.query_params.get(name, "")
-    if word and word not in words:
-        raise ValidationError({name: f"{word!r} is none of: {', '.join(words)}."})
-    return word
-
-
-def choices(request: Request, **named: Sequence[str]) -> dict[str, str]:
-    """Several of these, the unasked ones left out."""
-    found = {name: choice(request, name, words) for name, words in named.items()}
-    return {name: word for name, word in found.items() if word}
+def query_choices(request: Request, **allowed: Sequence[str]) -> dict[str, str]:
+    """Return the query parameters that are set, or answer 400 for a value that isn't allowed."""
+    values = {name: request.query_params.get(name, "") for name in allowed}
+    for name, value in values.items():
+        if value and value not in allowed[name]:
+            raise ValidationError({name: f"{value!r} is not one of: {', '.join(allowed[name])}."})
+    return {name: value for name, value in values.items() if value}

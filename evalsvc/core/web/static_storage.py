@@ -1,4 +1,4 @@
-"""Static files under names that change with what is in them, a module's parts as well."""
+"""Storage of static files under names that contain a digest of their content."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 IMPORT = (r"""(?P<matched>from "(?P<url>\.{1,2}/[^"]+)";)""", 'from "%(url)s";')
 
 
-class ImmutableStaticFiles(CompressedManifestStaticFilesStorage):
-    """After an update no browser runs an old part in a new page: imports name the parts by their contents.
+class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):
+    """Digests in the imports of our own modules too, so that no cached module runs in a newer page.
 
-    Only our own modules: those of packages import by names that are nowhere in their folder.
+    Modules of packages are left alone: they import by names that are not files of their folder.
     """
 
     patterns = (*CompressedManifestStaticFilesStorage.patterns, ("annotation/*.js", (IMPORT,)))
-    max_post_process_passes = 10  # a part of a part of a part takes a pass each
+    max_post_process_passes = 10  # each level of imports takes a pass

@@ -1,4 +1,4 @@
-"""Values that can be stored: no NUL, no half a character, no endless nesting; and names that one can see."""
+"""Text that can be stored and read: no NUL, no lone surrogate, no invisible or look-alike letters in names."""
 
 from __future__ import annotations
 
@@ -11,83 +11,77 @@ from rest_framework.parsers import JSONParser
 
 from evalsvc.core.errors.exceptions import DomainError
 
-DEEPEST = 64
-TOO_DEEP = f"The JSON nests deeper than {DEEPEST} levels."
+MAX_DEPTH = 64
+TOO_DEEP = f"The JSON is nested more than {MAX_DEPTH} levels deep."
+INVISIBLE = {"Cc", "Cf", "Zl", "Zp", "Zs"}  # controls, formats (direction, zero width), separators
+BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"  # letters and marks without ink
+# Greek letters that stand for quantities and look like no Latin letter.
+SYMBOLS = frozenset("βδεζθλμξπσφψΓΔΘΛΞΠΣΦΨΩ\N{MICRO SIGN}")
+LETTERS = {"Lu", "Ll", "Lt", "Nl"}  # of scripts with capitals, to which nearly all look-alikes belong
+CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of scripts without
 
 
-def is_strange(text: str) -> bool:
-    """Whether no database stores it: PostgreSQL takes no NUL, UTF-8 no half of a surrogate pair."""
+def is_storable(text: str) -> bool:
+    """Return False for a NUL, which PostgreSQL rejects, and for a lone surrogate, which UTF-8 can't encode."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return True
-    return "\0" in text
+        return False
+    return "\0" not in text
 
 
-def check(value: Any, *, field: str = "") -> None:
-    """Refuse what can't be stored, wherever in the value it is."""
+def check_storable(value: Any, *, field: str = "") -> None:
+    """Reject a JSON value that holds text that can't be stored, or is nested too deep."""
     level = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(MAX_DEPTH + 1):
         inner: list[Any] = []
-        for one in level:
-            if isinstance(one, str) and is_strange(one):
-                raise DomainError(
-                    "strange_text",
-                    "A text holds a NUL or half a character.",
-                    hint="Leave it out.",
-                    field=field,
-                )
-            if isinstance(one, dict):
-                inner += [*one.keys(), *one.values()]
-            elif isinstance(one, list | tuple):
-                inner += one
+        for node in level:
+            if isinstance(node, str) and not is_storable(node):
+                detail = "A text contains a NUL character or a lone surrogate."
+                raise DomainError("strange_text", detail, hint="Remove it.", field=field)
+            if isinstance(node, dict):
+                inner += [*node.keys(), *node.values()]
+            elif isinstance(node, list | tuple):
+                inner += node
         level = inner
     if level:
         raise DomainError("too_deep", TOO_DEEP, field=field)
 
 
-UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}  # controls, formats (direction, zero width), separators
-BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"  # letters and marks without ink
-
-
-def require_seen(name: str, *, field: str) -> None:
-    """Refuse a name with a character that nobody sees: it would pass for another, or turn a page's text."""
-    found = (each for each in name if each in BLANK or (each != " " and unicodedata.category(each) in UNSEEN))
-    for each in found:
-        told = f"U+{ord(each):04X} {unicodedata.name(each, '')}".strip()
-        raise DomainError(
-            "unseen_character",
-            f"The {field} holds a character that nobody sees: {told}.",
-            hint="Type it anew, with plain spaces only.",
-            field=field,
-        )
-
-
-# Greek letters that stand for quantities and pass for no Latin letter.
-SYMBOLS = frozenset("βδεζθλμξπσφψΓΔΘΛΞΠΣΦΨΩ\N{MICRO SIGN}")
-LETTERS = {"Lu", "Ll", "Lt", "Nl"}  # of alphabets with capitals, to which nearly all look-alikes belong
-CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of those without
-
-
-def require_one_alphabet(name: str, *, field: str) -> None:
-    """Refuse a word with another alphabet's letters among Latin ones: it would pass for another word."""
-    for word in _words(name):
-        latin = any(unicodedata.name(each, "").startswith("LATIN") for each in word)
-        for each in filter(_is_foreign, word) if latin else ():
-            told = f"U+{ord(each):04X} {unicodedata.name(each, '')}".strip()
+def require_visible(text: str, *, field: str) -> None:
+    """Reject a text with an invisible character: it could pass for another, or reverse a page's text."""
+    for char in text:
+        if char in BLANK or (char != " " and unicodedata.category(char) in INVISIBLE):
             raise DomainError(
-                "mixed_alphabets",
-                f"The {field} has a letter of another alphabet among Latin ones, in “{word}”: {told}.",
-                hint="Type the word in one alphabet, or set the other letter off by a hyphen.",
+                "unseen_character",
+                f"The {field} contains an invisible character: {_code_point(char)}.",
+                hint="Type it again, with plain spaces only.",
                 field=field,
             )
 
 
+def require_single_script(text: str, *, field: str) -> None:
+    """Reject a word that mixes Latin letters with look-alikes of another script."""
+    for word in _words(text):
+        is_latin = any(unicodedata.name(char, "").startswith("LATIN") for char in word)
+        for char in filter(_is_foreign, word) if is_latin else ():
+            raise DomainError(
+                "mixed_alphabets",
+                f"The {field} mixes Latin letters with another alphabet in “{word}”: {_code_point(char)}.",
+                hint="Type the word in one alphabet, or separate the other letter by a hyphen.",
+                field=field,
+            )
+
+
+def _code_point(char: str) -> str:
+    return f"U+{ord(char):04X} {unicodedata.name(char, '')}".strip()
+
+
 def _words(text: str) -> Iterator[str]:
-    """Runs of letters, digits and the marks above and below them."""
-    for inside, found in groupby(text, lambda each: unicodedata.category(each)[0] in "LMN"):
-        if inside:
-            yield "".join(found)
+    """Runs of letters, digits and their combining marks."""
+    for is_word, chars in groupby(text, lambda char: unicodedata.category(char)[0] in "LMN"):
+        if is_word:
+            yield "".join(chars)
 
 
 def _is_foreign(letter: str) -> bool:
@@ -98,23 +92,23 @@ def _is_foreign(letter: str) -> bool:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every text of a JSON value that `check` let pass, names of members too."""
+    """Every text of a JSON value that `check_storable` accepted, member names included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for one in [*value, *value.values()] if isinstance(value, dict) else value:
-            yield from texts_in(one)
+        for node in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from texts_in(node)
 
 
-class StorableJson(JSONParser):
-    """JSON whose every value can be stored."""
+class StorableJSONParser(JSONParser):
+    """JSON parser that rejects values that can't be stored."""
 
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         try:
-            found = super().parse(stream, media_type, parser_context)
+            value = super().parse(stream, media_type, parser_context)
         except RecursionError as error:
             raise DomainError("too_deep", TOO_DEEP) from error
-        check(found)
-        return found
+        check_storable(value)
+        return value

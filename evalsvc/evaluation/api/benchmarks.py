@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.serializers import problems
-from evalsvc.core.web.pagination import Pages, choices
+from evalsvc.core.web.pagination import Pages, query_choices
 from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api import benchmark_serializers
@@ -85,7 +85,9 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
     pagination_class = BySlug
 
     def get_queryset(self) -> QuerySet[Benchmark]:
-        seen = roles.visible(self.request.user).filter(**choices(self.request, task=Benchmark.Task.values))
+        seen = roles.visible(self.request.user).filter(
+            **query_choices(self.request, task=Benchmark.Task.values)
+        )
         return seen.prefetch_related("settings__test_set", "settings__only")
 
     @extend_schema(

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsvc.core.errors.serializers import problems
-from evalsvc.core.web.text_validation import StorableJson
+from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation.api import submission_serializers as shapes
 from evalsvc.evaluation.api.benchmarks import benchmark_of
 from evalsvc.evaluation.api.submissions import SAID, received_as, said_with
@@ -28,7 +28,7 @@ PARAMETERS = [said for said in SAID if said.name != "aggregate"]
 
 
 class Models(APIView):
-    parser_classes = [MultiPartParser, StorableJson, FormParser]
+    parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
     needs_scope = "submit"
 
     @extend_schema(

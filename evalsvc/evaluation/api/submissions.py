@@ -15,8 +15,8 @@ from rest_framework.views import APIView
 
 from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.serializers import problems
-from evalsvc.core.web.pagination import Pages, choices
-from evalsvc.core.web.text_validation import StorableJson
+from evalsvc.core.web.pagination import Pages, query_choices
+from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.api import submission_serializers as shapes
 from evalsvc.evaluation.api.benchmarks import benchmark_of, version_asked
@@ -81,7 +81,7 @@ class NewestFirst(Pages):
 class Submissions(generics.ListAPIView[Submission]):
     serializer_class = shapes.SubmissionSerializer
     pagination_class = NewestFirst
-    parser_classes = [MultiPartParser, StorableJson, FormParser]
+    parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
     needs_scope = "submit"
     queryset = Submission.objects.none()
 
@@ -89,7 +89,9 @@ class Submissions(generics.ListAPIView[Submission]):
         benchmark = benchmark_of(self.request, self.kwargs["slug"])
         seen = roles.asked_for(self.request).filter(benchmark=benchmark)
         asked = self.request.query_params
-        seen = seen.filter(**choices(self.request, state=Submission.State.values, phase=Setting.Phase.values))
+        seen = seen.filter(
+            **query_choices(self.request, state=Submission.State.values, phase=Setting.Phase.values)
+        )
         fields = {"system": "system__name", "team": "system__team__slug", "run": "run"}
         return seen.filter(**{field: asked[name] for name, field in fields.items() if asked.get(name)})
 
@@ -119,7 +121,7 @@ class Submissions(generics.ListAPIView[Submission]):
 
 
 class DryRun(APIView):
-    parser_classes = [MultiPartParser, StorableJson, FormParser]
+    parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
     needs_scope = "submit"
 
     @extend_schema(

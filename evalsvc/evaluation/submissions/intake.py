@@ -16,7 +16,7 @@ from django.utils import timezone
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.web.text_validation import require_one_alphabet, require_seen, texts_in
+from evalsvc.core.web.text_validation import require_single_script, require_visible, texts_in
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
@@ -124,11 +124,11 @@ def check_entry(entry: Entry) -> None:
     for name, value, most in (("system", entry.system, 120), ("run", entry.run, 40)):
         if not 0 < len(value) <= most:
             raise DomainError("bad_name", f"The {name} needs a name of 1 to {most} characters.", field=name)
-        require_seen(value, field=name)
-        require_one_alphabet(value, field=name)
-    require_seen(json.dumps(entry.tags or {}, ensure_ascii=False), field="tags")
+        require_visible(value, field=name)
+        require_single_script(value, field=name)
+    require_visible(json.dumps(entry.tags or {}, ensure_ascii=False), field="tags")
     for text in texts_in(entry.tags or {}):
-        require_one_alphabet(text, field="tags")
+        require_single_script(text, field="tags")
     if entry.aggregate not in AGGREGATES:
         raise DomainError("bad_aggregate", f"{entry.aggregate} is not ONE or AVG.", field="aggregate")
     if len(entry.key) > 120:

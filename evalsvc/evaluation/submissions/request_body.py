@@ -11,7 +11,7 @@ from django.http import UnreadablePostError
 from rest_framework.request import Request
 
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.text_validation import check
+from evalsvc.core.web.text_validation import check_storable
 from evalsvc.evaluation.submissions.file_check import too_large
 
 STEP = 1 << 18
@@ -52,7 +52,7 @@ def upload_of(request: Request, *, most: int) -> Upload:
             "no_file", "The form has no part named file.", hint='Use -F "file=@NAME".', field="file"
         )
     fields = request.query_params.dict() | request.POST.dict()
-    check([fields, file.name])
+    check_storable([fields, file.name])
     return Upload(iter(file.chunks(STEP)), fields, fields.get("filename") or file.name or "")
 
 
@@ -103,5 +103,5 @@ def tags_of(fields: Mapping[str, Any]) -> dict[str, Any]:
         tags = None
     if not isinstance(tags, dict):
         raise DomainError("bad_tags", "tags is no JSON object of up to 4,000 characters.", field="tags")
-    check(tags, field="tags")
+    check_storable(tags, field="tags")
     return tags

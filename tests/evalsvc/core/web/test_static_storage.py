@@ -11,7 +11,7 @@ from django.contrib.staticfiles.finders import find
 from django.core.files.storage import FileSystemStorage
 
 from annotation.pages.labelling import PARTS
-from evalsvc.core.web.static_storage import ImmutableStaticFiles
+from evalsvc.core.web.static_storage import HashedStaticFilesStorage
 
 SOURCE = Path(str(find("annotation/label.js")))
 IMPORTED = re.compile(r'^import .* from "([^"]+)";$', re.MULTILINE)
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 def collected(folder: Path) -> Path:
     """The form's module under the name that pages write."""
-    storage = ImmutableStaticFiles(location=folder, base_url="/static/")
+    storage = HashedStaticFilesStorage(location=folder, base_url="/static/")
     plain = [path for path in (folder / "annotation").rglob("*.js") if not HASHED.search(path.name)]
     raw = FileSystemStorage(folder)
     names = {str(path.relative_to(folder)): (raw, str(path.relative_to(folder))) for path in plain}

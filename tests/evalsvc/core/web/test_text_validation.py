@@ -12,7 +12,7 @@ from django.test import Client
 
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.text_validation import DEEPEST, check
+from evalsvc.core.web.text_validation import MAX_DEPTH, check_storable
 from evalsvc.evaluation.models import Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
@@ -101,10 +101,10 @@ def test_a_form_of_a_page_with_a_nul_is_refused(ask: Ask) -> None:
 
 
 def test_emoji_and_what_json_usually_nests_are_taken() -> None:
-    check({"a": ["\N{GRINNING FACE}", {"b": None}, 1.5, True]})
+    check_storable({"a": ["\N{GRINNING FACE}", {"b": None}, 1.5, True]})
     nested: Any = "in"
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         nested = [nested]
-    check(nested)
+    check_storable(nested)
     with pytest.raises(DomainError, match="deep"):
-        check([nested])
+        check_storable([nested])

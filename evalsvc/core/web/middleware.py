@@ -1,0 +1,98 @@
+"""Middleware: conditional GET of the API, truncated bodies, text that no database stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
+from django.middleware.http import ConditionalGetMiddleware
+from django.utils.cache import patch_cache_control
+
+from evalsvc.core.errors.handlers import is_api, problem, problem_page
+from evalsvc.core.web.text_validation import is_storable
+
+
+class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
+    """ETag and 304 for JSON reads of the API; pages differ at each request by their CSRF token."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if not is_api(request) or response.status_code != 200 or response.streaming:
+            return response
+        patch_cache_control(response, private=True, no_cache=True)
+        conditional = super().process_response(request, response)
+        if "Retry-After" in response:
+            conditional["Retry-After"] = response["Retry-After"]
+        return conditional
+
+
+class TruncatedBodyMiddleware:
+    """Raise an error for a request body that ends before its stated length.
+
+    Without this a client that stops half-way submits half a file, and half a file is valid where a missing
+    line means no answer (scores, label sets).
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        length = request.META.get("CONTENT_LENGTH") or ""
+        stream = getattr(request, "_stream", None)
+        if stream is not None and length.isdecimal():
+            request._stream = FullLengthStream(stream, int(length))  # type: ignore[assignment]
+        return self.get_response(request)
+
+
+class FullLengthStream:
+    """Django's body stream, with an error where the connection ends too early."""
+
+    def __init__(self, stream: Any, length: int) -> None:
+        self.stream, self.missing = stream, length
+
+    def read(self, *size: int) -> bytes:
+        return self._checked(self.stream.read(*size), size)
+
+    def readline(self, *size: int) -> bytes:
+        return self._checked(self.stream.readline(*size), size)
+
+    def close(self) -> None:
+        self.stream.close()
+
+    def _checked(self, chunk: bytes, size: tuple[int, ...]) -> bytes:
+        self.missing -= len(chunk)
+        if not chunk and size != (0,) and self.missing > 0:
+            raise OSError(f"The body ended {self.missing:,} bytes early.")
+        return chunk
+
+
+class StorableTextMiddleware:
+    """Reject paths, queries and page forms with text that can't be stored; API bodies are checked by parsers."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_storable(request.path) and all(map(is_storable, _texts(request.GET))):
+            return self.get_response(request)
+        return _rejected(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], args: Any, kwargs: Any
+    ) -> HttpResponse | None:
+        # after the CSRF check, which has already read the form
+        is_form = request.method == "POST" and not is_api(request) and not getattr(view, "csrf_exempt", False)
+        if is_form and not all(map(is_storable, _texts(request.POST))):
+            return _rejected(request)
+        return None
+
+
+def _texts(fields: QueryDict) -> Iterator[str]:
+    for name, values in fields.lists():
+        yield name
+        yield from map(str, values)
+
+
+def _rejected(request: HttpRequest) -> HttpResponse:
+    detail = "The address or the form contains a NUL character. Remove it."
+    return problem_page(request, 400, problem(400, code="strange_text", detail=detail))

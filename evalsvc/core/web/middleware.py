@@ -16,7 +16,7 @@ from evalsvc.core.web.text_validation import is_storable
 class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
     """ETag and 304 for JSON reads of the API; pages differ at each request by their CSRF token."""
 
-    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not is_api(request) or response.status_code != 200 or response.streaming:
             return response
         patch_cache_control(response, private=True, no_cache=True)
@@ -67,7 +67,7 @@ class FullLengthStream:
 
 
 class StorableTextMiddleware:
-    """Reject paths, queries and page forms with text that can't be stored; API bodies are checked by parsers."""
+    """Reject paths, queries and page forms with text that can't be stored; parsers check API bodies."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""Text that can be stored and read: no NUL, no lone surrogate, no invisible or look-alike letters in names."""
+"""Checks of text: characters that can't be stored, invisible or look-alike characters in names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of scripts wit
 
 
 def is_storable(text: str) -> bool:
-    """Return False for a NUL, which PostgreSQL rejects, and for a lone surrogate, which UTF-8 can't encode."""
+    """Reject a NUL, which PostgreSQL can't store, and a lone surrogate, which UTF-8 can't."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The freeze: what is settled becomes an immutable set, and the source labels of the corpus its twin."""
+"""Freeze the settled items of a project as a test set, and its source labels as a source set."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, F, IntegerField, Max, Min, QuerySet
+from django.db.models.expressions import Func
+from django.db.models.functions import Coalesce
 
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import LabelMapping
-from annotation.freezing import settled_items, writer
+from annotation.freezing import writer
 from annotation.models import Adjudication, Answer, Item, Project, SourceLabels, Vote
 from annotation.ontology.inventory import inventory, mapping_of, parts_of
 from annotation.roles import CURATOR, require
-from annotation.testset import Origin, TestSet
+from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.db.batched_reads import in_batches
 from evalsvc.core.errors.exceptions import Conflict
@@ -29,116 +31,152 @@ from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.web.formatting import counted
 
-READY = (Item.State.SETTLED, Item.State.ADJUDICATED)
+DECIDED = (Item.State.SETTLED, Item.State.ADJUDICATED)
 UNDECIDED = (Item.State.OPEN, Item.State.DISPUTED)
 RULES = ("inventory_stamp", "policy", "k", "spans_may_overlap")
 
 
+# ---- before a freeze ------------------------------------------------------------------------------
 def count_by_state(project: Project) -> dict[str, int]:
-    """How many items stand in each state; open and disputed ones stop a freeze."""
+    """Count the project's items in each state; open and disputed ones stop a freeze."""
     states = Counter(project.items.live().values_list("state", flat=True))
     return {state: states[state] for state in Item.State.values}
 
 
+class JsonLength(Func):
+    """Length of a list in a JSON column."""
+
+    output_field = IntegerField()
+
+    def __init__(self, column: str, key: str) -> None:
+        super().__init__(F(column))
+        self.key = key  # goes into the SQL: never user input
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        template = f"JSON_ARRAY_LENGTH(%(expressions)s, '$.{self.key}')"
+        return self.as_sql(compiler, connection, template=template)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        template = f"JSONB_ARRAY_LENGTH(%(expressions)s->'{self.key}')"
+        return self.as_sql(compiler, connection, template=template)
+
+
+def settled_by_label_count(project: Project) -> dict[str, int]:
+    """Count settled items by their number of accepted labels; none is N/A."""
+    key = "relations" if project.kind == Kind.RELATIONS else "spans"
+    settled = project.items.live().filter(state=Item.State.SETTLED).order_by()
+    rows = settled.annotate(n_labels=JsonLength("gold", key)).values_list("n_labels").annotate(n=Count("pk"))
+    counts = dict(sorted(rows))
+    na = {"N/A": counts.pop(0)} if 0 in counts else {}
+    return {counted(n, "label"): counts[n] for n in counts} | na
+
+
+def answers_per_item(project: Project) -> tuple[int, int]:
+    """Return the least and the most answers wanted per item; imports may set their own k."""
+    live = project.items.live().order_by()
+    k = live.annotate(wanted=Coalesce("k", project.k)).aggregate(least=Min("wanted"), most=Max("wanted"))
+    return (k["least"] or project.k, k["most"] or project.k)
+
+
+def range_text(limits: tuple[int, int]) -> str:
+    """Format `4`, or `7 to 20`."""
+    least, most = limits
+    return str(least) if least == most else f"{least} to {most}"
+
+
+# ---- the freeze -----------------------------------------------------------------------------------
 @transaction.atomic
 def freeze(project: Project, *, name: str, version: str, leave_out: bool = False, by: User) -> TestSet:
-    """Ask for the freeze of what is settled and adjudicated now; a job builds it."""
+    """Create the test set and the job that builds it from decided items."""
     require(project, by, CURATOR)
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if item_state.is_recomputing(project):
         raise Conflict(
-            "recomputing", f"{project} is being decided anew.", hint="Try again when that is done."
+            "recomputing",
+            f"The items of {project} are being recomputed.",
+            hint="Try again when that is done.",
         )
-    _check(count_by_state(project), unanswerable_items.unanswerable(project).count(), leave_out=leave_out)
-    made = {"kind": project.kind, "project": project, "by": by, "manifest": {"leave_out": leave_out}}
-    annotated = writer.create_test_set(name=name, version=version, origin=Origin.ANNOTATED, **made)
+    _require_decided(count_by_state(project), unanswerable_items.unanswerable(project).count(), leave_out)
+    values = {"kind": project.kind, "project": project, "by": by, "manifest": {"leave_out": leave_out}}
+    annotated = writer.create_test_set(name=name, version=version, origin=Origin.ANNOTATED, **values)
     if SourceLabels.objects.filter(item__in=project.items.live()).exists():
-        writer.create_test_set(name=name, version=version, origin=Origin.SOURCE, twin=annotated, **made)
+        writer.create_test_set(name=name, version=version, origin=Origin.SOURCE, twin=annotated, **values)
     enqueue("freeze", annotated.pk)
     annotated.refresh_from_db()
     return annotated
 
 
-def _check(counts: dict[str, int], passed_on: int, *, leave_out: bool) -> None:
-    undecided = counts["open"] + counts["disputed"]
+def _require_decided(counts: dict[str, int], n_unanswerable: int, leave_out: bool) -> None:
     if not counts["settled"] + counts["adjudicated"]:
-        raise Conflict("nothing_settled", "No sentence is settled yet: there is nothing to freeze.")
-    if undecided and not leave_out:
-        open_ = f"{counted(counts['open'], 'sentence')} {'is' if counts['open'] == 1 else 'are'} open"
-        words = f"{open_} and {counts['disputed']:,} disputed."
-        hint = "Settle them, or leave them out: the manifest then lists them."
-        if passed_on:
-            hint = f"Nobody could decide {passed_on:,} of the open ones: decide those. {hint}"
-        raise Conflict("not_settled", words, hint=hint)
+        raise Conflict(
+            "nothing_settled", "No sentence is settled yet.", hint="Label sentences, then freeze them."
+        )
+    if leave_out or not counts["open"] + counts["disputed"]:
+        return
+    hint = "Settle them, or leave them out; the manifest lists what is left out."
+    if n_unanswerable:
+        hint = f"{n_unanswerable:,} of the open ones are unanswerable: decide those. {hint}"
+    is_open = f"{counted(counts['open'], 'sentence')} {'is' if counts['open'] == 1 else 'are'} open"
+    raise Conflict("not_settled", f"{is_open} and {counts['disputed']:,} disputed.", hint=hint)
 
 
 def build(test_set: TestSet, progress: Progress) -> Store:
-    """Write both sets; the returned store seals them together."""
+    """Write the lines of both sets; the returned store seals them together."""
     assert test_set.project is not None
-    project = _decided(test_set.project.pk)
+    project = Project.objects.get(pk=test_set.project.pk)
+    if item_state.is_recomputing(project):
+        raise TryLater(f"The items of {project} are being recomputed; the freeze follows.")
     leave_out = bool(test_set.manifest.get("leave_out"))
     mapping = mapping_of(project)
-    annotated = _Annotated(project)
-    count = writer.write_rows(test_set, annotated.golds(), progress=progress, total=project.items.count())
-    undecided = [entry for state in UNDECIDED for entry in annotated.left_out.get(state, [])]
-    if undecided and not leave_out:
-        n = counted(len(undecided), "sentence")
-        was = "was" if len(undecided) == 1 else "were"
-        words = f"{n} {was} opened again meanwhile. Settle what is open, or leave it out."
-        raise InputFault("not_settled", words)
+    total = project.items.count()
+    annotated = _AnnotatedLines(project)
+    n_annotated = writer.write_rows(test_set, annotated.lines(), progress=progress, total=total)
+    n_reopened = sum(len(annotated.left_out.get(state, [])) for state in UNDECIDED)
+    if n_reopened and not leave_out:
+        was = "was" if n_reopened == 1 else "were"
+        reason = f"{counted(n_reopened, 'sentence')} {was} reopened meanwhile. Settle or leave out open ones."
+        raise InputFault("not_settled", reason)
     labels = [
         {"name": c.name, "title": c.title} for part in parts_of(project) for c in inventory(project, part)
     ]
-    manifest = _manifest(project, mapping) | annotated.manifest() | {"leave_out": leave_out}
-    source = TestSet.objects.filter(twin=test_set).first()
-    if source is None:
-
-        def alone() -> None:
-            _unchanged(project)
-            writer.seal(test_set, count=count, labels=labels, manifest=manifest)
-
-        return alone
-    sealed = _Source(project, mapping)
-    in_source = writer.write_rows(source, sealed.golds(), progress=progress, total=project.items.count())
-    told = _manifest(project, mapping) | sealed.manifest()
+    common = _common_manifest(project)
+    parts = [(test_set, n_annotated, common | annotated.manifest() | {"leave_out": leave_out})]
+    source_set = TestSet.objects.filter(twin=test_set).first()
+    if source_set is not None:
+        source = _SourceLines(project, mapping)
+        n_source = writer.write_rows(source_set, source.lines(), progress=progress, total=total)
+        parts.append((source_set, n_source, common | source.manifest()))
 
     def store() -> None:
-        _unchanged(project)
-        writer.seal(test_set, count=count, labels=labels, manifest=manifest)
-        writer.seal(source, count=in_source, labels=labels, manifest=told)
+        _require_same_rules(project)
+        for part, count, manifest in parts:
+            writer.seal(part, count=count, labels=labels, manifest=manifest)
 
     return store
 
 
-def _decided(pk: int) -> Project:
-    """The project under rules by which each of its items is decided."""
-    project = Project.objects.get(pk=pk)
-    if item_state.is_recomputing(project):
-        raise TryLater(f"{project} is being decided anew; it is frozen after that.")
-    return project
-
-
-def _unchanged(project: Project) -> None:
-    """Rows, labels and manifest are of one and the same rules, and those are still the project's."""
+def _require_same_rules(project: Project) -> None:
+    """Retry unless the labels and rules used for the lines are still the project's."""
     now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if any(getattr(now, name) != getattr(project, name) for name in RULES) or item_state.is_recomputing(now):
-        raise TryLater(f"Labels or rules of {project} changed meanwhile; it is frozen anew.")
+        raise TryLater(f"Labels or rules of {project} changed meanwhile; it is frozen again.")
 
 
 def mirror_job(job: Job) -> None:
-    """A freeze that ends without a set says why on both."""
+    """Mark both sets as failed, with the reason, when their job ends without them."""
     if job.state in (Job.State.FAILED, Job.State.CANCELLED):
         reason = job.error or "The freeze was cancelled."
-        for pair in (TestSet.objects.filter(pk=job.subject), TestSet.objects.filter(twin=job.subject)):
-            pair.filter(state=TestSet.State.BUILDING).update(state=TestSet.State.FAILED, reason=reason)
+        for sets in (TestSet.objects.filter(pk=job.subject), TestSet.objects.filter(twin=job.subject)):
+            sets.filter(state=TestSet.State.BUILDING).update(state=TestSet.State.FAILED, reason=reason)
 
 
-def _in_order(project: Project) -> QuerySet[Item]:
+# ---- lines and manifests --------------------------------------------------------------------------
+def _items_in_order(project: Project) -> QuerySet[Item]:
     return project.items.live().order_by("rank", "pk")
 
 
-class _Annotated:
-    """Rows from votes and adjudications."""
+class _AnnotatedLines:
+    """Gold lines from votes and adjudications."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -146,42 +184,42 @@ class _Annotated:
         self.states: Counter[str] = Counter()
         self.emptied = 0
 
-    def golds(self) -> Iterator[dict[str, Any]]:
-        """Gold lines in order of work; what is open or disputed is noted instead."""
-        for item in in_batches(_in_order(self.project)):
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Yield gold lines in order of work; list undecided items instead."""
+        for item in in_batches(_items_in_order(self.project)):
             self.states[item.state] += 1
             self.emptied += item.emptied
-            if item.state in READY and item.gold is not None:
+            if item.state in DECIDED and item.gold is not None:
                 yield gold_line(item, item.gold)
             else:
                 self.left_out.setdefault(item.state, []).append(item.external_id)
 
     def manifest(self) -> dict[str, Any]:
-        votes = Answer.objects.filter(item__project=self.project, item__use="").active()
+        answers = Answer.objects.filter(item__project=self.project, item__use="").active()
         return {
             "origin": Origin.ANNOTATED,
             "counts": {state: self.states[state] for state in Item.State.values}
-            | {"answers": votes.count(), "answers_emptied_by_deletion": self.emptied},
+            | {"answers": answers.count(), "answers_emptied_by_deletion": self.emptied},
             "left_out": self.left_out,
             "decisions": decision_notes(self.project),
             "people": contributors(self.project),
         }
 
 
-class _Source:
-    """Rows from the sealed source labels of the whole corpus."""
+class _SourceLines:
+    """Lines from the sealed source labels of the whole corpus."""
 
     def __init__(self, project: Project, mapping: LabelMapping) -> None:
         self.project, self.mapping = project, mapping
-        self.without: list[str] = []
+        self.unlabelled: list[str] = []
         self.emptied = 0
 
-    def golds(self) -> Iterator[dict[str, Any]]:
-        """Gold lines of all items that the source says something of, N/A included."""
-        for item in in_batches(_in_order(self.project).select_related("sealed")):
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of all items with source labels, N/A included."""
+        for item in in_batches(_items_in_order(self.project).select_related("sealed")):
             sealed = getattr(item, "sealed", None)
             if sealed is None:
-                self.without.append(item.external_id)
+                self.unlabelled.append(item.external_id)
                 continue
             mapped = self.mapping.payload(sealed.labels)
             self.emptied += mapped.emptied
@@ -191,35 +229,35 @@ class _Source:
         return {
             "origin": Origin.SOURCE,
             "counts": {"labels_emptied_by_deletion": self.emptied},
-            "left_out": {"without source labels": self.without} if self.without else {},
+            "left_out": {"without source labels": self.unlabelled} if self.unlabelled else {},
             "people": [],
         }
 
 
 def decision_notes(project: Project) -> list[dict[str, str]]:
-    """Why the deciders said what they said: standing decisions that give a reason, or leave something out."""
-    standing = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
-    told = standing.exclude(reason="", finding="").order_by("item__rank", "item")
-    rows = told.values_list("item__external_id", "finding", "reason")
+    """List active decisions that give a reason or leave an item out."""
+    active = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
+    noted = active.exclude(reason="", finding="").order_by("item__rank", "item")
+    rows = noted.values_list("item__external_id", "finding", "reason")
     return [{"id": name, "finding": finding, "reason": reason} for name, finding, reason in rows]
 
 
 def contributors(project: Project) -> list[int]:
-    """Whoever answered or decided here: evaluation marks the submissions of their teams."""
+    """List everybody who answered or decided: evaluation marks their teams' submissions."""
     voters = Vote.objects.filter(item__project=project).exclude(annotator__user=None)
-    deciders = Adjudication.objects.filter(item__project=project)
-    ids = {*voters.values_list("annotator__user", flat=True), *deciders.values_list("by", flat=True)}
+    adjudicators = Adjudication.objects.filter(item__project=project)
+    ids = {*voters.values_list("annotator__user", flat=True), *adjudicators.values_list("by", flat=True)}
     return sorted(pk for pk in ids if pk is not None)
 
 
-def _manifest(project: Project, mapping: LabelMapping) -> dict[str, Any]:
+def _common_manifest(project: Project) -> dict[str, Any]:
     steps = project.steps.filter(undone_at=None)
     return {
         "project": project.slug,
         "kind": project.kind,
         "policy": project.policy,
         "k": project.k,
-        "k_of_items": list(settled_items.answers_per_item(project)),
+        "k_of_items": list(answers_per_item(project)),
         "na_means": project.na_means,
         "spans_may_overlap": project.spans_may_overlap,
         "ontology": [
@@ -231,19 +269,15 @@ def _manifest(project: Project, mapping: LabelMapping) -> dict[str, Any]:
 
 
 def gold_line(item: Item, gold: dict[str, Any]) -> dict[str, Any]:
-    """The frozen line of an item: its sentence as it came, and the gold."""
+    """Return the frozen line of an item: its sentence as imported, and the gold."""
     if item.head is None or item.tail is None:
         text = {"tokens": item.tokens} if item.tokens is not None else {"text": item.text}
         return {"id": item.external_id, **text, "spans": gold["spans"], "relations": gold["relations"]}
-    return {
-        "id": item.external_id,
-        **_sentence(item),
-        "relations": gold["relations"],
-    }
+    return {"id": item.external_id, **_sentence(item), "relations": gold["relations"]}
 
 
 def _sentence(item: Item) -> dict[str, Any]:
-    """Text with offsets in code points, or tokens with offsets in tokens where both mentions fit them."""
+    """Return tokens if both mentions fit them, else text; offsets in the same unit."""
     assert item.head is not None
     assert item.tail is not None
     places = [(item.head["start"], item.head["end"]), (item.tail["start"], item.tail["end"])]

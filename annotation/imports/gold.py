@@ -13,7 +13,7 @@ from django.conf import settings
 from annotation.freezing import writer
 from annotation.imports.line_reader import NEGATIVE, reading_options, with_progress
 from annotation.models import Batch
-from annotation.ontology.preset_schema import title_from_name
+from annotation.ontology.presets import title_from_name
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.duplicates import Line, MergedItem, find_repeats

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from annotation.consensus import item_state
 from annotation.consensus.item_state import labels_in
 from annotation.models import Adjudication, Batch, KnownAnswer, Project, Vote
-from annotation.ontology import labels_in_answers
+from annotation.ontology import label_usage
 from annotation.ontology.inventory import lock_project, mapping_of, renew_stamp
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
@@ -100,8 +100,8 @@ def remove_labels(project: Project, names: Collection[str], *, part: str, by: Us
     require(project, by, CURATOR)
     lock_project(project)
     used = set(names) & _used(project)
-    labels_in_answers.wait_for_running_votes(project)
-    used |= set(names) & _used(project, at__gte=Now() - labels_in_answers.JUST_NOW)
+    label_usage.wait_for_running_votes(project)
+    used |= set(names) & _used(project, at__gte=Now() - label_usage.JUST_NOW)
     if used:
         raise Conflict(
             "label_in_use",

@@ -17,7 +17,7 @@ from annotation.imports import imported_labels
 from annotation.imports.line_reader import CHUNK, fitting_lines, negatives, read_item_lines, with_progress
 from annotation.models import Batch, Item, KnownAnswer, OntologyLabel, SourceLabels
 from annotation.ontology.inventory import add_entries, mapping_of, parts_of
-from annotation.ontology.preset_schema import PresetLabel
+from annotation.ontology.presets import PresetLabel
 from evalsvc.core.formats.duplicates import By, Facts, MergedItem, find_repeats
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.records import Entity, ItemLine, payload

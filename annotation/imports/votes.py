@@ -18,7 +18,7 @@ from annotation.imports.items import names_by_part
 from annotation.imports.line_reader import CHUNK, negatives
 from annotation.models import Annotator, Answer, Batch, Item, Oversight, Vote
 from annotation.ontology.inventory import add_entries, lock_project, mapping_of, parts_of
-from annotation.ontology.preset_schema import PresetLabel
+from annotation.ontology.presets import PresetLabel
 from annotation.testset import Kind
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.readers import open_votes

@@ -16,10 +16,8 @@ from django.db.models.functions import Now
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import LabelMapping, MappedAnswer
 from annotation.models import OntologyLabel, OntologyStep, Project, SourceLabels
-from annotation.ontology import label_usage as named
-from annotation.ontology import labels_in_answers
-from annotation.ontology.preset_schema import PresetLabel
-from annotation.ontology.presets import PRESETS
+from annotation.ontology import label_usage
+from annotation.ontology.presets import PRESETS, PresetLabel
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
@@ -167,9 +165,9 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
     OntologyLabel.objects.bulk_update(known.values(), [*TEXT_FIELDS], batch_size=100)
     _store(project, [row for name, row in rows.items() if name not in known])
     mapping = mapping_of(project)
-    for sources, target in preset.steps.merges:
+    for sources, target in preset.merges:
         _add_step(project, MERGE, [name for name in sources if name not in mapping], target, by)
-    _add_step(project, DELETE, [name for name in preset.steps.deleted if name not in mapping], "", by)
+    _add_step(project, DELETE, [name for name in preset.deleted if name not in mapping], "", by)
     item_state.recompute_after_change(project)
     return inventory(project, preset.part)
 
@@ -285,8 +283,8 @@ def undo(step: OntologyStep, *, by: User) -> None:
             hint="Undo the later steps first.",
         )
     _require_unused(step, since=step.at)
-    labels_in_answers.wait_for_running_votes(project)
-    _require_unused(step, since=Now() - labels_in_answers.JUST_NOW)
+    label_usage.wait_for_running_votes(project)
+    _require_unused(step, since=Now() - label_usage.JUST_NOW)
     OntologyStep.objects.filter(pk=step.pk).update(undone_at=Now())
     renew_stamp(project)
     item_state.recompute_after_change(project)
@@ -297,14 +295,14 @@ def _require_unused(step: OntologyStep, *, since: Any) -> None:
     project, name = step.project, step.target
     if not name or project.labels.filter(name=name, derived=False).exists():
         return
-    n = labels_in_answers.votes_with_label(project, name, since=since)
+    n = label_usage.votes_with_label(project, name, since=since)
     if n:
         were = "answer was" if n == 1 else "answers were"
         raise Conflict(
             "target_in_use",
             f"{n:,} {were} given in {name} since; undone, {'it' if n == 1 else 'they'} would have no label.",
         )
-    if labels_in_answers.is_in_gold_question(project, name):
+    if label_usage.is_in_gold_question(project, name):
         raise Conflict(
             "target_in_use",
             f"{name} is the known answer of a sentence; undone, that would have no label.",
@@ -318,12 +316,12 @@ def emptied_by_deletion(project: Project) -> dict[str, int]:
     live = project.items.live().filter(emptied__gt=0).order_by()
     answers = live.aggregate(n=Sum("emptied"))["n"] or 0
     sealed = SourceLabels.objects.filter(item__project=project, item__batch__state="done")
-    return {"answers": answers, "source_labels": named.count_emptied(project, sealed, mapping)}
+    return {"answers": answers, "source_labels": label_usage.count_emptied(project, sealed, mapping)}
 
 
 def label_frequencies(project: Project) -> Counter[str]:
     """How often each of today's labels stands in the settled gold."""
-    return named.count_in_gold(project)
+    return label_usage.count_in_gold(project)
 
 
 def lock_project(project: Project) -> Project:

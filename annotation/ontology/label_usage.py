@@ -1,21 +1,26 @@
-"""Which labels answers name, told by the database: it reads the JSON and groups what is alike."""
+"""Labels used in answers and gold, counted by the database, and checks before a label is removed."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import Aggregate, F, Func, QuerySet, TextField
+from django.db.models import Aggregate, F, Func, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
 from annotation.consensus import item_state
+from annotation.consensus.item_state import labels_in
 from annotation.consensus.label_mapping import LabelMapping
-from annotation.models import Answer, Project, SourceLabels
+from annotation.models import Answer, KnownAnswer, Project, SourceLabels, Vote
 from annotation.testset import Kind
 
-# Where an answer of each kind names labels: a list, and the place of the label in each entry of it.
+JUST_NOW = timedelta(hours=1)  # longer than writing one vote takes
+
+# The lists of a payload that name labels, and the place of the label in each entry.
 PLACES: dict[str, tuple[tuple[str, int | None], ...]] = {
     Kind.RELATIONS: (("relations", None),),
     Kind.ENTITIES: (("spans", 2),),
@@ -24,7 +29,7 @@ PLACES: dict[str, tuple[tuple[str, int | None], ...]] = {
 
 
 class LabelsText(Func):
-    """The labels in a payload as text: JSON lists with commas between them."""
+    """The labels in a payload as text: JSON lists joined by commas."""
 
     output_field = TextField()
 
@@ -49,7 +54,7 @@ class LabelsText(Func):
 
 
 class JoinDistinct(Aggregate):
-    """What the rows of a group say, each once, with commas between."""
+    """The distinct texts of a group, joined by commas."""
 
     output_field = TextField()
     template = "GROUP_CONCAT(DISTINCT %(expressions)s)"
@@ -63,51 +68,79 @@ def _joined(lists: list[str]) -> str:
 
 
 def label_sets_of_items(project: Project, answers: QuerySet[Answer]) -> Iterator[tuple[str, set[str], int]]:
-    """A state, today's labels that anybody chose on an item, and on how many items it was just these."""
+    """Yield a state, the current labels chosen on an item, and the number of such items."""
     mapping = item_state.Rules(project).mapping
-    if project.kind == Kind.JOINT and mapping:  # what hangs on a deleted span goes with it
-        yield from _one_by_one(answers, mapping)
+    if project.kind == Kind.JOINT and mapping:  # a relation goes with its deleted span
+        chosen: dict[tuple[int, str], set[str]] = defaultdict(set)
+        payloads = answers.order_by().values_list("item", "item__state", "payload")
+        for item, state, payload in payloads.iterator(2_000):
+            chosen[item, state] |= labels_in(mapping.payload(payload).payload)
+        yield from ((state, names, 1) for (_, state), names in chosen.items())
         return
-    said = JoinDistinct(LabelsText("payload", kind=project.kind))
-    rows = answers.order_by().values("item", state=F("item__state")).annotate(said=said)
-    for state, names, n in _grouped(rows, "state", "said"):
+    labels = JoinDistinct(LabelsText("payload", kind=project.kind))
+    rows = answers.order_by().values("item", state=F("item__state")).annotate(labels=labels)
+    for state, names, n in _grouped(rows, "state", "labels"):
         yield state, set(mapping.labels(names)), n
 
 
-def _one_by_one(answers: QuerySet[Answer], mapping: LabelMapping) -> Iterator[tuple[str, set[str], int]]:
-    chosen: dict[tuple[int, str], set[str]] = defaultdict(set)
-    rows = answers.order_by().values_list("item", "item__state", "payload")
-    for item, state, payload in rows.iterator(2_000):
-        chosen[item, state] |= item_state.labels_in(mapping.payload(payload).payload)
-    return ((state, names, 1) for (_, state), names in chosen.items())
-
-
 def count_in_gold(project: Project) -> Counter[str]:
-    """On how many items each of today's labels is gold."""
+    """Count the items whose gold has each current label."""
     golds = project.items.live().exclude(gold=None).order_by()
-    rows = golds.annotate(said=LabelsText("gold", kind=project.kind)).values("said")
-    found: Counter[str] = Counter()
-    for names, n in _grouped(rows, "said"):
-        found.update(dict.fromkeys(names, n))
-    return found
+    rows = golds.annotate(labels=LabelsText("gold", kind=project.kind)).values("labels")
+    counts: Counter[str] = Counter()
+    for names, n in _grouped(rows, "labels"):
+        counts.update(dict.fromkeys(names, n))
+    return counts
 
 
-def count_emptied(project: Project, labels: QuerySet[SourceLabels], mapping: LabelMapping) -> int:
-    """How many of these said something of which the deletions left nothing; relations go with their spans."""
+def count_emptied(project: Project, sealed: QuerySet[SourceLabels], mapping: LabelMapping) -> int:
+    """Count source labels that deletions left empty; relations go with their spans."""
     kind = Kind.ENTITIES if project.kind == Kind.JOINT else project.kind
-    rows = labels.order_by().annotate(said=LabelsText("labels", kind=kind)).values("said")
-    return sum(n for names, n in _grouped(rows, "said") if names and not mapping.labels(names))
+    rows = sealed.order_by().annotate(names=LabelsText("labels", kind=kind)).values("names")
+    return sum(n for names, n in _grouped(rows, "names") if names and not mapping.labels(names))
 
 
 def _grouped(rows: QuerySet[Any], *by: str) -> Iterator[tuple[Any, ...]]:
-    """Rows that are alike once, the names in the last of these columns read, and how many rows there are."""
+    """Group equal rows; yield the columns, the last one as a set of names, and the row count."""
     sql, params = rows.query.get_compiler(connection=connection).as_sql()
     columns = ", ".join(by)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {columns}, COUNT(*) FROM ({sql}) AS each GROUP BY {columns}", params)  # noqa: S608
-        found = cursor.fetchall()
-    return ((*head, _names(said), n) for *head, said, n in found)
+        groups = cursor.fetchall()
+    for *head, text, n in groups:
+        yield *head, {name for names in json.loads(f"[{text or ''}]") for name in names}, n
 
 
-def _names(said: str | None) -> set[str]:
-    return {name for part in json.loads(f"[{said or ''}]") for name in part}
+# ---- before a label is removed --------------------------------------------------------------------
+def votes_with_label(project: Project, name: str, *, since: Any) -> int:
+    """Count the votes since then that use this label."""
+    votes = Vote.objects.filter(item__project=project, at__gte=since, payload__isnull=False)
+    return _count_with_label(votes, name)
+
+
+def is_in_gold_question(project: Project, name: str) -> bool:
+    """Tell if a gold question's answer uses this label."""
+    return _count_with_label(KnownAnswer.objects.filter(item__project=project), name) > 0
+
+
+def _count_with_label(rows: QuerySet[Any], name: str) -> int:
+    """Filter by text first, in either spelling of JSON, so that few payloads are read."""
+    spellings = (json.dumps(name), json.dumps(name, ensure_ascii=False))
+    likely = rows.annotate(text=Cast("payload", TextField())).filter(
+        Q(text__contains=spellings[0]) | Q(text__contains=spellings[1])
+    )
+    payloads = likely.order_by().values_list("payload", flat=True).iterator()
+    return sum(name in labels_in(payload) for payload in payloads)
+
+
+def wait_for_running_votes(project: Project) -> None:
+    """Wait until votes being written are committed; later ones see the project as it is then.
+
+    The caller has locked the project's row against other changes of its labels. Where all items are
+    recomputed in the same transaction, lock the items, as a vote does before it reads the project. Where a
+    job recomputes them, lock the project's row exclusively: votes take a shared lock on it.
+    """
+    if item_state.is_recomputed_at_once(project):
+        list(project.items.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    else:
+        Project.objects.select_for_update().get(pk=project.pk)

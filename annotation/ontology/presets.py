@@ -1,43 +1,86 @@
-"""Ready-made inventories with what people need to choose rightly."""
+"""Ready-made inventories: labels with their texts, and the merges and deletions that go with them."""
 
 from __future__ import annotations
 
-from annotation.ontology.preset_nyt10 import NYT10
-from annotation.ontology.preset_schema import Preset, PresetLabel
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
-CONLL03 = Preset(
-    key="conll03",
-    title="Four entity types",
-    describes="Person, location, organisation and other names, as in the CoNLL 2003 task.",
-    part="entity",
-    entries=(
-        PresetLabel("PER", "person", definition="Names of people, real or invented, without their titles."),
-        PresetLabel(
-            "LOC", "location", definition="Names of places: towns, countries, rivers, buildings as places."
-        ),
-        PresetLabel("ORG", "organisation", definition="Names of firms, teams, parties, offices, bands."),
-        PresetLabel("MISC", "other name", definition="Other names: nationalities, events, works, languages."),
-    ),
-    na_means="no name of these types",
-)
-WNUT17 = Preset(
-    key="wnut17",
-    title="Six entity types of short messages",
-    describes="Person, location, corporation, group, product and creative work, as in the WNUT 2017 task.",
-    part="entity",
-    entries=(
-        PresetLabel("person", definition="Names of people, nicknames and invented characters included."),
-        PresetLabel(
-            "location", definition="Names of places that can be found on a map, invented ones included."
-        ),
-        PresetLabel("corporation", definition="Names of firms, not of what they make."),
-        PresetLabel("group", definition="Names of bands, teams and bodies that are no firms."),
-        PresetLabel("product", definition="Names of things that are made and sold."),
-        PresetLabel(
-            "creative-work", "creative work", definition="Titles of songs, films, books and the like."
-        ),
-    ),
-    na_means="no name of these types",
-)
+from annotation.models import OntologyLabel
 
-PRESETS: dict[str, Preset] = {preset.key: preset for preset in (NYT10, CONLL03, WNUT17)}
+DATA = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True, slots=True)
+class PresetLabel:
+    """One label with its texts."""
+
+    name: str
+    title: str = ""
+    phrase: str = ""
+    group: str = ""
+    head_type: str = ""
+    tail_type: str = ""
+    definition: str = ""
+    choose: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+
+    def as_label(self, part: str, *, derived: bool) -> OntologyLabel:
+        """Return an unsaved row of the ontology."""
+        return OntologyLabel(
+            part=part,
+            name=self.name,
+            title=self.title or title_from_name(self.name),
+            phrase=self.phrase,
+            group=self.group,
+            definition=self.definition,
+            choose=list(self.choose),
+            avoid=list(self.avoid),
+            head_type=self.head_type,
+            tail_type=self.tail_type,
+            derived=derived,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """An inventory, the raw names of its data, and the steps between the two."""
+
+    key: str
+    title: str
+    part: str
+    entries: tuple[PresetLabel, ...]
+    raw_names: tuple[str, ...] = ()
+    merges: tuple[tuple[tuple[str, ...], str], ...] = ()
+    deleted: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, key: str) -> Preset:
+        """Read `data/<key>.json`."""
+        values = json.loads((DATA / f"{key}.json").read_text(encoding="utf-8"))
+        lists = ("choose", "avoid")
+        entries = [
+            PresetLabel(**label | {name: tuple(label[name]) for name in lists if name in label})
+            for label in values.pop("labels")
+        ]
+        merges = tuple((tuple(merge["sources"]), merge["target"]) for merge in values.pop("merges", ()))
+        raw_names, deleted = tuple(values.pop("raw_names", ())), tuple(values.pop("deleted", ()))
+        return cls(**values, entries=tuple(entries), raw_names=raw_names, merges=merges, deleted=deleted)
+
+    def labels(self) -> Iterable[OntologyLabel]:
+        """Yield rows for all labels: those people choose from first, raw names after them."""
+        derived = {target for _, target in self.merges}
+        for entry in self.entries:
+            yield entry.as_label(self.part, derived=entry.name in derived)
+        for name in self.raw_names:
+            yield PresetLabel(name).as_label(self.part, derived=False)
+
+
+def title_from_name(name: str) -> str:
+    """Make a title from a raw name: the last part of its path, spaces for underscores."""
+    parts = [part for part in name.split("/") if part]
+    return (parts[-1] if parts else name).replace("_", " ")
+
+
+PRESETS: dict[str, Preset] = {key: Preset.load(key) for key in ("nyt10", "conll03", "wnut17")}

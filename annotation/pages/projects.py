@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from annotation import projects, roles
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
-from annotation.freezing import settled_items
+from annotation.freezing import builder
 from annotation.models import Answer, Batch, Item, Member, Project
 from annotation.pages import my_work as mine
 from annotation.pages.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
@@ -128,7 +128,7 @@ def counts(project: Project) -> dict[str, int]:
 
 def _overview(project: Project, role: str) -> dict[str, Any]:
     n = counts(project)
-    ended, each = n["all"] - n["open"], settled_items.answers_per_item(project)
+    ended, each = n["all"] - n["open"], builder.answers_per_item(project)
     steps = checklist(project, n) if role == roles.CURATOR else []
     return around(
         project,
@@ -137,11 +137,11 @@ def _overview(project: Project, role: str) -> dict[str, Any]:
         ended=ended,
         bars=_bars(n),
         answers=Answer.objects.filter(item__project=project, item__batch__state=Batch.State.DONE).count(),
-        each=settled_items.range_text(each),
+        each=builder.range_text(each),
         wanting=n["open"] or not n["all"],
         several=each[0] != each[1],
         split=", ".join(
-            f"{what}: {found:,}" for what, found in settled_items.settled_by_label_count(project).items()
+            f"{what}: {found:,}" for what, found in builder.settled_by_label_count(project).items()
         ),
         changes=item_state.other_policy_changes(project),
         other="majority-na" if project.policy == "majority" else "majority",

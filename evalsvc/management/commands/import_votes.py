@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management import CommandParser
 
 from annotation.consensus import item_state
-from annotation.freezing import builder, settled_items
+from annotation.freezing import builder
 from annotation.imports import batches
 from annotation.models import Batch
 from evalsvc.management.commands.import_items import Importing
@@ -29,10 +29,7 @@ class Command(Importing):
             self.say(f"{project} by {project.policy}:")
             self.figures(builder.count_by_state(project))
             self.figures(
-                {
-                    f"settled with {what}": n
-                    for what, n in settled_items.settled_by_label_count(project).items()
-                }
+                {f"settled with {what}": n for what, n in builder.settled_by_label_count(project).items()}
             )
             self.figures(
                 {"the other policy would decide otherwise": item_state.other_policy_changes(project)}

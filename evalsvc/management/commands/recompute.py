@@ -8,7 +8,7 @@ from django.core.management import CommandParser
 
 from annotation import projects
 from annotation.consensus import item_state
-from annotation.freezing import builder, settled_items
+from annotation.freezing import builder
 from annotation.models import Policy
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.management.commands._base import Acting, plain, project_of
@@ -34,10 +34,7 @@ class Command(Acting):
             self.say(f"{project} by {project.policy}:")
             self.figures(builder.count_by_state(project))
             self.figures(
-                {
-                    f"settled with {what}": n
-                    for what, n in settled_items.settled_by_label_count(project).items()
-                }
+                {f"settled with {what}": n for what, n in builder.settled_by_label_count(project).items()}
             )
             self.figures(
                 {"the other policy would decide otherwise": item_state.other_policy_changes(project)}

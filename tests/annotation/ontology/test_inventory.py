@@ -40,7 +40,7 @@ def test_the_nyt10_preset_leaves_24_of_52_relations() -> None:
     assert len(choices) == 24
     assert of.labels.filter(derived=False).count() == 52
     mapping = inventory.mapping_of(of)
-    merged = [r for r in PRESETS["nyt10"].raw if mapping.label(r) is not None]
+    merged = [r for r in PRESETS["nyt10"].raw_names if mapping.label(r) is not None]
     assert len(merged) == 15
     assert mapping.label("/location/us_state/capital") == "/location/region/capital"
     assert mapping.label("/sports/sports_team/location") == "/business/location"

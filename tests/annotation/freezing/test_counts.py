@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation.freezing import settled_items
+from annotation.freezing import builder
 from annotation.models import Project
 from annotation.pages.testset_composition import composition
 from tests.cast.basics import run_job
@@ -31,7 +31,7 @@ def several() -> Project:
 
 
 def test_settled_items_are_told_apart_by_their_labels(either_database: str) -> None:
-    assert settled_items.settled_by_label_count(several()) == {"1 label": 1, "2 labels": 1, "N/A": 1}
+    assert builder.settled_by_label_count(several()) == {"1 label": 1, "2 labels": 1, "N/A": 1}
 
 
 @pytest.mark.django_db
@@ -58,7 +58,7 @@ def imported() -> Project:
 @pytest.mark.django_db
 def test_where_an_import_brought_more_answers_the_page_says_how_many() -> None:
     of = imported()
-    assert settled_items.answers_per_item(of) == (3, 5)
+    assert builder.answers_per_item(of) == (3, 5)
     browser = Client()
     browser.force_login(curator())
     page = browser.get(reverse("project", args=[of.slug])).content.decode()

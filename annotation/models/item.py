@@ -1,0 +1,135 @@
+"""Imports, the items they bring, and the sealed source labels."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from annotation.models.project import Project
+
+
+class Batch(models.Model):
+    """One import. Its rows count only when `state` is done; what a refused or lost one left is swept."""
+
+    class What(models.TextChoices):
+        ITEMS = "items"
+        VOTES = "votes"
+        GOLD = "gold"
+        SUGGESTIONS = "suggestions"
+
+    class State(models.TextChoices):
+        RECEIVED = "received"
+        RUNNING = "running"
+        DONE = "done"
+        REFUSED = "refused"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, null=True, related_name="batches")
+    what = models.CharField(max_length=12, choices=What)
+    format = models.CharField(max_length=40, blank=True)
+    options = models.JSONField(default=dict)
+    file = models.FileField(upload_to="imports/%Y/%m/", max_length=200)
+    filename = models.CharField(max_length=200)
+    sha256 = models.CharField(max_length=64)
+    size = models.BigIntegerField()
+    state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
+    counts = models.JSONField(default=dict, help_text="What was read, merged, refused, stored.")
+    problems = models.JSONField(default=list, help_text="The first refused lines.")
+    refused = models.PositiveIntegerField(default=0)
+    reason = models.TextField(blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.what} from {self.filename}"
+
+
+class ItemQuerySet(models.QuerySet["Item"]):
+    def live(self) -> ItemQuerySet:
+        """Items whose import is done and whose answer nobody knows yet."""
+        return self.present().filter(use="")
+
+    def present(self) -> ItemQuerySet:
+        """Items whose import is done, those with a known answer too."""
+        return self.filter(batch__state=Batch.State.DONE)
+
+
+class Item(models.Model):
+    """One sentence to answer for: with its two entities (relations), or for its spans (entities, joint)."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        SETTLED = "settled"
+        DISPUTED = "disputed"
+        ADJUDICATED = "adjudicated"
+        UNUSABLE = "unusable"
+
+    DECIDED = (State.ADJUDICATED, State.UNUSABLE)
+
+    class Use(models.TextChoices):
+        WORK = ""
+        QUALIFY = "qualify"
+        CHECK = "check"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="items")
+    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="items")
+    key = models.UUIDField(
+        default=uuid.uuid4, unique=True, help_text="Its name outside: drawn by lot, so that it tells nothing."
+    )
+    external_id = models.CharField(max_length=200)
+    content_key = models.CharField(max_length=64, help_text="SHA-256 of sentence and entity positions.")
+    rank = models.PositiveIntegerField(help_text="Order of work within the project.")
+    text = models.TextField()
+    tokens = models.JSONField(null=True)
+    head = models.JSONField(null=True, help_text='{"id","name","start","end"}; offsets in code points.')
+    tail = models.JSONField(null=True)
+    repeats = models.JSONField(default=list, help_text='Lines that repeated it: [{"file","line","id"}].')
+    k = models.PositiveSmallIntegerField(null=True, help_text="Overrides the project's k.")
+    asked = models.PositiveSmallIntegerField(default=0, help_text="People a decider called in beyond k.")
+    extra = models.PositiveSmallIntegerField(default=0, help_text="People wanted beyond k, all told.")
+    use = models.CharField(max_length=8, choices=Use, default="", blank=True)
+    free = models.SmallIntegerField(default=0, help_text="Answers still wanted and not leased out.")
+    state = models.CharField(max_length=12, choices=State, default=State.OPEN)
+    gold = models.JSONField(null=True, help_text="The consensus payload while settled or adjudicated.")
+    pattern = models.CharField(max_length=40, default="", help_text="Vote pattern in words: 2–2, 2–1–1 …")
+    votes_key = models.CharField(
+        max_length=64, default="", help_text="Digest of the counted answers and of how they split."
+    )
+    emptied = models.PositiveSmallIntegerField(
+        default=0, help_text="Counted answers that a deletion in the ontology left without a label."
+    )
+    policy_matters = models.BooleanField(default=False, help_text="The other policy would decide otherwise.")
+
+    objects = ItemQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["rank"]
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "external_id"], name="an_id_once_per_import"),
+        ]
+        indexes = [
+            models.Index(fields=["project", "rank"], condition=Q(free__gt=0), name="item_wanting"),
+            models.Index(fields=["project", "state", "rank"], name="item_state"),
+            models.Index(fields=["project", "external_id"], name="item_external"),
+            models.Index(fields=["project", "use", "rank"], condition=~Q(use=""), name="item_known"),
+            models.Index(fields=["project", "content_key"], name="item_content"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class SourceLabels(models.Model):
+    """What the source said of an item. Sealed: read by the freeze only."""
+
+    item = models.OneToOneField(Item, on_delete=models.CASCADE, primary_key=True, related_name="sealed")
+    labels = models.JSONField(help_text="As the source spells them, in the shape of an answer's payload.")
+
+    def __str__(self) -> str:
+        return "sealed"

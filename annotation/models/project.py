@@ -1,0 +1,87 @@
+"""Projects and the roles of their members."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from annotation.testset import Kind
+
+
+class Policy(models.TextChoices):
+    MAJORITY = "majority"
+    MAJORITY_NA = "majority-na"
+
+
+class Project(models.Model):
+    """One labelling effort: its kind, how many votes an item gets, and by which rule they decide."""
+
+    class State(models.TextChoices):
+        SETUP = "setup"
+        OPEN = "open"
+        CLOSED = "closed"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    title = models.CharField(max_length=120)
+    kind = models.CharField(max_length=10, choices=Kind)
+    state = models.CharField(max_length=10, choices=State, default=State.SETUP)
+    k = models.PositiveSmallIntegerField(default=4, help_text="Annotators per item whose answers count.")
+    policy = models.CharField(max_length=20, choices=Policy, default=Policy.MAJORITY)
+    guideline = models.TextField(blank=True, help_text="Markdown, shown beside the sentence.")
+    na_means = models.CharField(
+        max_length=200,
+        default="the sentence says none of these",
+        help_text="What N/A says here: no relation at all, or none of this inventory.",
+    )
+    spans_may_overlap = models.BooleanField(default=False)
+    lease_minutes = models.PositiveSmallIntegerField(default=30)
+    most_extra = models.PositiveSmallIntegerField(
+        default=3, help_text="How many people beyond k a disputed item may be shown to."
+    )
+    calls_extra = models.BooleanField(
+        default=False, help_text="A disputed item goes to one more person by itself, up to that limit."
+    )
+    qualifies = models.BooleanField(default=False, help_text="The qualification round comes first.")
+    check_every = models.PositiveSmallIntegerField(
+        default=0, help_text="A hidden known item after so many others; 0 for none."
+    )
+    least_checks = models.PositiveSmallIntegerField(default=5, help_text="No pause before so many.")
+    pass_percent = models.PositiveSmallIntegerField(
+        default=70, help_text="Share of known items an annotator must get right."
+    )
+    suggests = models.BooleanField(default=False, help_text="Predictions are shown as a first answer.")
+    inventory_stamp = models.UUIDField(
+        default=uuid.uuid4, help_text="Another one after every change of labels or steps."
+    )
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(k__gte=1), name="an_item_gets_at_least_one_vote")]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Member(models.Model):
+    """A person's one role in a project."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        ANNOTATOR = "annotator"
+        ADJUDICATOR = "adjudicator"
+        CURATOR = "curator"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="members")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="projects")
+    role = models.CharField(max_length=12, choices=Role)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_role_per_project")]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role}"

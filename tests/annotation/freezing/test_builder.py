@@ -215,7 +215,7 @@ def test_nothing_is_frozen_while_a_recomputation_waits(monkeypatch: pytest.Monke
     of = voting_project()
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
     item_state.recompute_after_change(of)
-    with pytest.raises(Conflict, match="decided anew"):
+    with pytest.raises(Conflict, match="being recomputed"):
         frozen(of)
 
 

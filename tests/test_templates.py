@@ -1,0 +1,48 @@
+"""Templates stay on their layer; line lengths and CSS classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.template import engines
+from django.template.loader import get_template
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = (ROOT / "evalsvc/core", ROOT / "annotation", ROOT / "evalsvc/evaluation", ROOT / "evalsvc")
+TEMPLATES = sorted(
+    path
+    for folder in (ROOT / "evalsvc", ROOT / "annotation")
+    for path in folder.rglob("templates/**/*")
+    if path.suffix in (".html", ".txt")
+)
+NAMED = re.compile(r"""\{% (include|extends|static) ["']([^"']+)["']""")
+LOADED = re.compile(r"\{% load ([^%]*?) ?%\}")
+
+
+def layer(path: Path) -> int:
+    """Index of the lowest layer that holds a file."""
+    return next(index for index, folder in enumerate(LAYERS) if path.is_relative_to(folder))
+
+
+def references(template: Path) -> Iterator[tuple[str, Path]]:
+    """Name and file of each template, static file and tag library that a template names."""
+    text = template.read_text()
+    for kind, name in NAMED.findall(text):
+        file = finders.find(name) if kind == "static" else get_template(name).origin.name
+        assert file, f"{template}: no file {name}"
+        yield name, Path(str(file))
+    for name in " ".join(LOADED.findall(text)).split():
+        module = import_module(engines["django"].engine.libraries[name])
+        yield name, Path(module.__file__ or "")
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_template_uses_only_files_and_tags_of_its_own_layer_or_below(template: Path) -> None:
+    own = [(name, path) for name, path in references(template) if path.is_relative_to(ROOT)]
+    above = [name for name, path in own if ".venv" not in path.parts and layer(path) > layer(template)]
+    assert above == []

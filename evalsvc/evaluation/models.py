@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings as project
@@ -104,12 +103,6 @@ class Setting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.benchmark}: {self.title}"
-
-    def state_at(self, at: datetime) -> str:
-        """`coming`, `open` or `closed`."""
-        if self.opens_at and at < self.opens_at:
-            return "coming"
-        return "closed" if self.closes_at and self.closes_at <= at else "open"
 
 
 class SettingVersion(models.Model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
@@ -23,6 +24,11 @@ def visible(user: Person) -> QuerySet[Benchmark]:
         return Benchmark.objects.filter(public=True)
     mine = Organiser.objects.filter(user=user).values("benchmark")
     return Benchmark.objects.filter(Q(public=True) | Q(pk__in=mine))
+
+
+def benchmark_for(user: Person, slug: str) -> Benchmark:
+    """Return the benchmark, or 404 when it does not exist or is hidden."""
+    return get_object_or_404(visible(user), slug=slug)
 
 
 def person(request: HttpRequest | Request) -> User:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evalsvc.evaluation.api import benchmarks, models, status, submissions
+from evalsvc.evaluation.api import benchmarks, status, submissions
 
 api_patterns = [
     path("benchmarks", benchmarks.Benchmarks.as_view(), name="api-benchmarks"),
@@ -18,7 +18,7 @@ api_patterns = [
     path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),
     path("benchmarks/<slug:slug>/submissions", submissions.Submissions.as_view(), name="api-submissions"),
-    path("benchmarks/<slug:slug>/models", models.Models.as_view(), name="api-models"),
+    path("benchmarks/<slug:slug>/models", submissions.Models.as_view(), name="api-models"),
     path("benchmarks/<slug:slug>/check", submissions.DryRun.as_view(), name="api-check"),
     path("submissions/<int:pk>", submissions.OneSubmission.as_view(), name="api-submission"),
     path("submissions/<int:pk>/scores", submissions.Scores.as_view(), name="api-scores"),

@@ -17,9 +17,9 @@ from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.prediction_check import Claim
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.jobs.exceptions import InputFault
-from evalsvc.evaluation.benchmarks.file_contract import EntityMention, FileContract, Pair
+from evalsvc.evaluation.benchmarks.file_contract import SILENT_FORMS, EntityMention, FileContract, Pair
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.submissions.file_check import SILENT_FORMS, check_of, claims_of
+from evalsvc.evaluation.submissions.file_check import read_claims
 from workers.scoring import column_reader
 from workers.scoring.column_reader import Ints, Tick
 
@@ -240,10 +240,10 @@ def _of_columns(
 
 def _carefully(contract: FileContract, file: BinaryIO, format: str, tick: Tick) -> Predictions:
     problems = Problems()
-    check = check_of(contract, problems)
+    check = contract.check(problems)
     rows = Rows(label_names(contract.benchmark))
     try:
-        for number, claim in enumerate(claims_of(contract, file, format=format, check=check), 1):
+        for number, claim in enumerate(read_claims(contract, file, format=format, check=check), 1):
             rows.add(check.form or "", claim)
             if number % STEP == 0:
                 tick(number)

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import Http404, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import generics
+from rest_framework import generics, serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,23 +21,250 @@ from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.pagination import Pages, query_choices
 from evalsvc.core.web.request_validation import validated
 from evalsvc.evaluation import leaderboard, roles
-from evalsvc.evaluation.api import benchmark_serializers
-from evalsvc.evaluation.benchmarks import creation, file_contract, phases, rules, versions
-from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.benchmarks import creation, file_contract, phases, quotas, rules, versions
+from evalsvc.evaluation.measures.menu import FAMILIES, MENU
+from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 from evalsvc.evaluation.submissions import limits
 
 
+# ---- serializers ------------------------------------------------------------------------------------
+class LabelSerializer(serializers.Serializer[dict[str, str]]):
+    name = serializers.CharField()
+    title = serializers.CharField(required=False)
+
+
+class SettingSerializer(serializers.ModelSerializer[Setting]):
+    test_set = serializers.CharField(source="test_set.slug")
+    only = serializers.CharField(source="only.slug", default=None, allow_null=True)
+    gold_sha256 = serializers.CharField(source="test_set.sha256")
+    rows = serializers.SerializerMethodField(
+        help_text="Rows it scores: of its test set, or those in `only` too."
+    )
+    phase = serializers.CharField(allow_blank=True, help_text="dev or test; empty: in every phase.")
+
+    class Meta:
+        model = Setting
+        fields = [
+            *("key", "title", "unit", "main", "test_set", "only", "gold_sha256", "rows", "version", "phase"),
+            *("opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better"),
+        ]
+        read_only_fields = fields
+
+    def get_rows(self, setting: Setting) -> int:
+        return file_contract.count_items(setting)
+
+
+class ShownSerializer(serializers.Serializer[Any]):
+    """When a setting is open, and what it shows."""
+
+    phase = serializers.ChoiceField(choices=Setting.Phase.choices, required=False, allow_blank=True)
+    opens_at = serializers.DateTimeField(required=False, allow_null=True)
+    closes_at = serializers.DateTimeField(required=False, allow_null=True)
+    sealed = serializers.BooleanField(
+        required=False, help_text="Scores are shown only once the setting has closed."
+    )
+    measures = serializers.ListField(
+        child=serializers.CharField(max_length=60),
+        required=False,
+        max_length=200,
+        help_text="Keys of the measures it shows; empty: all.",
+    )
+    digits = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=6)
+    lower_is_better = serializers.BooleanField(
+        required=False, allow_null=True, help_text="Turns the main measure; null: as the menu says."
+    )
+
+
+class ChangeSettingSerializer(ShownSerializer):
+    title = serializers.CharField(max_length=80, required=False)
+    main = serializers.CharField(max_length=60, required=False, help_text="Key of the main measure.")
+
+
+class NewVersionSerializer(serializers.Serializer[Any]):
+    test_set = serializers.SlugField(help_text="Slug of a frozen test set.")
+    only = serializers.SlugField(required=False)
+    note = serializers.CharField(max_length=200, required=False, help_text="Why.")
+
+
+class VersionSerializer(serializers.ModelSerializer[SettingVersion]):
+    test_set = serializers.CharField(source="test_set.slug")
+    only = serializers.CharField(source="only.slug", default=None, allow_null=True)
+
+    class Meta:
+        model = SettingVersion
+        fields = ["number", "test_set", "only", "gold_sha256", "scorer", "note", "created_at"]
+        read_only_fields = fields
+
+
+class NewSettingSerializer(ShownSerializer):
+    key = serializers.SlugField(max_length=40)
+    title = serializers.CharField(max_length=80)
+    test_set = serializers.SlugField(help_text="Slug of a frozen test set.")
+    unit = serializers.ChoiceField(choices=Setting.Unit.choices)
+    main = serializers.CharField(help_text="Key of the main measure.")
+    only = serializers.SlugField(
+        required=False, help_text="Slug of a test set: keep the rows whose ids stand there too."
+    )
+
+
+class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):
+    labels = LabelSerializer(many=True)
+    settings = SettingSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = Benchmark
+        fields = [
+            "slug",
+            "title",
+            "summary",
+            "description",
+            "task",
+            "labels",
+            "negative",
+            "missing",
+            "options",
+            "public",
+            *("per_day", "in_total", "at_once", "time_zone", "limits", "training_counts"),
+            "settings",
+        ]
+        read_only_fields = fields
+
+
+class RulesSerializer(serializers.Serializer[Any]):
+    """What may change at any time, because no score depends on it."""
+
+    per_day = serializers.IntegerField(
+        required=False, allow_null=True, min_value=1, max_value=2**31 - 1, help_text="Submissions of a team."
+    )
+    in_total = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
+    at_once = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
+    time_zone = serializers.CharField(
+        required=False, max_length=60, help_text="Where its days begin, such as Europe/Vienna."
+    )
+    limits = serializers.DictField(
+        child=serializers.IntegerField(min_value=1, max_value=2**31 - 1),
+        required=False,
+        help_text="upload_bytes, lines: below those of the service.",
+    )
+    training_counts = serializers.DictField(
+        child=serializers.IntegerField(min_value=0, max_value=2**31 - 1),
+        required=False,
+        help_text="Examples per label in the training data.",
+    )
+
+
+class ChangeBenchmarkSerializer(RulesSerializer):
+    title = serializers.CharField(max_length=120, required=False)
+    summary = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    description = serializers.CharField(required=False, allow_blank=True)
+    public = serializers.BooleanField(required=False)
+
+
+class NewBenchmarkSerializer(RulesSerializer):
+    slug = serializers.SlugField(max_length=60)
+    title = serializers.CharField(max_length=120)
+    task = serializers.ChoiceField(choices=Benchmark.Task.choices)
+    labels = LabelSerializer(many=True)
+    negative = serializers.CharField(max_length=60, required=False, allow_blank=True, default="")
+    missing = serializers.ChoiceField(choices=Benchmark.Missing.choices, default=Benchmark.Missing.REFUSE)
+    options = serializers.DictField(required=False, default=dict)
+    summary = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+    description = serializers.CharField(required=False, allow_blank=True, default="")
+    public = serializers.BooleanField(default=True)
+
+
+class FigureSerializer(serializers.Serializer[leaderboard.Figure]):
+    mean = serializers.FloatField(allow_null=True)
+    sd = serializers.FloatField(allow_null=True, help_text="Sample deviation (n − 1); null for one run.")
+    n = serializers.IntegerField()
+    minimum = serializers.FloatField(allow_null=True)
+    maximum = serializers.FloatField(allow_null=True)
+    reason = serializers.CharField(allow_blank=True)
+
+
+class RowSerializer(serializers.Serializer[leaderboard.Row]):
+    rank = serializers.IntegerField(allow_null=True)
+    system = serializers.CharField(source="system.name")
+    team = serializers.CharField(source="team.name")
+    tags = serializers.DictField(source="system.tags")
+    n = serializers.IntegerField(help_text="Runs.")
+    files = serializers.SerializerMethodField(
+        help_text="Files among the runs: fewer where some are the same bytes."
+    )
+    saw_gold = serializers.BooleanField(help_text="Someone of the team labelled or decided this gold.")
+    figures = serializers.DictField(child=FigureSerializer())
+
+    def get_files(self, row: leaderboard.Row) -> int:
+        return len(row.files)
+
+
+class BoardSerializer(serializers.Serializer[leaderboard.Board]):
+    setting = SettingSerializer()
+    version = serializers.IntegerField(help_text="Version of the setting that these scores belong to.")
+    sealed = serializers.BooleanField(help_text="Its scores are not shown yet.")
+    order_by = serializers.CharField()
+    measures = serializers.ListField(child=serializers.CharField())
+    rows = RowSerializer(many=True)
+
+
+class MeasureSerializer(serializers.Serializer[Any]):
+    key = serializers.CharField()
+    title = serializers.CharField()
+    family = serializers.ChoiceField(choices=sorted({measure.family for measure in MENU.values()}))
+    units = serializers.SerializerMethodField()
+    higher_is_better = serializers.BooleanField()
+    digits = serializers.IntegerField()
+    unit = serializers.CharField(allow_blank=True)
+    explains = serializers.CharField()
+    formula = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
+    undefined = serializers.CharField()
+
+    def get_units(self, measure: Any) -> list[str]:
+        return list(FAMILIES[measure.family].units)
+
+
+class ModelLimitsSerializer(serializers.Serializer[Any]):
+    on = serializers.BooleanField(help_text="Whether models can be sent.")
+    why_off = serializers.CharField(allow_blank=True)
+    bytes = serializers.IntegerField(help_text="Of the tar, and of what it holds.")
+    files = serializers.IntegerField(help_text="Entries of the tar.")
+    seconds = serializers.IntegerField(help_text="From start to last prediction.")
+    memory_bytes = serializers.IntegerField()
+    result_bytes = serializers.IntegerField(help_text="Of the predictions.")
+    factories = serializers.ListField(child=serializers.CharField(), help_text="What components may be.")
+
+
+class LimitsSerializer(serializers.Serializer[Any]):
+    upload_bytes = serializers.IntegerField(help_text="Of what is sent, packed or not.")
+    unpacked_bytes = serializers.IntegerField()
+    lines = serializers.IntegerField()
+    line_bytes = serializers.IntegerField()
+    import_lines = serializers.IntegerField(help_text="Of a file of sentences, answers, predictions or gold.")
+    wait_seconds = serializers.IntegerField(help_text="The longest that ?wait= may ask for.")
+    models = ModelLimitsSerializer()
+
+
+class AllowanceSerializer(serializers.Serializer[quotas.Allowance]):
+    name = serializers.ChoiceField(choices=["per_day", "in_total", "at_once"])
+    most = serializers.IntegerField(allow_null=True, help_text="null: no quota.")
+    used = serializers.IntegerField()
+    left = serializers.IntegerField(allow_null=True)
+    next_at = serializers.DateTimeField(allow_null=True, help_text="When a spent quota is renewed.")
+
+
+class BenchmarkLimitsSerializer(LimitsSerializer):
+    time_zone = serializers.CharField()
+    team = serializers.CharField()
+    quotas = AllowanceSerializer(many=True)
+    formats = serializers.ListField(child=serializers.CharField())
+    open_settings = serializers.ListField(child=serializers.CharField())
+    open_phases = serializers.ListField(child=serializers.CharField())
+
+
+# ---- views ------------------------------------------------------------------------------------------
 class BySlug(Pages):
     ordering = "slug"
-
-
-def benchmark_of(request: Request, slug: str) -> Benchmark:
-    """The benchmark, or 404 when it is not there to be seen."""
-    benchmark = roles.visible(request.user).filter(slug=slug).first()
-    if benchmark is None:
-        raise Http404
-    return benchmark
 
 
 def setting_of(benchmark: Benchmark, key: str) -> Setting:
@@ -61,7 +288,7 @@ def version_asked(request: Request) -> int | None:
 
 def organised(request: Request, slug: str) -> tuple[Benchmark, User]:
     """The benchmark and who asks, an organiser of it."""
-    benchmark, person = benchmark_of(request, slug), roles.person(request)
+    benchmark, person = roles.benchmark_for(request.user, slug), roles.person(request)
     roles.require(benchmark, person, roles.ORGANISER)
     return benchmark, person
 
@@ -81,7 +308,7 @@ def with_sets(given: dict[str, Any], *, by: User) -> dict[str, Any]:
 
 
 class Benchmarks(generics.ListAPIView[Benchmark]):
-    serializer_class = benchmark_serializers.BenchmarkSerializer
+    serializer_class = BenchmarkSerializer
     pagination_class = BySlug
 
     def get_queryset(self) -> QuerySet[Benchmark]:
@@ -93,7 +320,7 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
     @extend_schema(
         operation_id="benchmarks_list",
         parameters=[OpenApiParameter("task", str, enum=Benchmark.Task.values)],
-        responses={200: benchmark_serializers.BenchmarkSerializer(many=True)} | problems(400, 401, 404),
+        responses={200: BenchmarkSerializer(many=True)} | problems(400, 401, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Benchmarks that you see."""
@@ -101,89 +328,87 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
 
     @extend_schema(
         operation_id="benchmarks_create",
-        request=benchmark_serializers.NewBenchmarkSerializer,
-        responses={201: benchmark_serializers.BenchmarkSerializer} | problems(400, 401, 403, 409),
+        request=NewBenchmarkSerializer,
+        responses={201: BenchmarkSerializer} | problems(400, 401, 403, 409),
     )
     def post(self, request: Request) -> Response:
         """Make a benchmark; you organise it."""
-        given = validated(request, benchmark_serializers.NewBenchmarkSerializer)
+        given = validated(request, NewBenchmarkSerializer)
         benchmark = creation.create(by=roles.person(request), **given)
-        return Response(benchmark_serializers.BenchmarkSerializer(benchmark).data, status=201)
+        return Response(BenchmarkSerializer(benchmark).data, status=201)
 
 
 class OneBenchmark(APIView):
     @extend_schema(
         operation_id="benchmark",
-        responses={200: benchmark_serializers.BenchmarkSerializer} | problems(401, 404),
+        responses={200: BenchmarkSerializer} | problems(401, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
         """A benchmark with its settings."""
-        return Response(benchmark_serializers.BenchmarkSerializer(benchmark_of(request, slug)).data)
+        return Response(BenchmarkSerializer(roles.benchmark_for(request.user, slug)).data)
 
     @extend_schema(
         operation_id="benchmark_change",
-        request=benchmark_serializers.ChangeBenchmarkSerializer,
-        responses={200: benchmark_serializers.BenchmarkSerializer} | problems(400, 401, 403, 404),
+        request=ChangeBenchmarkSerializer,
+        responses={200: BenchmarkSerializer} | problems(400, 401, 403, 404),
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Change its words, quotas and limits; no score depends on them."""
         benchmark, person = organised(request, slug)
-        changed = rules.change(
-            benchmark, by=person, **validated(request, benchmark_serializers.ChangeBenchmarkSerializer)
-        )
-        return Response(benchmark_serializers.BenchmarkSerializer(changed).data)
+        changed = rules.change(benchmark, by=person, **validated(request, ChangeBenchmarkSerializer))
+        return Response(BenchmarkSerializer(changed).data)
 
 
 class Settings(APIView):
     @extend_schema(
         operation_id="settings_create",
-        request=benchmark_serializers.NewSettingSerializer,
-        responses={201: benchmark_serializers.SettingSerializer} | problems(400, 401, 403, 404, 409),
+        request=NewSettingSerializer,
+        responses={201: SettingSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
         """Add a setting: a frozen test set under a unit."""
         benchmark, person = organised(request, slug)
-        said = with_sets(validated(request, benchmark_serializers.NewSettingSerializer), by=person)
+        said = with_sets(validated(request, NewSettingSerializer), by=person)
         setting = creation.add_setting(benchmark, by=person, **said)
-        return Response(benchmark_serializers.SettingSerializer(setting).data, status=201)
+        return Response(SettingSerializer(setting).data, status=201)
 
 
 class OneSetting(APIView):
     @extend_schema(
         operation_id="setting_change",
-        request=benchmark_serializers.ChangeSettingSerializer,
-        responses={200: benchmark_serializers.SettingSerializer} | problems(400, 401, 403, 404),
+        request=ChangeSettingSerializer,
+        responses={200: SettingSerializer} | problems(400, 401, 403, 404),
     )
     def patch(self, request: Request, slug: str, key: str) -> Response:
         """Change its title, dates, and what it shows; no score depends on these."""
         benchmark, person = organised(request, slug)
-        given = validated(request, benchmark_serializers.ChangeSettingSerializer)
+        given = validated(request, ChangeSettingSerializer)
         setting = creation.change_setting(setting_of(benchmark, key), by=person, **given)
-        return Response(benchmark_serializers.SettingSerializer(setting).data)
+        return Response(SettingSerializer(setting).data)
 
 
 class Versions(APIView):
     @extend_schema(
         operation_id="setting_versions",
-        responses={200: benchmark_serializers.VersionSerializer(many=True)} | problems(401, 404),
+        responses={200: VersionSerializer(many=True)} | problems(401, 404),
     )
     def get(self, request: Request, slug: str, key: str) -> Response:
         """What the setting scored by, from when on; oldest first."""
-        setting = setting_of(benchmark_of(request, slug), key)
+        setting = setting_of(roles.benchmark_for(request.user, slug), key)
         found = setting.versions.select_related("test_set", "only")
-        return Response(benchmark_serializers.VersionSerializer(found, many=True).data)
+        return Response(VersionSerializer(found, many=True).data)
 
     @extend_schema(
         operation_id="setting_revise",
-        request=benchmark_serializers.NewVersionSerializer,
-        responses={201: benchmark_serializers.VersionSerializer} | problems(400, 401, 403, 404, 409),
+        request=NewVersionSerializer,
+        responses={201: VersionSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str, key: str) -> Response:
         """Score by another gold from now on: a new version. Old scores stay under theirs."""
         benchmark, person = organised(request, slug)
-        said = with_sets(validated(request, benchmark_serializers.NewVersionSerializer), by=person)
+        said = with_sets(validated(request, NewVersionSerializer), by=person)
         made = creation.revise_setting(setting_of(benchmark, key), by=person, **said)
-        return Response(benchmark_serializers.VersionSerializer(made).data, status=201)
+        return Response(VersionSerializer(made).data, status=201)
 
 
 class Inputs(APIView):
@@ -193,7 +418,7 @@ class Inputs(APIView):
     )
     def get(self, request: Request, slug: str, key: str) -> StreamingHttpResponse:
         """What is to be predicted: the lines of the setting in order, without their gold."""
-        setting = setting_of(benchmark_of(request, slug), key)
+        setting = setting_of(roles.benchmark_for(request.user, slug), key)
         phases.require_begun(setting, request.user)
         named = f'attachment; filename="{slug}-{key}.jsonl"'
         return StreamingHttpResponse(
@@ -211,32 +436,30 @@ class OneBoard(APIView):
             OpenApiParameter("order", str, description="Key of the measure to order by."),
             OpenApiParameter("version", int, description="Version of the setting; the newest without."),
         ],
-        responses={200: benchmark_serializers.BoardSerializer} | problems(400, 401, 404),
+        responses={200: BoardSerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
         """The board of a setting: mean, deviation and range over runs."""
         asked = request.query_params
-        setting = setting_of(benchmark_of(request, slug), asked.get("setting", ""))
+        setting = setting_of(roles.benchmark_for(request.user, slug), asked.get("setting", ""))
         version = version_asked(request)
         board = leaderboard.board(setting, asked.get("order", ""), person=request.user, version=version)
         held = file_contract.as_of(versions.of_setting(setting, board.version))
-        return Response(benchmark_serializers.BoardSerializer(replace(board, setting=held)).data)
+        return Response(BoardSerializer(replace(board, setting=held)).data)
 
 
 class Measures(APIView):
     @extend_schema(
         operation_id="measures",
-        responses={200: benchmark_serializers.MeasureSerializer(many=True)} | problems(401),
+        responses={200: MeasureSerializer(many=True)} | problems(401),
     )
     def get(self, request: Request) -> Response:
         """Every measure: what it says, its formula, its source."""
-        return Response(benchmark_serializers.MeasureSerializer(list(MENU.values()), many=True).data)
+        return Response(MeasureSerializer(list(MENU.values()), many=True).data)
 
 
 class Limits(APIView):
-    @extend_schema(
-        operation_id="limits", responses={200: benchmark_serializers.LimitsSerializer} | problems(401)
-    )
+    @extend_schema(operation_id="limits", responses={200: LimitsSerializer} | problems(401))
     def get(self, request: Request) -> Response:
         """Every limit of the service on what may be sent."""
         return Response(limits.of_service())
@@ -246,11 +469,11 @@ class BenchmarkLimits(APIView):
     @extend_schema(
         operation_id="benchmark_limits",
         parameters=[OpenApiParameter("team", str, description="Slug; needed by people in several teams.")],
-        responses={200: benchmark_serializers.BenchmarkLimitsSerializer} | problems(400, 401, 403, 404),
+        responses={200: BenchmarkLimitsSerializer} | problems(400, 401, 403, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
         """Every limit of a benchmark, and what your team has used of its quotas."""
-        benchmark = benchmark_of(request, slug)
+        benchmark = roles.benchmark_for(request.user, slug)
         team = roles.team_of(request, named=request.query_params.get("team", ""))
         told = limits.of_benchmark(benchmark, team)
-        return Response(benchmark_serializers.BenchmarkLimitsSerializer(told).data)
+        return Response(BenchmarkLimitsSerializer(told).data)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
+from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import generics
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import generics, serializers
 from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,16 +17,201 @@ from rest_framework.views import APIView
 
 from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.serializers import problems
+from evalsvc.core.jobs import queue_status as outlook
 from evalsvc.core.web.pagination import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
-from evalsvc.evaluation.api import submission_serializers as shapes
-from evalsvc.evaluation.api.benchmarks import benchmark_of, version_asked
+from evalsvc.evaluation.api.benchmarks import version_asked
 from evalsvc.evaluation.benchmarks import file_contract, phases, scoring_identity, versions
-from evalsvc.evaluation.models import Setting, Submission
-from evalsvc.evaluation.submissions import intake, long_poll
+from evalsvc.evaluation.models import Evaluation, Setting, Submission
+from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
 
+
+# ---- serializers ------------------------------------------------------------------------------------
+class StepSerializer(serializers.Serializer[timeline.Step]):
+    title = serializers.CharField()
+    at = serializers.DateTimeField()
+    detail = serializers.CharField(allow_blank=True)
+    kind = serializers.CharField(allow_blank=True, help_text="Empty, good, slip or bad.")
+
+
+class ProgressSerializer(serializers.Serializer[Any]):
+    attempt = serializers.IntegerField()
+    done = serializers.IntegerField()
+    total = serializers.IntegerField(help_text="0 while not known.")
+    step = serializers.CharField(allow_blank=True)
+
+
+class SubmissionSerializer(serializers.ModelSerializer[Submission]):
+    benchmark = serializers.CharField(source="benchmark.slug")
+    team = serializers.CharField(source="system.team.slug")
+    system = serializers.CharField(source="system.name")
+    file_sha256 = serializers.CharField(source="file_id")
+    size = serializers.IntegerField(source="file.size")
+    model_sha256 = serializers.CharField(
+        source="model_id",
+        allow_null=True,
+        help_text="Of the pipeline that was sent; the file is its predictions.",
+    )
+    status_url = serializers.SerializerMethodField()
+    progress = ProgressSerializer(source="job", allow_null=True)
+
+    class Meta:
+        model = Submission
+        fields = [
+            "id",
+            "status_url",
+            "benchmark",
+            "team",
+            "system",
+            "run",
+            "state",
+            "reason_code",
+            "reason",
+            "file_sha256",
+            "size",
+            "model_sha256",
+            "filename",
+            "format",
+            "form",
+            "phase",
+            "aggregate",
+            "counts",
+            "saw_gold",
+            "created_at",
+            "ended_at",
+            "withdrawn_at",
+            "progress",
+        ]
+        read_only_fields = fields
+
+    def get_status_url(self, submission: Submission) -> str:
+        path = reverse("api-submission", args=[submission.pk])
+        request = self.context.get("request")
+        return request.build_absolute_uri(path) if request else path
+
+
+class OutlookSerializer(serializers.Serializer[outlook.Outlook]):
+    """How long it may still take, reckoned from the last jobs; a guess, and said to be one."""
+
+    position = serializers.IntegerField(help_text="1: it is next. 0: it runs.")
+    seconds = serializers.FloatField(
+        allow_null=True,
+        help_text="null: nobody can tell, as too few jobs ended so far, no worker is heard of, "
+        "or it says nothing and takes longer than others did.",
+    )
+
+
+class SubmissionDetailSerializer(SubmissionSerializer):
+    timeline = serializers.SerializerMethodField()
+    outlook = serializers.SerializerMethodField()
+
+    class Meta(SubmissionSerializer.Meta):
+        fields = [*SubmissionSerializer.Meta.fields, "timeline", "outlook"]
+        read_only_fields = fields
+
+    @extend_schema_field(StepSerializer(many=True))
+    def get_timeline(self, submission: Submission) -> list[dict[str, Any]]:
+        return [dict(StepSerializer(step).data) for step in timeline.timeline(submission)]
+
+    @extend_schema_field(OutlookSerializer(allow_null=True))
+    def get_outlook(self, submission: Submission) -> dict[str, Any] | None:
+        found = outlook.of_job(submission.job) if submission.job else None
+        return dict(OutlookSerializer(found).data) if found else None
+
+
+class ValueSerializer(serializers.Serializer[Any]):
+    value = serializers.FloatField(allow_null=True)
+    reason = serializers.CharField(required=False, help_text="Why the value is undefined.")
+
+
+class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
+    setting = serializers.CharField(source="setting.key")
+    file_sha256 = serializers.CharField(source="file_id")
+    scores = serializers.SerializerMethodField()
+    versions = serializers.SerializerMethodField(help_text="Of the setting: those whose score this is.")
+
+    class Meta:
+        model = Evaluation
+        fields = [
+            "setting",
+            "versions",
+            "gold_sha256",
+            "file_sha256",
+            "options",
+            "scorer",
+            "libraries",
+            "created_at",
+            "scores",
+            "classes",
+            "detail",
+        ]
+        read_only_fields = fields
+
+    def get_scores(self, evaluation: Evaluation) -> dict[str, dict[str, Any]]:
+        return {
+            score.measure: {"value": score.value} | ({"reason": score.reason} if score.reason else {})
+            for score in evaluation.scores.all()
+        }
+
+    def get_versions(self, evaluation: Evaluation) -> list[int]:
+        return leaderboard.versions_of(evaluation)
+
+
+class ScoresSerializer(serializers.Serializer[Any]):
+    submission = serializers.IntegerField()
+    state = serializers.CharField()
+    evaluations = EvaluationSerializer(many=True)
+    versions = serializers.DictField(
+        child=serializers.ListField(child=serializers.IntegerField()),
+        help_text="By setting, the versions that it has scores of; ask for one with `version`.",
+    )
+    sealed = serializers.ListField(
+        child=serializers.CharField(), help_text="Settings whose scores are not shown yet."
+    )
+    not_covered = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Settings without a score of it: their gold changed after the file was sent.",
+    )
+
+
+class LineProblemSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    line = serializers.IntegerField(required=False)
+    field = serializers.CharField(required=False)
+    found = serializers.CharField(required=False)
+    expected = serializers.CharField(required=False)
+    hint = serializers.CharField(required=False)
+    example = serializers.CharField(required=False, help_text="What is right looks like this.")
+    message = serializers.CharField()
+
+
+class CheckedSerializer(serializers.Serializer[Any]):
+    fits = serializers.BooleanField()
+    format = serializers.CharField(allow_blank=True)
+    form = serializers.CharField(allow_blank=True)
+    counts = serializers.DictField(child=serializers.IntegerField())
+    error_count = serializers.IntegerField()
+    errors = LineProblemSerializer(many=True)  # type: ignore[assignment]
+    errors_by_code = serializers.DictField(child=serializers.IntegerField())
+    warnings = serializers.DictField(child=serializers.IntegerField())
+
+
+class UploadSerializer(serializers.Serializer[Any]):
+    """The fields of a multipart submission; a raw body takes all but `file` from the query."""
+
+    file = serializers.FileField()
+    system = serializers.CharField(max_length=120)
+    run = serializers.CharField(max_length=40)
+    team = serializers.CharField(required=False, help_text="Slug; needed by people in several teams.")
+    aggregate = serializers.ChoiceField(choices=["ONE", "AVG"], required=False)
+    phase = serializers.ChoiceField(choices=Setting.Phase.choices, required=False)
+    filename = serializers.CharField(required=False)
+    tags = serializers.CharField(required=False, help_text="A JSON object: what the team declares.")
+
+
+# ---- views ------------------------------------------------------------------------------------------
 BYTES: dict[str, Any] = {
     "application/x-ndjson": OpenApiTypes.BINARY,
     "application/gzip": OpenApiTypes.BINARY,
@@ -69,7 +256,7 @@ def said_with(request: Request, upload: Upload) -> dict[str, Any]:
 
 def received_as(received: intake.Received, request: Request) -> Response:
     """202 for what is new, 200 for what is here already."""
-    shown = shapes.SubmissionSerializer(received.submission, context={"request": request}).data
+    shown = SubmissionSerializer(received.submission, context={"request": request}).data
     status = 202 if received.created else 200
     return Response(shown, status=status, headers={"Location": shown["status_url"]})
 
@@ -79,14 +266,14 @@ class NewestFirst(Pages):
 
 
 class Submissions(generics.ListAPIView[Submission]):
-    serializer_class = shapes.SubmissionSerializer
+    serializer_class = SubmissionSerializer
     pagination_class = NewestFirst
     parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
     needs_scope = "submit"
     queryset = Submission.objects.none()
 
     def get_queryset(self) -> QuerySet[Submission]:
-        benchmark = benchmark_of(self.request, self.kwargs["slug"])
+        benchmark = roles.benchmark_for(self.request.user, self.kwargs["slug"])
         seen = roles.asked_for(self.request).filter(benchmark=benchmark)
         asked = self.request.query_params
         seen = seen.filter(
@@ -98,7 +285,7 @@ class Submissions(generics.ListAPIView[Submission]):
     @extend_schema(
         operation_id="submissions_list",
         parameters=FILTERS,
-        responses={200: shapes.SubmissionSerializer(many=True)} | problems(400, 401, 404),
+        responses={200: SubmissionSerializer(many=True)} | problems(400, 401, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Your teams' submissions; organisers see all."""
@@ -107,13 +294,13 @@ class Submissions(generics.ListAPIView[Submission]):
     @extend_schema(
         operation_id="submissions_create",
         parameters=[*SAID, OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
-        request=BYTES | {"multipart/form-data": shapes.UploadSerializer},
-        responses={202: shapes.SubmissionSerializer, 200: shapes.SubmissionSerializer}
+        request=BYTES | {"multipart/form-data": UploadSerializer},
+        responses={202: SubmissionSerializer, 200: SubmissionSerializer}
         | problems(400, 401, 403, 404, 409, 411, 413, 422, 429),
     )
     def post(self, request: Request, slug: str) -> Response:
         """Submit one prediction file as a run of a system; 200 when it is here already."""
-        benchmark = benchmark_of(request, slug)
+        benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"))
         aggregate = upload.fields.get("aggregate") or "ONE"
         received = intake.receive(benchmark, **said_with(request, upload), aggregate=aggregate)
@@ -127,12 +314,12 @@ class DryRun(APIView):
     @extend_schema(
         operation_id="check",
         parameters=[PHASE],
-        request=BYTES | {"multipart/form-data": shapes.UploadSerializer},
-        responses={200: shapes.CheckedSerializer} | problems(400, 401, 403, 404, 411, 413),
+        request=BYTES | {"multipart/form-data": UploadSerializer},
+        responses={200: CheckedSerializer} | problems(400, 401, 403, 404, 411, 413),
     )
     def post(self, request: Request, slug: str) -> Response:
         """Check a file without submitting it."""
-        benchmark = benchmark_of(request, slug)
+        benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"))
         checked = intake.check(benchmark, upload.chunks, phase=upload.fields.get("phase", ""))
         found = checked.problems.as_json()
@@ -161,7 +348,7 @@ class OneSubmission(APIView):
                 "Where too many wait already the answer comes at once, with Retry-After.",
             )
         ],
-        responses={200: shapes.SubmissionDetailSerializer} | problems(400, 401, 404),
+        responses={200: SubmissionDetailSerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, pk: int) -> Response:
         """A submission's state, progress, place in the queue and timeline."""
@@ -172,7 +359,7 @@ class OneSubmission(APIView):
             if not long_poll.wait_for_change(submission, seconds):
                 headers["Retry-After"] = str(long_poll.ASK_AGAIN_SECONDS)
             submission = roles.submission_asked_for(request, pk)
-        data = shapes.SubmissionDetailSerializer(submission, context={"request": request}).data
+        data = SubmissionDetailSerializer(submission, context={"request": request}).data
         return Response(data, headers=headers)
 
 
@@ -184,7 +371,7 @@ class Scores(APIView):
                 "version", int, description="Version of the settings; the newest scored without."
             )
         ],
-        responses={200: shapes.ScoresSerializer} | problems(400, 401, 404),
+        responses={200: ScoresSerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, pk: int) -> Response:
         """A submission's scores under each setting, with all that they were computed from."""
@@ -198,15 +385,15 @@ class Scores(APIView):
         told["versions"] = leaderboard.versions_scored(found)
         told["sealed"] = [each.key for each in settings if phases.hidden_from(each, request.user)]
         told["not_covered"] = [each.key for each in scoring_identity.not_covered(submission)]
-        return Response(shapes.ScoresSerializer(told).data)
+        return Response(ScoresSerializer(told).data)
 
 
-ENDED = {200: shapes.SubmissionSerializer} | problems(401, 403, 404, 409)
+ENDED = {200: SubmissionSerializer} | problems(401, 403, 404, 409)
 
 
 def _shown(request: Request, pk: int) -> Response:
     submission = roles.submission_asked_for(request, pk)
-    return Response(shapes.SubmissionSerializer(submission, context={"request": request}).data)
+    return Response(SubmissionSerializer(submission, context={"request": request}).data)
 
 
 class Cancel(APIView):
@@ -231,3 +418,28 @@ class Withdraw(APIView):
             roles.submission_asked_for(request, pk, to_change=True), by=roles.person(request)
         )
         return _shown(request, pk)
+
+
+TAR: dict[str, Any] = {
+    "application/x-tar": OpenApiTypes.BINARY,
+    "application/octet-stream": OpenApiTypes.BINARY,
+}
+PARAMETERS = [said for said in SAID if said.name != "aggregate"]
+
+
+class Models(APIView):
+    parser_classes = [MultiPartParser, StorableJSONParser, FormParser]
+    needs_scope = "submit"
+
+    @extend_schema(
+        operation_id="models_create",
+        parameters=[*PARAMETERS, OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        request=TAR | {"multipart/form-data": UploadSerializer},
+        responses={202: SubmissionSerializer, 200: SubmissionSerializer}
+        | problems(400, 401, 403, 404, 409, 411, 413, 429),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Submit a spaCy pipeline as one tar; it is run here, and what it predicts is scored."""
+        benchmark = roles.benchmark_for(request.user, slug)
+        upload = upload_of(request, most=settings.MODEL_MAX_BYTES)
+        return received_as(model_intake.receive(benchmark, **said_with(request, upload)), request)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from django.conf import settings as service
@@ -19,7 +19,8 @@ from django.utils import timezone
 
 from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.prediction_check import Form
+from evalsvc.core.formats.prediction_check import Form, PredictionCheck
+from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.evaluation.measures.options import effective
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
@@ -31,6 +32,8 @@ FORMS_OF_UNIT: dict[str, tuple[Form, ...]] = {
     Setting.Unit.BAG: ("label", "labels", "scores", "bag"),
     Setting.Unit.DOCUMENT: ("spans", "tags"),
 }
+# In these forms an item without a line has no label, and costs recall.
+SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
 
 
 class EntityMention(msgspec.Struct, omit_defaults=True):
@@ -120,6 +123,24 @@ class FileContract:
             max_line_bytes=service.UPLOAD_MAX_LINE_BYTES,
         )
 
+    def check(self, problems: Problems) -> PredictionCheck:
+        """Return the check that a file must pass."""
+        expected = self.expected
+        return PredictionCheck(
+            ids=expected.ids.keys(),
+            labels=self.labels,
+            negative=self.benchmark.negative or None,
+            pairs=expected.pairs,
+            tokens=expected.tokens if expected.ids.keys() <= expected.tokens.keys() else None,
+            lengths=expected.lengths,
+            scheme=self.options.get("scheme"),
+            repair=self.options.get("repair", "conlleval"),
+            forms=self.forms,
+            missing=cast(Any, self.benchmark.missing),
+            silent=SILENT_FORMS,
+            problems=problems,
+        )
+
     def require_open(self, settings: Iterable[Setting], at: datetime) -> None:
         """Reject a file whose settings, read again, closed while it was sent."""
         still_open = {setting.pk for setting in settings if accepts(setting, self.phase, at)}
@@ -190,7 +211,7 @@ def _accepting(
 
 def _open_phase(benchmark: Benchmark, settings: list[Setting], requested: str, at: datetime) -> str:
     """Return the phase requested, else the only open one."""
-    open_now = [setting for setting in settings if setting.state_at(at) == "open"]
+    open_now = [setting for setting in settings if state_at(setting, at) == "open"]
     phases = open_phases(open_now)
     if not open_now:
         raise _closed(benchmark, settings, at)
@@ -225,7 +246,7 @@ def settings_of(benchmark: Benchmark) -> list[Setting]:
 
 def open_settings(benchmark: Benchmark, at: datetime | None = None) -> list[Setting]:
     """Return the settings that accept submissions at a time, by default now."""
-    return [each for each in settings_of(benchmark) if each.state_at(at or timezone.now()) == "open"]
+    return [each for each in settings_of(benchmark) if state_at(each, at or timezone.now()) == "open"]
 
 
 def open_phases(settings: Iterable[Setting]) -> list[str]:
@@ -233,9 +254,16 @@ def open_phases(settings: Iterable[Setting]) -> list[str]:
     return sorted({setting.phase for setting in settings} - {""})
 
 
+def state_at(setting: Setting, at: datetime) -> str:
+    """Return `coming`, `open` or `closed`."""
+    if setting.opens_at and at < setting.opens_at:
+        return "coming"
+    return "closed" if setting.closes_at and setting.closes_at <= at else "open"
+
+
 def accepts(setting: Setting, phase: str, at: datetime) -> bool:
     """True when a setting scores what is submitted to a phase at a time."""
-    return setting.phase in ("", phase) and setting.state_at(at) == "open"
+    return setting.phase in ("", phase) and state_at(setting, at) == "open"
 
 
 def limit(benchmark: Benchmark, name: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.evaluation.benchmarks.file_contract import state_at
 from evalsvc.evaluation.models import Setting
 from evalsvc.evaluation.roles import ORGANISER, role_in
 
@@ -34,7 +35,7 @@ def sealed_until(setting: Setting) -> str:
 
 def require_begun(setting: Setting, person: Person) -> None:
     """Raise while a setting has not opened: until then its inputs are for organisers only."""
-    if setting.state_at(timezone.now()) != "coming" or role_in(setting.benchmark, person) == ORGANISER:
+    if state_at(setting, timezone.now()) != "coming" or role_in(setting.benchmark, person) == ORGANISER:
         return
     opens = f"“{setting.title}” opens at {setting.opens_at:%Y-%m-%d %H:%M} UTC"
     raise Conflict("not_open_yet", f"{opens}; its inputs are there from then on.")

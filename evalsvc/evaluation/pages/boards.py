@@ -15,7 +15,7 @@ from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted, signed
 from evalsvc.core.web.markdown import to_html
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.api.benchmark_serializers import BoardSerializer
+from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks import phases, versions
 from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, scheme_measures
@@ -47,7 +47,7 @@ def may_organise(request: HttpRequest) -> bool:
 
 def chosen(request: HttpRequest, slug: str) -> tuple[Benchmark, list[Setting], Setting | None]:
     """The benchmark as far as this person sees it, its settings, and the one asked for (else the first)."""
-    benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+    benchmark = roles.benchmark_for(request.user, slug)
     settings = list(benchmark.settings.select_related("test_set", "only"))
     asked = request.GET.get("setting", "")
     if asked:

@@ -35,7 +35,7 @@ def choosable(person: User) -> QuerySet[TestSet]:
 
 def organised(request: HttpRequest, slug: str) -> Benchmark:
     """The board, for its organisers."""
-    benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+    benchmark = roles.benchmark_for(request.user, slug)
     roles.require(benchmark, request.user, roles.ORGANISER)
     return benchmark
 
@@ -108,7 +108,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
 def _lead(benchmark: Benchmark, settings: list[Setting], now: Any) -> str:
     if not settings:
         return "It has no setting yet: nothing can be submitted before there is one."
-    taking = [setting for setting in settings if setting.state_at(now) == "open"]
+    taking = [setting for setting in settings if file_contract.state_at(setting, now) == "open"]
     runs = benchmark.submissions.filter(state="scored", withdrawn_at=None).count()
     some = counted(len(taking), "setting takes", "settings take") if taking else "No setting takes"
     return f"{some} submissions now; {counted(runs, 'run')} scored so far."
@@ -117,7 +117,7 @@ def _lead(benchmark: Benchmark, settings: list[Setting], now: Any) -> str:
 def _row(setting: Setting, now: Any) -> dict[str, Any]:
     return {
         "setting": setting,
-        "state": setting.state_at(now),
+        "state": file_contract.state_at(setting, now),
         "phase": PHASE_WORDS[setting.phase].removeprefix("in "),
         "unit": UNIT_WORDS[setting.unit].partition(" ")[0],
         "rows": file_contract.count_items(setting),

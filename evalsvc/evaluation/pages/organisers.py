@@ -33,7 +33,7 @@ class PersonForm(PageForm):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest, slug: str) -> HttpResponse:
-    benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+    benchmark = roles.benchmark_for(request.user, slug)
     roles.require(benchmark, request.user, roles.ORGANISER)
     removing = request.POST.get("remove")
     form = PersonForm(request.POST if request.method == "POST" and removing is None else None)

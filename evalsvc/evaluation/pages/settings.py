@@ -18,7 +18,7 @@ from evalsvc.evaluation.pages.setting_forms import PHASE_WORDS, UNIT_WORDS
 
 
 def _found(request: HttpRequest, slug: str, key: str) -> tuple[Benchmark, Setting]:
-    benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+    benchmark = roles.benchmark_for(request.user, slug)
     related = benchmark.settings.select_related("test_set", "only", "benchmark")
     return benchmark, get_object_or_404(related, key=key)
 
@@ -31,7 +31,7 @@ def setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "setting": found,
         "facts": facts(found),
         "lead": _lead(found),
-        "coming": found.state_at(timezone.now()) == "coming",
+        "coming": file_contract.state_at(found, timezone.now()) == "coming",
         "versions": found.versions.select_related("test_set", "only", "by").order_by("-number"),
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }
@@ -39,7 +39,7 @@ def setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 
 
 def _lead(found: Setting) -> str:
-    state = found.state_at(timezone.now())
+    state = file_contract.state_at(found, timezone.now())
     if state == "coming" and found.opens_at:
         told = f"It opens on {moment(found.opens_at)} UTC."
     elif state == "closed" and found.closes_at:

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.errors.exceptions import DomainError
@@ -71,7 +71,7 @@ class Mending:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def submit(request: HttpRequest, slug: str) -> HttpResponse:
-    benchmark = get_object_or_404(roles.visible(request.user), slug=slug)
+    benchmark = roles.benchmark_for(request.user, slug)
     asked = request.POST.get("do")
     if request.method != "POST":
         return _page(request, benchmark)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import msgspec
 
@@ -24,8 +24,6 @@ from evalsvc.evaluation.submissions import dense_scores
 
 HEAD_BYTES = 1 << 16
 COLUMNS = ("conll", "semeval-answers")
-# In these forms silence is an answer: an item without a line has no label, and costs recall.
-SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
 
 
 @dataclass(slots=True)
@@ -81,12 +79,12 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
     head = _head(pieces)
     if head.startswith(npy.MAGIC):
         return _dense(contract, head, pieces, tee, problems)
-    check = check_of(contract, problems)
+    check = contract.check(problems)
     format = check.right.format = _format(head, problems, takes=formats_of(contract.benchmark))
     check.right.begin(head)
     checked = Checked(format, problems=problems)
     claims = lines = 0
-    for claim in claims_of(contract, chain([head], pieces), format=format, check=check):
+    for claim in read_claims(contract, chain([head], pieces), format=format, check=check):
         lines += check.form != "bag"
         claims += weight(claim, cast(Form, check.form))
     for _ in pieces:  # whatever the reader left unread belongs to the digest
@@ -112,26 +110,7 @@ def _dense(
     return Checked("npy", form, counts, problems, tee.digest.hexdigest(), tee.size, digest)
 
 
-def check_of(contract: FileContract, problems: Problems) -> PredictionCheck:
-    """Return the check that a file must pass."""
-    benchmark, expected = contract.benchmark, contract.expected
-    return PredictionCheck(
-        ids=expected.ids.keys(),
-        labels=contract.labels,
-        negative=benchmark.negative or None,
-        pairs=expected.pairs,
-        tokens=expected.tokens if expected.ids.keys() <= expected.tokens.keys() else None,
-        lengths=expected.lengths,
-        scheme=contract.options.get("scheme"),
-        repair=contract.options.get("repair", "conlleval"),
-        forms=contract.forms,
-        missing=cast(Any, benchmark.missing),
-        silent=SILENT_FORMS,
-        problems=problems,
-    )
-
-
-def claims_of(
+def read_claims(
     contract: FileContract, source: Iterable[bytes] | BinaryIO, *, format: str, check: PredictionCheck
 ) -> Iterator[Claim]:
     """The claims of a file, each line checked; problems are in the check."""

@@ -1,4 +1,4 @@
-"""The people of the demo; passwords are made for this data folder and kept in it (mode 600)."""
+"""Accounts and teams of the demo; passwords are generated per data folder and stored there (mode 600)."""
 
 from __future__ import annotations
 
@@ -10,72 +10,74 @@ from pathlib import Path
 
 from django.conf import settings
 
-from evalsvc.core.accounts import teams as membership
+from evalsvc.core.accounts import teams
 from evalsvc.core.accounts.models import Team, User
-from evalsvc.demo.annotators import ANNOTATORS
 
 CURATOR, ADJUDICATOR = "solveig", "teodora"
+ANNOTATORS = ("mirela", "jorund", "adaeze", "caetano")
 FULL_NAMES = {
     CURATOR: "Solveig Marchetti",
     ADJUDICATOR: "Teodora Vinterholt",
     "ilse": "Ilse Kaveri",
     "bastien": "Bastien Okonjo",
     "noor": "Noor Halloran",
-} | {name: full for name, (full, _) in ANNOTATORS.items()}
-TEAMS = {"Fjordlight": "ilse", "Tidemark": "bastien", "Quillwork": "noor"}
-"""Team → its owner."""
-SHOWN = {"annotator": next(iter(ANNOTATORS)), "adjudicator": ADJUDICATOR, "curator": CURATOR, "team": "ilse"}
-"""What each log-in is for → user name."""
+    "mirela": "Mirela Aspenhall",
+    "jorund": "Jørund Tavares",
+    "adaeze": "Adaeze Lindqvale",
+    "caetano": "Caetano Skogmar",
+}
+TEAM_OWNERS = {"Fjordlight": "ilse", "Tidemark": "bastien", "Quillwork": "noor"}
+PRINTED_LOGINS = {"annotator": "mirela", "adjudicator": ADJUDICATOR, "curator": CURATOR, "team": "ilse"}
+"""Purpose → user name, in the order printed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
-    """Everybody in the demo, by user name and by team name."""
+class DemoAccounts:
+    """Users by user name, teams by name."""
 
     users: dict[str, User]
     teams: dict[str, Team]
 
 
-def logins_path() -> Path:
-    return Path(settings.DATA_DIR) / "demo-logins.json"
-
-
-def logins() -> dict[str, str]:
-    """User name → password, as made on the first start; empty when the demo was never loaded."""
-    path = logins_path()
+def read_passwords() -> dict[str, str]:
+    """User name → password; empty if the demo was never loaded."""
+    path = _passwords_path()
     return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
-def made_logins() -> dict[str, str]:
-    """The passwords, made once."""
-    if not logins():
-        made = {name: secrets.token_urlsafe(9) for name in FULL_NAMES}
-        draft = logins_path().with_suffix(".new")
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w") as file:
-            json.dump(made, file)
-        draft.replace(logins_path())  # whole, or not there
-    return logins()
+def ensure_accounts() -> DemoAccounts:
+    """Create the users and teams that are missing."""
+    passwords = read_passwords() or _generate_passwords()
+    users = {name: _ensure_user(name, passwords[name]) for name in FULL_NAMES}
+    return DemoAccounts(
+        users, {team: _ensure_team(team, users[owner]) for team, owner in TEAM_OWNERS.items()}
+    )
 
 
-def gather() -> Cast:
-    """Users and teams, made where missing."""
-    passwords = made_logins()
-    users = {name: _user(name, passwords[name]) for name in FULL_NAMES}
-    return Cast(users, {name: _team(name, users[owner]) for name, owner in TEAMS.items()})
+def _passwords_path() -> Path:
+    return Path(settings.DATA_DIR) / "demo-logins.json"
 
 
-def _user(name: str, password: str) -> User:
+def _generate_passwords() -> dict[str, str]:
+    passwords = {name: secrets.token_urlsafe(9) for name in FULL_NAMES}
+    draft = _passwords_path().with_suffix(".new")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(passwords, file)
+    draft.replace(_passwords_path())  # atomic: never half a file
+    return passwords
+
+
+def _ensure_user(name: str, password: str) -> User:
     first, _, last = FULL_NAMES[name].partition(" ")
-    user, made = User.objects.get_or_create(
+    user, created = User.objects.get_or_create(
         username=name,
         defaults={"first_name": first, "last_name": last, "may_organise": name == CURATOR},
     )
-    if made:
+    if created:
         user.set_password(password)
         user.save(update_fields=["password"])
     return user
 
 
-def _team(name: str, owner: User) -> Team:
-    return Team.objects.filter(name=name).first() or membership.create_team(name=name, by=owner)
+def _ensure_team(name: str, owner: User) -> Team:
+    return Team.objects.filter(name=name).first() or teams.create_team(name=name, by=owner)

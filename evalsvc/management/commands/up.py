@@ -59,26 +59,26 @@ class Command(Spoken):
 
     def load_demo(self, supervisor: Supervisor) -> bool:
         """On the first start (or after one cut short), with the service running: one can watch it arrive."""
-        from evalsvc.demo import load_state
+        from evalsvc.demo import loader
 
-        if not load_state.is_wanted():
+        if not loader.is_wanted():
             return False
         self.say("loading the demo; DEMO=0 would start empty")
-        loader = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "manage.py", "demo"],
             env=supervisor.environment(),
             cwd=settings.BASE_DIR,
             preexec_fn=die_with_parent,
         )
-        self.wait_for(loader, supervisor)
+        self.wait_for(process, supervisor)
         return True
 
     def tell_who_may_enter(self) -> None:
         """The demo's log-ins on every start; where nobody is known, how to make the first account."""
         from evalsvc.core.accounts.models import User
-        from evalsvc.demo.accounts import logins
+        from evalsvc.demo.accounts import read_passwords
 
-        if logins():
+        if read_passwords():
             call_command("demo", logins=True, stdout=self.stdout)
         elif not User.objects.exists():
             where = f"EVALSVC_DATA={settings.DATA_DIR} " if os.environ.get("EVALSVC_DATA") else ""
@@ -86,17 +86,17 @@ class Command(Spoken):
                 f"nobody has an account yet; make one: {where}{sys.executable} manage.py createsuperuser"
             )
 
-    def wait_for(self, loader: subprocess.Popen[bytes], supervisor: Supervisor) -> None:
-        while loader.poll() is None:
+    def wait_for(self, process: subprocess.Popen[bytes], supervisor: Supervisor) -> None:
+        while process.poll() is None:
             supervisor.watch()
             if supervisor.stopping.wait(0.5):
-                loader.terminate()
-                loader.wait()
+                process.terminate()
+                process.wait()
                 self.say("the demo is not all here yet; the next start goes on with it")
                 return
-        if loader.returncode:
+        if process.returncode:
             self.say(
-                f"the demo was not loaded (exit code {loader.returncode}); the service runs all the same"
+                f"the demo was not loaded (exit code {process.returncode}); the service runs all the same"
             )
 
     def say(self, words: str) -> None:

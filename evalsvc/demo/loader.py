@@ -1,0 +1,271 @@
+"""Load the demo through the functions that pages and API use; every step can be repeated.
+
+`data/` holds the items, votes and decisions of two labelling projects, and the predictions of thirty runs.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from django.conf import settings
+
+from annotation import projects
+from annotation.adjudication import decisions
+from annotation.freezing import builder
+from annotation.imports import batches
+from annotation.models import Item, Project
+from annotation.ontology import inventory
+from annotation.queue import votes
+from annotation.testset import TestSet
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs.models import Job
+from evalsvc.demo.accounts import (
+    ADJUDICATOR,
+    ANNOTATORS,
+    CURATOR,
+    TEAM_OWNERS,
+    DemoAccounts,
+    ensure_accounts,
+    read_passwords,
+)
+from evalsvc.evaluation.benchmarks import creation
+from evalsvc.evaluation.models import Benchmark
+from evalsvc.evaluation.submissions import intake
+
+DATA = Path(__file__).parent / "data"
+WORKER_SECONDS = 2.0
+"""Time a worker has to take a job before the loader runs it itself."""
+RUNS = (1, 2, 3, 4, 5)
+RELATION_GUIDELINE = """\
+Say what the **sentence** says of its two marked entities, not what you know of them.
+
+- Choose every relation that the sentence states or clearly implies.
+- Choose N/A when it states none of these, however close the two names stand.
+- Skip a sentence that is broken, or whose marked names are not the entities meant.
+"""
+SPAN_GUIDELINE = """\
+Mark every name of a person, an organisation or a place, with all of its words and nothing else.
+"""
+RELATION_SETTINGS = (
+    ("manual-sentence", "Human gold, sentences", "annotated", None, "sentence", "micro_f1"),
+    ("manual-bag", "Human gold, bags", "annotated", None, "bag", "ap"),
+    ("same-sentences", "Held-out, same sentences", "source", "annotated", "bag", "ap"),
+    ("held-out", "Held-out", "source", None, "bag", "ap"),
+)
+RELATION_SYSTEMS = (
+    ("markers", "A fine-tuned encoder with entity markers; it has hardly seen the rare relations."),
+    (
+        "prompted",
+        "A prompted language model without training: even across relations, generous on common ones.",
+    ),
+    (
+        "memory",
+        "A bag model trained on distant supervision: it has learned what the source labels say of a pair.",
+    ),
+)
+ENTITY_SYSTEMS = (
+    ("tagger", "A fine-tuned sequence tagger: at home with people and places, lost with organisations."),
+    ("reader", "A prompted language model: even across labels, careless with bounds."),
+    ("gazetteer", "Lists of names looked up word by word: few inventions, many gaps."),
+)
+
+
+def is_wanted() -> bool:
+    """True on an empty database, and after a load that did not finish."""
+    return not Project.objects.exists() or (bool(read_passwords()) and not _finished_marker().exists())
+
+
+def load(report: Callable[[str], None]) -> None:
+    """Load projects, test sets and benchmarks, and submit the runs; a worker scores them."""
+    accounts = ensure_accounts()
+    report("loading 317 sentences with the votes of four annotators")
+    relations = _relation_project(accounts)
+    report("loading 140 sentences with the names that three annotators marked")
+    entities = _entity_project(accounts)
+    report("freezing a test set of each project")
+    gold, spans = (_freeze(project, by=accounts.users[CURATOR]) for project in (relations, entities))
+    report("submitting 30 runs; the worker scores them")
+    _submit_runs(accounts, _relation_benchmark(accounts, gold), RELATION_SYSTEMS)
+    _submit_runs(accounts, _entity_benchmark(accounts, spans), ENTITY_SYSTEMS)
+    _finished_marker().touch()
+
+
+def _finished_marker() -> Path:
+    return Path(settings.DATA_DIR) / "demo.whole"
+
+
+def _lines(name: str) -> Iterator[Any]:
+    return map(json.loads, (DATA / name).read_bytes().splitlines())
+
+
+def _labels(kind: str) -> list[Any]:
+    return list(json.loads((DATA / "labels.json").read_text())[kind])
+
+
+def _client_id(*parts: object) -> UUID:
+    """The same id on every load, so that nothing is written twice."""
+    return uuid5(NAMESPACE_URL, "demo/" + "/".join(str(part) for part in parts))
+
+
+def _relation_project(accounts: DemoAccounts) -> Project:
+    """Import sentences, record votes and decide most disputes; some items stay open or disputed."""
+    curator = accounts.users[CURATOR]
+    project = _ensure_project(
+        "harbour-news", by=curator, title="Harbour news, relations", kind="relations", k=4,
+        guideline=RELATION_GUIDELINE,
+    )  # fmt: skip
+    inventory.add_labels(project, _labels("relations"), by=curator)
+    for name in ANNOTATORS:
+        projects.set_member(project, user=accounts.users[name], role="annotator", by=curator)
+    projects.set_member(project, user=accounts.users[ADJUDICATOR], role="adjudicator", by=curator)
+    _import(project, "items", "relations.jsonl", "harbour-news.jsonl", curator)
+    projects.open_for_work(project, by=curator)
+    _record_votes(project, accounts)
+    _decide_disputes(project, accounts.users[ADJUDICATOR])
+    return project
+
+
+def _entity_project(accounts: DemoAccounts) -> Project:
+    """Import tokenised sentences and the span votes of three annotators."""
+    curator = accounts.users[CURATOR]
+    project = _ensure_project(
+        "harbour-names", by=curator, title="Harbour news, names", kind="entities", k=3,
+        guideline=SPAN_GUIDELINE,
+    )  # fmt: skip
+    inventory.add_labels(project, _labels("entities"), by=curator)
+    projects.set_member(project, user=accounts.users[ADJUDICATOR], role="adjudicator", by=curator)
+    _import(project, "items", "entities.jsonl", "harbour-names.jsonl", curator)
+    _import(project, "votes", "entity_votes.jsonl", "harbour-names-votes.jsonl", curator, k=3)
+    projects.open_for_work(project, by=curator)
+    return project
+
+
+def _ensure_project(slug: str, *, by: User, **fields: Any) -> Project:
+    return Project.objects.filter(slug=slug).first() or projects.create(slug=slug, by=by, **fields)
+
+
+def _import(project: Project, what: str, name: str, filename: str, by: User, **options: Any) -> None:
+    batch = project.batches.filter(what=what).exclude(state__in=batches.UNFINISHED_STATES).first()
+    if batch is None:
+        upload = BytesIO((DATA / name).read_bytes())
+        batch = batches.receive(
+            what=what, upload=upload, filename=filename, options=options, by=by, project=project
+        )
+    _finish_job("import", batch.pk)
+
+
+def _record_votes(project: Project, accounts: DemoAccounts) -> None:
+    items = {item.external_id: item for item in project.items.live()}
+    for vote in _lines("relation_votes.jsonl"):
+        votes.answer(
+            items[vote["item"]],
+            accounts.users[vote["annotator"]],
+            client_id=_client_id("vote", vote["item"], vote["annotator"]),
+            payload={"spans": [], "relations": vote["relations"]},
+        )
+
+
+def _decide_disputes(project: Project, adjudicator: User) -> None:
+    """Every fifth dispute is left for visitors to decide."""
+    disputed = {item.external_id: item for item in project.items.live().filter(state=Item.State.DISPUTED)}
+    for decision in _lines("relation_decisions.jsonl"):
+        if item := disputed.get(decision["item"]):
+            decisions.decide(
+                item,
+                by=adjudicator,
+                payload={"spans": [], "relations": decision["relations"]},
+                reason="As the guideline reads the sentence.",
+                client_id=_client_id("decision", item.external_id),
+                votes_key=item.votes_key,
+            )
+
+
+def _freeze(project: Project, *, by: User) -> TestSet:
+    """Freeze version 1.0 without the open and disputed items."""
+    test_set = project.test_sets.filter(version="1.0", origin="annotated").first()
+    test_set = test_set or builder.freeze(project, name=project.title, version="1.0", leave_out=True, by=by)
+    _finish_job("freeze", test_set.pk)
+    test_set.refresh_from_db()
+    return test_set
+
+
+def _relation_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
+    """Four settings: human gold and source labels, by sentence and by bag."""
+    benchmark = _ensure_benchmark(
+        "harbour-relations",
+        by=accounts.users[CURATOR],
+        labels=gold.labels,
+        title="Harbour relations",
+        task="relations",
+        summary="Relations between people, places and companies in harbour news",
+        negative="N/A",
+    )
+    test_sets = {"annotated": gold, "source": gold.source_twin}
+    for key, title, origin, only, unit, main in RELATION_SETTINGS:
+        if not benchmark.settings.filter(key=key).exists():
+            creation.add_setting(
+                benchmark, key=key, title=title, test_set=test_sets[origin], unit=unit, main=main,
+                by=accounts.users[CURATOR], only=test_sets[only] if only else None,
+            )  # fmt: skip
+    return benchmark
+
+
+def _entity_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
+    benchmark = _ensure_benchmark(
+        "harbour-names",
+        by=accounts.users[CURATOR],
+        labels=gold.labels,
+        title="Harbour names",
+        task="entities",
+        summary="People, organisations and places in harbour news",
+    )
+    if not benchmark.settings.exists():
+        creation.add_setting(
+            benchmark, key="spans", title="Human gold, spans", test_set=gold, unit="document",
+            main="conll_micro_f1", by=accounts.users[CURATOR],
+        )  # fmt: skip
+    return benchmark
+
+
+def _ensure_benchmark(slug: str, *, by: User, **fields: Any) -> Benchmark:
+    return Benchmark.objects.filter(slug=slug).first() or creation.create(slug=slug, by=by, **fields)
+
+
+def _submit_runs(accounts: DemoAccounts, benchmark: Benchmark, systems: tuple[tuple[str, str], ...]) -> None:
+    """Submit five runs of one system per team."""
+    for (team, owner), (system, description) in zip(TEAM_OWNERS.items(), systems, strict=True):
+        for run in RUNS:
+            name = f"{system}-run{run}.jsonl"
+            intake.receive(
+                benchmark,
+                team=accounts.teams[team],
+                by=accounts.users[owner],
+                system=system.title(),
+                run=str(run),
+                chunks=[gzip.decompress((DATA / "runs" / f"{name}.gz").read_bytes())],
+                filename=name,
+                tags={"description": description},
+            )
+
+
+def _finish_job(kind: str, subject: int) -> None:
+    """Wait for the newest job of this kind and subject; run it here if no worker takes it."""
+    from workers.runner import run_inline
+
+    job = Job.objects.filter(kind=kind, subject=subject).order_by("-id").first()
+    started = time.monotonic()
+    while job is not None and job.state not in Job.ENDED:
+        if time.monotonic() - started > WORKER_SECONDS:
+            run_inline(job)
+        time.sleep(0.1)
+        job = Job.objects.get(pk=job.pk)
+    if job is not None and job.state != Job.State.DONE:
+        raise Conflict("demo_failed", f"{job}: {job.error}")

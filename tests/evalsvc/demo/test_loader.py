@@ -1,0 +1,100 @@
+"""The loaded demo, compared by digest, also after interrupted loads."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from annotation.adjudication import decisions
+from annotation.models import Item
+from annotation.queue import votes
+from annotation.testset import TestSet
+from evalsvc.demo import loader
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.models import Score, Setting, Submission
+from tests.cast.basics import run_job
+
+# From the database of the build that generated the data.
+TEST_SETS = {
+    "harbour-news-names-1-0": "9a1a163f2a9ec4c412f9c27faa0960c299b29099bfd1fe6b6586b04999a1d8f3",
+    "harbour-news-relations-1-0": "a18cc2a02b769e668af3334e5bef2fee0edacfd147b3d818b1cf7bcec53e7669",
+    "harbour-news-relations-1-0-source": "6d2ee56de33f202756ee71ebf891a59ab707fa88ca1d4cfd1cf91c0769c75a8e",
+}
+ITEMS = "f135e558ab0a505ff7111068d7993b243653f6b2f8abd93790b5e33c827155be"
+FIGURES = "aff305ec6e8029835e5ceaa8c38af6b9decb9ef80b6c612c9edff4ccbb63817f"
+
+
+class PowerCut(Exception):
+    """Ends a load before its end."""
+
+
+def cut_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    remaining = iter(range(calls))
+
+    def call(*args: Any, **named: Any) -> Any:
+        if next(remaining, None) is None:
+            raise PowerCut
+        return function(*args, **named)
+
+    return call
+
+
+def digest(rows: Iterable[tuple[Any, ...]]) -> str:
+    return hashlib.sha256(json.dumps(sorted(map(list, rows))).encode()).hexdigest()
+
+
+def ranking(benchmark: str, key: str, measure: str) -> list[str]:
+    """Systems by the mean of this measure, best first."""
+    setting = Setting.objects.get(benchmark__slug=benchmark, key=key)
+    return [row.system.name for row in leaderboard.board(setting, measure).rows]
+
+
+def test_an_interrupted_load_is_resumed_and_ends_with_the_same_demo(
+    sqlite: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(loader, "WORKER_SECONDS", -1)  # no worker is running
+    assert loader.is_wanted()
+    for module, name, calls in ((votes, "answer", 150), (decisions, "decide", 4)):
+        with monkeypatch.context() as cut:
+            cut.setattr(module, name, cut_after(calls, getattr(module, name)))
+            with pytest.raises(PowerCut):
+                call_command("demo", verbosity=0)
+        assert loader.is_wanted()
+    call_command("demo")
+    assert not loader.is_wanted()
+
+    assert dict(TestSet.objects.values_list("slug", "sha256")) == TEST_SETS
+    assert digest(Item.objects.values_list("project__slug", "external_id", "state", "pattern")) == ITEMS
+
+    for submission in Submission.objects.filter(state=Submission.State.QUEUED):
+        run_job("score", submission.pk)
+    assert Counter(Submission.objects.values_list("system__name", "state")) == {
+        (name, "scored"): 5 for name in ("Markers", "Prompted", "Memory", "Tagger", "Reader", "Gazetteer")
+    }
+    figures = Score.objects.values_list(
+        "evaluation__submissions__system__name",
+        "evaluation__submissions__run",
+        "evaluation__setting__key",
+        "measure",
+        "value",
+        "reason",
+    )
+    rounded = [
+        (*names, str(value if value is None else round(value, 9)), reason)
+        for *names, value, reason in figures
+    ]
+    assert digest(rounded) == FIGURES
+    relations, names = "harbour-relations", "harbour-names"
+    assert ranking(relations, "held-out", "ap") != ranking(relations, "manual-bag", "ap")
+    assert ranking(relations, "manual-sentence", "micro_f1") != ranking(
+        relations, "manual-sentence", "macro_f1"
+    )
+    assert ranking(names, "spans", "conll_micro_f1") != ranking(names, "spans", "conll_macro_f1")

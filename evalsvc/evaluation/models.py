@@ -1,4 +1,4 @@
-"""The rows of evaluation: benchmark, setting, system, submission, evaluation, score."""
+"""Models: benchmark, setting, system, submission, evaluation, score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evalsvc.core.jobs.models import Job
 
 
 class Benchmark(models.Model):
-    """What systems are ranked on: a task, its label inventory, and settings over frozen test sets."""
+    """Task with its label inventory and settings over frozen test sets."""
 
     class Task(models.TextChoices):
         RELATIONS = "relations"
@@ -49,7 +49,7 @@ class Benchmark(models.Model):
 
 
 class Organiser(models.Model):
-    """A person's one role in a benchmark."""
+    """Role of a user in a benchmark; at most one each."""
 
     class Role(models.TextChoices):
         VIEWER = "viewer"
@@ -67,7 +67,7 @@ class Organiser(models.Model):
 
 
 class Setting(models.Model):
-    """A test set and the unit it is scored by. `only` keeps the rows whose ids stand in another set."""
+    """Test set and scoring unit; `only` limits it to the ids of another set."""
 
     class Unit(models.TextChoices):
         SENTENCE = "sentence"
@@ -106,7 +106,7 @@ class Setting(models.Model):
 
 
 class SettingVersion(models.Model):
-    """What a setting scored by, from when on. Rows are added, never changed."""
+    """Gold and scorer of a setting from some time on; rows are never changed."""
 
     setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveSmallIntegerField()
@@ -128,7 +128,7 @@ class SettingVersion(models.Model):
 
 
 class System(models.Model):
-    """What a team ranks: it has runs, one prediction file each."""
+    """System of a team with its runs, one prediction file each."""
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="systems")
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="systems")
@@ -146,7 +146,7 @@ class System(models.Model):
 
 
 class PredictionFile(models.Model):
-    """The bytes of a prediction file, kept once under their SHA-256 (of the bytes as unpacked)."""
+    """Prediction file, stored once under the SHA-256 of its unpacked bytes."""
 
     sha256 = models.CharField(max_length=64, primary_key=True)
     size = models.BigIntegerField()
@@ -158,7 +158,7 @@ class PredictionFile(models.Model):
 
 
 class Submission(models.Model):
-    """One run of a system: its file, what became of it, and which evaluations score it."""
+    """Run of a system: its file, its state and its evaluations."""
 
     class State(models.TextChoices):
         RECEIVED = "received"
@@ -236,7 +236,7 @@ class Submission(models.Model):
 
 
 class ModelHost(models.Model):
-    """A machine with workers: why models can't run there, or nothing when its self-test passed."""
+    """Machine with workers; `why_not` is empty when its sandbox self-test passed."""
 
     name = models.CharField(max_length=200, unique=True)
     why_not = models.TextField(blank=True)
@@ -250,7 +250,7 @@ class ModelHost(models.Model):
 
 
 class Evaluation(models.Model):
-    """A file scored under a setting: everything that changes a number is part of its identity."""
+    """Scoring of a file under a setting, identified by all that changes a figure."""
 
     file = models.ForeignKey(PredictionFile, on_delete=models.PROTECT, related_name="evaluations")
     setting = models.ForeignKey(Setting, on_delete=models.PROTECT, related_name="evaluations")
@@ -276,7 +276,7 @@ class Evaluation(models.Model):
 
 
 class Score(models.Model):
-    """One measure's value; null when undefined, and then with the reason."""
+    """Value of a measure; null with a reason when undefined."""
 
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="scores")
     measure = models.CharField(max_length=60)

@@ -1,4 +1,4 @@
-"""Who may see a benchmark, change it, and for which team a request speaks."""
+"""Permissions in benchmarks, and the team of a request."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from evalsvc.evaluation.models import Benchmark, Organiser, Submission
 
 VIEWER, ORGANISER = Organiser.Role.VIEWER, Organiser.Role.ORGANISER
 Person = User | AnonymousUser
+RELATED = ("benchmark", "system__team", "file", "job", "by")
 
 
 def visible(user: Person) -> QuerySet[Benchmark]:
-    """The benchmarks a person sees: public ones, and those they have a role in."""
+    """Return the public benchmarks and those the user has a role in."""
     if user.is_superuser:
         return Benchmark.objects.all()
     if not isinstance(user, User):
@@ -32,14 +33,14 @@ def benchmark_for(user: Person, slug: str) -> Benchmark:
 
 
 def person(request: HttpRequest | Request) -> User:
-    """Who asks; a door that needs to know has made sure that they are known."""
+    """Return the user of a request that requires a login."""
     if not isinstance(request.user, User):
         raise NotAllowed("not_known", "Log in first.")
     return request.user
 
 
 def role_in(benchmark: Benchmark, user: Person) -> str | None:
-    """Organiser, viewer, or None for a benchmark they do not see."""
+    """Return organiser, viewer, or None for a benchmark hidden from the user."""
     if user.is_superuser:
         return ORGANISER
     if isinstance(user, User):
@@ -50,12 +51,12 @@ def role_in(benchmark: Benchmark, user: Person) -> str | None:
 
 
 def require(benchmark: Benchmark, user: Person, role: str) -> None:
-    """Raise 404 when the person does not see the benchmark, a refusal when their role is not enough."""
-    found = role_in(benchmark, user)
-    if found is None:
+    """Answer 404 when the benchmark is hidden, 403 when the role is too low."""
+    actual = role_in(benchmark, user)
+    if actual is None:
         raise Http404
-    if role == ORGANISER and found != ORGANISER:
-        raise NotAllowed("not_organiser", f"Only an organiser of {benchmark} may do this.")
+    if role == ORGANISER and actual != ORGANISER:
+        raise NotAllowed("not_organiser", f"Only organisers of {benchmark} can do this.")
 
 
 def teams_of(user: Person) -> QuerySet[Team]:
@@ -63,7 +64,7 @@ def teams_of(user: Person) -> QuerySet[Team]:
 
 
 def team_of(request: HttpRequest | Request, *, named: str = "") -> Team:
-    """The team a request speaks for: its token's, else the one named, else the person's only one."""
+    """Return the team of the token, else the named one, else the user's only one."""
     mine = teams_of(request.user)
     token = getattr(request, "auth", None)
     if isinstance(token, ApiToken) and token.team_id:
@@ -71,30 +72,32 @@ def team_of(request: HttpRequest | Request, *, named: str = "") -> Team:
     if named:
         team = mine.filter(slug=named).first()
         if team is None:
-            raise NotAllowed("not_in_team", f"You are not in a team {named}.", hint=_which(mine))
+            raise NotAllowed(
+                "not_in_team", f"You are not a member of a team {named}.", hint=_name_a_team(mine)
+            )
         return team
     teams = list(mine[:2])
     if len(teams) == 1:
         return teams[0]
-    raise DomainError("team_needed", "Which team this is for is not said.", hint=_which(mine), field="team")
+    raise DomainError("team_needed", "Specify a team.", hint=_name_a_team(mine), field="team")
 
 
 def _team_of_token(token: ApiToken, mine: QuerySet[Team], *, named: str) -> Team:
     team = mine.filter(pk=token.team_id or 0).first()
     if team is None:
-        raise NotAllowed("not_in_team", "This token's owner is no longer in its team.")
+        raise NotAllowed("not_in_team", "The owner of this token is no longer a member of its team.")
     if named and named != team.slug:
-        raise NotAllowed("other_team", f"This token speaks for {team.slug}, not for {named}.")
+        raise NotAllowed("other_team", f"This token belongs to team {team.slug}, not to {named}.")
     return team
 
 
-def _which(mine: QuerySet[Team]) -> str:
+def _name_a_team(mine: QuerySet[Team]) -> str:
     slugs = ", ".join(mine.values_list("slug", flat=True))
-    return f"Name one of your teams: {slugs}." if slugs else "Ask a team's owner to add you, or make a team."
+    return f"Your teams: {slugs}." if slugs else "Create a team, or ask the owner of one to add you."
 
 
-def seen_submissions(user: Person) -> QuerySet[Submission]:
-    """Submissions of the person's teams, and all of those in benchmarks they organise."""
+def visible_submissions(user: Person) -> QuerySet[Submission]:
+    """Return the submissions of the user's teams and of benchmarks they organise."""
     if user.is_superuser:
         return Submission.objects.all()
     organised = Organiser.objects.filter(user_id=user.pk or 0, role=ORGANISER).values("benchmark")
@@ -102,43 +105,30 @@ def seen_submissions(user: Person) -> QuerySet[Submission]:
     return Submission.objects.filter(Q(system__team__in=mine) | Q(benchmark__in=organised))
 
 
-def sees(user: Person, submission: Submission) -> bool:
-    """Whether the person may look into a submission: its team and the organisers may."""
-    return seen_submissions(user).filter(pk=submission.pk).exists()
-
-
 def submission_for(user: Person, pk: int) -> Submission:
-    """The submission, or 404 when there is none or it is another team's."""
-    found = (
-        seen_submissions(user).select_related("benchmark", "system__team", "file", "job", "by").filter(pk=pk)
-    )
-    submission = found.first()
-    if submission is None:
-        raise Http404
-    return submission
+    """Return a submission the user may see, or 404."""
+    return get_object_or_404(visible_submissions(user).select_related(*RELATED), pk=pk)
 
 
-def asked_for(request: Request) -> QuerySet[Submission]:
-    """What a request by the API may see: by the token of a team, the submissions of that team."""
-    seen, token = seen_submissions(request.user), request.auth
+def requested_submissions(request: Request) -> QuerySet[Submission]:
+    """Return the submissions an API request may see: those of its token's team, if any."""
+    visible, token = visible_submissions(request.user), request.auth
     if isinstance(token, ApiToken) and token.team_id:
-        seen = seen.filter(system__team=token.team_id)
-    return seen.select_related("benchmark", "system__team", "file", "job", "by")
+        visible = visible.filter(system__team=token.team_id)
+    return visible.select_related(*RELATED)
 
 
-def submission_asked_for(request: Request, pk: int, *, to_change: bool = False) -> Submission:
-    """The submission, or 404; to change another team's, as an organiser may, takes a token that may all."""
-    submission = asked_for(request).filter(pk=pk).first()
-    if submission is None:
-        raise Http404
+def requested_submission(request: Request, pk: int, *, to_change: bool = False) -> Submission:
+    """Return a submission, or 404; changing another team's needs a token of full scope."""
+    submission = get_object_or_404(requested_submissions(request), pk=pk)
     token = request.auth
     limited = isinstance(token, ApiToken) and token.scope != ApiToken.Scope.FULL
     if to_change and limited and not teams_of(request.user).filter(pk=submission.system.team_id).exists():
-        raise NotAllowed("needs_full", "Organising takes a token of scope full.")
+        raise NotAllowed("needs_full", "Organising needs a token with scope `full`.")
     return submission
 
 
 def require_own(user: Person, submission: Submission) -> None:
-    """Only the team itself or an organiser may withdraw or cancel."""
-    if not sees(user, submission):
+    """Answer 404 unless the user is in the team or organises the benchmark."""
+    if not visible_submissions(user).filter(pk=submission.pk).exists():
         raise Http404

@@ -1,4 +1,4 @@
-"""What may become of a submission: the table of moves, mirroring its job, cancelling, withdrawing."""
+"""States of a submission: transitions, mirroring of its job, cancelling, withdrawing."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ MOVES: dict[str, frozenset[str]] = {
     S.CANCELLED: frozenset(),
 }
 ENDED = frozenset({S.SCORED, S.INVALID, S.FAILED, S.CANCELLED})
-MIRRORED: dict[str, str] = {
+STATE_OF_JOB: dict[str, str] = {
     Job.State.QUEUED: S.QUEUED,
     Job.State.RUNNING: S.RUNNING,
     Job.State.DONE: S.SCORED,
     Job.State.CANCELLED: S.CANCELLED,
 }
-# A model that can't be run is at fault itself, like a file with errors.
+# A model that can't be run is the sender's fault, like a file with errors.
 MODEL_FAULTS = frozenset({"bad_model", "model_failed", "model_too_big", "model_too_slow"})
-# A dense file stays `received` until a job has looked at its numbers and asked for the scoring.
-MIRRORED_CHECK: dict[str, str] = {
+# A dense file stays `received` until a job has checked its numbers and queued the scoring.
+STATE_OF_CHECK: dict[str, str] = {
     Job.State.QUEUED: S.RECEIVED,
     Job.State.RUNNING: S.RECEIVED,
     Job.State.CANCELLED: S.CANCELLED,
@@ -44,7 +44,7 @@ MIRRORED_CHECK: dict[str, str] = {
 
 
 def move(submission: Submission, to: str, *, code: str = "", reason: str = "") -> None:
-    """Take a step of the table; one that it does not hold raises."""
+    """Make a transition of the table; raise for any other."""
     if to not in MOVES[submission.state]:
         raise IllegalMove(f"A submission can't go from {submission.state} to {to}.")
     times: dict[str, Any] = {"ended_at": Now() if to in ENDED else None}
@@ -59,21 +59,21 @@ def move(submission: Submission, to: str, *, code: str = "", reason: str = "") -
 
 
 def follow(job: Job) -> None:
-    """Mirror the job's state; called in the transaction that changed it."""
+    """Mirror the state of the job, in the transaction that changed it."""
     submission = Submission.objects.select_for_update().filter(pk=job.subject).first()
     if submission is None or submission.job_id not in (None, job.pk):
         return
-    mirrored = MIRRORED_CHECK if job.kind == "check" else MIRRORED
+    mirrored = STATE_OF_CHECK if job.kind == "check" else STATE_OF_JOB
     at_fault = job.error_code in CODES or job.error_code in MODEL_FAULTS
     to = mirrored.get(job.state) or (S.INVALID if at_fault else S.FAILED)
-    if submission.scored_at and to in ENDED:  # however a re-scoring ends: what stands on boards stays there
+    if submission.scored_at and to in ENDED:  # a failed re-scoring leaves the run on its boards
         to = S.SCORED
     if submission.state != to:
         move(submission, to, code=job.error_code, reason=job.error)
 
 
 def queue(submission: Submission, *, kind: str = "score") -> None:
-    """Ask for the scoring, or a dense file's check, or a model's run, in the caller's transaction."""
+    """Queue the scoring, the check of a dense file or the run of a model."""
     Submission.objects.filter(pk=submission.pk).update(job=None)
     job = queueing.enqueue(kind, submission.pk, lane=f"team {submission.system.team_id}")
     Submission.objects.filter(pk=submission.pk).update(job=job)
@@ -82,28 +82,28 @@ def queue(submission: Submission, *, kind: str = "score") -> None:
 
 
 def score_again(submission: Submission) -> None:
-    """Queue a scored or failed submission once more, after a setting was added or the fault mended."""
+    """Queue a scored or failed submission again, as after a new setting."""
     with transaction.atomic():
         row = Submission.objects.select_for_update().get(pk=submission.pk)
         if S.QUEUED not in MOVES[row.state] or row.state not in ENDED:
-            raise Conflict("not_ended", f"Submission {row.pk} is {row.state}: it can't be scored again now.")
+            raise Conflict("not_ended", f"Submission {row.pk} is {row.state} and can't be scored again now.")
         queue(row, kind="predict" if row.model_id == row.file_id else "score")
 
 
 def cancel(submission: Submission, *, by: User) -> None:
-    """Stop it: at once while it waits, at the next report of progress while it runs."""
+    """Cancel: at once while it waits, at its next progress report while it runs."""
     require_own(by, submission)
     if submission.job is None or S.CANCELLED not in MOVES[submission.state]:
-        raise Conflict("ended", f"This submission is {submission.state}: there is nothing to cancel.")
+        raise Conflict("ended", f"This submission is {submission.state} and can't be cancelled.")
     queueing.ask_cancel(submission.job)
 
 
 def withdraw(submission: Submission, *, by: User) -> None:
-    """Hide it from boards for good; its record stays, and its run may be submitted anew."""
+    """Remove a submission from boards for good; its run may be submitted again."""
     require_own(by, submission)
     with transaction.atomic():
-        # the job first: whoever ends it locks job and submission in this order too
+        # workers lock the job before the submission too
         if submission.job:
             queueing.ask_cancel(submission.job)
         if not Submission.objects.filter(pk=submission.pk, withdrawn_at=None).update(withdrawn_at=Now()):
-            raise Conflict("withdrawn", "This submission is withdrawn already.")
+            raise Conflict("withdrawn", "This submission is already withdrawn.")

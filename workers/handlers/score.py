@@ -66,7 +66,7 @@ def score(subject: int, progress: Progress) -> Store:
     libraries = _libraries() if fresh else {}
 
     def store() -> None:
-        versions.hold(submission.benchmark)
+        versions.lock_settings(submission.benchmark)
         stored = [_stored(submission, scored, libraries) for scored in fresh]
         submission.evaluations.add(*existing.values(), *stored)
         gold_exposure.mark(submission)

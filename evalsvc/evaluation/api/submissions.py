@@ -274,7 +274,7 @@ class Submissions(generics.ListAPIView[Submission]):
 
     def get_queryset(self) -> QuerySet[Submission]:
         benchmark = roles.benchmark_for(self.request.user, self.kwargs["slug"])
-        seen = roles.asked_for(self.request).filter(benchmark=benchmark)
+        seen = roles.requested_submissions(self.request).filter(benchmark=benchmark)
         asked = self.request.query_params
         seen = seen.filter(
             **query_choices(self.request, state=Submission.State.values, phase=Setting.Phase.values)
@@ -352,13 +352,13 @@ class OneSubmission(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         """A submission's state, progress, place in the queue and timeline."""
-        submission = roles.submission_asked_for(request, pk)
+        submission = roles.requested_submission(request, pk)
         asked, headers = request.query_params.get("wait"), {}
         seconds = None if asked is None else long_poll.seconds_of(asked)
         if seconds is not None and submission.state not in submission_states.ENDED:
             if not long_poll.wait_for_change(submission, seconds):
                 headers["Retry-After"] = str(long_poll.ASK_AGAIN_SECONDS)
-            submission = roles.submission_asked_for(request, pk)
+            submission = roles.requested_submission(request, pk)
         data = SubmissionDetailSerializer(submission, context={"request": request}).data
         return Response(data, headers=headers)
 
@@ -375,10 +375,10 @@ class Scores(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         """A submission's scores under each setting, with all that they were computed from."""
-        submission = roles.submission_asked_for(request, pk)
+        submission = roles.requested_submission(request, pk)
         version, settings = version_asked(request), scoring_identity.concerned(submission)
         if version:
-            versions.require_one(submission.benchmark, version)
+            versions.require_version(submission.benchmark, version)
         found = leaderboard.shown(submission, person=request.user)
         told: dict[str, Any] = {"submission": submission.pk, "state": submission.state}
         told["evaluations"] = leaderboard.under_version(found, version)
@@ -392,7 +392,7 @@ ENDED = {200: SubmissionSerializer} | problems(401, 403, 404, 409)
 
 
 def _shown(request: Request, pk: int) -> Response:
-    submission = roles.submission_asked_for(request, pk)
+    submission = roles.requested_submission(request, pk)
     return Response(SubmissionSerializer(submission, context={"request": request}).data)
 
 
@@ -403,7 +403,7 @@ class Cancel(APIView):
     def post(self, request: Request, pk: int) -> Response:
         """Stop a submission that waits or runs."""
         submission_states.cancel(
-            roles.submission_asked_for(request, pk, to_change=True), by=roles.person(request)
+            roles.requested_submission(request, pk, to_change=True), by=roles.person(request)
         )
         return _shown(request, pk)
 
@@ -415,7 +415,7 @@ class Withdraw(APIView):
     def post(self, request: Request, pk: int) -> Response:
         """Hide a submission from boards for good."""
         submission_states.withdraw(
-            roles.submission_asked_for(request, pk, to_change=True), by=roles.person(request)
+            roles.requested_submission(request, pk, to_change=True), by=roles.person(request)
         )
         return _shown(request, pk)
 

@@ -1,4 +1,4 @@
-"""Making benchmarks and their settings."""
+"""Creation of benchmarks and their settings, and changes of settings."""
 
 from __future__ import annotations
 
@@ -43,18 +43,19 @@ def create(
     public: bool = True,
     **rules: Any,
 ) -> Benchmark:
-    """Make a benchmark; its maker organises it. `rules` are quotas, limits and the like: see `rules.py`."""
+    """Create a benchmark organised by its creator; `rules` as in `rules.py`."""
     if not (by.may_organise or by.is_superuser):
-        raise NotAllowed("not_organiser", "Making benchmarks needs the right to organise.")
+        raise NotAllowed("not_organiser", "You are not allowed to create benchmarks.")
     if task not in Task.values or missing not in Benchmark.Missing.values:
         raise DomainError(
-            "bad_choice", f"Expected a task of {', '.join(Task.values)}; missing refuse or wrong."
+            "bad_choice",
+            f"Invalid task or `missing`. Use a task of {', '.join(Task.values)}, and refuse or wrong.",
         )
     inventory = inventory_of(labels, negative=negative)
     with transaction.atomic():
         if Benchmark.objects.filter(slug=slug).exists():
             raise Conflict(
-                "slug_taken", f"There is a benchmark {slug} already.", hint="Choose another.", field="slug"
+                "slug_taken", f"A benchmark {slug} already exists.", hint="Choose another.", field="slug"
             )
         benchmark = Benchmark.objects.create(
             title=title,
@@ -75,23 +76,23 @@ def create(
 
 
 def inventory_of(labels: Iterable[str | dict[str, str]], *, negative: str) -> list[dict[str, str]]:
-    """The inventory as [{"name", "title"}], each once, without the negative class."""
-    told = [{"name": label, "title": label} if isinstance(label, str) else label for label in labels]
-    kept = {label["name"]: label for label in told if label["name"] != negative}
+    """Return labels as [{"name", "title"}], each once, without the negative class."""
+    named = [{"name": label, "title": label} if isinstance(label, str) else label for label in labels]
+    kept = {label["name"]: label for label in named if label["name"] != negative}
     if not kept:
-        raise DomainError("no_labels", "A benchmark needs at least one label.", field="labels")
+        raise DomainError("no_labels", "A benchmark needs at least one label. Add labels.", field="labels")
     return list(kept.values())
 
 
 def labels_of(test_sets: Iterable[TestSet]) -> list[dict[str, str]]:
-    """The inventories of several test sets as one, in the order of first sight."""
-    found: dict[str, dict[str, str]] = {}
+    """Return the merged label inventories of several test sets, in order."""
+    merged: dict[str, dict[str, str]] = {}
     for test_set in test_sets:
         for label in test_set.labels:
-            found.setdefault(
+            merged.setdefault(
                 label["name"], {"name": label["name"], "title": label.get("title", label["name"])}
             )
-    return list(found.values())
+    return list(merged.values())
 
 
 def add_setting(
@@ -106,14 +107,13 @@ def add_setting(
     only: TestSet | None = None,
     **shown: Any,
 ) -> Setting:
-    """Add a test set under a unit; what was scored before is scored under it too.
+    """Add a setting; earlier runs are scored under it too.
 
-    `shown` says when it is open and how it shows its figures: phase, opens_at, closes_at, sealed, measures,
-    digits, lower_is_better.
+    `shown`: phase, opens_at, closes_at, sealed, measures, digits, lower_is_better.
     """
     require(benchmark, by, ORGANISER)
     if key == "new":
-        raise DomainError("key_taken", "The address new adds settings.", hint="Choose another.", field="key")
+        raise DomainError("key_taken", "The key `new` is reserved.", hint="Choose another.", field="key")
     _check_unit(benchmark, unit, main)
     check_test_sets(benchmark, test_set, only, by=by)
     check_shown(shown, unit=unit, main=main)
@@ -121,7 +121,7 @@ def add_setting(
         row = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
         if row.settings.filter(key=key).exists():
             raise Conflict(
-                "key_taken", f"{row} has a setting {key} already.", hint="Choose another.", field="key"
+                "key_taken", f"{row} already has a setting {key}.", hint="Choose another.", field="key"
             )
         setting = Setting.objects.create(
             benchmark=row,
@@ -142,32 +142,32 @@ def add_setting(
 def revise_setting(
     setting: Setting, *, test_set: TestSet, by: User, only: TestSet | None = None, note: str = ""
 ) -> SettingVersion:
-    """Score by another gold from now on; the standing runs are scored anew, their old scores stay."""
+    """Begin a version with another gold; active runs are scored again."""
     require(setting.benchmark, by, ORGANISER)
     check_test_sets(setting.benchmark, test_set, only, by=by)
     with transaction.atomic():
         row = versions.locked(setting)
         if (row.test_set_id, row.only_id) == (test_set.pk, only.pk if only else None):
-            raise Conflict("no_change", f"“{row.title}” scores by {test_set} already.")
+            raise Conflict("no_change", f"“{row.title}” is already scored against {test_set}.")
         row.test_set, row.only = test_set, only
         Setting.objects.filter(pk=row.pk).update(test_set=test_set, only=only)
-        made = versions.begin(row, by=by, note=note[:200])
+        version = versions.begin(row, by=by, note=note[:200])
         versions.score_anew(row)
     setting.refresh_from_db()
-    return made
+    return version
 
 
 SHOWN = ("phase", "opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better")
 
 
 def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
-    """Change title, main measure, dates, and what is shown; no score depends on these."""
+    """Change title, main measure, dates and display of a setting."""
     require(setting.benchmark, by, ORGANISER)
-    known = ("title", "main", *SHOWN)
-    assert changed.keys() <= set(known)
+    fields = ("title", "main", *SHOWN)
+    assert changed.keys() <= set(fields)
     with transaction.atomic():
         row = Setting.objects.select_for_update().get(pk=setting.pk)
-        whole = {name: changed.get(name, getattr(row, name)) for name in known}
+        whole = {name: changed.get(name, getattr(row, name)) for name in fields}
         _check_unit(setting.benchmark, row.unit, whole["main"])
         check_shown({name: whole[name] for name in SHOWN}, unit=row.unit, main=whole["main"])
         Setting.objects.filter(pk=row.pk).update(**changed)
@@ -176,23 +176,24 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
 
 
 def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
-    """Dates in order, measures of the unit with the main one among them, digits that a table can hold."""
+    """Reject dates out of order, foreign measures and too many digits."""
     phases.check_window(shown.get("opens_at"), shown.get("closes_at"), sealed=shown.get("sealed") or False)
     if shown.get("phase") not in (None, "", *Setting.Phase.values):
-        raise DomainError("bad_choice", "A phase is dev, test, or none.", field="phase")
+        raise DomainError("bad_choice", "Invalid phase. Use dev, test, or none.", field="phase")
     fitting = {measure.key for measure in offered(unit)}
-    strange = [key for key in shown.get("measures") or () if key not in fitting]
-    if strange:
-        raise DomainError("bad_measure", f"{strange[0]} is no measure by {unit}.", field="measures")
+    foreign = [key for key in shown.get("measures") or () if key not in fitting]
+    if foreign:
+        raise DomainError("bad_measure", f"{foreign[0]} is not a measure by {unit}.", field="measures")
     if shown.get("measures") and main not in shown["measures"]:
         raise DomainError(
             "bad_measure", f"The main measure {main} is not among those shown.", field="measures"
         )
     if not (shown.get("digits") is None or 0 <= shown["digits"] <= 6):
-        raise DomainError("bad_choice", "Digits are 0 to 6.", field="digits")
+        raise DomainError("bad_choice", "Digits must be 0 to 6.", field="digits")
 
 
 def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | None, *, by: User) -> None:
+    """Reject test sets that are hidden, unfrozen, or of another task or labels."""
     for field, used in (("test_set", test_set), ("only", only)):
         if used is not None:
             _check_test_set(benchmark, used, by=by, field=field)
@@ -202,32 +203,35 @@ def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
     if unit not in UNITS[benchmark.task]:
         expected = ", ".join(UNITS[benchmark.task])
         raise DomainError(
-            "bad_unit", f"{unit} is no unit of {benchmark.task}.", hint=f"Use {expected}.", field="unit"
+            "bad_unit", f"{unit} is not a unit of {benchmark.task}.", hint=f"Use {expected}.", field="unit"
         )
     if main not in MENU or unit not in FAMILIES[MENU[main].family].units or not MENU[main].ranks:
         expected = ", ".join(measure.key for measure in offered(unit)[:8])
         raise DomainError(
-            "bad_measure", f"{main} is no measure by {unit}.", hint=f"For example {expected}.", field="main"
+            "bad_measure",
+            f"{main} is not a measure by {unit}.",
+            hint=f"For example {expected}.",
+            field="main",
         )
 
 
 def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field: str) -> None:
-    # scores answer questions about the gold: whoever may not know of a set opens no board on it
+    # scores reveal gold, so a set hidden from its user can't be used
     if not TestSet.objects.visible_to(by).filter(pk=test_set.pk).exists():
-        detail = "This test set belongs to a project that you are not in."
+        detail = "This test set belongs to a project you are not a member of."
         raise NotAllowed("not_your_set", detail, field=field)
     if test_set.state != TestSet.State.FROZEN:
-        hint = "Wait until its freeze is done."
+        hint = "Wait until the freeze has ended."
         raise Conflict("not_frozen", f"{test_set} is not frozen yet.", hint=hint, field=field)
     if test_set.kind not in KINDS[benchmark.task]:
-        detail = f"{test_set} holds {test_set.kind}, this benchmark ranks {benchmark.task}."
+        detail = f"{test_set} contains {test_set.kind}, but this benchmark ranks {benchmark.task}."
         raise DomainError("bad_kind", detail, field=field)
     known = {label["name"] for label in benchmark.labels} | {benchmark.negative, test_set.negative}
-    strange = [label["name"] for label in test_set.labels if label["name"] not in known]
-    if strange:
+    unknown = [label["name"] for label in test_set.labels if label["name"] not in known]
+    if unknown:
         raise DomainError(
             "unknown_label",
-            f"{test_set} has labels that the benchmark lacks: {', '.join(strange[:5])}.",
-            hint="Make the benchmark with all labels of its test sets.",
+            f"{test_set} has labels the benchmark lacks: {', '.join(unknown[:5])}.",
+            hint="Create a benchmark with all labels of its test sets.",
             field=field,
         )

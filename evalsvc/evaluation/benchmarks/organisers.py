@@ -1,9 +1,9 @@
-"""Who organises a benchmark, who may look at a hidden one, and inviting people to it."""
+"""Organisers and viewers of a benchmark, and invitations to it."""
 
 from __future__ import annotations
 
 from django.db import transaction
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from evalsvc.core.accounts.invitation_targets import Place
@@ -15,11 +15,11 @@ from evalsvc.evaluation.roles import ORGANISER, VIEWER, require
 
 @transaction.atomic
 def set_person(benchmark: Benchmark, *, user: User, role: str, by: User) -> Organiser:
-    """Give a person their one role here."""
+    """Set the role of a user."""
     require(benchmark, by, ORGANISER)
     if role not in Organiser.Role.values:
         known = ", ".join(Organiser.Role.values)
-        raise DomainError("unknown_role", f"{role!r} is no role: {known}.", field="role")
+        raise DomainError("unknown_role", f"{role!r} is not a role. Use {known}.", field="role")
     if role != ORGANISER:
         _keep_an_organiser(benchmark, user)
     return Organiser.objects.update_or_create(benchmark=benchmark, user=user, defaults={"role": role})[0]
@@ -27,7 +27,7 @@ def set_person(benchmark: Benchmark, *, user: User, role: str, by: User) -> Orga
 
 @transaction.atomic
 def remove_person(benchmark: Benchmark, *, user: User, by: User) -> None:
-    """Take a person's role away; their runs stay."""
+    """Remove the role of a user; their runs stay."""
     require(benchmark, by, ORGANISER)
     _keep_an_organiser(benchmark, user)
     Organiser.objects.filter(benchmark=benchmark, user=user).delete()
@@ -40,15 +40,12 @@ def _keep_an_organiser(benchmark: Benchmark, leaving: User) -> None:
         raise Conflict(
             "last_organiser",
             f"{leaving} is the only organiser of {benchmark}.",
-            hint="Make somebody else organiser first.",
+            hint="Add another organiser first.",
         )
 
 
-def _found(pk: int) -> Benchmark:
-    benchmark = Benchmark.objects.filter(pk=pk).first()
-    if benchmark is None:
-        raise Http404
-    return benchmark
+def _find(pk: int) -> Benchmark:
+    return get_object_or_404(Benchmark, pk=pk)
 
 
 def _require(benchmark: Benchmark, user: User) -> None:
@@ -56,7 +53,7 @@ def _require(benchmark: Benchmark, user: User) -> None:
 
 
 def _role_of(benchmark: Benchmark, user: User) -> str | None:
-    """The role in the list: that everybody sees a public benchmark is none."""
+    """Return the assigned role; seeing a public benchmark is none."""
     return benchmark.people.filter(user=user).values_list("role", flat=True).first()
 
 
@@ -76,7 +73,7 @@ PLACE = Place(
     name="benchmark",
     noun="board",
     roles=((VIEWER, "viewer"), (ORGANISER, "organiser")),
-    find=_found,
+    find=_find,
     require=_require,
     role_of=_role_of,
     admit=_admit,

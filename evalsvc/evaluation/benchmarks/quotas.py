@@ -1,6 +1,6 @@
-"""How many submissions a team may make: a day, in all, at once; what failed or was cancelled costs none.
+"""Quotas of a team: per day, in total, at once.
 
-A model that was run and fell short costs one: its run took a worker's time, perhaps all it may take.
+Failed and cancelled submissions cost nothing. An invalid model costs one, since running it took time.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from evalsvc.evaluation.models import Benchmark, Submission
 
 S = Submission.State
 WAITING = (S.RECEIVED, S.QUEUED, S.RUNNING)
-# Only these cost: what was invalid, failed or was cancelled is given back by its state alone.
+# Invalid files, failed and cancelled submissions cost nothing.
 COUNTED = Q(state__in=(*WAITING, S.SCORED)) | Q(state=S.INVALID, model__isnull=False)
-LOOK_AGAIN_SECONDS, A_DAY_SECONDS = 5, 86_400
-AS_IT_IS = "Send it again then."
+RETRY_SECONDS, DAY_SECONDS = 5, 86_400
+RETRY_LATER = "Submit the same file again then."
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """One quota of a team: `most` is None where there is none; `next_at` says when one more is allowed."""
+    """Quota of a team; without one `most` is None. `next_at` is its renewal."""
 
     name: str
     most: int | None
@@ -40,11 +40,12 @@ class Allowance:
 
 
 def counted(benchmark: Benchmark, team: Team) -> QuerySet[Submission]:
+    """Return the submissions that count against quotas."""
     return Submission.objects.filter(COUNTED, benchmark=benchmark, system__team=team)
 
 
 def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:
-    """When the benchmark's present day began, and when the next begins."""
+    """Return when the current day of the benchmark began and when the next begins."""
     zone = ZoneInfo(benchmark.time_zone)
     today = now.astimezone(zone).date()
     begun, next_one = (datetime.combine(day, time.min, zone) for day in (today, today + timedelta(days=1)))
@@ -52,7 +53,7 @@ def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:
 
 
 def allowances(benchmark: Benchmark, team: Team, *, now: datetime | None = None) -> list[Allowance]:
-    """What the team has used of each quota, and what is left."""
+    """Return the use of each quota of a team."""
     begun, tomorrow = day_of(benchmark, now or timezone.now())
     used = counted(benchmark, team).aggregate(
         per_day=Count("pk", filter=Q(created_at__gte=begun)),
@@ -64,43 +65,44 @@ def allowances(benchmark: Benchmark, team: Team, *, now: datetime | None = None)
 
 
 def lock(team: Team) -> datetime:
-    """Let one submission of a team be entered at a time; the database's time, read under the lock."""
+    """Lock the team against parallel submissions; return the database's time."""
     Team.objects.select_for_update(no_key=True).get(pk=team.pk)
     return Team.objects.filter(pk=team.pk).values_list(Now(), flat=True).get()
 
 
-def require_room(benchmark: Benchmark, team: Team, *, now: datetime) -> None:
-    """Refuse one more when a quota is spent; the team is locked, so nobody counts at the same time."""
-    for allowance in sorted(allowances(benchmark, team, now=now), key=lambda one: one.name != "in_total"):
+def require_quota(benchmark: Benchmark, team: Team, *, now: datetime) -> None:
+    """Reject a submission when a quota is used up."""
+    for allowance in sorted(
+        allowances(benchmark, team, now=now), key=lambda allowance: allowance.name != "in_total"
+    ):
         if allowance.left == 0:
-            raise spent(benchmark, team, allowance, now=now)
+            raise exceeded(benchmark, team, allowance, now=now)
 
 
-def spent(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: datetime) -> QuotaExceeded:
+def exceeded(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: datetime) -> QuotaExceeded:
     most, at = allowance.most or 0, allowance.next_at
     if allowance.name == "per_day" and at is not None:
-        detail = f"{team} has made its {most:,} submissions of today; the next is allowed at {_told(at)}."
+        used = f"{team} has used its {most:,} submissions of today."
+        detail = f"{used} The next is allowed at {at:%Y-%m-%d %H:%M} {at.tzname()}."
         wait = int((at - now).total_seconds()) + 1
-        return QuotaExceeded("quota_per_day", detail, retry_after=wait, hint=AS_IT_IS, next_at=at)
+        return QuotaExceeded("quota_per_day", detail, retry_after=wait, hint=RETRY_LATER, next_at=at)
     if allowance.name == "in_total":
-        detail = f"{team} has made all of its {most:,} submissions to {benchmark}."
-        hint = "Only the organisers can allow more."
-        return QuotaExceeded("quota_in_total", detail, retry_after=A_DAY_SECONDS, hint=hint)
+        detail = f"{team} has used all of its {most:,} submissions to {benchmark}."
+        hint = "Ask the organisers to raise the quota."
+        return QuotaExceeded("quota_in_total", detail, retry_after=DAY_SECONDS, hint=hint)
     detail = f"{team} has {allowance.used:,} of at most {most:,} submissions waiting or running."
-    hint = "The next is allowed as soon as one of them has ended or was cancelled."
-    at = now + timedelta(seconds=LOOK_AGAIN_SECONDS)
-    return QuotaExceeded("quota_at_once", detail, retry_after=LOOK_AGAIN_SECONDS, hint=hint, next_at=at)
-
-
-def _told(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} {at.tzname()}"
+    hint = "Wait for one to end, or cancel one."
+    at = now + timedelta(seconds=RETRY_SECONDS)
+    return QuotaExceeded("quota_at_once", detail, retry_after=RETRY_SECONDS, hint=hint, next_at=at)
 
 
 def checked_zone(name: str) -> str:
-    """The name of a time zone, or a refusal."""
+    """Reject a name that is not a time zone."""
     if name not in available_timezones():
-        expected = "a name such as UTC or Europe/Vienna"
         raise DomainError(
-            "bad_time_zone", f"{name} is no time zone.", hint=f"Use {expected}.", field="time_zone"
+            "bad_time_zone",
+            f"{name} is not a time zone.",
+            hint="Use a name such as UTC or Europe/Vienna.",
+            field="time_zone",
         )
     return name

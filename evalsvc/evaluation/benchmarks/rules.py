@@ -1,4 +1,4 @@
-"""What an organiser may set and change at any time, because no score depends on it: quotas, limits, words."""
+"""Rules of a benchmark that no score depends on: quotas, limits, texts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.roles import ORGANISER, require
 
 QUOTAS = ("per_day", "in_total", "at_once")
-WORDS = ("title", "summary", "description", "public")
+TEXTS = ("title", "summary", "description", "public")
 
 
-def checked_rules(given: dict[str, Any], *, labels: list[dict[str, str]]) -> dict[str, Any]:
-    """The rules as given, each held against what it takes."""
-    for name, value in given.items():
+def checked_rules(rules: dict[str, Any], *, labels: list[dict[str, str]]) -> dict[str, Any]:
+    """Return the rules, or reject the first invalid one."""
+    for name, value in rules.items():
         if name in QUOTAS:
             _check_number(name, value)
         elif name == "time_zone":
@@ -29,14 +29,14 @@ def checked_rules(given: dict[str, Any], *, labels: list[dict[str, str]]) -> dic
         elif name == "training_counts":
             _check_counts(value, labels)
         else:
-            raise TypeError(f"{name} is no rule of a benchmark.")
-    return given
+            raise TypeError(f"{name} is not a rule of a benchmark.")
+    return rules
 
 
 def _check_number(name: str, value: Any) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if value is not None and not (whole and 0 < value < 1 << 31):
-        raise DomainError("bad_limit", f"{name} is {value!r}, expected a whole number above 0.", field=name)
+        raise DomainError("bad_limit", f"{name} is {value!r}. Use a whole number above 0.", field=name)
 
 
 def _check_limits(limits: dict[str, Any]) -> None:
@@ -52,19 +52,19 @@ def _check_counts(counts: dict[str, Any], labels: list[dict[str, str]]) -> None:
     for name, value in counts.items():
         if name not in known:
             raise DomainError(
-                "unknown_label", f"{name} is no label of this benchmark.", field="training_counts"
+                "unknown_label", f"{name} is not a label of this benchmark.", field="training_counts"
             )
         if value != 0:
             _check_number(name, value)
 
 
-def change(benchmark: Benchmark, *, by: User, **given: Any) -> Benchmark:
-    """Change words, quotas and limits; nothing here touches a score."""
+def change(benchmark: Benchmark, *, by: User, **rules: Any) -> Benchmark:
+    """Change texts, quotas and limits."""
     require(benchmark, by, ORGANISER)
-    words = {name: given.pop(name) for name in WORDS if name in given}
+    texts = {name: rules.pop(name) for name in TEXTS if name in rules}
     with transaction.atomic():
         row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
-        changed = words | checked_rules(given, labels=row.labels)
+        changed = texts | checked_rules(rules, labels=row.labels)
         Benchmark.objects.filter(pk=row.pk).update(**changed)
     benchmark.refresh_from_db()
     return benchmark

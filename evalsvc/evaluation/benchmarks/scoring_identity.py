@@ -1,4 +1,4 @@
-"""What makes two scorings the same: file, setting, gold, options and scorer."""
+"""Identity of a scoring: file, setting, gold, options and scorer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.measures.options import effective
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 
-# Raised by hand whenever a figure may come out differently than before.
+# Raise it whenever a figure may change.
 SCORER = "1.0"
 
 
@@ -45,21 +45,21 @@ def fitting(
 
 
 def not_covered(submission: Submission) -> list[Setting]:
-    """The settings whose present gold a scored submission was not sent to."""
+    """Return the settings whose present gold a scored submission lacks a score for."""
     if submission.state != Submission.State.SCORED:
         return []
-    made = submission.evaluations.values_list("setting_id", "gold_sha256", "options__only", "scorer")
-    under = {(setting, gold, only or "", scorer) for setting, gold, only, scorer in made}
+    scored = submission.evaluations.values_list("setting_id", "gold_sha256", "options__only", "scorer")
+    under = {(setting, gold, only or "", scorer) for setting, gold, only, scorer in scored}
     newest = SettingVersion.objects.filter(
         setting__benchmark=submission.benchmark, number=F("setting__version")
     )
-    asked = newest.values_list("setting_id", "gold_sha256", "only_sha256", "scorer")
-    lacking = {version[0] for version in asked if version not in under}
+    present = newest.values_list("setting_id", "gold_sha256", "only_sha256", "scorer")
+    lacking = {version[0] for version in present if version not in under}
     return [setting for setting in concerned(submission) if setting.pk in lacking] if lacking else []
 
 
 def options_of(setting: Setting, submission: Submission) -> dict[str, Any]:
-    """Everything but the file and the gold that changes a number."""
+    """Return all options that change a figure, but for file and gold."""
     benchmark = setting.benchmark
     chosen = effective(benchmark.options, task=benchmark.task)
     options = {
@@ -77,20 +77,21 @@ def options_of(setting: Setting, submission: Submission) -> dict[str, Any]:
 
 
 def _of_form(chosen: dict[str, Any], setting: Setting, submission: Submission) -> dict[str, Any]:
-    """The options that matter to this unit and form only, so that others do not hinder reuse."""
+    """Return the options of this unit and form; others must not prevent reuse."""
     if setting.unit == Setting.Unit.DOCUMENT:
         tags = {key: chosen[key] for key in ("scheme", "repair")} if submission.form == "tags" else {}
         return {"casefold": chosen["casefold"]} | tags
     scored = submission.form in ("scores", "bag")
-    found = {"threshold": chosen["threshold"]} if scored else {}
+    options = {"threshold": chosen["threshold"]} if scored else {}
     if setting.unit == Setting.Unit.BAG and submission.form == "scores":
-        found["aggregate"] = submission.aggregate
+        options["aggregate"] = submission.aggregate
     if setting.unit == Setting.Unit.SENTENCE and submission.form == "label":
-        found["include_negative"] = chosen["include_negative"]
-    return found
+        options["include_negative"] = chosen["include_negative"]
+    return options
 
 
 def digest(options: dict[str, Any]) -> str:
+    """Return the SHA-256 of the options as canonical JSON."""
     canonical = json.dumps(options, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 

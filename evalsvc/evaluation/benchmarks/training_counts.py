@@ -1,4 +1,4 @@
-"""How often each label occurs in the training data, as a file tells it."""
+"""Reader of label frequencies in the training data."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from evalsvc.core.errors.exceptions import DomainError
 
-MOST_BYTES = 1_000_000
-EXPECTED = "Expected a line per label with its name and its count, such as born_in 1204; or a JSON object."
-COUNTING, PARTING = "0123456789,_", (" ", "\t", ";")
+MAX_BYTES = 1_000_000
+EXPECTED = "Use a line per label with its name and count, such as `born_in 1204`, or a JSON object."
+DIGITS, SEPARATORS = "0123456789,_", (" ", "\t", ";")
 
 
 def read_counts(content: bytes) -> dict[str, int]:
-    """Label to count, from JSON or from lines; a refusal names the line that does not fit."""
-    if len(content) > MOST_BYTES:
-        raise _bad("The file is larger than a list of labels can be.")
+    """Return counts by label from JSON or lines; reject naming the bad line."""
+    if len(content) > MAX_BYTES:
+        raise _bad(f"The file is larger than {MAX_BYTES:,} bytes.")
     try:
         text = content.decode("utf-8-sig").strip()
     except UnicodeDecodeError as error:
@@ -27,17 +27,17 @@ def read_counts(content: bytes) -> dict[str, int]:
 
 def _of_json(text: str) -> dict[str, int]:
     try:
-        found = json.loads(text)
+        counts = json.loads(text)
     except ValueError as error:
-        raise _bad(f"The file is no whole JSON: {error}.") from error
+        raise _bad(f"The file is not valid JSON: {error}.") from error
     except RecursionError as error:
-        raise _bad("The file nests too deep.") from error
-    if not isinstance(found, dict):
-        raise _bad("The file is JSON, and no object of names and counts.")
-    for name, count in found.items():
+        raise _bad("The JSON is nested too deeply.") from error
+    if not isinstance(counts, dict):
+        raise _bad("The JSON is not an object of names and counts.")
+    for name, count in counts.items():
         if not _is_count(count):
-            raise _bad(f"{name} has {count!r}, no whole number.")
-    return found
+            raise _bad(f"The count of {name} is {count!r}, not a whole number.")
+    return counts
 
 
 def _is_count(value: Any) -> bool:
@@ -45,25 +45,25 @@ def _is_count(value: Any) -> bool:
 
 
 def _of_lines(text: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         name, count = _split(line.strip())
         if name and count:
-            if name in found:
-                raise _bad(f"Line {number} says {name} a second time.")
-            found[name] = int(count)
+            if name in counts:
+                raise _bad(f"Line {number} repeats {name}.")
+            counts[name] = int(count)
         elif line.strip() and number > 1:  # the first may be the heading of a table
             raise _bad(f"Line {number} is {line.strip()[:60]!r}.")
-    if not found:
+    if not counts:
         raise _bad("No line has a name and a count.")
-    return found
+    return counts
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Name and digits; a comma is a mark of thousands behind a blank, a tab or a semicolon, else it parts."""
-    name = line.rstrip(COUNTING)
+    """Split name and digits; after a separator a comma marks thousands."""
+    name = line.rstrip(DIGITS)
     count = line[len(name) :]
-    if not name.endswith(PARTING):
+    if not name.endswith(SEPARATORS):
         before, _, count = count.partition(",")
         name += before
     digits = count.replace(",", "").replace("_", "")

@@ -1,4 +1,4 @@
-"""Versions of a setting: another gold or another scorer makes a new one; what was scored before stays."""
+"""Versions of a setting: another gold or scorer begins one; old scores stay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCORER_CHANGED = "The scorer changed."
 
 
 def begin(setting: Setting, *, by: User | None, note: str = "") -> SettingVersion:
-    """Write down what the setting scores by from now on; in the caller's transaction."""
+    """Record the present gold and scorer as a new version."""
     number = setting.versions.count() + 1
     Setting.objects.filter(pk=setting.pk).update(version=number)
     setting.version = number
@@ -35,28 +35,26 @@ def begin(setting: Setting, *, by: User | None, note: str = "") -> SettingVersio
 
 
 def of_setting(setting: Setting, number: int | None = None) -> SettingVersion:
-    """One version, the newest unless told."""
-    found = setting.versions.filter(number=number or setting.version).first()
-    if found is None:
+    """Return one version, by default the newest."""
+    version = setting.versions.filter(number=number or setting.version).first()
+    if version is None:
         raise DomainError(
             "unknown_version", f"“{setting.title}” has no version {number}.",
-            hint=f"Its newest is {setting.version}.", field="version",
+            hint=f"The newest is {setting.version}.", field="version",
         )  # fmt: skip
-    return found
+    return version
 
 
-def require_one(benchmark: Benchmark, number: int) -> None:
-    """Refuse a number that no version of any of its settings has."""
+def require_version(benchmark: Benchmark, number: int) -> None:
+    """Reject a number above the newest version of every setting."""
     most = max(benchmark.settings.values_list("version", flat=True), default=0)
     if number > most:
-        raise DomainError(
-            "unknown_version", f"There is no version {number}.", hint=f"The newest is {most}.",
-            field="version",
-        )  # fmt: skip
+        detail = f"Version {number} does not exist."
+        raise DomainError("unknown_version", detail, hint=f"The newest is {most}.", field="version")
 
 
 def keep_up(benchmark: Benchmark) -> None:
-    """Begin a new version of each setting whose newest one has another scorer than this program."""
+    """Begin a version of each setting whose newest one has an older scorer."""
     newest = SettingVersion.objects.filter(setting__benchmark=benchmark, number=F("setting__version"))
     for outdated in newest.exclude(scorer=scoring_identity.SCORER).select_related("setting"):
         with transaction.atomic():
@@ -66,13 +64,14 @@ def keep_up(benchmark: Benchmark) -> None:
                 score_anew(row)
 
 
-def hold(benchmark: Benchmark) -> None:
-    """Keep its settings as they are until the caller's transaction ends: nobody changes them meanwhile."""
+def lock_settings(benchmark: Benchmark) -> None:
+    """Lock the settings of a benchmark until the end of the transaction."""
     Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
 
 
 def locked(setting: Setting) -> Setting:
-    hold(setting.benchmark)
+    """Lock a setting and read it again."""
+    lock_settings(setting.benchmark)
     rows = Setting.objects.select_related("benchmark", "test_set", "only")
     return rows.select_for_update(of=("self",)).get(pk=setting.pk)
 

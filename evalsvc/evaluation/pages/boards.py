@@ -118,7 +118,7 @@ def _nothing_yet(setting: Setting, version: int) -> str:
 def _seen(request: HttpRequest, found: Board) -> set[int]:
     """The runs on this board that the person may look into."""
     shown = [submission.pk for row in found.rows for submission in row.submissions]
-    return set(roles.seen_submissions(request.user).filter(pk__in=shown).values_list("pk", flat=True))
+    return set(roles.visible_submissions(request.user).filter(pk__in=shown).values_list("pk", flat=True))
 
 
 def _findings(settings: list[Setting], setting: Setting, found: Board) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Trouble:
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     teams = list(roles.teams_of(request.user))
-    seen = roles.seen_submissions(request.user)
+    seen = roles.visible_submissions(request.user)
     listed, older = run_list.page_of(seen, request)
     told = {
         "teams": teams,
@@ -50,7 +50,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _lead(request: HttpRequest, teams: int) -> str:
-    seen = roles.seen_submissions(request.user)
+    seen = roles.visible_submissions(request.user)
     if not teams and not seen.exists():
         return "You are in no team yet. Runs are submitted by a team and shown under its name."
     way = seen.filter(state__in=run_list.UNDER_WAY).count()

@@ -36,7 +36,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     """Everything to its members; to organisers its runs on their boards; to others what stands on boards."""
     user, found = roles.person(request), get_object_or_404(Team, slug=slug)
     inside = user.is_superuser or teams.role_in(found, user) is not None
-    submissions = Submission.objects if inside else roles.seen_submissions(user)
+    submissions = Submission.objects if inside else roles.visible_submissions(user)
     submissions = submissions.filter(system__team=found)
     boards = list(roles.visible(user).order_by("title") if inside else _organised(user, found))
     systems = _systems(found) if inside else _standing(found, user)

@@ -96,7 +96,7 @@ def receive(
     check_entry(entry)
     versions.keep_up(benchmark)
     contract = file_contract.for_new_file(benchmark, phase=phase)
-    require_room(entry)
+    require_quota(entry)
     with tempfile.TemporaryFile() as spool:
         checked = _read(contract, chunks, copy=spool)
         checked.problems.raise_if_any()
@@ -137,7 +137,7 @@ def check_entry(entry: Entry) -> None:
         )
 
 
-def require_room(entry: Entry) -> None:
+def require_quota(entry: Entry) -> None:
     """Refuse before anything is read where a quota is spent; looked at again, locked, when it is entered.
 
     What may turn out to be a submission that is there already is read.
@@ -147,7 +147,7 @@ def require_room(entry: Entry) -> None:
     if entry.key:
         here |= Q(by=entry.by, idempotency_key=entry.key)
     if not entry.benchmark.submissions.filter(here).exists():
-        quotas.require_room(entry.benchmark, entry.team, now=timezone.now())
+        quotas.require_quota(entry.benchmark, entry.team, now=timezone.now())
 
 
 def _read(contract: FileContract, chunks: Iterable[bytes], **copy: Any) -> Checked:
@@ -171,8 +171,8 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
         earlier = _by_key(entry, file, contract.phase) or _same_run(system, entry, file, contract.phase)
         if earlier:
             return earlier
-        quotas.require_room(entry.benchmark, entry.team, now=now)
-        versions.hold(entry.benchmark)
+        quotas.require_quota(entry.benchmark, entry.team, now=now)
+        versions.lock_settings(entry.benchmark)
         settings = file_contract.settings_of(entry.benchmark)
         contract.require_open(settings, now)
         submission = Submission.objects.create(

@@ -78,7 +78,7 @@ def receive(
     intake.check_entry(entry)
     _require_models(benchmark)
     contract = file_contract.for_new_file(benchmark, phase=phase)
-    intake.require_room(entry)
+    intake.require_quota(entry)
     with tempfile.TemporaryFile() as spool:
         tee = Tee(bounded(chunks, most=settings.MODEL_MAX_BYTES), spool)
         for _ in tee:

@@ -1,11 +1,11 @@
-"""Training counts as people write them down, and what is said of those that do not fit."""
+"""Training counts in the files people write, and the errors of invalid ones."""
 
 from __future__ import annotations
 
 import pytest
 
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.evaluation.benchmarks.training_counts import MOST_BYTES, read_counts
+from evalsvc.evaluation.benchmarks.training_counts import MAX_BYTES, read_counts
 
 
 @pytest.mark.parametrize(
@@ -24,29 +24,29 @@ def test_counts_are_read_from_json_and_from_lines(content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "named"),
     [
-        (b"", "The file is empty."),
-        (b"\xff\xfeb\x00", "The file is not UTF-8 text."),
-        (b'{"born_in": 12', "The file is no whole JSON"),
-        (b'["born_in"]', "no object of names and counts"),
-        (b'{"born_in": -3}', "born_in has -3"),
-        (b'{"born_in": true}', "born_in has True"),
+        (b"", "empty"),
+        (b"\xff\xfeb\x00", "UTF-8"),
+        (b'{"born_in": 12', "JSON"),
+        (b'["born_in"]', "JSON"),
+        (b'{"born_in": -3}', "-3"),
+        (b'{"born_in": true}', "True"),
         (b"born_in 12\ndied_in many\n", "Line 2 is 'died_in many'"),
-        (b"born_in 12\nborn_in 13\n", "Line 2 says born_in a second time."),
-        (b"relation count\n", "No line has a name and a count."),
-        (b"a 1\n" * MOST_BYTES, "larger than a list of labels"),
-        (b"[" * 100_000, "nests too deep"),
+        (b"born_in 12\nborn_in 13\n", "Line 2"),
+        (b"relation count\n", "name and a count"),
+        (b"a 1\n" * MAX_BYTES, "1,000,000"),
+        (b"[" * 100_000, "JSON"),
         (b"a 1\nb" + b" " * 900_000 + b"c", "Line 2 is 'b"),
         (b"a 1\nb" + b" ;" * 400_000 + b"c", "Line 2 is 'b"),
-        (b"12", "No line has a name and a count."),
+        (b"12", "name and a count"),
     ],
 )
-def test_what_does_not_fit_is_said_with_its_line(content: bytes, says: str) -> None:
+def test_an_invalid_file_is_rejected_with_its_line_or_value(content: bytes, named: str) -> None:
     with pytest.raises(DomainError) as caught:
         read_counts(content)
-    assert says in caught.value.detail
-    assert caught.value.field == "training_counts"
+    assert named in caught.value.detail
+    assert (caught.value.code, caught.value.field) == ("bad_counts", "training_counts")
 
 
 def test_a_name_may_end_in_digits_and_hold_commas() -> None:

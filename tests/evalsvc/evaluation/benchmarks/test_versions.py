@@ -301,9 +301,7 @@ def test_a_sealed_figure_stands_on_no_page(cast: BenchmarkCast, client: Client) 
     assert client.get(f"/api/v1/submissions/{submission.pk}/scores").json()["sealed"] == ["test"]
 
 
-def test_a_sealed_run_and_its_board_show_the_end_of_the_seal(
-    cast: BenchmarkCast, client: Client
-) -> None:
+def test_a_sealed_run_and_its_board_show_the_end_of_the_seal(cast: BenchmarkCast, client: Client) -> None:
     closes = timezone.now() + timedelta(days=1)
     benchmark = phased(cast, opens_at=None, closes_at=closes, sealed=True)
     submission = cast.submit(benchmark, LINES[3:], phase="test")

@@ -152,6 +152,24 @@ def test_one_flipped_example_of_the_rarest_class_moves_macro_by_its_share() -> N
     assert macro_flip(before) == pytest.approx(moved)
 
 
+def test_without_a_hit_macro_flip_turns_one_miss_of_the_rarest_class_into_a_hit() -> None:
+    """2 gold examples, both missed: F1 goes from 0 to 2/3, macro over two classes by 1/3."""
+    before, after = Counts.of([9, 0], [0, 0], [1, 2]), Counts.of([9, 1], [0, 0], [1, 1])
+    moved = scheme_averages(after)["macro_f1"].value - scheme_averages(before)["macro_f1"].value
+    assert macro_flip(before) == pytest.approx(1 / 3)
+    assert macro_flip(before) == pytest.approx(moved)
+
+
+def test_macro_flip_counts_false_alarms_of_a_class_without_a_hit() -> None:
+    """1 gold example missed, 3 false alarms: F1 goes from 0 to 2/5."""
+    assert macro_flip(Counts.of([0, 5, 5], [3, 0, 0], [1, 0, 0])) == pytest.approx(2 / 15)
+
+
+def test_macro_flip_ignores_classes_without_gold() -> None:
+    assert macro_flip(Counts.of([2, 0], [0, 4], [0, 0])) == pytest.approx(1 - 2 / 3)
+    assert np.isnan(macro_flip(Counts.of([0], [4], [0])))
+
+
 def test_an_inventory_without_labels_has_no_average() -> None:
     found = scheme_averages(Counts.of([], [], [])) | micro_averages(Counts.of([], [], []))
     assert not any(value.defined for value in found.values())

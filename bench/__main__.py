@@ -1,9 +1,10 @@
-"""`python -m bench [CASE …]`: measure the named comparisons, or all of them."""
+"""`python -m bench [CASE …]`: measure the given cases, or all."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 from pathlib import Path
 
 from bench import harness
@@ -13,28 +14,29 @@ from bench.cases import CASES
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--one", choices=CASES, help="measure in this very process and print JSON")
-    parser.add_argument("--peak", nargs=2, metavar=("CASE", "SIDE"), help="print one side's peak of memory")
+    parser.add_argument("--one", choices=CASES, help="measure in this process and print JSON")
+    parser.add_argument("--peak", nargs=2, metavar=("CASE", "SIDE"), help="print the peak memory of one side")
     parser.add_argument("--out", type=Path, default=Path("bench/results"), help="folder for the JSON")
-    chosen = parser.parse_args()
-    if chosen.one:
-        print(json.dumps(harness.measure(CASES[chosen.one]())))
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(harness.measure(CASES[arguments.one]())))
         return
-    if chosen.peak:
-        key, name = chosen.peak
+    if arguments.peak:
+        key, name = arguments.peak
         print(harness.peak(getattr(CASES[key](), name)))
         return
-    unknown = set(chosen.cases) - set(CASES)
+    unknown = set(arguments.cases) - set(CASES)
     if unknown:
-        parser.error(f"no such case: {', '.join(sorted(unknown))}")
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}")
     rows = []
-    for key in chosen.cases or CASES:
-        rows.append(harness.apart(key))
+    for key in arguments.cases or CASES:
+        rows.append(harness.measure_apart(key))
         case = CASES[key]()
         if case.memory:
             rows[-1]["peaks"] = harness.peaks(key, case)
-        print(harness.line(rows[-1]), flush=True)
-    print(f"Written to {harness.save(rows, chosen.out)}")
+        print(harness.table_row(rows[-1]), flush=True)
+    path = arguments.out / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
+    print(f"Results written to {harness.save({'cases': rows}, path)}")
 
 
 if __name__ == "__main__":

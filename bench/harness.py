@@ -1,4 +1,4 @@
-"""How a comparison is measured: own process, one CPU, ABBA order, equality first, medians with spread."""
+"""Measurement of a case: own process, one CPU, ABBA order, equal figures, medians."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Side:
-    """One way to do the work: `build` makes its natural in-memory form (timed apart), `run` does it.
+    """One implementation: `build` makes its input in memory (timed separately), `run` does the work.
 
-    `units` is how often a run does it: sides that do it differently often are compared per unit.
+    `units` is the number of repetitions in a run; sides are compared per unit.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Case:
-    """One comparison. `same` raises when the figures of the two sides are not equal."""
+    """One comparison; `same` raises if the figures of the two sides differ."""
 
     key: str
     title: str
@@ -52,7 +52,7 @@ class Case:
 
 @dataclass
 class Timing:
-    """Seconds of CPU per unit, round by round."""
+    """CPU seconds per unit in each round."""
 
     name: str
     build: float
@@ -64,50 +64,50 @@ class Timing:
 
 
 def pin() -> None:
-    """Stay on one CPU: the scheduler's moves are noise."""
+    """Pin this process to one CPU, since moves add noise."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
-def clocked(work: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of `work`, those of its child processes included, and what it gave."""
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of `work`, including its child processes, and its result."""
     gc.collect()
-    start = spent()
+    start = cpu_seconds()
     result = work()
-    return spent() - start, result
+    return cpu_seconds() - start, result
 
 
-def spent() -> float:
-    """CPU seconds so far, of this process and of the children that ended."""
+def cpu_seconds() -> float:
+    """CPU seconds so far of this process and its ended children."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def told(text: str) -> None:
+def log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """Run one case in this process and report it."""
+    """Run a case in this process and return its report."""
     pin()
     sides = [case.ours, case.theirs] + ([case.floor] if case.floor else [])
     data, timings = {}, {}
     for side in sides:
-        seconds, data[side.name] = clocked(side.build)
+        seconds, data[side.name] = timed(side.build)
         timings[side.name] = Timing(side.name, seconds)
-    told(f"{case.key}: built, comparing the figures")
+    log(f"{case.key}: built, comparing the figures")
     case.same(case.ours.run(data[case.ours.name]), case.theirs.run(data[case.theirs.name]))
     for number in range(case.rounds):
         order = sides if number % 2 == 0 else sides[::-1]
         for side in order:
-            seconds, _ = clocked(lambda side=side: side.run(data[side.name]))
+            seconds, _ = timed(lambda side=side: side.run(data[side.name]))
             timings[side.name].rounds.append(seconds / side.units)
-        told(f"{case.key}: round {number + 1} of {case.rounds}")
+        log(f"{case.key}: round {number + 1} of {case.rounds}")
     return report(case, timings)
 
 
 def spread(ours: Timing, theirs: Timing) -> tuple[float, float, float]:
-    """Median, least and greatest ratio theirs / ours over the rounds."""
+    """Median, minimum and maximum of theirs / ours over the rounds."""
     ratios = sorted(b / a for a, b in zip(ours.rounds, theirs.rounds, strict=True))
     return statistics.median(ratios), ratios[0], ratios[-1]
 
@@ -130,24 +130,24 @@ def report(case: Case, timings: dict[str, Timing]) -> dict[str, Any]:
     }
 
 
-def apart(key: str) -> dict[str, Any]:
-    """Measure a case in a process of its own."""
+def measure_apart(key: str) -> dict[str, Any]:
+    """Measure a case in its own process."""
     run = subprocess.run(
         [sys.executable, "-m", "bench", "--one", key], stdout=subprocess.PIPE, text=True, check=True
     )
-    answer: dict[str, Any] = json.loads(run.stdout)
-    return answer
+    row: dict[str, Any] = json.loads(run.stdout)
+    return row
 
 
 def peak(side: Side) -> float:
-    """Build and run one side in this process; its peak of memory in MB."""
+    """Run one side in this process; return the peak memory in MB."""
     side.run(side.build())
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def peaks(key: str, case: Case) -> dict[str, float]:
-    """The peak of each side, in a process of its own."""
-    found = {}
+    """Peak memory of each side, each in its own process."""
+    sizes = {}
     for name in ("ours", "theirs"):
         run = subprocess.run(
             [sys.executable, "-m", "bench", "--peak", key, name],
@@ -155,8 +155,8 @@ def peaks(key: str, case: Case) -> dict[str, float]:
             text=True,
             check=True,
         )
-        found[getattr(case, name).name] = float(run.stdout)
-    return found
+        sizes[getattr(case, name).name] = float(run.stdout)
+    return sizes
 
 
 def machine() -> dict[str, Any]:
@@ -170,31 +170,32 @@ def machine() -> dict[str, Any]:
     }
 
 
-def line(row: dict[str, Any]) -> str:
-    """A row of the table."""
+def table_row(row: dict[str, Any]) -> str:
+    """Format a report for the terminal."""
     least, most = row["ratio_range"]
     floor = f"{row['to_floor']:.2f}× the floor" if row["to_floor"] else "no floor"
-    medians = ", ".join(_timing(one) for one in row["timings"])
-    built = ", ".join(f"{one['name']} {one['build']:.3f} s" for one in row["timings"])
-    memory = "".join(f"; peak of {name} {size:,.0f} MB" for name, size in row.get("peaks", {}).items())
+    medians = ", ".join(_timing(timing) for timing in row["timings"])
+    built = ", ".join(f"{timing['name']} {timing['build']:.3f} s" for timing in row["timings"])
+    memory = "".join(f"; peak memory of {name} {size:,.0f} MB" for name, size in row.get("peaks", {}).items())
     versions = ", ".join(f"{name} {version}" for name, version in row["versions"].items())
     return "\n    ".join(
         [
             row["title"],
             f"{row['ratio']:.2f}× ({least:.2f} to {most:.2f}), goal {row['goal']}; ours is {floor}",
             f"medians: {medians}{memory}",
-            f"building, apart: {built}",
+            f"building, not included: {built}",
             *filter(None, [row["remark"], versions]),
         ]
     )
 
 
-def _timing(one: dict[str, Any]) -> str:
-    return f"{one['name']} {one['median']:.4f} s ({min(one['rounds']):.4f} to {max(one['rounds']):.4f})"
+def _timing(timing: dict[str, Any]) -> str:
+    low, high = min(timing["rounds"]), max(timing["rounds"])
+    return f"{timing['name']} {timing['median']:.4f} s ({low:.4f} to {high:.4f})"
 
 
-def save(rows: list[dict[str, Any]], folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
-    path.write_text(json.dumps({"machine": machine(), "cases": rows}, indent=1))
+def save(results: dict[str, Any], path: Path) -> Path:
+    """Write results as JSON, with the machine they come from."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"machine": machine()} | results, indent=1))
     return path

@@ -1,4 +1,4 @@
-"""Every benchmark case agrees with its counterpart before anything is timed; here in miniature."""
+"""Benchmark cases on small data: both sides of each compute the same figures."""
 
 import json
 from functools import partial
@@ -9,7 +9,7 @@ from bench import harness
 from bench.cases import CASES, bags, entities, files, labels, processes, words
 from bench.harness import Case, Side
 
-TINY = {
+SMALL = {
     "seqeval": partial(entities.seqeval_default, 60),
     "seqeval-strict": partial(entities.seqeval_strict, 60),
     "nervaluate": partial(entities.nervaluate, 60),
@@ -23,14 +23,14 @@ TINY = {
 }
 
 
-def test_every_case_has_its_miniature():
-    assert TINY.keys() == CASES.keys()
+def test_every_case_runs_on_small_data():
+    assert SMALL.keys() == CASES.keys()
 
 
-@pytest.mark.parametrize("key", TINY)
+@pytest.mark.parametrize("key", SMALL)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-def test_both_sides_find_the_same(key):
-    case = TINY[key]()
+def test_both_sides_compute_the_same_figures(key):
+    case = SMALL[key]()
     assert case.key == key
     figures = [side.run(side.build()) for side in (case.ours, case.theirs)]
     case.same(*figures)
@@ -57,12 +57,12 @@ def test_nothing_is_timed_when_the_figures_differ(monkeypatch):
         harness.measure(fake(same=broken))
 
 
-def test_a_report_holds_every_round_and_the_ratio_of_medians(monkeypatch):
+def test_a_report_has_every_round_and_the_median_ratio(monkeypatch):
     monkeypatch.setattr(harness, "pin", lambda: None)
     seconds = iter([0, 0, 1.0, 8.0, 8.0, 1.0, 2.0, 8.0])
-    monkeypatch.setattr(harness, "clocked", lambda work: (next(seconds), work()))
+    monkeypatch.setattr(harness, "timed", lambda work: (next(seconds), work()))
     row = harness.measure(fake())
-    assert [one["rounds"] for one in row["timings"]] == [[1.0, 1.0, 2.0], [4.0, 4.0, 4.0]]
+    assert [timing["rounds"] for timing in row["timings"]] == [[1.0, 1.0, 2.0], [4.0, 4.0, 4.0]]
     assert (row["ratio"], row["ratio_range"]) == (4.0, [2.0, 4.0])
     assert json.loads(json.dumps(row)) == row
-    assert "4.00×" in harness.line(row)
+    assert "4.00×" in harness.table_row(row)

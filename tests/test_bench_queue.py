@@ -1,4 +1,4 @@
-"""The queue beside a bare application, in miniature: both write what they say, or the measuring stops."""
+"""Benchmark of the queue on small data: applications must store what they acknowledge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.queue import crowd, judging, places, rounds
+from bench.queue import rounds, servers
 from tests.places.postgres import binary
 from tests.places.skipping import lacking
 
@@ -16,29 +16,30 @@ pytestmark = pytest.mark.postgres
 
 
 @pytest.fixture(scope="module")
-def cluster(django_db_setup: None) -> Iterator[places.Synced]:
+def cluster(django_db_setup: None) -> Iterator[servers.SyncedCluster]:
     if not (binary("initdb") and binary("pg_ctl")):
-        lacking("postgres", "initdb is not there (apt-get install postgresql)")
-    made = places.Synced()
-    yield made
-    made.close()
+        lacking("postgres", "initdb is not installed (apt-get install postgresql)")
+    cluster = servers.SyncedCluster()
+    yield cluster
+    cluster.close()
 
 
-def test_both_sides_hand_out_and_write_what_the_crowd_was_told(
-    cluster: places.Synced, django_db_blocker: Any, tmp_path: Path
+def test_both_applications_lease_items_and_store_every_acknowledged_vote(
+    cluster: servers.SyncedCluster, django_db_blocker: Any, tmp_path: Path
 ) -> None:
     plan = rounds.Plan(sizes=[120], crowds=[2], rounds=2, seconds=60, first=2, warm=60, most=5)
     with django_db_blocker.unblock():
         (row,) = rounds.run(plan, tmp_path, cluster)
     assert [one["items"] for side in ("ours", "bare") for one in row["rounds"][side]] == [10] * 4
-    assert "2 annotators, 120 items" in rounds.line(row)
+    assert "2 annotators, 120 items" in rounds.table_row(row)
 
 
-def test_a_vote_that_was_told_and_is_not_there_stops_the_measurement(
-    cluster: places.Synced, tmp_path: Path
+def test_an_acknowledged_vote_that_is_not_stored_stops_the_measurement(
+    cluster: servers.SyncedCluster, tmp_path: Path
 ) -> None:
-    with rounds.Side.opened(cluster, "bare", 20, 1, tmp_path) as side:
-        judging.hold(side, crowd.work(side.port, side.place.slug, side.place.tokens, most=3))
-        side.names.add("a vote that nobody wrote")
+    with rounds.Application.started(cluster, "bare", 20, 1, tmp_path) as application:
+        application.label(most=3)
+        application.verify()
+        application.acknowledged.add("a vote that was never written")
         with pytest.raises(SystemExit, match="1 votes lost"):
-            judging.hold(side)
+            application.verify()

@@ -1,4 +1,4 @@
-"""What is measured: each case makes its data from a fixed seed when it is asked for."""
+"""Cases by name; each makes its data from a fixed seed on demand."""
 
 from __future__ import annotations
 

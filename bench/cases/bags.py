@@ -1,4 +1,4 @@
-"""Ranked claims about bags: against the usual way, a sorted list of dicts; and their bootstrap."""
+"""Ranked claims about bags against a sorted list of dicts, and their bootstrap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CUTS = (100, 200, 300)
 
 
 class Columns(NamedTuple):
-    """Every relation of every bag with a score, and the facts."""
+    """Scores of every relation of every bag, and the facts."""
 
     pair: NDArray[np.int32]
     relation: NDArray[np.int32]
@@ -31,7 +31,7 @@ class Columns(NamedTuple):
 
 
 def columns(n_bags: int, n_facts: int) -> Columns:
-    """Facts score higher than the rest, most of the time."""
+    """Make scores; those of facts are usually higher."""
     rng = np.random.default_rng(SEED)
     facts = np.sort(rng.choice(n_bags * RELATIONS, n_facts, replace=False))
     score = rng.beta(0.3, 6.0, n_bags * RELATIONS)
@@ -65,7 +65,7 @@ def by_arrays(data: Columns) -> dict[str, float]:
 
 
 class Dicts(NamedTuple):
-    """The same as programs usually hold it."""
+    """The same data as lists and dicts."""
 
     claims: list[dict[str, Any]]
     facts: dict[tuple[str, str, str], int]
@@ -137,7 +137,7 @@ def _reweighted(claims: SortedClaims) -> NDArray[np.float64]:
 
 
 class Rows(NamedTuple):
-    """Claims as arrays: bag, score, whether it is a fact."""
+    """Claims as arrays: bag, score, hit."""
 
     pair: NDArray[np.int64]
     score: NDArray[np.float64]
@@ -152,8 +152,8 @@ def _rows(n_bags: int, n_facts: int) -> Rows:
 
 
 def _resorted(data: Rows) -> list[float]:
-    """Draw bags, repeat their claims, sort by score, one point for each distinct score."""
-    found = []
+    """Draw bags, repeat their claims, sort, and take one point per distinct score."""
+    figures = []
     for replicate in range(THEIRS):
         times = draw(data.n_bags, seed=SEED, replicate=replicate)[data.pair]
         rows = np.repeat(np.arange(len(times)), times)
@@ -161,8 +161,8 @@ def _resorted(data: Rows) -> list[float]:
         score, hit = data.score[rows][order], data.hit[rows][order]
         ends = np.append(np.flatnonzero(score[1:] != score[:-1]), len(score) - 1)
         right = np.cumsum(hit)[ends]
-        found.append(float(np.dot(np.diff(right, prepend=0), right / (ends + 1)) / right[-1]))
-    return found
+        figures.append(float(np.dot(np.diff(right, prepend=0), right / (ends + 1)) / right[-1]))
+    return figures
 
 
 def _gather(n_bags: int, n_facts: int) -> Callable[[], Any]:

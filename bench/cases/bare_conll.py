@@ -1,22 +1,22 @@
-"""Micro F1 of a CoNLL file by sets of spans: plain Python that imports nothing but sys."""
+"""Micro F1 of a CoNLL file in plain Python, importing only sys."""
 
 import sys
 
 
 def spans(tags: list) -> set:
-    found, start, label = set(), None, None
+    entities, start, label = set(), None, None
     for at, tag in enumerate([*tags, "O"]):
         head, name = tag[0], tag[2:]
         if start is not None and (head != "I" or name != label):
-            found.add((start, at, label))
+            entities.add((start, at, label))
             start = None
         if head == "B" or (head == "I" and start is None):
             start, label = at, name
-    return found
+    return entities
 
 
 def main(path: str) -> None:
-    right = said = true = 0
+    hits = claims = true = 0
     gold, predicted = [], []
     with open(path) as file:
         for line in [*file, "\n"]:
@@ -26,9 +26,9 @@ def main(path: str) -> None:
                 predicted.append(fields[-1])
             elif gold:
                 a, b = spans(gold), spans(predicted)
-                right, said, true = right + len(a & b), said + len(b), true + len(a)
+                hits, claims, true = hits + len(a & b), claims + len(b), true + len(a)
                 gold, predicted = [], []
-    print(2 * right / (said + true))
+    print(2 * hits / (claims + true))
 
 
 if __name__ == "__main__":

@@ -34,13 +34,13 @@ def _seqeval(n: int, *, orphans: str, goal: str, options: dict[str, Any]) -> Cas
     from seqeval.metrics import classification_report
 
     def theirs(data: Tagged) -> Report:
-        found = classification_report(data.gold, data.predicted, output_dict=True, zero_division=0, **options)
-        return {name.removesuffix(" avg"): _row(row) for name, row in found.items()}
+        rows = classification_report(data.gold, data.predicted, output_dict=True, zero_division=0, **options)
+        return {name.removesuffix(" avg"): _row(row) for name, row in rows.items()}
 
-    way = "strict IOB2" if options else "default"
+    mode = "strict IOB2" if options else "default"
     return Case(
         key="seqeval-strict" if options else "seqeval",
-        title=f"Report on {n:,} tagged sentences, 18 types, against seqeval ({way})",
+        title=f"Report on {n:,} tagged sentences, 18 types, against seqeval ({mode})",
         goal=goal,
         ours=Side("ours", lambda: tagged(n), lambda data: exact_report(data, orphans)),
         theirs=Side("seqeval", lambda: tagged(n), theirs),
@@ -51,10 +51,10 @@ def _seqeval(n: int, *, orphans: str, goal: str, options: dict[str, Any]) -> Cas
 
 
 def exact_report(data: Tagged, orphans: str) -> Report:
-    """Precision, recall, F1 and support of every class and of the three averages that seqeval gives."""
+    """Precision, recall, F1 and support per class, and seqeval's three averages."""
     labels = Vocabulary()
-    gold, said = (spans_of_tags(side, labels=labels, orphans=orphans) for side in data)
-    counts = exact_counts(gold, said, n_labels=len(labels))
+    gold, predicted = (spans_of_tags(side, labels=labels, orphans=orphans) for side in data)
+    counts = exact_counts(gold, predicted, n_labels=len(labels))
     values = averages(counts)
     names = [str(name) for name in labels]
     rows = {row.label: (row.precision, row.recall, row.f1, row.gold) for row in class_rows(names, counts)}
@@ -75,7 +75,7 @@ def same_figures(ours: Report, theirs: Report) -> None:
 
 
 def look_up(data: Tagged) -> int:
-    """Touch every tag of both sides once: less than this no way from tag lists can do."""
+    """Touch every tag once, the least work possible from tag lists."""
     known = Vocabulary()
     total = 0
     for side in data:
@@ -87,19 +87,19 @@ def nervaluate(n: int = DOCUMENTS) -> Case:
     from nervaluate import Evaluator
 
     def theirs(data: Tagged) -> Report:
-        found = Evaluator(data.gold, data.predicted, tags=TYPES, loader="list").evaluate()["overall"]
+        schemas = Evaluator(data.gold, data.predicted, tags=TYPES, loader="list").evaluate()["overall"]
         return {
             {"ent_type": "type"}.get(name, name): (
-                one.correct,
-                one.incorrect,
-                one.partial,
-                one.missed,
-                one.spurious,
-                one.precision,
-                one.recall,
-                one.f1,
+                outcome.correct,
+                outcome.incorrect,
+                outcome.partial,
+                outcome.missed,
+                outcome.spurious,
+                outcome.precision,
+                outcome.recall,
+                outcome.f1,
             )
-            for name, one in found.items()
+            for name, outcome in schemas.items()
         }
 
     return Case(
@@ -111,18 +111,18 @@ def nervaluate(n: int = DOCUMENTS) -> Case:
         floor=Side("one dict look-up a tag", lambda: tagged(n, contested=False), look_up),
         same=same_figures,
         versions=("nervaluate", "numpy"),
-        remark="nervaluate gives the same once more per type, with places; on spans that contest each other "
-        "its figures depend on their order, so the data has none.",
+        remark="nervaluate also gives counts per type, with positions; its figures depend on the order "
+        "of competing spans, so the data has none.",
     )
 
 
 def schemas(data: Tagged) -> Report:
-    """The five counts and the three figures of each schema."""
+    """Five counts and three figures of each schema."""
     labels = Vocabulary()
-    gold, said = (spans_of_tags(side, labels=labels) for side in data)
-    counts = PairingCounts(*document_pairings(gold, said).sum(axis=0).tolist())
-    found = {}
-    for schema in SCHEMAS:
-        one = counts.outcome(schema)
-        found[schema] = (*one, one.precision, one.recall, one.f1)
-    return found
+    gold, predicted = (spans_of_tags(side, labels=labels) for side in data)
+    counts = PairingCounts(*document_pairings(gold, predicted).sum(axis=0).tolist())
+    outcomes = {schema: counts.outcome(schema) for schema in SCHEMAS}
+    return {
+        schema: (*outcome, outcome.precision, outcome.recall, outcome.f1)
+        for schema, outcome in outcomes.items()
+    }

@@ -1,4 +1,4 @@
-"""From open files to the score in a process that has imported all: against reading and decoding alone."""
+"""Scoring of files in a running process against reading and decoding alone."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def written(n: int) -> Files:
     rng = random.Random(SEED)
     files = Files(*[Path(folder().name) / name for name in ("gold.jsonl", "predictions.jsonl", "labels.txt")])
     files.labels.write_text("\n".join(RELATIONS))
-    with files.gold.open("wb") as gold, files.predictions.open("wb") as said:
+    with files.gold.open("wb") as gold, files.predictions.open("wb") as predicted:
         for number in range(n):
             gold.write(msgspec.json.encode(_gold(rng, number)) + b"\n")
             scores = {rng.choice(RELATIONS): round(rng.random(), 6), "NA": round(rng.random(), 6)}
-            said.write(msgspec.json.encode({"id": f"s{number:06}", "scores": scores}) + b"\n")
+            predicted.write(msgspec.json.encode({"id": f"s{number:06}", "scores": scores}) + b"\n")
     return files
 
 
@@ -68,14 +68,14 @@ def sentences(n: int = SENTENCES) -> Case:
         floor=Side("reading both and decoding each line (msgspec)", lambda: written(n), decoded),
         same=lambda a, b: np.testing.assert_allclose(a, b, rtol=0, atol=1e-12),
         versions=("msgspec", "numpy"),
-        remark="Ours checks ids, labels, scores, and keys given twice on the way, and gives all figures.",
+        remark="Ours also checks ids, labels, scores and repeated keys, and computes all figures.",
     )
 
 
 def ours(files: Files) -> tuple[float, float]:
     options = Options(task="sentences", negative="NA", labels=files.labels)
-    found = score(files.gold, files.predictions, options)
-    return found.values["max_f1"].value, found.values["p_at_100"].value
+    report = score(files.gold, files.predictions, options)
+    return report.values["max_f1"].value, report.values["p_at_100"].value
 
 
 def theirs(files: Files) -> tuple[float, float]:
@@ -94,16 +94,16 @@ def theirs(files: Files) -> tuple[float, float]:
 
 
 def _best(claims: list[tuple[float, str, str]], gold: dict[str, list[str]]) -> tuple[float, float]:
-    """Best F1 at a distinct score, and precision of the first hundred with ties in proportion."""
+    """Best F1 over distinct scores, and P@100 with ties in proportion."""
     facts = sum(map(len, gold.values()))
-    right, best, seen, found = 0, 0.0, [0], [0]
+    right, best, seen, hits = 0, 0.0, [0], [0]
     for number, (value, name, relation) in enumerate(claims, 1):
         right += relation in gold[name]
         if number == len(claims) or claims[number][0] != value:
             best = max(best, 2 * right / (number + facts))
             seen.append(number)
-            found.append(right)
-    return best, float(np.interp(100, seen, found)) / 100
+            hits.append(right)
+    return best, float(np.interp(100, seen, hits)) / 100
 
 
 def decoded(files: Files) -> int:

@@ -1,4 +1,4 @@
-"""Made-up data of the sizes that are measured, the same at every run."""
+"""Synthetic data, the same in every run."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Sentences = list[list[str]]
 
 
 class Tagged(NamedTuple):
-    """Sentences with the tags of gold and of a system that errs."""
+    """Sentences with gold tags and the tags of an imperfect system."""
 
     gold: Sentences
     predicted: Sentences
 
 
 def tagged(n_sentences: int, *, contested: bool = True, seed: int = SEED) -> Tagged:
-    """About 20 tokens a sentence; one token in four is in an entity, one entity in six is wrong.
+    """Make sentences of about 20 tokens, a quarter of them in entities, every sixth wrong.
 
-    Uncontested, no wrong entity overlaps two: pairing programs then agree whatever their order.
+    Without contested entities no wrong entity overlaps two, so pairing does not depend on order.
     """
     rng = random.Random(seed)
     gold, predicted = [], []
@@ -36,7 +36,7 @@ def tagged(n_sentences: int, *, contested: bool = True, seed: int = SEED) -> Tag
 
 
 def _entities(rng: random.Random, length: int) -> Iterator[tuple[int, str]]:
-    """Lengths and types; a stretch outside is of one token and no type."""
+    """Yield lengths and types; a token outside has no type."""
     while length > 0:
         inside = rng.random() < 0.14
         size = min(length, rng.choice((1, 1, 2, 2, 3))) if inside else 1
@@ -56,7 +56,7 @@ def _mistaken(rng: random.Random, size: int, label: str) -> tuple[int, str]:
 
 
 def _tags(parts: list[tuple[int, str]]) -> list[str]:
-    """A negative size is an entity that ends one token early."""
+    """Write tags; a negative size is an entity that ends one token early."""
     tags: list[str] = []
     for size, label in parts:
         inside = abs(size) - (size < 0)

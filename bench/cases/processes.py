@@ -1,4 +1,4 @@
-"""Whole processes, start to end: `python -m workers.metrics` against a bare Python script."""
+"""Whole processes: `python -m workers.metrics` against a bare Python script."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _case(n: int, key: str, remark: str) -> Case:
     return Case(
         key=key,
         title=f"The whole process on a CoNLL file of {n:,} sentences, against a bare Python script",
-        goal="none; start-up is part of it",
+        goal="none, since start-up is included",
         ours=Side("python -m workers.metrics", write, run("-m", "workers.metrics")),
         theirs=Side("bare script", write, bare),
         floor=Side("python -c pass", write, lambda path: _output([sys.executable, "-c", "pass"])),
@@ -46,12 +46,12 @@ def _case(n: int, key: str, remark: str) -> Case:
 
 
 def written(n: int, path: Path) -> Path:
-    """Token, gold tag and predicted tag; about 20 tokens a sentence."""
+    """Write token, gold tag and predicted tag; about 20 tokens a sentence."""
     rng = random.Random(SEED)
     words = [f"word{number}" for number in range(30_000)]
     with path.open("w") as file:
-        for gold, said in zip(*tagged(n), strict=True):
-            rows = [f"{rng.choice(words)}\t{a}\t{b}\n" for a, b in zip(gold, said, strict=True)]
+        for gold, predicted in zip(*tagged(n), strict=True):
+            rows = [f"{rng.choice(words)}\t{a}\t{b}\n" for a, b in zip(gold, predicted, strict=True)]
             file.write("".join(rows) + "\n")
     return path
 
@@ -73,6 +73,6 @@ def bare(path: Path) -> float:
 
 
 def _output(command: list[str]) -> bytes:
-    # as anybody runs it: byte code is kept between runs
+    # byte code is kept between runs, as usual
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True).stdout

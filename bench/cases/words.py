@@ -1,4 +1,4 @@
-"""Words inside entities: WRF's against rouge-score, pair by pair."""
+"""ROUGE-1 of the words inside entities, against rouge-score."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Documents(NamedTuple):
 
 
 def documents(n: int) -> Documents:
-    """No word stands twice in a document: then counting words and sets of words are the same."""
+    """Make documents without repeated words, so that words and sets of words count alike."""
     rng = random.Random(SEED)
     words = [f"w{number}" for number in range(5_000)]
     tokens = [rng.sample(words, LENGTH) for _ in range(n)]
@@ -51,7 +51,7 @@ def rouge(n: int = PAIRS) -> Case:
         floor=Side("one dict look-up a token", lambda: documents(n), look_up),
         same=lambda a, b: np.testing.assert_allclose(a, b, rtol=0, atol=1e-12),
         versions=("rouge-score", "numpy"),
-        remark="Ours looks up every token of the documents; rouge-score gets the words of the spans as text.",
+        remark="Ours looks up every token of the documents; rouge-score gets only the words of the spans.",
     )
 
 
@@ -73,7 +73,7 @@ def theirs(pairs: list[tuple[str, str]]) -> list[float]:
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(["rouge1"])
-    return [scorer.score(target, said)["rouge1"].fmeasure for target, said in pairs]
+    return [scorer.score(target, predicted)["rouge1"].fmeasure for target, predicted in pairs]
 
 
 def look_up(data: Documents) -> int:

@@ -1,1 +1,1 @@
-"""The labelling queue over HTTP beside a bare Django application that does the same writes."""
+"""Benchmark of the labelling queue over HTTP against a bare Django application."""

@@ -1,19 +1,18 @@
-"""`python -m bench.queue`: next item and vote over HTTP, beside a bare application that does the same writes.
+"""`python -m bench.queue`: compare the labelling queue with a bare application.
 
-Both run under gunicorn as `manage.py up` starts it, on one PostgreSQL of their own that syncs every commit;
-the annotators are threads of this process and never pause. Rounds go to and fro between the two.
+Both run under gunicorn as `manage.py up` starts it, on a PostgreSQL that syncs every commit. Annotators are
+threads of this process and never pause. Rounds alternate between the two applications.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import tempfile
 from pathlib import Path
 
-from bench.harness import machine
+from bench.harness import save
 
 
 def main() -> None:
@@ -21,29 +20,27 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 1_000_000], help="items")
     parser.add_argument("--crowds", type=int, nargs="+", default=[8, 32], help="annotators")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=5, help="of each side in each round")
+    parser.add_argument("--seconds", type=float, default=5, help="of each application in each round")
     parser.add_argument("--out", type=Path, default=Path("bench/results"), help="folder for the JSON")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="evalsvc-queue-"))
     os.environ["EVALSVC_DATA"] = str(folder)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
     import django
 
     django.setup()
-    from bench.queue import places, rounds
+    from bench.queue import rounds, servers
 
-    plan, cluster = rounds.Plan(asked.sizes, asked.crowds, asked.rounds, asked.seconds), places.Synced()
+    plan = rounds.Plan(arguments.sizes, arguments.crowds, arguments.rounds, arguments.seconds)
+    cluster = servers.SyncedCluster()
     try:
         rows = rounds.run(plan, folder, cluster)
     finally:
         cluster.close()
         shutil.rmtree(folder, ignore_errors=True)
     for row in rows:
-        print(rounds.line(row))
-    asked.out.mkdir(parents=True, exist_ok=True)
-    path = asked.out / "queue.json"
-    path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
-    print(f"Written to {path}")
+        print(rounds.table_row(row))
+    print(f"Results written to {save({'rows': rows}, arguments.out / 'queue.json')}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The rounds: to and fro between the sides, each rate beside the CPU that it took."""
+"""Alternating rounds of the service and the bare application: rate, waits and CPU time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,38 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.harness import told
-from bench.queue import crowd, judging, places, seeding
+import psycopg
+
+from bench.harness import log
+from bench.queue import crowd, seeding, servers
+from bench.queue.seeding import K
 from tests.places import postgres as pg
 
-APPLICATIONS = {
+MODULES = {
     "ours": ("evalsvc.wsgi", "evalsvc.settings"),
     "bare": ("bench.queue.bare.wsgi", "bench.queue.bare.settings"),
+}
+STEPS = ("item", "lease", "answer")
+
+_REPEATED = "SELECT count(*) FROM (SELECT FROM {} GROUP BY {} HAVING count(*) > {}) x"
+_ANSWERED = "FROM {} i JOIN (SELECT item_id, count(*) n FROM {} GROUP BY item_id) a ON a.item_id = i.id"
+QUERIES = {
+    "ours": {
+        "votes": "SELECT client_id::text FROM annotation_vote",
+        "items over k": _REPEATED.format("annotation_answer", "item_id", K),
+        "votes twice": _REPEATED.format("annotation_vote", "item_id, annotator_id", 1),
+        "leases left": "SELECT count(*) FROM annotation_lease WHERE ending <> 'answered'",
+        "items wrong": f"SELECT count(*) {_ANSWERED.format('annotation_item', 'annotation_answer')} "
+        f"WHERE i.free <> {K} - n OR (n = {K}) <> (i.state = 'settled')",
+    },
+    "bare": {
+        "votes": "SELECT client_id::text FROM bare_vote",
+        "items over k": _REPEATED.format("bare_vote", "item_id", K),
+        "votes twice": _REPEATED.format("bare_vote", "item_id, person", 1),
+        "leases left": "SELECT count(*) FROM bare_lease WHERE NOT ended",
+        "items wrong": f"SELECT count(*) {_ANSWERED.format('bare_item', 'bare_vote')} "
+        f"WHERE i.free <> {K} - n OR i.answers <> n",
+    },
 }
 
 
@@ -34,7 +59,7 @@ class Plan:
 
 
 @dataclass
-class Side:
+class Application:
     """One application with one database behind one gunicorn."""
 
     name: str
@@ -43,102 +68,108 @@ class Side:
     port: int
     pid: int
     server: int
-    place: seeding.Place
-    names: set[str] = field(default_factory=set)
+    project: seeding.SeededProject
+    acknowledged: set[str] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return f"{self.name} at {self.items:,} items"
 
-    def heard(self, came: crowd.Came) -> None:
-        """What the crowd was told is written."""
-        self.names |= set(came.names)
-        self.faults += came.faults
-
     @classmethod
     @contextmanager
-    def opened(
-        cls, cluster: places.Synced, name: str, items: int, people: int, folder: Path
-    ) -> Iterator[Side]:
+    def started(
+        cls, cluster: servers.SyncedCluster, name: str, items: int, people: int, folder: Path
+    ) -> Iterator[Application]:
         database = f"{name}_{items}"
         with pg.database(cluster.url, database) as entry:
             url = cluster.address(database)
             if name == "ours":
                 with pg.default_is(entry):
                     pg.migrate()
-                    place = seeding.service(url, items=items, people=people)
+                    project = seeding.seed_service(url, items=items, people=people)
             else:
-                prepare = [sys.executable, "-m", "django", "migrate", "--run-syncdb", "--verbosity", "0"]
-                told_where = {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": APPLICATIONS[name][1]}
-                subprocess.run(prepare, env={**os.environ, **told_where}, check=True)
-                place = seeding.bare(url, items=items, people=people)
-            told(f"{name} at {items:,} items: seeded")
+                migrate = [sys.executable, "-m", "django", "migrate", "--run-syncdb", "--verbosity", "0"]
+                variables = {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": MODULES[name][1]}
+                subprocess.run(migrate, env={**os.environ, **variables}, check=True)
+                project = seeding.seed_bare(url, items=items, people=people)
+            log(f"{name} at {items:,} items: seeded")
             server = int((cluster.folder / "data" / "postmaster.pid").read_text().split()[0])
-            with places.web(*APPLICATIONS[name], url, folder / f"{database}.log") as (port, pid):
-                yield cls(name, items, url, port, pid, server, place)
+            with servers.web(*MODULES[name], url, folder / f"{database}.log") as (port, pid):
+                yield cls(name, items, url, port, pid, server, project)
+
+    def label(self, *, people: int | None = None, **limits: Any) -> crowd.CrowdResult:
+        """Let annotators label, and record the votes that the application acknowledged."""
+        result = crowd.run_crowd(self.port, self.project.slug, self.project.tokens[:people], **limits)
+        self.acknowledged |= set(result.votes)
+        self.faults += result.faults
+        return result
+
+    def verify(self) -> None:
+        """Stop unless each acknowledged vote is stored once, no item has over k, and no lease is left."""
+        queries = dict(QUERIES[self.name])
+        with psycopg.connect(self.url) as db:
+            stored = {row[0] for row in db.execute(queries.pop("votes"))}
+            wrong = {name: db.execute(query).fetchone()[0] for name, query in queries.items()}  # type: ignore[index]
+        if stored != self.acknowledged or any(wrong.values()) or self.faults:
+            lost, more = len(self.acknowledged - stored), len(stored - self.acknowledged)
+            raise SystemExit(f"{self}: {lost} votes lost, {more} nobody sent, {wrong}, {self.faults[:3]}")
 
     def round(self, people: int, seconds: float, most: int) -> dict[str, Any]:
-        """One crowd for so long: what it did in a second, how long it waited, whose CPU it took."""
-        tokens = self.place.tokens[:people]
-        web, database = places.busy(self.pid), places.busy(self.server)
-        came = crowd.work(self.port, self.place.slug, tokens, seconds=seconds, most=most)
-        self.heard(came)
-        n = len(came.took)
+        """Measure one crowd: items a second, waits, and CPU time by process."""
+        web, database = servers.cpu_seconds(self.pid), servers.cpu_seconds(self.server)
+        result = self.label(people=people, seconds=seconds, most=most)
+        waits = {step: getattr(result, step) for step in STEPS}
+        n = len(result.item)
         return {
             "items": n,
-            "rate": came.rate,
-            "web_ms": 1000 * (places.busy(self.pid) - web) / n,
-            "postgres_ms": 1000 * (places.busy(self.server) - database) / n,
-            "client_ms": 1000 * came.client / n,
-            **{f"{what}_p50": 1000 * statistics.median(getattr(came, what)) for what in WAITS},
-            **{f"{what}_p95": 1000 * p95(getattr(came, what)) for what in WAITS},
+            "rate": result.rate,
+            "web_ms": 1000 * (servers.cpu_seconds(self.pid) - web) / n,
+            "postgres_ms": 1000 * (servers.cpu_seconds(self.server) - database) / n,
+            "client_ms": 1000 * result.client / n,
+            **{f"{step}_p50": 1000 * statistics.median(waits[step]) for step in STEPS},
+            **{
+                f"{step}_p95": 1000 * statistics.quantiles(waits[step], n=20, method="inclusive")[-1]
+                for step in STEPS
+            },
         }
 
 
-WAITS = ("took", "asked", "voted")
-
-
-def run(plan: Plan, folder: Path, cluster: places.Synced) -> list[dict[str, Any]]:
-    """Make the places, hold both sides to their promises, measure, and hold them to it again."""
-    with ExitStack() as open_places:
-        sides = [
-            open_places.enter_context(Side.opened(cluster, name, items, max(plan.crowds), folder))
+def run(plan: Plan, folder: Path, cluster: servers.SyncedCluster) -> list[dict[str, Any]]:
+    """Start the applications, verify what they store, measure, and verify again."""
+    with ExitStack() as started:
+        applications = [
+            started.enter_context(Application.started(cluster, name, items, max(plan.crowds), folder))
             for items in plan.sizes
-            for name in APPLICATIONS
+            for name in MODULES
         ]
-        for side in sides:
-            came = crowd.work(side.port, side.place.slug, side.place.tokens, most=plan.first)
-            judging.hold(side, came)
-        told("both sides wrote what they said, once, and no item got too much")
-        rows = measure(plan, sides)
-        for side in sides:
-            judging.hold(side)
+        for application in applications:
+            application.label(most=plan.first)
+            application.verify()
+        log("verified: both applications stored each vote once, and no item has over k")
+        rows = measure(plan, applications)
+        for application in applications:
+            application.verify()
         return rows
 
 
-def p95(seconds: list[float]) -> float:
-    return statistics.quantiles(seconds, n=20, method="inclusive")[-1]
-
-
-def measure(plan: Plan, sides: list[Side]) -> list[dict[str, Any]]:
-    """Every crowd on every side, the order turned round after each round."""
-    found: dict[tuple[int, str, int], list[dict[str, Any]]] = {}
+def measure(plan: Plan, applications: list[Application]) -> list[dict[str, Any]]:
+    """Measure every crowd on every application; the order is reversed after each round."""
+    rounds: dict[tuple[int, str, int], list[dict[str, Any]]] = {}
     for people in plan.crowds:
-        for side in sides:
-            side.round(people, plan.warm, plan.most)
+        for application in applications:
+            application.round(people, plan.warm, plan.most)
         for number in range(plan.rounds):
-            for side in sides if number % 2 == 0 else sides[::-1]:
-                found.setdefault((people, side.name, side.items), []).append(
-                    side.round(people, plan.seconds, plan.most)
-                )
-            told(f"{people} annotators: round {number + 1} of {plan.rounds}")
-    return [row(plan, found, people, items) for people in plan.crowds for items in plan.sizes]
+            for application in applications if number % 2 == 0 else applications[::-1]:
+                key = (people, application.name, application.items)
+                rounds.setdefault(key, []).append(application.round(people, plan.seconds, plan.most))
+            log(f"{people} annotators: round {number + 1} of {plan.rounds}")
+    return [row(plan, rounds, people, items) for people in plan.crowds for items in plan.sizes]
 
 
-def row(plan: Plan, found: dict[Any, list[dict[str, Any]]], people: int, items: int) -> dict[str, Any]:
-    """One line of the table; `slope` is how much slower than in the smallest project."""
-    ours, bare = found[people, "ours", items], found[people, "bare", items]
-    small = found[people, "ours", min(plan.sizes)]
+def row(plan: Plan, rounds: dict[Any, list[dict[str, Any]]], people: int, items: int) -> dict[str, Any]:
+    """Summarise a crowd and size; `slope` compares with the smallest project."""
+    ours, bare = rounds[people, "ours", items], rounds[people, "bare", items]
+    small = rounds[people, "ours", min(plan.sizes)]
     return {
         "annotators": people,
         "project": items,
@@ -152,20 +183,24 @@ def row(plan: Plan, found: dict[Any, list[dict[str, Any]]], people: int, items: 
     }
 
 
-def cpu(one: dict[str, Any]) -> float:
-    """What an item costs the server's machine: hardly moved by what else runs on it."""
-    return float(one["web_ms"] + one["postgres_ms"])
+def p95(seconds: list[float]) -> float:
+    return statistics.quantiles(seconds, n=20, method="inclusive")[-1]
+
+
+def cpu(measured: dict[str, Any]) -> float:
+    """CPU time of the server per item; other load on the machine hardly changes it."""
+    return float(measured["web_ms"] + measured["postgres_ms"])
 
 
 def spread(figures: list[float]) -> list[float]:
-    """Median, least, most."""
+    """Median, minimum and maximum."""
     return [round(float(figure), 3) for figure in (statistics.median(figures), min(figures), max(figures))]
 
 
-def line(row: dict[str, Any]) -> str:
+def table_row(row: dict[str, Any]) -> str:
     ours, bare = row["ours"], row["bare"]
     cost = "{web_ms[0]:.2f} + {postgres_ms[0]:.2f} + {client_ms[0]:.2f}"
-    waits = "p50 {took_p50[0]:.0f} ms, p95 {took_p95[0]:.0f} ms"
+    waits = "p50 {item_p50[0]:.0f} ms, p95 {item_p95[0]:.0f} ms"
     return "\n    ".join(
         [
             f"{row['annotators']} annotators, {row['project']:,} items",

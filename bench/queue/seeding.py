@@ -1,4 +1,4 @@
-"""A project of any size on either side, made inside the database; people come through the verbs."""
+"""Projects of any size, written directly to the database of either application."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ LABELS = [f"relation {number}" for number in range(10)]
 
 
 @dataclass
-class Place:
-    """What clients need to know of a seeded database."""
+class SeededProject:
+    """Address of a seeded project, and a token per annotator."""
 
     slug: str
     tokens: list[str]
 
 
-def service(url: str, *, items: int, people: int) -> Place:
-    """The service's tables; the default connection leads to them."""
+def seed_service(url: str, *, items: int, people: int) -> SeededProject:
+    """Fill the service's tables; the default connection must lead to them."""
     from annotation import projects
     from annotation.models import Batch
     from annotation.ontology import inventory
@@ -53,13 +53,13 @@ def service(url: str, *, items: int, people: int) -> Place:
         user = User.objects.create_user(f"ann{number}")
         projects.set_member(project, user=user, role="annotator", by=olga)
         tokens.append(issue(user, name="bench", scope="full")[1])
-    return Place("bench", tokens)
+    return SeededProject("bench", tokens)
 
 
-def bare(url: str, *, items: int, people: int) -> Place:
-    """The bare application's tables, which are there already."""
+def seed_bare(url: str, *, items: int, people: int) -> SeededProject:
+    """Fill the existing tables of the bare application."""
     tokens = [f"token {number}" for number in range(people)]
-    digests = [(hashlib.sha256(secret.encode()).hexdigest(), at) for at, secret in enumerate(tokens)]
+    digests = [(hashlib.sha256(secret.encode()).hexdigest(), person) for person, secret in enumerate(tokens)]
     with psycopg.connect(url, autocommit=True) as db:
         with db.cursor() as cursor:
             cursor.executemany("INSERT INTO bare_token (digest, person) VALUES (%s, %s)", digests)
@@ -69,4 +69,4 @@ def bare(url: str, *, items: int, people: int) -> Place:
             [items],
         )
         db.execute("VACUUM ANALYZE")
-    return Place("bench", tokens)
+    return SeededProject("bench", tokens)

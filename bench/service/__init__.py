@@ -1,1 +1,1 @@
-"""How long the service lets a submission wait, who waits for whom, and what a large file costs the web."""
+"""Benchmark of submissions: waiting times, fairness between teams, memory for large files."""

@@ -1,7 +1,7 @@
-"""`python -m bench.service [CASE …]`: measure the named cases on a service of their own, or all of them.
+"""`python -m bench.service [CASE …]`: measure the given cases, or all, on a new service.
 
-Starts the real thing on an empty folder (SQLite unless DATABASE_URL is set): Valkey, gunicorn, beat, and one
-worker with one process. Times are those that the service itself wrote down, and those that a client sees.
+Starts the whole service on an empty folder (SQLite unless DATABASE_URL is set): Valkey, gunicorn, beat, and
+one worker with one process. Times are those recorded by the service and those seen by a client.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.harness import machine
+from bench.harness import save
 
 
 def main() -> None:
@@ -30,21 +30,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.service", description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--out", type=Path, default=Path("bench/results"), help="folder for the JSON")
-    chosen = parser.parse_args()
-    if unknown := set(chosen.cases) - set(CASES):
-        parser.error(f"no such case: {', '.join(sorted(unknown))}")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.cases) - set(CASES):
+        parser.error(f"unknown case: {', '.join(sorted(unknown))}")
     reports = []
     try:
         with Service(folder) as service:
-            for key in chosen.cases or CASES:
+            for key in arguments.cases or CASES:
                 reports.append({**CASES[key](service), "load": round(os.getloadavg()[0], 1)})
                 print(json.dumps(reports[-1], indent=1, ensure_ascii=False), flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    path = chosen.out / f"service-{time.strftime('%Y%m%d-%H%M%S')}.json"
-    path.write_text(json.dumps({"machine": machine(), "cases": reports}, indent=1))
-    print(f"Written to {path}")
+    path = arguments.out / f"service-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    print(f"Results written to {save({'cases': reports}, path)}")
 
 
 if __name__ == "__main__":

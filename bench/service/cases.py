@@ -1,4 +1,4 @@
-"""What is measured of a running service."""
+"""Cases measured on a running service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from django.utils import timezone
 
 from bench.service import inputs
-from bench.service.running import Service, until
+from bench.service.running import Service, wait_until
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import scoring_identity
 from evalsvc.evaluation.models import Submission
@@ -27,17 +27,17 @@ Report = dict[str, Any]
 
 def spread(seconds: list[float]) -> dict[str, float]:
     p95 = statistics.quantiles(seconds, n=20, method="inclusive")[-1]
-    found = {"median": statistics.median(seconds), "p95": p95, "max": max(seconds)}
-    return {name: round(value, 3) for name, value in found.items()}
+    figures = {"median": statistics.median(seconds), "p95": p95, "max": max(seconds)}
+    return {name: round(value, 3) for name, value in figures.items()}
 
 
 def idle(service: Service) -> Report:
-    """Small files, one after the other, each into an idle service: accepted to running."""
-    inputs.opened(service, "idle", inputs.pairs(SMALL))
+    """Submit small files one by one to an idle service: accepted to running."""
+    inputs.create_board(service, "idle", inputs.pairs(SMALL))
     to_running, to_scored = [], []
     for run in range(IDLE + 1):
         body = inputs.jsonl(inputs.claims(run, SMALL))
-        submission = service.ended(service.submit("idle", body, run=str(run))["id"])
+        submission = service.wait_for(service.submit("idle", body, run=str(run))["id"])
         queued, claimed = (submission.job.events.get(what=what).at for what in ("queued", "claimed"))
         to_running.append((claimed - queued).total_seconds())
         to_scored.append((submission.ended_at - queued).total_seconds())
@@ -50,12 +50,14 @@ def idle(service: Service) -> Report:
 
 
 def entities(service: Service) -> Report:
-    inputs.opened(service, "ner", inputs.documents(), labels=inputs.TYPES, unit="document")
-    return _scored(service, "ner", inputs.said, f"{inputs.SENTENCES:,} NER sentences", goal="p95 ≤ 2 s")
+    inputs.create_board(service, "ner", inputs.documents(), labels=inputs.TYPES, unit="document")
+    return _scored(
+        service, "ner", inputs.predictions, f"{inputs.SENTENCES:,} NER sentences", goal="p95 ≤ 2 s"
+    )
 
 
 def bags(service: Service) -> Report:
-    inputs.opened(service, "nyt", inputs.pairs())
+    inputs.create_board(service, "nyt", inputs.pairs())
     title = f"{inputs.PAIRS:,} pairs × {len(inputs.RELATIONS)} relations"
     return _scored(service, "nyt", inputs.claims, title, goal="p95 ≤ 5 s")
 
@@ -63,14 +65,14 @@ def bags(service: Service) -> Report:
 def _scored(
     service: Service, slug: str, make: Callable[[int], inputs.Lines], title: str, *, goal: str
 ) -> Report:
-    """Accepted to scored by the service, against the same handler called in this process."""
+    """Measure accepted to scored, and the same handler in this process."""
     waited, sent, here = [], [], []
     for run in range(ROUNDS + 1):
         body = inputs.jsonl(make(run))
         begun = time.perf_counter()
         pk = service.submit(slug, body, run=str(run))["id"]
         sent.append(time.perf_counter() - begun)
-        submission = service.ended(pk)
+        submission = service.wait_for(pk)
         queued = submission.job.events.get(what="queued").at
         waited.append((submission.ended_at - queued).total_seconds())
         here.append(_in_process(submission))
@@ -83,7 +85,7 @@ def _scored(
 
 
 def _in_process(submission: Submission) -> float:
-    """Reading the stored file, the gold, and scoring; nothing stored, nothing reused."""
+    """Time to read file and gold and score; nothing is stored or reused."""
     begun = time.perf_counter()
     with uncollected():
         list(score._scored(submission, scoring_identity.fitting(submission), lambda *_: None))  # type: ignore[arg-type]
@@ -91,41 +93,42 @@ def _in_process(submission: Submission) -> float:
 
 
 def fair(service: Service) -> Report:
-    """One job of a team beside five hundred of another: behind all of them, and coming in their midst."""
-    inputs.opened(service, "fair", inputs.pairs(SMALL))
+    """Measure one job of a team behind, and amid, 500 of another."""
+    inputs.create_board(service, "fair", inputs.pairs(SMALL))
     bodies = [inputs.jsonl(inputs.claims(seed, SMALL)) for seed in range(WAITING + 2)]
-    with service.worker_held():
+    with service.worker_paused():
         for run in range(WAITING):
             service.submit("fair", bodies[run], run=str(run))
         last = service.submit("fair", bodies[-2], run="last", token=service.other)["id"]
     resumed = timezone.now()
     mine = Submission.objects.filter(benchmark__slug="fair")
-    until(lambda: mine.filter(state="scored").count() >= WAITING // 4)
-    later = service.ended(service.submit("fair", bodies[-1], run="later", token=service.other)["id"])
-    until(lambda: mine.filter(state="scored").count() == WAITING + 2)
+    wait_until(lambda: mine.filter(state="scored").count() >= WAITING // 4)
+    later = service.wait_for(service.submit("fair", bodies[-1], run="later", token=service.other)["id"])
+    wait_until(lambda: mine.filter(state="scored").count() == WAITING + 2)
     jobs = Job.objects.filter(pk__in=mine.exclude(pk=later.pk).values("job"))
     waits = {job.subject: (job.started_at - resumed).total_seconds() for job in jobs if job.started_at}
     mean = statistics.fmean(waits.values())
-    came = (later.job.started_at - later.job.created_at).total_seconds()
+    own_wait = (later.job.started_at - later.job.created_at).total_seconds()
     return {
         "case": f"one job beside {WAITING} of another team", "goal": "waits ≤ 2 × the mean",
         "mean wait": round(mean, 3), "wait of the last to come": round(waits[last], 3),
-        "wait of one that comes later": round(came, 3), "ratio": round(max(waits[last], came) / mean, 3),
+        "wait of one that comes later": round(own_wait, 3),
+        "ratio": round(max(waits[last], own_wait) / mean, 3),
         "jobs a second": round(len(waits) / max(waits.values()), 1),
     }  # fmt: skip
 
 
 def large(service: Service) -> Report:
-    """100 MB of JSONL through one gunicorn process: how far its memory goes up."""
+    """Measure memory growth of a gunicorn process that receives 100 MB."""
     _wide(service)
     first, path = (inputs.scores(service.folder / f"{seed}.jsonl", seed=seed) for seed in (1, 2))
-    service.ended(service.send("wide", first, run="warm")["id"])
-    pid = service.answering()
-    Path(f"/proc/{pid}/clear_refs").write_text("5")  # the high-water mark begins anew
+    service.wait_for(service.send("wide", first, run="warm")["id"])
+    pid = service.web_worker_pid()
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets the peak
     before, begun = memory(pid, "VmRSS"), time.perf_counter()
     pk = service.send("wide", path, run="large")["id"]
     seconds, peak = time.perf_counter() - begun, memory(pid, "VmHWM")
-    scored = service.ended(pk)
+    scored = service.wait_for(pk)
     return {
         "case": f"{path.stat().st_size / 1e6:.0f} MB of JSONL", "goal": "growth < 100 MB",
         "claims": scored.counts["claims"],
@@ -135,28 +138,28 @@ def large(service: Service) -> Report:
 
 
 def killed(service: Service) -> Report:
-    """The process that scores is killed: how long until the job runs again."""
+    """Kill the scoring process; measure the time until its job runs again."""
     _wide(service)
     waits = []
     for kill in range(KILLS):
         path = inputs.scores(service.folder / "killed.jsonl", seed=10 + kill, n=inputs.PAIRS // 2)
         pk = service.send("wide", path, run=f"killed-{kill}")["id"]
         job = Submission.objects.get(pk=pk).job_id
-        until(lambda job=job: Job.objects.filter(pk=job, state="running").exists(), every=0.01)  # type: ignore[misc]
+        wait_until(lambda job=job: Job.objects.filter(pk=job, state="running").exists(), every=0.01)  # type: ignore[misc]
         os.kill(int(Job.objects.get(pk=job).worker.rpartition(":")[2]), signal.SIGKILL)
         begun = timezone.now()
-        again = service.ended(pk).job.events.get(what="claimed", attempt=2).at
+        again = service.wait_for(pk).job.events.get(what="claimed", attempt=2).at
         waits.append((again - begun).total_seconds())
     return {"case": "killed → running again", "goal": "≤ 15 s", "seconds": [round(w, 2) for w in waits]}
 
 
 def _wide(service: Service) -> None:
     if not Submission.objects.filter(benchmark__slug="wide").exists():
-        inputs.opened(service, "wide", inputs.pairs(), labels=inputs.MANY, unit="sentence")
+        inputs.create_board(service, "wide", inputs.pairs(), labels=inputs.MANY, unit="sentence")
 
 
 def memory(pid: int, name: str) -> int:
-    """Megabytes."""
+    """Memory of a process in MB, by a name in /proc/PID/status."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) // 1024

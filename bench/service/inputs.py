@@ -1,4 +1,4 @@
-"""Made-up gold and predictions, the same for the same seed."""
+"""Synthetic gold and predictions, fixed by a seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cast.benchmarks import freeze
 SENTENCES, TOKENS, TYPES = 10_000, 20, ["PER", "LOC", "ORG", "MISC"]
 PAIRS, FACTS = 5_174, 2_000
 RELATIONS = [f"rel{n}" for n in range(24)]
-MANY = [f"rel{n}" for n in range(650)]  # so many scores in a line that the lines of all pairs have 100 MB
+MANY = [f"rel{n}" for n in range(650)]  # enough scores per line that all pairs take 100 MB
 Lines = Iterator[dict[str, Any]]
 
 
@@ -31,7 +31,7 @@ def documents() -> Lines:
         yield {"id": f"d{at}", "tokens": tokens, "spans": spans, "relations": []}
 
 
-def said(seed: int) -> Lines:
+def predictions(seed: int) -> Lines:
     rng = random.Random(1_000 + seed)
     for at in range(SENTENCES):
         spans = [[s, s + rng.choice((1, 2)), rng.choice(TYPES)] for s in (2, 8, 14) if rng.random() < 0.6]
@@ -57,7 +57,7 @@ def claims(seed: int, n: int = PAIRS) -> Lines:
 
 
 def scores(path: Path, *, seed: int, n: int = PAIRS) -> Path:
-    """A file with every score of so many sentences."""
+    """Write a file with every score of n sentences."""
     rng = random.Random(3_000 + seed)
     with path.open("w") as file:
         for at in range(n):
@@ -65,14 +65,16 @@ def scores(path: Path, *, seed: int, n: int = PAIRS) -> Path:
     return path
 
 
-def opened(
+def create_board(
     service: Service, slug: str, gold: Lines, *, labels: list[str] = RELATIONS, unit: str = "bag"
 ) -> None:
-    """A board of one setting over this gold."""
+    """Create a benchmark with one setting on this gold."""
     task = "entities" if unit == "document" else "relations"
     test_set = freeze(f"{slug}-gold", gold, by=service.olga, labels=labels, kind=task)
-    told: dict[str, Any] = {"title": slug, "slug": slug, "task": task, "labels": labels, "by": service.olga}
-    benchmark = creation.create(**told, negative="" if task == "entities" else "N/A")
+    negative = "" if task == "entities" else "N/A"
+    benchmark = creation.create(
+        title=slug, slug=slug, task=task, labels=labels, by=service.olga, negative=negative
+    )
     main = "conll_micro_f1" if task == "entities" else "ap"
     creation.add_setting(
         benchmark, key="main", title="Main", test_set=test_set, unit=unit, main=main, by=service.olga

@@ -1,4 +1,4 @@
-"""The processes of the service on a free port, and two teams with a token each."""
+"""Processes of the service on a free port, and two teams with a token each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from evalsvc.local.supervisor import answers, commands
 
 
 class Service:
-    """Started when entered; `token` is of the team of the cases, `other` of another."""
+    """Context of a running service; `token` and `other` belong to two teams."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -47,10 +47,10 @@ class Service:
                     command[command.index(option) + 1] = "1"
             self.children[name] = Child(name, command, env=env, log=self.folder / f"{name}.log")
             self.children[name].start()
-        until(lambda: answers(f"{self.url}/healthz"))
-        until(lambda: b" ready." in (self.folder / "worker.log").read_bytes())
+        wait_until(lambda: answers(f"{self.url}/healthz"))
+        wait_until(lambda: b" ready." in (self.folder / "worker.log").read_bytes())
         self.olga = User.objects.create_user("olga", may_organise=True)
-        self.token, self.other = (self.hired(name) for name in ("Kelpie", "Lugworm"))
+        self.token, self.other = (self.create_team_token(name) for name in ("Kelpie", "Lugworm"))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -61,7 +61,7 @@ class Service:
             child.wait_or_kill(until=end)
         self.broker.close()
 
-    def hired(self, name: str) -> str:
+    def create_team_token(self, name: str) -> str:
         user = User.objects.create_user(name.lower())
         team = create_team(name=name, by=user)
         return issue(user, name="bench", team=team, scope="full")[1]
@@ -74,16 +74,16 @@ class Service:
             headers["Content-Length"] = str(length)
         address = f"{self.url}/api/v1/benchmarks/{slug}/submissions?system=Net&run={run}"
         with urlopen(Request(address, data=body, headers=headers), timeout=600) as answer:
-            told: dict[str, Any] = json.load(answer)
-            return told
+            body: dict[str, Any] = json.load(answer)
+            return body
 
     def send(self, slug: str, path: Path, *, run: str) -> dict[str, Any]:
-        """A file as a stream, its length said before."""
+        """Submit a file as a stream, with its length as a header."""
         with path.open("rb") as file:
             return self.submit(slug, file, run=run, length=path.stat().st_size)
 
-    def ended(self, pk: int) -> Any:
-        until(lambda: Submission.objects.filter(pk=pk, ended_at__isnull=False).exists(), every=0.02)
+    def wait_for(self, pk: int) -> Any:
+        wait_until(lambda: Submission.objects.filter(pk=pk, ended_at__isnull=False).exists(), every=0.02)
         submission = Submission.objects.select_related("job").get(pk=pk)
         if submission.state != "scored":
             raise RuntimeError(f"{submission.state}: {submission.reason}")
@@ -93,14 +93,14 @@ class Service:
         process: Any = self.children[name].process
         return int(process.pid)
 
-    def answering(self) -> int:
-        """The gunicorn child that answers."""
+    def web_worker_pid(self) -> int:
+        """Process id of the gunicorn worker."""
         pid = self.pid("web")
         return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
 
     @contextmanager
-    def worker_held(self) -> Iterator[None]:
-        """The worker stands still, and what is submitted waits."""
+    def worker_paused(self) -> Iterator[None]:
+        """Pause the worker, so that submissions wait."""
         os.killpg(self.pid("worker"), signal.SIGSTOP)
         try:
             yield
@@ -108,9 +108,9 @@ class Service:
             os.killpg(self.pid("worker"), signal.SIGCONT)
 
 
-def until(holds: Callable[[], bool], *, seconds: float = 120, every: float = 0.1) -> None:
+def wait_until(condition: Callable[[], bool], *, seconds: float = 120, every: float = 0.1) -> None:
     end = time.monotonic() + seconds
-    while not holds():
+    while not condition():
         if time.monotonic() > end:
-            raise TimeoutError("It took too long.")
+            raise TimeoutError(f"The condition was not met within {seconds:g} seconds.")
         time.sleep(every)

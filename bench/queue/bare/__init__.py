@@ -1,1 +1,1 @@
-"""What an application with nothing but the writes costs: Django and gunicorn, four tables, two views."""
+"""A bare application that only does the writes: four tables, two views."""

@@ -1,5 +1,5 @@
-"""Four tables: who asks, what there is to do, who does it, what they said."""
-# ruff: noqa: DJ008 - nobody looks at these rows
+"""Tables of tokens, items, leases and votes."""
+# ruff: noqa: DJ008 - rows are never displayed
 
 from django.db import models
 from django.db.models import Q

@@ -1,4 +1,4 @@
-"""The bare application's settings: the database as the service opens it, and nothing else."""
+"""Settings of the bare application: the database as the service opens it."""
 
 import os
 
@@ -7,7 +7,7 @@ import environ
 SECRET_KEY = "only-for-measuring-" + "0" * 40
 ALLOWED_HOSTS = ["127.0.0.1"]
 INSTALLED_APPS = ["bench.queue.bare"]
-MIDDLEWARE = ["django.middleware.common.CommonMiddleware"]  # states the length of answers: lines stay open
+MIDDLEWARE = ["django.middleware.common.CommonMiddleware"]  # sets Content-Length, so connections stay open
 ROOT_URLCONF = "bench.queue.bare.views"
 DATABASES = {
     "default": environ.Env.db_url_config(os.environ["DATABASE_URL"])

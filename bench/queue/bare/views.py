@@ -1,4 +1,4 @@
-"""Two addresses: the next item, and a vote on it. A token says who asks, as in the service."""
+"""Endpoints for the next item and the answer to it, authenticated by token."""
 
 import hashlib
 import json
@@ -21,23 +21,23 @@ def person_of(request: HttpRequest) -> int:
 @transaction.atomic
 def lease(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
-    touched = Lease.objects.filter(item=OuterRef("pk"), person=person)
-    wanting = Item.objects.filter(free__gt=0).exclude(Exists(touched)).order_by("rank")
-    item = wanting.select_for_update(skip_locked=True).first()
+    own_leases = Lease.objects.filter(item=OuterRef("pk"), person=person)
+    available = Item.objects.filter(free__gt=0).exclude(Exists(own_leases)).order_by("rank")
+    item = available.select_for_update(skip_locked=True).first()
     if item is None:
         return HttpResponse(status=204)
     Item.objects.filter(pk=item.pk).update(free=F("free") - 1)
     expires = timezone.now() + timedelta(minutes=30)
-    made = Lease.objects.create(item=item, person=person, expires_at=expires)
-    told = {"id": item.pk, "text": item.text, "tokens": None, "head": item.head, "tail": item.tail}
-    return JsonResponse({"lease": made.pk, "item": told, "base": 0, "expires_at": expires})
+    created = Lease.objects.create(item=item, person=person, expires_at=expires)
+    body = {"id": item.pk, "text": item.text, "tokens": None, "head": item.head, "tail": item.tail}
+    return JsonResponse({"lease": created.pk, "item": body, "base": 0, "expires_at": expires})
 
 
 @transaction.atomic
 def answer(request: HttpRequest, pk: int) -> HttpResponse:
     person = person_of(request)
-    said = json.loads(request.body)
-    Vote.objects.create(item_id=pk, person=person, client_id=said["client_id"], payload=said["payload"])
+    body = json.loads(request.body)
+    Vote.objects.create(item_id=pk, person=person, client_id=body["client_id"], payload=body["payload"])
     Lease.objects.filter(item=pk, person=person, ended=False).update(ended=True)
     Item.objects.filter(pk=pk).update(answers=F("answers") + 1)
     return JsonResponse({"number": 1, "surplus": False, "repeated": False, "feedback": None}, status=201)

@@ -1,4 +1,4 @@
-"""Where both sides run: a PostgreSQL that syncs every commit to disk, and gunicorn in the service's shape."""
+"""PostgreSQL that syncs every commit, and gunicorn as the service starts it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from urllib.request import urlopen
 from tests.places.postgres import Cluster
 
 
-class Synced(Cluster):
-    """A throw-away server as one would run it: fsync on, and the settings PostgreSQL comes with."""
+class SyncedCluster(Cluster):
+    """A temporary server with PostgreSQL's default settings: fsync is on."""
 
     def start(self) -> None:
         options = f"-k {self.folder} -c listen_addresses='' -c max_connections=120"
@@ -27,8 +27,8 @@ class Synced(Cluster):
         return f"postgres://test@/{database}?host={self.folder}"
 
 
-def shape() -> list[str]:
-    """How `manage.py up` and the container run gunicorn."""
+def gunicorn_options() -> list[str]:
+    """Options of gunicorn under `manage.py up` and in the container."""
     from evalsvc.local.supervisor import commands
 
     command = commands(host="127.0.0.1", port=0)["web"]
@@ -37,11 +37,19 @@ def shape() -> list[str]:
 
 @contextmanager
 def web(application: str, settings: str, database: str, log: Path) -> Iterator[tuple[int, int]]:
-    """The application behind gunicorn on a free port; gives the port and the process."""
+    """Run an application behind gunicorn on a free port; yield port and process id."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "gunicorn", application, "--bind", f"127.0.0.1:{port}", *shape()]
+    command = [
+        sys.executable,
+        "-m",
+        "gunicorn",
+        application,
+        "--bind",
+        f"127.0.0.1:{port}",
+        *gunicorn_options(),
+    ]
     with log.open("wb") as out:
         process = subprocess.Popen(
             command,
@@ -50,7 +58,7 @@ def web(application: str, settings: str, database: str, log: Path) -> Iterator[t
             stderr=subprocess.STDOUT,
         )
         try:
-            until_it_answers(port, process)
+            wait_until_ready(port, process)
             yield port, process.pid
         finally:
             process.terminate()
@@ -61,28 +69,28 @@ def web(application: str, settings: str, database: str, log: Path) -> Iterator[t
                 process.wait()
 
 
-def until_it_answers(port: int, process: subprocess.Popen[bytes]) -> None:
+def wait_until_ready(port: int, process: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + 60
     while True:
         try:
             with urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5):
                 return
         except OSError as error:
-            if getattr(error, "code", 0) == 404:  # the bare one has no such address, and says so
+            if getattr(error, "code", 0) == 404:  # the bare application has no health check
                 return
             if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"{process.args} does not answer") from error
+                raise RuntimeError(f"{process.args} did not answer within 60 seconds") from error
             time.sleep(0.1)
 
 
-def busy(pid: int) -> float:
-    """Seconds of CPU that a process and its children have used so far."""
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process and its children so far."""
     tree, seconds = [pid], 0.0
-    for one in tree:
+    for process in tree:
         try:
-            tree += map(int, Path(f"/proc/{one}/task/{one}/children").read_text().split())
-            words = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            tree += map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         except FileNotFoundError:
             continue
-        seconds += sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+        seconds += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     return seconds

@@ -1,4 +1,4 @@
-"""`python -m workers.metrics GOLD PREDICTIONS --task …`: the measures on two local files."""
+"""Command line: `python -m workers.metrics GOLD PREDICTIONS --task …`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement among annotators on nominal answers: observed, Fleiss, Krippendorff, Gwet; intervals."""
+"""Agreement among annotators on nominal answers, with bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def _sums(group: Ints, values: Floats, size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class AnswerTable:
-    """How many answers of each category every item has, as rows (item, category, count), by item.
+    """Answer counts as rows (item, category, count), sorted by item.
+
+    *times*, if given, is the number of items that each one represents.
 
     *times* says how many items each one stands for, where it stands for more than itself.
     """
@@ -40,7 +42,7 @@ class AnswerTable:
 
     @cached_property
     def taken(self) -> Floats:
-        """How often each item counts when nobody says otherwise."""
+        """Weight of each item by default."""
         return np.ones(self.n_items) if self.times is None else self.times.astype(np.float64)
 
     @cached_property
@@ -50,7 +52,7 @@ class AnswerTable:
 
     @cached_property
     def modal(self) -> int:
-        """The most common number of answers, of items with two or more; 0 when there is none."""
+        """Most common number of answers of items with two or more; 0 without any."""
         several = self.votes >= 2
         if not several.any():
             return 0
@@ -58,12 +60,12 @@ class AnswerTable:
         return int(np.flatnonzero(often == often.max())[-1])
 
     def spread(self, per_row: Floats, weights: Floats) -> Floats:
-        """Per category: Σ over items of weight · what each row carries."""
+        """Sum weight × row value over the items of each category."""
         return _sums(self.category, per_row * weights[self.item], self.n_categories)
 
     @cached_property
     def pair_agreement(self) -> Floats:
-        """Per item: share of pairs of answers that agree; 0 below two answers."""
+        """Share of agreeing pairs of answers per item; 0 below two answers."""
         agree = np.bincount(self.item, weights=self.count * (self.count - 1.0), minlength=self.n_items)
         return np.asarray(divide(agree, self.votes * (self.votes - 1), undefined=0.0))
 
@@ -71,7 +73,7 @@ class AnswerTable:
 def answers_of_columns(
     item: ArrayLike, category: ArrayLike, *, n_items: int, n_categories: int
 ) -> AnswerTable:
-    """Tally answers given one row each.
+    """Count answers given one per row.
 
     Parameters
     ----------
@@ -104,7 +106,7 @@ def answers_of_columns(
 
 
 def answers_of_table(table: ArrayLike) -> AnswerTable:
-    """Tally answers given as one row of counts per item.
+    """Count answers given as a table, one row per item.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def answers_of_table(table: ArrayLike) -> AnswerTable:
 
 
 def coefficient(answers: AnswerTable, name: str, *, weights: ArrayLike | None = None) -> float:
-    """One agreement coefficient of `COEFFICIENTS`.
+    """Compute one of `COEFFICIENTS`.
 
     observed: mean over items with two or more answers of the share of agreeing pairs. fleiss: κ of Fleiss
     (1971) over items with the modal number of answers. alpha: Krippendorff's (2004) nominal α, any number of
@@ -200,7 +202,7 @@ def _ac1(answers: AnswerTable, taken: Floats) -> float:
 
 
 def agreement(answers: AnswerTable) -> dict[str, Value]:
-    """Every coefficient, with the reason where one is undefined.
+    """Compute every coefficient, with the reason where one is undefined.
 
     Parameters
     ----------
@@ -231,7 +233,7 @@ def interval(
     replicates: Iterable[int] = range(REPLICATES),
     level: float = 0.95,
 ) -> Interval:
-    """Bootstrap interval over items of anything that takes item weights.
+    """Compute a bootstrap interval over items.
 
     Parameters
     ----------
@@ -258,7 +260,10 @@ def interval(
 
 @dataclass(frozen=True, eq=False)
 class GroupedAnswers:
-    """One item of every kind, and the kinds of all items but those of the largest kind."""
+    """One item per group of identical answers, with the group of every item.
+
+    Items of the largest group are left out of *item* and *kind*, so that resampling is faster.
+    """
 
     answers: AnswerTable
     item: Ints
@@ -266,7 +271,7 @@ class GroupedAnswers:
     largest: int
 
     def totals(self, weights: ArrayLike, *, drawn: int) -> Floats:
-        """How often each kind is taken when item i is taken weights[i] times, *drawn* in all.
+        """Return the weight of each group, given the weights of items and their sum.
 
         A coefficient of `answers` under these weights is that of all items under the given ones.
         """
@@ -278,7 +283,7 @@ class GroupedAnswers:
 
 
 def group_answers(answers: AnswerTable) -> GroupedAnswers:
-    """Find the items that have the same answers, each category as often.
+    """Group items that have the same answers, each category as often.
 
     Parameters
     ----------
@@ -315,7 +320,7 @@ def group_answers(answers: AnswerTable) -> GroupedAnswers:
 
 
 def _codes(answers: AnswerTable) -> Ints:
-    """A number per item, the same for the same rows: each step takes one more row of every item in."""
+    """Number items so that equal rows get equal numbers, one row at a time."""
     n_rows = np.bincount(answers.item, minlength=answers.n_items)
     start = np.concatenate(([0], np.cumsum(n_rows)[:-1]))
     row = np.unique(

@@ -1,4 +1,4 @@
-"""Agreement between two annotators at a time: Cohen's κ and span F1, for the heat map."""
+"""Pairwise agreement of annotators: Cohen's κ and span F1."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ FEW_COMMON = "the two have fewer than 10 items in common"
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """One row per pair of annotators (first < second) with items in common; *value* nan where undefined."""
+    """One row per pair of annotators (first < second) with common items.
+
+    *value* is nan where undefined.
+    """
 
     first: Ints
     second: Ints
@@ -30,14 +33,14 @@ class PairTable:
         return len(self.first)
 
     def matrix(self, n_annotators: int) -> Floats:
-        """The values as a symmetric table with an empty (nan) diagonal."""
+        """Return the values as a symmetric table with a nan diagonal."""
         table = np.full((n_annotators, n_annotators), np.nan)
         table[self.first, self.second] = table[self.second, self.first] = self.value
         return table
 
 
 def pairs_within(group: ArrayLike) -> tuple[Ints, Ints]:
-    """All unordered pairs of rows that stand in one group.
+    """List all unordered pairs of rows of the same group.
 
     Parameters
     ----------
@@ -62,7 +65,7 @@ def pairs_within(group: ArrayLike) -> tuple[Ints, Ints]:
 
 
 def _ordered(annotator: Ints, one: Ints, other: Ints) -> tuple[Ints, Ints]:
-    """The same pairs with the lower annotator first."""
+    """Put the lower annotator of each pair first."""
     swap = annotator[one] > annotator[other]
     return np.where(swap, other, one), np.where(swap, one, other)
 
@@ -70,7 +73,7 @@ def _ordered(annotator: Ints, one: Ints, other: Ints) -> tuple[Ints, Ints]:
 def cohen_kappa(
     item: ArrayLike, annotator: ArrayLike, category: ArrayLike, *, least_common: int = LEAST_COMMON
 ) -> PairTable:
-    """Cohen's (1960) κ for every two annotators with enough items in common.
+    """Compute Cohen's κ (1960) for every two annotators with enough common items.
 
     Parameters
     ----------
@@ -109,7 +112,7 @@ def cohen_kappa(
 
 
 def _chance(row: Ints, left: Ints, right: Ints, size: int) -> Floats:
-    """Per pair: Σ over categories of how often the one gives it times how often the other does."""
+    """Sum the products of category counts of both annotators, per pair."""
     keys = row_keys((row, left), (row, right))
     (a, first, times_a), (b, _, times_b) = (
         np.unique(key, return_index=True, return_counts=True) for key in keys
@@ -120,7 +123,9 @@ def _chance(row: Ints, left: Ints, right: Ints, size: int) -> Floats:
 
 
 def span_f1(item: ArrayLike, annotator: ArrayLike, spans: Spans) -> PairTable:
-    """F1 of the spans of every two annotators over the items both answered: 2·shared / (one's + other's).
+    """Compute span F1 for every two annotators, 2·shared / (first's + second's).
+
+    Over the items that both answered.
 
     Parameters
     ----------
@@ -155,7 +160,7 @@ def span_f1(item: ArrayLike, annotator: ArrayLike, spans: Spans) -> PairTable:
 
 
 def _shared_spans(items: Ints, spans: Spans, one: Ints, other: Ints) -> NDArray[np.float64]:
-    """Per pair of answers: how many spans both hold."""
+    """Count the spans that both answers of a pair have."""
     key = row_keys((items[spans.document], spans.start, spans.end, spans.label))[0]
     left, right = pairs_within(key)
     holders = np.sort(np.stack((spans.document[left], spans.document[right])), axis=0)

@@ -1,4 +1,4 @@
-"""Heaviest one-to-one assignment between two sides, exact in whole numbers of any size."""
+"""Maximum-weight one-to-one assignment, exact for integers of any size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Edges = Sequence[tuple[int, int]]
 
 
 def heaviest(rows: Sequence[Edges]) -> list[int | None]:
-    """Give each row at most one column so that the sum of weights is greatest.
+    """Assign each row at most one column, with the greatest sum of weights.
 
     Shortest augmenting paths over reduced costs (Jonker and Volgenant 1987), one row at a time; a row may
     stay alone at weight 0, so only gains are taken. Weights are Python integers: nothing is rounded.
@@ -36,7 +36,7 @@ def heaviest(rows: Sequence[Edges]) -> list[int | None]:
 
 
 class _Search:
-    """Duals and the matching so far. Column −1−r is where row r stays alone."""
+    """Dual variables and the current matching. Column −1−r leaves row r unassigned."""
 
     def __init__(self, rows: Sequence[Edges]) -> None:
         self.rows = rows
@@ -97,7 +97,7 @@ class _Search:
 
 
 def heaviest_in_tree(size: int, edges: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
-    """The heaviest set of edges of a tree that share no node, in one pass up and one down.
+    """Find the heaviest set of edges of a tree that share no node.
 
     Spans that do not overlap within a side hang together as trees, however long the document.
 
@@ -134,7 +134,7 @@ def heaviest_in_tree(size: int, edges: Sequence[tuple[int, int, int]]) -> list[t
 
 
 def _rooted(size: int, edges: Sequence[tuple[int, int, int]]) -> tuple[list[int], list[int], list[int]]:
-    """Nodes from the root down, each one's parent, and the weight of the edge to it."""
+    """List nodes from the root down, their parents, and the weights of these edges."""
     around: list[list[tuple[int, int]]] = [[] for _ in range(size)]
     for one, other, weight in edges:
         around[one].append((other, weight))

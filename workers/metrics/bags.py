@@ -1,4 +1,7 @@
-"""Claims about pairs (bags, or sentences alike) against facts, in two profiles: corrected and opennre."""
+"""Scored claims about pairs, and the facts they are checked against.
+
+A pair is a bag (all sentences of an ordered pair of entities) or a single sentence.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ _TABLE_CELLS = 2**26
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """Scored (pair, relation) triples, each once, in the order of input; relations are the positive ones."""
+    """Scored (pair, relation) triples, each once, in input order.
+
+    The negative class is no relation here.
+    """
 
     pair: NDArray[np.integer]
     relation: NDArray[np.integer]
@@ -33,7 +39,7 @@ class Claims:
 def claims_of_columns(
     pair: ArrayLike, relation: ArrayLike, score: ArrayLike, *, n_pairs: int, n_relations: int
 ) -> Claims:
-    """Claims from three columns, checked.
+    """Make claims from three columns.
 
     Parameters
     ----------
@@ -119,17 +125,17 @@ class Facts:
 
     @property
     def per_relation(self) -> Ints:
-        """How many facts each relation has."""
+        """Number of facts of each relation."""
         return np.bincount(self.cells % self.n_relations, minlength=self.n_relations)
 
     @property
     def pair(self) -> Ints:
-        """The pair of every fact."""
+        """Pair of each fact."""
         return self.cells // self.n_relations
 
 
 def facts_of_columns(pair: ArrayLike, relation: ArrayLike, *, n_pairs: int, n_relations: int) -> Facts:
-    """Facts from two columns; a fact that stands there twice counts once.
+    """Make facts from two columns; a repeated fact counts once.
 
     Parameters
     ----------
@@ -155,7 +161,7 @@ def facts_of_columns(pair: ArrayLike, relation: ArrayLike, *, n_pairs: int, n_re
 
 
 def hits(claims: Claims, facts: Facts) -> NDArray[np.bool_]:
-    """Which claims are facts.
+    """Mark the claims that are facts.
 
     Parameters
     ----------
@@ -189,7 +195,7 @@ def hits(claims: Claims, facts: Facts) -> NDArray[np.bool_]:
 
 
 def bag_claims(sentences: Claims, bag: ArrayLike, *, aggregation: str, n_bags: int) -> Claims:
-    """From scores per sentence to scores per bag: ONE takes the maximum, AVG the mean.
+    """Aggregate sentence scores per bag: ONE is the maximum, AVG the mean.
 
     The mean is over the sentences of the bag that score the relation: what is not claimed is not 0.
 
@@ -239,7 +245,7 @@ def bag_claims(sentences: Claims, bag: ArrayLike, *, aggregation: str, n_bags: i
 
 
 def threshold_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, *, threshold: float) -> Counts:
-    """Counts per relation of the claims at or above a threshold.
+    """Count claims at or above a threshold per relation.
 
     Parameters
     ----------
@@ -268,7 +274,7 @@ def threshold_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, *, thre
 
 
 def macro_all_f1(counts: Counts) -> float:
-    """Plain mean of F1 over every relation of the inventory, absent ones 0.
+    """Average F1 over every relation of the inventory; absent relations score 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Single-label classification: the confusion matrix and what is counted from it."""
+"""Counts of single labels (confusion matrix) and of label sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISSING = -1
 
 
 def confusion(gold: ArrayLike, predicted: ArrayLike, *, n_labels: int) -> Ints:
-    """Confusion matrix with one more column, for answers that are missing.
+    """Count gold × predicted labels, with a last column for missing answers.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _check_codes(name: str, codes: NDArray[np.integer], low: int, high: int) -> 
 
 
 def confusion_counts(matrix: ArrayLike) -> Counts:
-    """Counts per class from a confusion matrix; a missing answer is a miss and no false alarm.
+    """Count per class; a missing answer is a miss and no false alarm.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def confusion_counts(matrix: ArrayLike) -> Counts:
 
 
 def accuracy(counts: Counts) -> float:
-    """Share of items answered right; a missing answer is wrong.
+    """Compute the share of correct items; a missing answer is wrong.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def accuracy(counts: Counts) -> float:
 def averaged_classes(
     labels: Sequence[str], *, negative: str | None, include_negative: bool
 ) -> NDArray[np.bool_]:
-    """Which classes enter an average: all but the negative one, unless it is asked for.
+    """Mark the classes to average: all but the negative one, unless included.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def averaged_classes(
 
 
 class SetCounts(NamedTuple):
-    """Counts per label, and how many of the items have exactly the gold set (the empty set is N/A)."""
+    """Counts per label, and the number of items with exactly the gold set."""
 
     counts: Counts
     exact: int
@@ -161,12 +161,12 @@ class SetCounts(NamedTuple):
 
     @property
     def exact_share(self) -> float:
-        """Share of items whose set is exactly right; nan without items."""
+        """Share of items with exactly the gold set; nan without items."""
         return float(divide(self.exact, self.items))
 
 
 def set_counts(gold: Facts, predicted: Facts) -> SetCounts:
-    """Compare label sets item by item.
+    """Compare label sets item by item; the empty set is N/A.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Counts per class: small, frozen, and they add, so documents, shards and bags sum exactly."""
+"""Counts per class that add up over documents, shards and bags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 def integers(values: ArrayLike) -> Ints:
-    """Read whole numbers; anything else is refused rather than rounded.
+    """Convert to int64; reject numbers with a fraction.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def integers(values: ArrayLike) -> Ints:
 
 
 def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
-    """Return *value* if it is one of *allowed*; otherwise say what would be.
+    """Return *value* if it is one of *allowed*, else raise.
 
     Parameters
     ----------
@@ -86,7 +86,10 @@ def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Right, wrong and missed per class; *items* is how many things were judged in all."""
+    """True positives, false positives and false negatives per class.
+
+    *items* is the number of judged items.
+    """
 
     tp: Ints
     fp: Ints
@@ -95,30 +98,30 @@ class Counts:
 
     @classmethod
     def of(cls, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, *, items: int = 0) -> Counts:
-        """Counts from anything array-like."""
+        """Make counts from anything array-like."""
         return cls(integers(tp), integers(fp), integers(fn), items)
 
     @classmethod
     def from_totals(cls, correct: Ints, predicted: Ints, gold: Ints, *, items: int = 0) -> Counts:
-        """Counts from how many were right, predicted and to be found."""
+        """Make counts from numbers of correct, predicted and gold labels."""
         return cls(correct, predicted - correct, gold - correct, items)
 
     @property
     def gold(self) -> Ints:
-        """How many gold labels each class has (n_i)."""
+        """Number of gold labels of each class (n_i)."""
         return self.tp + self.fn
 
     @property
     def predicted(self) -> Ints:
-        """How many predictions each class has."""
+        """Number of predictions of each class."""
         return self.tp + self.fp
 
     def select(self, wanted: NDArray[np.bool_]) -> Counts:
-        """The counts of some classes; *items* stays."""
+        """Select some classes; *items* stays."""
         return Counts(self.tp[wanted], self.fp[wanted], self.fn[wanted], self.items)
 
     def total(self) -> Counts:
-        """All classes summed into one (micro)."""
+        """Sum all classes into one (micro)."""
         return Counts.of([self.tp.sum()], [self.fp.sum()], [self.fn.sum()], items=self.items)
 
     def __add__(self, other: Counts) -> Counts:

@@ -1,4 +1,4 @@
-"""A curve with few points that nowhere strays far from the full one."""
+"""Thinning of precision–recall curves."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def thin(curve: Points, *, most: int = MOST_POINTS, tolerance: float = TOLERANCE
 
 
 def _corners(found: NDArray[np.number]) -> NDArray[np.int64]:
-    """First and last point of every stretch without a new fact: between them precision only falls."""
+    """Select the first and last point of every stretch without a new fact.
+
+    Between them precision only falls.
+    """
     new = np.diff(found, prepend=-1) != 0
     last = np.append(new[1:], True)
     return np.flatnonzero(new | last)
@@ -74,7 +77,7 @@ def _simplified(x: Floats, y: Floats, tolerance: float) -> NDArray[np.bool_]:
 
 
 def _distance(x: Floats, y: Floats) -> Floats:
-    """How far each point is from the segment between the first and the last."""
+    """Distance of each point from the segment between the first and the last."""
     across, up = x[-1] - x[0], y[-1] - y[0]
     length = across * across + up * up
     along = ((x - x[0]) * across + (y - y[0]) * up) / length if length else np.zeros_like(x)

@@ -1,4 +1,4 @@
-"""From names to codes, and from several columns to one key."""
+"""Codes for names, and keys for rows of several columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LIMIT = 2**62
 
 
 class Vocabulary(dict[Hashable, int]):
-    """Names to codes in order of first sight; asking for a new name enrols it."""
+    """Names to codes in order of first use; looking up a new name adds it."""
 
     def __missing__(self, name: Hashable) -> int:
         code = len(self)
@@ -22,12 +22,12 @@ class Vocabulary(dict[Hashable, int]):
 
     @property
     def names(self) -> list[Hashable]:
-        """The names in the order of their codes."""
+        """Names in the order of their codes."""
         return list(self)
 
 
 def encode(items: Sequence[Hashable], vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """Turn names into codes, enrolling names that *vocabulary* does not hold.
+    """Turn names into codes; add names that *vocabulary* lacks.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def encode(items: Sequence[Hashable], vocabulary: Vocabulary) -> NDArray[np.int3
 
 
 def label_codes(items: Sequence[str | None], labels: Sequence[str]) -> NDArray[np.int32]:
-    """Codes of *items* in a fixed inventory; None (no answer) is −1.
+    """Return codes of *items* in a fixed inventory; None (no answer) is −1.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def label_codes(items: Sequence[str | None], labels: Sequence[str]) -> NDArray[n
 
 
 def row_keys(*tables: Sequence[NDArray[np.integer]]) -> list[Ints]:
-    """One integer per row, equal exactly where rows are equal, in every table alike.
+    """Make one integer per row, equal exactly where rows are equal.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _one_key(columns: Iterable[NDArray[np.integer]]) -> Ints:
 
 
 def _paired(left: Ints, right: Ints) -> Ints:
-    """Two columns as one, compacted first where their product would not fit."""
+    """Combine two columns; compact them first if their product would overflow."""
     if left.size == 0:
         return left
     width = int(right.max()) - int(right.min()) + 1
@@ -135,7 +135,7 @@ def _paired(left: Ints, right: Ints) -> Ints:
 
 
 def repeated(key: Ints) -> NDArray[np.bool_]:
-    """Which rows repeat an earlier one.
+    """Mark rows that repeat an earlier one.
 
     Parameters
     ----------
@@ -157,7 +157,9 @@ def repeated(key: Ints) -> NDArray[np.bool_]:
 
 
 def shared(left: Ints, right: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which keys of each side stand on the other side too; keys are unique within a side.
+    """Mark the keys of each side that occur on the other side.
+
+    Keys must be unique within a side.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def shared(left: Ints, right: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_
 
 
 def expand(first: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """Ranges laid out flat: for each i the integers first[i] … first[i]+count[i]−1.
+    """List the integers first[i] … first[i]+count[i]−1 for every i.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where facts stand among all claims, from the scores sorted as mere numbers: no claim is put in order."""
+"""Ranks of facts among claims, from sorted scores instead of sorted claims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _FEW_TIES = 64
 
 @dataclass(frozen=True, eq=False)
 class FactRanks:
-    """Claims that are facts, from the highest score down, and how many claims stand before each.
+    """Claims that are facts by falling score, with the claims ranked before each.
+
+    *before* counts claims with a higher score, *upto* those with at least its score; *rank* counts from 1,
+    ties in input order. *ascending* holds the scores of all claims.
 
     *before* counts claims with a higher score, *upto* those with at least its score; *rank* counts from 1,
     ties in the order of input. *ascending* holds the scores of all claims.
@@ -32,16 +35,17 @@ class FactRanks:
         return len(self.ascending)
 
     def score_at(self, rank: ArrayLike) -> Floats:
-        """Score of the claim that stands at a rank, counted from 1."""
+        """Return the score at a rank, counted from 1."""
         return self.ascending[len(self) - np.asarray(rank)]
 
     def found_by(self, rank: ArrayLike) -> Ints:
-        """How many facts stand among the first so many claims."""
+        """Count the facts among the first *rank* claims."""
         return np.searchsorted(self.rank, rank, side="right")
 
     def points(self) -> Points:
-        """The points that any figure of the curve depends on: one point per distinct score that a fact has,
-        the point just before it, the first and the last."""
+        """Return the points that figures of the curve depend on.
+
+        They are one per distinct score of a fact, the point just before it, the first and the last."""
         total = len(self)
         if not total:
             none = np.zeros(0, dtype=np.int64)
@@ -52,7 +56,7 @@ class FactRanks:
 
 
 def rank_facts(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> FactRanks:
-    """Find where the claims that are facts stand.
+    """Rank the claims that are facts.
 
     Sorting numbers takes a fifth of the time of sorting claims by them, and facts are few: their places are
     looked up. Only where a fact shares its score are the claims of that score put in order.
@@ -95,7 +99,7 @@ def rank_facts(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> FactRanks:
 
 
 def _places_in_ties(scores: Floats, rows: Ints) -> Ints:
-    """How many claims of the same score come earlier in the input, for each of some rows."""
+    """Count earlier claims of the same score, for each given row."""
     tied = scores[rows]
     values = tied[block_ends(tied)]
     if len(values) > _FEW_TIES:

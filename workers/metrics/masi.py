@@ -17,14 +17,14 @@ _BLOCK = 512
 
 @dataclass(frozen=True, eq=False)
 class SetAnswers:
-    """Answers whose category is a whole set; *members* says which labels each set holds."""
+    """Answers whose category is a label set; *members* marks its labels."""
 
     answers: AnswerTable
     members: NDArray[np.bool_]
 
 
 def sets_of_matrix(item: ArrayLike, labels: ArrayLike, *, n_items: int) -> SetAnswers:
-    """Answers given as rows of a label matrix; every distinct row becomes one category.
+    """Make answers from a label matrix; every distinct row is a category.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def sets_of_matrix(item: ArrayLike, labels: ArrayLike, *, n_items: int) -> SetAn
 
 
 def masi_distance(a: ArrayLike, b: ArrayLike) -> Floats:
-    """MASI distance 1 − J·M of every set in *a* to every set in *b* (Passonneau 2006).
+    """Compute the MASI distance 1 − J·M between label sets (Passonneau 2006).
 
     J is Jaccard; M is 1 for equal sets, 2/3 when one holds the other, 1/3 when they share something, else 0.
 
@@ -79,7 +79,7 @@ def masi_distance(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def masi_alpha(given: SetAnswers, *, weights: ArrayLike | None = None) -> float:
-    """Krippendorff's α over label sets with the MASI distance; any number of answers per item.
+    """Compute Krippendorff's α over label sets with the MASI distance.
 
     Parameters
     ----------
@@ -101,7 +101,10 @@ def masi_alpha(given: SetAnswers, *, weights: ArrayLike | None = None) -> float:
 
 
 class MasiAlpha:
-    """The same, prepared once for many weightings: distances are kept unless the sets are very many."""
+    """α over label sets, prepared for many weightings.
+
+    Distances are stored unless there are too many sets.
+    """
 
     def __init__(self, given: SetAnswers, *, most_kept: int = MOST_SETS) -> None:
         self.answers, self.members = given.answers, given.members
@@ -109,7 +112,7 @@ class MasiAlpha:
         self.apart = self._apart()
 
     def __call__(self, weights: ArrayLike | None = None) -> float:
-        """α with item i taken weights[i] times."""
+        """Compute α with item i taken weights[i] times."""
         answers = self.answers
         taken = answers.taken if weights is None else np.asarray(weights, dtype=np.float64)
         pairable = taken * (answers.votes >= 2)
@@ -130,7 +133,7 @@ class MasiAlpha:
         return masi_distance(self.members[some], self.members[others])
 
     def _apart(self) -> Floats:
-        """Per item: Σ over ordered pairs of its answers of their distance, over (answers − 1)."""
+        """Sum distances over ordered pairs of answers per item, over (answers − 1)."""
         answers = self.answers
         bounds = np.searchsorted(answers.item, np.arange(answers.n_items + 1))
         total = np.zeros(answers.n_items)
@@ -142,7 +145,7 @@ class MasiAlpha:
 
 
 def _distances(members: NDArray[np.bool_]) -> Floats:
-    """Of every set to every other; in blocks, since what leads to them is several times as large."""
+    """Compute all distances, in blocks since intermediate results are larger."""
     found = np.empty((len(members), len(members)))
     for at in range(0, len(members), _BLOCK):
         found[at : at + _BLOCK] = masi_distance(members[at : at + _BLOCK], members)

@@ -1,4 +1,4 @@
-"""One pairing of gold and predicted spans per document, and the four SemEval-2013 schemas counted on it."""
+"""One-to-one pairing of gold and predicted spans, and SemEval-2013 counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EXACT_FLOAT = 2**53
 
 @dataclass(frozen=True)
 class PairingCounts:
-    """Six integers that hold all four schemas; they add over documents."""
+    """Six integers that determine all four schemas; they add over documents."""
 
     gold: int = 0
     predicted: int = 0
@@ -36,7 +36,7 @@ class PairingCounts:
         return PairingCounts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     def outcome(self, schema: str) -> SpanOutcome:
-        """Counts of one of `SCHEMAS` (Segura-Bedmar et al. 2013)."""
+        """Return the counts of one of `SCHEMAS` (Segura-Bedmar et al. 2013)."""
         one_of("schema", schema, SCHEMAS)
         right = {"strict": self.both, "exact": self.bounds, "partial": self.bounds, "type": self.labels}[
             schema
@@ -49,7 +49,7 @@ class PairingCounts:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Candidate or chosen pairs, by row number of gold and of prediction."""
+    """Candidate or chosen pairs, by row number of gold and prediction."""
 
     gold: Ints
     predicted: Ints
@@ -58,12 +58,12 @@ class Pairs:
         return len(self.gold)
 
     def keep(self, rows: NDArray[np.generic]) -> Pairs:
-        """Some of the pairs."""
+        """Select some of the pairs."""
         return Pairs(self.gold[rows], self.predicted[rows])
 
 
 def pair_spans(gold: Spans, predicted: Spans) -> Pairs:
-    """Pair spans that share text, one to one, the same in any order of input.
+    """Pair overlapping spans one to one, independent of input order.
 
     The pairing is greatest in (pairs with bounds and label equal, pairs with bounds equal, pairs, pairs with
     label equal, total overlap), in this order; then earliest gold, then earliest prediction (in tangles of
@@ -100,7 +100,7 @@ def pair_spans(gold: Spans, predicted: Spans) -> Pairs:
 
 
 def _exact(gold: Spans, predicted: Spans) -> Pairs:
-    """Pairs equal in bounds and label. All of them belong to every greatest pairing."""
+    """Pair spans equal in bounds and label; every greatest pairing has them."""
     left, right = row_keys(gold.columns, predicted.columns)
     found, right_ones = shared(left, right)
     return Pairs(np.flatnonzero(found), np.flatnonzero(right_ones))
@@ -113,7 +113,7 @@ def _others(rows: Ints, size: int) -> Ints:
 
 
 def _overlapping(gold: Spans, predicted: Spans) -> Pairs:
-    """All pairs that share text: one of the two starts inside the other."""
+    """List all overlapping pairs: one span starts inside the other."""
     reach = 1 + max((int(spans.end.max()) for spans in (gold, predicted) if len(spans)), default=0)
     gold_at, said_at = gold.document * reach + gold.start, predicted.document * reach + predicted.start
     inside = np.searchsorted(said_at, gold_at), np.searchsorted(said_at, gold.document * reach + gold.end)
@@ -127,7 +127,10 @@ def _overlapping(gold: Spans, predicted: Spans) -> Pairs:
 
 
 class _Merits(NamedTuple):
-    """What a candidate pair is worth, in falling rank; a pair itself counts between the first two."""
+    """Value of a candidate pair, in falling rank.
+
+    The pair itself counts between the first two.
+    """
 
     bounds: NDArray[np.bool_]
     label: NDArray[np.bool_]
@@ -161,13 +164,13 @@ def _settle(gold: Spans, predicted: Spans, pairs: Pairs) -> Pairs:
 
 
 def _is_star(centre: Ints, leaf: Ints) -> NDArray[np.bool_]:
-    """Edges whose centre has only leaves that hang on nothing else."""
+    """Mark edges of components in which one span overlaps all others."""
     shared_leaf = np.bincount(leaf)[leaf] > 1
     return ~(np.bincount(centre, weights=shared_leaf)[centre] > 0)
 
 
 def _tangles(pairs: Pairs, edges: Ints) -> list[Ints]:
-    """Edges grouped by connected component."""
+    """Group edges by connected component."""
     root: dict[int, int] = {}
 
     def top(node: int) -> int:
@@ -186,7 +189,7 @@ def _tangles(pairs: Pairs, edges: Ints) -> list[Ints]:
 
 
 def _untangle(pairs: Pairs, merits: _Merits, edges: Ints) -> Pairs:
-    """The greatest pairing of one connected tangle."""
+    """Find the greatest pairing of one connected tangle."""
     golds, g = np.unique(pairs.gold[edges], return_inverse=True)
     says, p = np.unique(pairs.predicted[edges], return_inverse=True)
     weights = _weights(merits, edges, g, p, len(golds), len(says))
@@ -208,7 +211,7 @@ def _untangle(pairs: Pairs, merits: _Merits, edges: Ints) -> Pairs:
 
 
 def _weights(merits: _Merits, edges: Ints, g: Ints, p: Ints, n_gold: int, n_said: int) -> list[int]:
-    """Merits as one whole number per edge, digit by digit, so that sums compare lexicographically."""
+    """Combine merits into one integer per edge, so that sums compare lexicographically."""
     side = min(n_gold, n_said)
     base, reach = side + 1, side * int(merits.overlap[edges].max()) + 1
     columns = (merits.bounds[edges], merits.label[edges], merits.overlap[edges], g, p)
@@ -233,7 +236,7 @@ def _dense(g: Ints, p: Ints, weights: list[int], shape: tuple[int, int]) -> tupl
 
 
 def document_pairings(gold: Spans, predicted: Spans) -> Ints:
-    """The six integers of `PairingCounts` for every document.
+    """Compute the six integers of `PairingCounts` for every document.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a board may say of ranks: bands of ranks, and pairs that two schemes order differently."""
+"""Rank bands of systems, and disagreements between weighting schemes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workers.metrics.systems import holm
 
 
 def rank_bands(better: ArrayLike) -> list[tuple[int, int]]:
-    """From 1 + systems significantly better, to n − systems significantly worse.
+    """Compute 1 + significantly better systems, to n − significantly worse ones.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def rank_bands(better: ArrayLike) -> list[tuple[int, int]]:
 def significantly_better(
     scores: Sequence[float], p: Mapping[tuple[int, int], float], *, level: float = 0.05
 ) -> NDArray[np.bool_]:
-    """Which system beats which, after Holm over all the pairs given.
+    """Mark significantly better systems, by Holm over all given pairs.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def significantly_better(
 
 
 def disagreements(scores: Mapping[str, Sequence[float]]) -> list[tuple[int, int, str, str]]:
-    """Pairs of systems that two schemes put in opposite order.
+    """List pairs of systems that two schemes put in opposite order.
 
     Parameters
     ----------

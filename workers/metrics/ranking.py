@@ -1,4 +1,4 @@
-"""A ranked list against facts: its points, average precision, area, best F1, precision at N."""
+"""Ranked claims: average precision, area, best F1, precision at N."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATISTICS = ("ap", "auc", "max_f1")
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Claims from the highest score down; ties stay in the order of input. *order* gives the input rows."""
+    """Claims by falling score, ties in input order; *order* gives input rows."""
 
     score: Floats
     hit: NDArray[np.bool_]
@@ -28,7 +28,7 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """One point per distinct score: claims so far, facts among them."""
+    """One point per distinct score: claims so far, and facts among them."""
 
     score: Floats
     seen: NDArray[np.number]
@@ -37,22 +37,22 @@ class Points:
 
     @property
     def precision(self) -> Floats:
-        """Facts found per claim."""
+        """Facts among the claims so far, per claim."""
         return np.asarray(divide(self.found, self.seen))
 
     @property
     def gained(self) -> NDArray[np.number]:
-        """Facts that each point adds."""
+        """Facts added by each point."""
         return np.diff(self.found, prepend=0)
 
     @property
     def recall(self) -> Floats:
-        """Facts found per fact, of all facts, those never scored too."""
+        """Share of all facts reached, including facts never scored."""
         return np.asarray(divide(self.found, self.n_facts))
 
 
 def rank(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> Ranking:
-    """Sort claims by falling score, once, stably.
+    """Sort claims stably by falling score.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def rank(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> Ranking:
 
 
 def checked(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Scores and hits as arrays that can be ranked.
+    """Check scores and hits and convert them to arrays.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def checked(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> tuple[Floats, 
 
 
 def falling(score: Floats) -> Ints:
-    """Row numbers by falling score, ties in the order of input.
+    """Return row numbers by falling score, ties in input order.
 
     Twice as quick as a stable sort: only rows inside runs of equal scores are put in order afterwards.
 
@@ -145,7 +145,7 @@ def falling(score: Floats) -> Ints:
 
 
 def block_ends(score: Floats) -> Ints:
-    """Where each run of equal scores ends, in a list sorted by score.
+    """Return the end of each run of equal scores in a sorted list.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def block_ends(score: Floats) -> Ints:
 
 
 def points(ranking: Ranking) -> Points:
-    """The curve with one point per distinct score, so that the order of ties cannot matter.
+    """Make one point per distinct score, independent of the order of ties.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def points(ranking: Ranking) -> Points:
 
 
 def average_precision(curve: Points) -> float:
-    """Average precision, Σ (R_k − R_{k−1})·P_k.
+    """Compute average precision, Σ (R_k − R_{k−1})·P_k.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def average_precision(curve: Points) -> float:
 
 
 def anchored_auc(curve: Points) -> float:
-    """Area under the curve by trapezoids, from the anchor (recall 0, precision 1).
+    """Compute the area by trapezoids, from (recall 0, precision 1).
 
     Parameters
     ----------
@@ -232,7 +232,9 @@ def anchored_auc(curve: Points) -> float:
 
 
 def best_point(curve: Points) -> tuple[float, int]:
-    """Greatest F1 on the curve and the first point that has it: F1 = 2·found / (seen + facts).
+    """Return the greatest F1 and the first point that has it.
+
+    F1 = 2·hits / (claims + facts).
 
     Parameters
     ----------
@@ -258,7 +260,7 @@ def best_point(curve: Points) -> tuple[float, int]:
 
 
 def precision_at(curve: Points, n: int) -> float:
-    """Precision of the first *n* claims; inside a run of equal scores its hits count in proportion.
+    """Compute precision of the first *n* claims; ties count in proportion.
 
     Parameters
     ----------
@@ -292,7 +294,7 @@ def precision_at(curve: Points, n: int) -> float:
 
 
 def statistic(curve: Points, name: str) -> float:
-    """One of `STATISTICS` by name.
+    """Compute one of `STATISTICS`.
 
     Parameters
     ----------

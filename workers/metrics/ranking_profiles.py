@@ -1,4 +1,4 @@
-"""The two ways to read a ranked list of claims: corrected (order-free) and opennre (that toolkit's own)."""
+"""Two evaluations of ranked claims: corrected (order-free) and OpenNRE's own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ AT_TAU = ("max_f1", "tau", "precision_at_tau", "recall_at_tau", "macro_f1_at_tau
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What a profile finds; nan where undefined. *counts* are per relation at score ≥ *tau*."""
+    """Figures of a profile, nan where undefined.
+
+    *counts* are per relation at score ≥ *tau*.
+    """
 
     auc: float
     max_f1: float
@@ -41,12 +44,12 @@ class Profile:
 
     @property
     def p_at_mean(self) -> float:
-        """Mean of precision at 100, 200 and 300; nan unless all three are defined."""
+        """Mean of P@100, P@200 and P@300; nan unless all are defined."""
         return sum(self.p_at.values()) / len(self.p_at)
 
 
 def corrected(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -> Profile:
-    """The order-free profile: one point per distinct score, every fact in the gold.
+    """Evaluate order-free: one point per distinct score, all facts in the gold.
 
     Average precision Σ(R_k − R_{k−1})·P_k, trapezoid area from (recall 0, precision 1), greatest micro F1 and
     the score τ* of the first point that has it, figures at τ*, precision at N with ties in proportion.
@@ -92,7 +95,7 @@ def corrected(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -
 
 
 def opennre(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -> Profile:
-    """The OpenNRE toolkit's bag evaluation (Han et al. 2019), digit for digit.
+    """Reproduce the bag evaluation of OpenNRE (Han et al. 2019) exactly.
 
     One point per claim, ties in input order; trapezoid area over the points alone (a perfect ranking gives
     1 − 1/N); τ* is the score at the first maximum of F1; gold per relation holds only facts that were scored,
@@ -145,7 +148,9 @@ def opennre(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -> 
 
 
 def _toolkit_auc(ranks: FactRanks) -> float:
-    """Trapezoids over one point per claim: only where a fact is found does recall grow.
+    """Sum trapezoids over one point per claim; recall grows only at facts.
+
+    A fact at the first rank adds nothing, since there is no point before it.
 
     A fact in the first place adds nothing: there is no point before it.
     """
@@ -157,7 +162,10 @@ def _toolkit_auc(ranks: FactRanks) -> float:
 
 
 def _toolkit_best(ranks: FactRanks) -> tuple[int, float, float, float]:
-    """Rank of the first maximum of F1, F1, precision and recall there: a place where a fact is found."""
+    """Rank of the first maximum of F1, with F1, precision and recall.
+
+    The maximum is at a fact.
+    """
     if not len(ranks.rank):
         return 1, 0.0, 0.0, 0.0
     found = np.arange(1, len(ranks.rank) + 1)
@@ -177,7 +185,7 @@ def _toolkit_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, tau: flo
 
 
 def ranked_figures(seen: Profile, *, n_facts: int, prefix: str = "") -> dict[str, Value]:
-    """What both profiles of ranked claims have in common.
+    """Return the figures common to both profiles of ranked claims.
 
     Parameters
     ----------

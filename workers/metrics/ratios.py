@@ -1,4 +1,4 @@
-"""The one division: whatever has no value is nan, and nothing else decides about zero."""
+"""Division with nan for 0/0, and precision, recall and F on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def divide(numerator: ArrayLike, denominator: ArrayLike, *, undefined: float = np.nan) -> Any:
-    """Divide element by element; where the denominator is 0 the result is *undefined*.
+    """Divide element by element; *undefined* where the denominator is 0.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def divide(numerator: ArrayLike, denominator: ArrayLike, *, undefined: float = n
 
 
 def precision(tp: ArrayLike, fp: ArrayLike) -> Any:
-    """Precision: tp / (tp + fp); nan where nothing was predicted.
+    """Compute precision, tp / (tp + fp); nan without predictions.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def precision(tp: ArrayLike, fp: ArrayLike) -> Any:
 
 
 def recall(tp: ArrayLike, fn: ArrayLike) -> Any:
-    """Recall: tp / (tp + fn); nan where there was nothing to find.
+    """Compute recall, tp / (tp + fn); nan without gold labels.
 
     Parameters
     ----------
@@ -79,7 +79,9 @@ def recall(tp: ArrayLike, fn: ArrayLike) -> Any:
 
 
 def f_score(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, *, beta: float = 1.0) -> Any:
-    """F_β from counts: (1+β²)·tp / ((1+β²)·tp + β²·fn + fp), van Rijsbergen (1979).
+    """Compute F_β from counts (van Rijsbergen 1979).
+
+    F_β = (1+β²)·tp / ((1+β²)·tp + β²·fn + fp).
 
     Parameters
     ----------

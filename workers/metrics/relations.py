@@ -1,4 +1,4 @@
-"""Relations between predicted spans: right when both ends, the relation and its direction are."""
+"""Relations between predicted spans, compared with both ends and the direction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ MODES = ("bounds", "strict")
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Relations as rows: head span, relation code, tail span, by row number of the spans."""
+    """Relations as rows: head span, relation code, tail span.
+
+    Spans are given by row number.
+    """
 
     spans: Spans
     head: Ints
@@ -28,7 +31,7 @@ class Links:
 
 
 def links_of_columns(spans: Spans, head: ArrayLike, relation: ArrayLike, tail: ArrayLike) -> Links:
-    """Relations from three columns.
+    """Make relations from three columns.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ def links_of_columns(spans: Spans, head: ArrayLike, relation: ArrayLike, tail: A
 
 
 def link_matches(gold: Links, predicted: Links, *, mode: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which gold relations were found, and which predicted ones are right and no repeat.
+    """Mark matched gold relations, and correct predicted ones without repeats.
 
     Parameters
     ----------
@@ -101,7 +104,7 @@ def link_matches(gold: Links, predicted: Links, *, mode: str) -> tuple[NDArray[n
 
 
 def _distinct(gold: Links, predicted: Links, mode: str) -> list[tuple[Ints, Ints]]:
-    """Keys without repeats, and the rows they stand for."""
+    """Return keys without repeats, with their row numbers."""
     keys = row_keys(*(_columns(links, mode) for links in (gold, predicted)))
     return [np.unique(key, return_index=True) for key in keys]
 
@@ -117,7 +120,9 @@ def _columns(links: Links, mode: str) -> list[Ints]:
 
 
 def link_counts(gold: Links, predicted: Links, *, mode: str, n_relations: int) -> Counts:
-    """Counts per relation; a relation that a side holds twice (as *mode* sees it) counts once.
+    """Count per relation; a relation repeated within a side counts once.
+
+    *mode* decides on repeats as well.
 
     Parameters
     ----------

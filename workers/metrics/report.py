@@ -1,4 +1,4 @@
-"""What a suite hands back: values with reasons, a table per class, a curve, facts."""
+"""Results of a suite: values with reasons, class tables, curve, counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workers.metrics.ratios import Floats, divide, f_score, precision, recall
 
 
 class SpanOutcome(NamedTuple):
-    """What became of the spans under one schema: COR, INC, PAR, MIS, SPU."""
+    """Counts of spans under one schema: COR, INC, PAR, MIS, SPU."""
 
     correct: int
     incorrect: int
@@ -23,37 +23,40 @@ class SpanOutcome(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """(COR + ½ PAR) / ACT; nan when nothing was predicted."""
+        """(COR + ½ PAR) / ACT; nan without predictions."""
         actual = self.correct + self.incorrect + self.partial + self.spurious
         return float(divide(self.correct + self.partial / 2, actual))
 
     @property
     def recall(self) -> float:
-        """(COR + ½ PAR) / POS; nan when there was nothing to find."""
+        """(COR + ½ PAR) / POS; nan without gold spans."""
         possible = self.correct + self.incorrect + self.partial + self.missed
         return float(divide(self.correct + self.partial / 2, possible))
 
     @property
     def f1(self) -> float:
-        """Harmonic mean, 2(COR + ½ PAR) / (ACT + POS); nan when both sides are empty."""
+        """Harmonic mean, 2(COR + ½ PAR) / (ACT + POS); nan without spans."""
         both = 2 * (self.correct + self.incorrect + self.partial) + self.missed + self.spurious
         return float(divide(2 * self.correct + self.partial, both))
 
 
 class Value(NamedTuple):
-    """One figure; nan is undefined and *reason* says why (or what was done instead)."""
+    """One figure; nan is undefined.
+
+    *reason* explains an undefined figure, or one computed differently.
+    """
 
     value: float
     reason: str | None = None
 
     @property
     def defined(self) -> bool:
-        """Whether there is a number."""
+        """True if the figure is a number."""
         return not np.isnan(self.value)
 
 
 class ClassRow(NamedTuple):
-    """One class: its counts, and its figures (nan where undefined)."""
+    """Counts and figures of one class; nan where undefined."""
 
     label: str
     gold: int
@@ -66,7 +69,7 @@ class ClassRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """A precision–recall curve, thinned; *moved* bounds how far a point was moved."""
+    """A thinned precision–recall curve; *moved* bounds the error."""
 
     recall: Floats
     precision: Floats
@@ -77,7 +80,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a suite found out."""
+    """All results of a suite."""
 
     values: dict[str, Value]
     classes: dict[str, tuple[ClassRow, ...]] = field(default_factory=dict)
@@ -88,7 +91,7 @@ class Report:
 
 
 def value_of(number: float, *, reason: str) -> Value:
-    """A value that keeps *reason* only when the number is nan.
+    """Make a value; *reason* is kept only if the number is nan.
 
     Parameters
     ----------
@@ -113,7 +116,7 @@ def value_of(number: float, *, reason: str) -> Value:
 
 
 def class_rows(labels: Sequence[str], counts: Counts, *, beta: float = 1.0) -> tuple[ClassRow, ...]:
-    """One row per class, in the order of *labels*; *beta* is that of the F figure.
+    """Make one row per class, in the order of *labels*.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Bootstrap and randomisation of ranked lists: sorted once, then only re-weighted."""
+"""Bootstrap and randomisation of ranked claims, sorted once and re-weighted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workers.metrics.resampling import REPLICATES, draw, flips
 
 @dataclass(frozen=True, eq=False)
 class SortedClaims:
-    """Claims in falling order of score, ready to be re-weighted.
+    """Claims by falling score, prepared for re-weighting.
 
     Only scores that some fact has are kept as points (*ends*, and *starts* just before them): all the others
     add nothing to a sum over gained recall.
@@ -33,7 +33,7 @@ class SortedClaims:
     facts_of_pair: Ints
 
     def figure(self, weights: NDArray[np.integer], facts: float, name: str) -> float:
-        """A statistic when claim i stands weights[i] times and there are *facts* facts."""
+        """Compute a statistic with claim i taken weights[i] times."""
         seen = np.empty(len(weights) + 1, dtype=np.int64)
         seen[0] = 0
         np.cumsum(weights, out=seen[1:])
@@ -45,7 +45,7 @@ class SortedClaims:
 
 
 def _area(points: Points, seen_before: Ints) -> float:
-    """Trapezoids whose left side is the point just before, or the anchor where nothing was seen."""
+    """Sum trapezoids from the point just before each, or from the anchor."""
     found_before = np.concatenate(([0], points.found[:-1]))
     left = divide(found_before, seen_before, undefined=1.0)
     right = divide(points.found, points.seen, undefined=0.0)
@@ -53,7 +53,7 @@ def _area(points: Points, seen_before: Ints) -> float:
 
 
 def sort_claims(claims: Claims, facts: Facts, *, against: Claims | None = None) -> SortedClaims:
-    """Sort once what all replicates share.
+    """Sort claims once for all replicates.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def bootstrap_ranking(
     seed: int = 0,
     replicates: Iterable[int] = range(REPLICATES),
 ) -> Floats:
-    """A ranking statistic in every bootstrap replicate over pairs.
+    """Compute a ranking statistic in every bootstrap replicate over pairs.
 
     Parameters
     ----------
@@ -143,7 +143,9 @@ def randomise_ranking(
     seed: int = 0,
     replicates: Iterable[int] = range(REPLICATES),
 ) -> Floats:
-    """Differences of a ranking statistic when two systems' claims change sides pair by pair at random.
+    """Compute differences of a ranking statistic after random swaps of two systems.
+
+    The claims about a pair are swapped together.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Bootstrap and randomisation over documents or bags; replicate r is drawn from (seed, r) alone."""
+"""Bootstrap and randomisation over items; replicate r depends on (seed, r) alone."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Figure = Callable[[Floats], float]
 
 
 class Interval(NamedTuple):
-    """A percentile interval; nan when no replicate is defined."""
+    """A percentile interval; nan without a defined replicate."""
 
     low: float
     high: float
 
 
 def draw(n: int, *, seed: int, replicate: int) -> Ints:
-    """How often each of *n* things is drawn in one bootstrap replicate (with replacement).
+    """Count how often each of *n* items is drawn, with replacement.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def draw(n: int, *, seed: int, replicate: int) -> Ints:
 
 
 def flips(n: int, *, seed: int, replicate: int) -> NDArray[np.bool_]:
-    """Which of *n* things change sides in one randomisation replicate, each with probability one half.
+    """Choose items that swap systems, each with probability ½.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _stream(seed: int, replicate: int) -> np.random.Generator:
 
 @dataclass(frozen=True, eq=False)
 class Tallies:
-    """What each item adds to the counts: row (item, column, value). Counts are sums over items."""
+    """Contributions of each item to the counts, as rows (item, column, value)."""
 
     item: Ints
     column: Ints
@@ -85,7 +85,7 @@ class Tallies:
     n_columns: int
 
     def sums(self, weights: ArrayLike | None = None) -> Floats:
-        """Counts when item i is taken weights[i] times."""
+        """Sum contributions with item i taken weights[i] times."""
         taken = self.value if weights is None else self.value * np.asarray(weights)[self.item]
         return np.bincount(self.column, weights=taken, minlength=self.n_columns).astype(
             np.float64, copy=False
@@ -93,7 +93,7 @@ class Tallies:
 
 
 def table_tallies(table: ArrayLike) -> Tallies:
-    """Tallies from one row of counts per item.
+    """Make tallies from one row of counts per item.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def table_tallies(table: ArrayLike) -> Tallies:
 
 
 def label_tallies(gold: ArrayLike, predicted: ArrayLike, *, n_labels: int) -> Tallies:
-    """Tallies of single-label items: the columns are the cells of the confusion matrix.
+    """Make tallies of single labels; columns are cells of the confusion matrix.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def label_tallies(gold: ArrayLike, predicted: ArrayLike, *, n_labels: int) -> Ta
 
 
 def span_tallies(gold: Spans, predicted: Spans, *, n_labels: int) -> Tallies:
-    """Tallies of documents: right, predicted and gold spans per label, in this order.
+    """Make tallies of documents: correct, predicted and gold spans per label.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def span_tallies(gold: Spans, predicted: Spans, *, n_labels: int) -> Tallies:
 
 
 def word_tallies(target: Words, predicted: Words, weights: Sequence[Floats], *, n_labels: int) -> Tallies:
-    """Tallies of documents for WRF, pooled and as a mean of documents.
+    """Make tallies of documents for WRF, pooled and averaged over documents.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def word_tallies(target: Words, predicted: Words, weights: Sequence[Floats], *, 
 
 
 def wrf_of_sums(sums: Floats, weights: Sequence[Floats]) -> list[tuple[float, float]]:
-    """WRF of every mode, pooled and as a mean of documents, from summed `word_tallies`.
+    """Compute WRF, pooled and averaged over documents, from summed `word_tallies`.
 
     Parameters
     ----------
@@ -225,7 +225,9 @@ def wrf_of_sums(sums: Floats, weights: Sequence[Floats]) -> list[tuple[float, fl
 def bootstrap(
     tallies: Tallies, figure: Figure, *, seed: int = 0, replicates: Iterable[int] = range(REPLICATES)
 ) -> Floats:
-    """The figure in every replicate. For a paired difference, subtract two systems' results at one seed.
+    """Compute a figure in every bootstrap replicate.
+
+    For a paired difference, subtract two systems' results for the same seed.
 
     Parameters
     ----------
@@ -254,7 +256,7 @@ def bootstrap(
 def randomise(
     a: Tallies, b: Tallies, figure: Figure, *, seed: int = 0, replicates: Iterable[int] = range(REPLICATES)
 ) -> Floats:
-    """Differences of the figure when the two systems' answers change sides item by item at random.
+    """Compute differences of a figure after random swaps of two systems' answers.
 
     Parameters
     ----------
@@ -290,7 +292,9 @@ def randomise(
 
 
 def randomisation_p(observed: float, differences: ArrayLike) -> float:
-    """Two-sided p = (b + 1) / (B + 1), b replicates at least as far from 0 as *observed* (Noreen 1989).
+    """Compute the two-sided p of a randomisation test (Noreen 1989).
+
+    p = (b + 1) / (B + 1), with b of B replicates at least as far from 0 as *observed*.
 
     Parameters
     ----------
@@ -316,7 +320,7 @@ def randomisation_p(observed: float, differences: ArrayLike) -> float:
 
 
 def percentile_interval(drawn: ArrayLike, *, level: float = 0.95) -> Interval:
-    """Percentile interval of bootstrap replicates; undefined replicates are left out.
+    """Compute the percentile interval of replicates, leaving out undefined ones.
 
     Parameters
     ----------

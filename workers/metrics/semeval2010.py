@@ -1,4 +1,4 @@
-"""The official score of SemEval-2010 Task 8: relations with a direction, F1 averaged over relations."""
+"""Official score of SemEval-2010 Task 8: macro F1 of directed relations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_DIRECTION = "no label of the inventory carries a direction, (e1,e2) or (e2,e1
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scorer's three views on one answer file, and how much of it was answered."""
+    """Counts of the official scorer's three views, and of answered items."""
 
     directed_labels: tuple[str, ...]
     relations: tuple[str, ...]
@@ -38,7 +38,7 @@ class Evaluation:
 
     @property
     def accuracies(self) -> tuple[float, float, float]:
-        """Right / answered; right / items; the same with every skipped item taken as answered Other."""
+        """Correct / answered; correct / items; the latter with skipped items as Other."""
         as_other = self.right + self.skipped_without_direction
         totals = (self.right, self.answered), (self.right, self.items), (as_other, self.items)
         return tuple(float(divide(right, of)) for right, of in totals)  # type: ignore[return-value]
@@ -50,7 +50,7 @@ class Evaluation:
 
 
 def relation_of(label: str) -> str | None:
-    """The relation of a directed label; None when it has no direction.
+    """Return the relation of a directed label; None without a direction.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def relation_of(label: str) -> str | None:
 
 
 def evaluate(gold: ArrayLike, predicted: ArrayLike, *, labels: Sequence[str]) -> Evaluation:
-    """Count an answer file as the task's scorer does (Hendrickx et al. 2010).
+    """Count predictions as the task's scorer does (Hendrickx et al. 2010).
 
     Per relation, either direction: right = relation and direction right; precision divides by every
     prediction of the relation, recall by all of its gold, unanswered items included.
@@ -100,7 +100,7 @@ def evaluate(gold: ArrayLike, predicted: ArrayLike, *, labels: Sequence[str]) ->
 
 
 def evaluate_confusion(matrix: Ints, *, labels: Sequence[str]) -> Evaluation:
-    """The same from a confusion matrix with its column of missing answers.
+    """Count from a confusion matrix with a column of missing answers.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def evaluate_confusion(matrix: Ints, *, labels: Sequence[str]) -> Evaluation:
 
 
 def macro(counts: Counts) -> tuple[float, float, float]:
-    """Precision, recall and F1, each the plain mean over all relations; 0/0 counts 0.
+    """Average precision, recall and F1 over all relations; 0/0 counts 0.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def macro(counts: Counts) -> tuple[float, float, float]:
 
 
 def semeval_figures(matrix: Ints, labels: Sequence[str]) -> dict[str, Value]:
-    """Official F1, coverage and the further accuracies of SemEval-2010 Task 8.
+    """Compute official F1, coverage and accuracies of SemEval-2010 Task 8.
 
     Parameters
     ----------

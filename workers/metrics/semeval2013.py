@@ -1,4 +1,4 @@
-"""The SemEval-2013 counts per type: COR, INC, PAR, MIS and SPU of each label under each schema."""
+"""SemEval-2013 counts and figures: COR, INC, PAR, MIS, SPU per label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workers.metrics.weights import NO_GOLD, NO_PREDICTION, NOTHING
 
 
 def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[PairingCounts]:
-    """The six integers of `PairingCounts` for every label.
+    """Compute the six integers of `PairingCounts` for every label.
 
     A pair belongs to the label of its gold span; a prediction left alone belongs to its own label. So the
     labels sum to the whole exactly: Σ_c gold_c = gold, Σ_c predicted_c = predicted.
@@ -73,7 +73,7 @@ def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[P
 
 
 def total(parts: list[PairingCounts]) -> PairingCounts:
-    """The labels (or documents, or shards) together.
+    """Sum counts of labels, documents or shards.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def total(parts: list[PairingCounts]) -> PairingCounts:
 
 
 def outcomes_by_label(parts: list[PairingCounts], labels: list[str]) -> dict[str, dict[str, SpanOutcome]]:
-    """Schema → label → COR, INC, PAR, MIS, SPU.
+    """Map schema and label to COR, INC, PAR, MIS, SPU.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def outcomes_by_label(parts: list[PairingCounts], labels: list[str]) -> dict[str
 
 
 def muc_figures(counts: PairingCounts) -> dict[str, Value]:
-    """Precision, recall and F1 of the four SemEval-2013 schemas.
+    """Compute precision, recall and F1 of the four SemEval-2013 schemas.
 
     Parameters
     ----------

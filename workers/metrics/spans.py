@@ -1,4 +1,4 @@
-"""Labelled half-open spans of many documents, and exact (CoNLL) counts over them."""
+"""Labelled half-open spans of many documents, and exact (CoNLL) counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workers.metrics.encoding import label_codes, repeated, row_keys, shared
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Spans as columns, one row each; *duplicates* rows were merged away."""
+    """Spans as columns, one row each; *duplicates* rows were dropped."""
 
     document: Ints
     start: Ints
@@ -32,7 +32,7 @@ class Spans:
         return self.document, self.start, self.end, self.label
 
     def select(self, rows: NDArray[np.generic]) -> Spans:
-        """Some rows, by mask or by position."""
+        """Select rows, by mask or position."""
         return Spans(
             self.document[rows],
             self.start[rows],
@@ -46,7 +46,7 @@ class Spans:
 def spans_of_columns(
     document: ArrayLike, start: ArrayLike, end: ArrayLike, label: ArrayLike, *, n_documents: int
 ) -> Spans:
-    """Spans from four columns; a span that stands twice in a document is kept once and counted.
+    """Make spans from four columns; a repeated span is kept once.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _refuse(wrong: NDArray[np.bool_], what: str, explain: Callable[[int], str]) 
 
 
 def spans_of_lists(documents: Sequence[Iterable[tuple[int, int, str]]], *, labels: Sequence[str]) -> Spans:
-    """Spans from one list of (start, end, label) per document.
+    """Make spans from a list of (start, end, label) per document.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def spans_of_lists(documents: Sequence[Iterable[tuple[int, int, str]]], *, label
 
 
 def matches(gold: Spans, predicted: Spans) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which gold spans were found exactly, and which predictions are exact.
+    """Mark gold spans and predictions with an exact counterpart.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def matches(gold: Spans, predicted: Spans) -> tuple[NDArray[np.bool_], NDArray[n
 
 
 def exact_counts(gold: Spans, predicted: Spans, *, n_labels: int) -> Counts:
-    """CoNLL counts: right when bounds and label agree (Tjong Kim Sang and De Meulder 2003).
+    """Count exact matches of bounds and label (Tjong Kim Sang and De Meulder 2003).
 
     Parameters
     ----------

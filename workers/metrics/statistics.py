@@ -1,4 +1,4 @@
-"""What a test set is made of, and how far its source labels can be trusted."""
+"""Label statistics of test sets, and the quality of source labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from workers.metrics.ratios import Floats, divide, precision, recall
 
 
 def perplexity(counts: ArrayLike) -> float:
-    """Perplexity of a label distribution, exp(−Σ p·ln p): how many even classes it is worth.
+    """Compute the perplexity of a label distribution, exp(−Σ p·ln p).
+
+    It is the equivalent number of equally frequent classes.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ def perplexity(counts: ArrayLike) -> float:
 
 
 def imbalance_ratio(counts: ArrayLike) -> float:
-    """Most frequent over least frequent class, of the classes that occur.
+    """Divide the most by the least frequent class, of those that occur.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def imbalance_ratio(counts: ArrayLike) -> float:
 
 
 class LabelStatistics(NamedTuple):
-    """Shape of a label distribution; nan where nothing is there to describe."""
+    """Shape of a label distribution; nan where undefined."""
 
     total: int
     classes: int
@@ -71,7 +73,7 @@ class LabelStatistics(NamedTuple):
 
 
 def label_statistics(positive: ArrayLike, *, negative: int = 0) -> LabelStatistics:
-    """Describe how labels are spread.
+    """Describe the distribution of labels.
 
     Parameters
     ----------
@@ -169,7 +171,7 @@ def set_statistics(
 
 
 class SourceQuality(NamedTuple):
-    """Source labels held against human gold; nan where undefined."""
+    """Source labels compared with human gold; nan where undefined."""
 
     precision: float
     recall: float
@@ -180,7 +182,9 @@ class SourceQuality(NamedTuple):
 
 
 def source_quality(source: Facts, human: Facts) -> SourceQuality:
-    """Precision and recall of source labels at fact level, accuracy at pair level (the exact set).
+    """Compute precision and recall of source facts, and accuracy of pairs.
+
+    A pair is correct if its whole set of relations is.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The façade: one call per kind of task, from arrays to every figure with its reason."""
+"""One call per task: from arrays to all figures with their reasons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def classification_suite(
     beta: float = 1.0,
     entropy: str = "all",
 ) -> Report:
-    """All figures of single-label classification.
+    """Compute all figures of single-label classification.
 
     Parameters
     ----------
@@ -90,7 +90,9 @@ def sets_suite(
     beta: float = 1.0,
     negative_items: int = 0,
 ) -> Report:
-    """All figures of label sets without scores (sentences or bags); N/A is the empty set.
+    """Compute all figures of label sets without scores.
+
+    Items are sentences or bags; N/A is the empty set.
 
     Parameters
     ----------
@@ -142,7 +144,7 @@ def entities_suite(
     wrf_scheme: str | None = None,
     families: Collection[str] = ENTITY_FAMILIES,
 ) -> Report:
-    """All figures of entity recognition: CoNLL, SemEval-2013, WRF.
+    """Compute all figures of entities: CoNLL, SemEval-2013, WRF.
 
     Parameters
     ----------
@@ -194,7 +196,7 @@ def entities_suite(
 
 
 def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], beta: float = 1.0) -> Report:
-    """All figures of relations between predicted spans, by bounds and strict.
+    """Compute all figures of relations between predicted spans.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], 
 
 
 def bags_suite(claims: Claims, facts: Facts, *, relations: Sequence[str]) -> Report:
-    """All figures of ranked claims, in the corrected and the opennre profile.
+    """Compute all figures of ranked claims, corrected and as in OpenNRE.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Comparing systems over their runs: spread, Welch's t, effect sizes, Holm."""
+"""Comparison of systems over runs: Welch's t, effect sizes, Holm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = (
 
 
 class Spread(NamedTuple):
-    """Runs of one system; *deviation* has ddof 1 and is nan for a single run."""
+    """Runs of one system; *deviation* (ddof 1) is nan for a single run."""
 
     n: int
     mean: float
@@ -33,7 +33,7 @@ class Spread(NamedTuple):
 
 
 def spread(runs: ArrayLike) -> Spread:
-    """Mean, sample standard deviation, and range of a system's runs.
+    """Compute mean, sample standard deviation and range of runs.
 
     Parameters
     ----------
@@ -69,7 +69,10 @@ def _runs(runs: ArrayLike) -> Floats:
 
 
 class Comparison(NamedTuple):
-    """Two systems over their runs; p, interval and d are nan where *reason* says why."""
+    """Two systems over their runs.
+
+    p, interval and d are nan if *reason* is given.
+    """
 
     difference: float
     t: float
@@ -83,7 +86,9 @@ class Comparison(NamedTuple):
 
 
 def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
-    """Welch's t test of a − b (two-sided), its interval, and Cohen's d (Harbecke et al. 2022, eq. 4).
+    """Compute Welch's two-sided t test of a − b, its interval, and Cohen's d.
+
+    Harbecke et al. 2022, eq. 4.
 
     Parameters
     ----------
@@ -110,7 +115,7 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
 
 
 def welch_of_moments(one: Spread, two: Spread, *, level: float = 0.95) -> Comparison:
-    """The same from mean, deviation and n, as papers print them.
+    """Compute the test from mean, deviation and n, as published.
 
     Parameters
     ----------
@@ -149,7 +154,9 @@ def _unknown(difference: float, reason: str) -> Comparison:
 
 
 def cohens_d(one: Spread, two: Spread) -> float:
-    """Cohen's d: (μ₁−μ₂)/√((σ₁²+σ₂²)/2) for equal n, pooled by degrees of freedom otherwise.
+    """Compute Cohen's d, (μ₁−μ₂)/√((σ₁²+σ₂²)/2) for equal n.
+
+    For unequal n, variances are pooled by degrees of freedom.
 
     Parameters
     ----------
@@ -173,7 +180,7 @@ def cohens_d(one: Spread, two: Spread) -> float:
 
 
 def size_word(d: float) -> str | None:
-    """Sawilowsky's (2009) word for an effect size.
+    """Return Sawilowsky's (2009) word for an effect size.
 
     Parameters
     ----------
@@ -195,7 +202,7 @@ def size_word(d: float) -> str | None:
 
 
 def holm(p: ArrayLike) -> Floats:
-    """Holm's (1979) step-down adjustment of many p-values.
+    """Adjust p-values by Holm's (1979) step-down method.
 
     Parameters
     ----------

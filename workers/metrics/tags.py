@@ -1,4 +1,4 @@
-"""Tag sequences (IOB1, IOB2, BIOES, BILOU) to spans, for a hundred thousand sentences at once."""
+"""Spans from tag sequences (IOB1, IOB2, BIOES, BILOU)."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def spans_of_tag_codes(
     scheme: str = "iob2",
     orphans: str = "conlleval",
 ) -> Spans:
-    """Read the entities of sentences laid end to end, each tag a code.
+    """Read the entities of concatenated sentences of tag codes.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def spans_of_tag_codes(
 def _parse(
     tags: Sequence[str], labels: Vocabulary, scheme: str
 ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Prefix and label code of every distinct tag."""
+    """Return prefix and label code of every distinct tag."""
     known = _PREFIXES[scheme]
     prefixes = np.zeros(len(tags), dtype=np.int8)
     names: list[str | None] = []
@@ -143,7 +143,7 @@ def _parse(
 def _runs(
     prefix: NDArray[np.int8], label: NDArray[np.int32], lengths: NDArray[np.int64], *, strict: bool
 ) -> Spans:
-    """Runs of tokens that belong together."""
+    """Return runs of tokens of one entity as spans."""
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     first = np.zeros(len(prefix) + 1, dtype=bool)
     first[offsets] = True
@@ -162,7 +162,7 @@ def _runs(
 def _continues(
     prefix: NDArray[np.int8], label: NDArray[np.int32], first: NDArray[np.bool_], *, strict: bool
 ) -> NDArray[np.bool_]:
-    """Whether a token goes on with the entity of the token before it."""
+    """Mark tokens that continue the entity of the token before."""
     before = np.empty_like(prefix)
     before[1:] = prefix[:-1]
     before[:1] = _O

@@ -1,4 +1,4 @@
-"""Weighting schemes: from gold counts to class weights that sum to 1, and the averages they make."""
+"""Weighting schemes: class weights from gold counts, and weighted averages."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ NO_PREDICTION = "nothing was predicted"
 
 
 class Weights(NamedTuple):
-    """Weights per class; all nan when undefined. *reason* says so, or what was used instead."""
+    """Weights per class, all nan if undefined.
+
+    *reason* explains undefined weights, or a replaced scheme.
+    """
 
     values: Floats
     reason: str | None = None
 
 
 def scheme_weights(gold: ArrayLike, scheme: str, *, items: int | None = None) -> Weights:
-    """Class weights of a scheme: Σ w_i = 1 (Harbecke et al. 2022).
+    """Compute class weights of a scheme, Σ w_i = 1 (Harbecke et al. 2022).
 
     weighted n_i; dodrans n_i^(3/4); entropy −n_i·log(n_i/N) with N = *items*; entropy-positive the same
     with N = Σ n_i; macro 1 for n_i > 0; macro-all 1. 0·log 0 is 0.
@@ -74,7 +77,7 @@ def scheme_weights(gold: ArrayLike, scheme: str, *, items: int | None = None) ->
 
 
 def why_undefined(weights: ArrayLike, *, otherwise: str) -> str:
-    """Why a sum with these weights is undefined: their scheme found no gold, or what is said otherwise.
+    """Return the reason why a sum with these weights is undefined.
 
     Parameters
     ----------
@@ -106,7 +109,7 @@ def _raw(n: Floats, scheme: str, size: int) -> Floats:
 
 
 def weighted_average(scores: ArrayLike, weights: ArrayLike) -> float:
-    """Average of per-class scores, Σ w_i·s_i; a score that is 0/0 counts 0.
+    """Average per-class scores, Σ w_i·s_i; a score of 0/0 counts 0.
 
     Parameters
     ----------
@@ -130,7 +133,7 @@ def weighted_average(scores: ArrayLike, weights: ArrayLike) -> float:
 
 
 def micro_averages(counts: Counts, *, beta: float = 1.0) -> dict[str, Value]:
-    """Micro precision, recall and F_β: one division of the summed counts.
+    """Compute micro precision, recall and F_β from summed counts.
 
     Parameters
     ----------
@@ -159,7 +162,9 @@ def micro_averages(counts: Counts, *, beta: float = 1.0) -> dict[str, Value]:
 def scheme_averages(
     counts: Counts, *, beta: float = 1.0, entropy: str = "all", schemes: tuple[str, ...] = SCHEMES
 ) -> dict[str, Value]:
-    """Precision, recall and F_β averaged by every scheme; averages of F, never F of averages.
+    """Average precision, recall and F_β by every scheme.
+
+    F is averaged, never computed from averages.
 
     Parameters
     ----------
@@ -199,7 +204,9 @@ def scheme_averages(
 
 
 def macro_flip(counts: Counts, *, beta: float = 1.0) -> float:
-    """How far macro F moves when one example of the rarest class turns from right to wrong.
+    """Compute the change of macro F if one example of the rarest class flips.
+
+    A hit becomes a miss; without a hit, a miss becomes a hit.
 
     Parameters
     ----------
@@ -231,7 +238,7 @@ def macro_flip(counts: Counts, *, beta: float = 1.0) -> float:
 def averages(
     counts: Counts, *, prefix: str = "", beta: float = 1.0, entropy: str = "all"
 ) -> dict[str, Value]:
-    """Micro and every weighted average of precision, recall and F, under prefixed keys.
+    """Compute micro and weighted averages of precision, recall and F.
 
     Parameters
     ----------
@@ -255,7 +262,9 @@ def averages(
 
 
 def effective_share(weights: ArrayLike, gold: ArrayLike) -> NDArray[np.float64]:
-    """How much one gold item of each class weighs, w_i / n_i (the D2 property compares these).
+    """Compute the weight of one gold item of each class, w_i / n_i.
+
+    Property D2 of Harbecke et al. (2022) compares these.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""WRF: weighted ROUGE-1 F1 over the sets of words inside entities, per class and for all classes together."""
+"""WRF: weighted ROUGE-1 F1 over the words inside entities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EMPTY = "no class has a word in a gold or a predicted entity"
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """Tokens of all documents in reading order: where each stands and which unigram it is."""
+    """Tokens of all documents in reading order: position and unigram number."""
 
     document: Ints
     start: Ints
@@ -32,18 +32,21 @@ class Tokens:
 
     @cached_property
     def n_unigrams(self) -> int:
-        """One more than any unigram's number."""
+        """Largest unigram number plus one."""
         return 1 + int(self.unigram.max(initial=0))
 
     @cached_property
     def keys(self) -> tuple[int, Ints, Ints]:
-        """Reach, one more than any end; start and end as document · reach + place, in reading order."""
+        """Reach, and start and end as document · reach + position.
+
+        Reach is greater than any end.
+        """
         reach = 1 + int(self.end.max(initial=0))
         return reach, self.document * reach + self.start, self.document * reach + self.end
 
 
 def tokens_of_lists(documents: Sequence[Sequence[str]], *, casefold: bool = False) -> Tokens:
-    """Tokens given as words, for spans counted in tokens.
+    """Make tokens from words, for spans counted in tokens.
 
     Parameters
     ----------
@@ -72,7 +75,7 @@ def tokens_of_lists(documents: Sequence[Sequence[str]], *, casefold: bool = Fals
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """The sets of unigrams in entities: one row per document, class and unigram, without repeats."""
+    """Sets of unigrams in entities, one row per document, class and unigram."""
 
     document: Ints
     label: Ints
@@ -85,7 +88,7 @@ class Words:
 
 
 def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
-    """Unigrams of the tokens that entities overlap, as sets per document and class.
+    """Collect unigrams of tokens that entities overlap, per document and class.
 
     Parameters
     ----------
@@ -125,7 +128,7 @@ def _require_room(n_documents: int, labels: int, unigrams: int) -> None:
 
 
 def _as_sets(keys: Ints, labels: int, unigrams: int, *, n_documents: int) -> Words:
-    """The words of these keys, each once; the keys are put in order where they stand."""
+    """Make word sets from keys; *keys* is sorted in place."""
     keys.sort()
     first = np.empty(len(keys), dtype=bool)
     first[:1] = True
@@ -139,7 +142,10 @@ def _as_sets(keys: Ints, labels: int, unigrams: int, *, n_documents: int) -> Wor
 
 @dataclass(frozen=True, eq=False)
 class WrfCounts:
-    """|P∩T|, |P| and |T| per class; with several classes the combined one stands last."""
+    """|P∩T|, |P| and |T| per class, with the combined class last.
+
+    A single class has no combined class.
+    """
 
     matched: Ints
     predicted: Ints
@@ -158,7 +164,7 @@ class WrfCounts:
 
 
 def wrf_counts(target: Words, predicted: Words, *, n_labels: int, per_document: bool = False) -> WrfCounts:
-    """Sizes of the unigram sets and of their intersections.
+    """Count the unigram sets and their intersections.
 
     Parameters
     ----------
@@ -190,7 +196,7 @@ def wrf_counts(target: Words, predicted: Words, *, n_labels: int, per_document: 
 
 
 def _rows(target: Words, predicted: Words, per_document: bool) -> tuple[tuple[Ints, Ints], int]:
-    """Which row of the result each word counts in."""
+    """Return the row of the result in which each word counts."""
     if not per_document:
         return (np.zeros_like(target.document), np.zeros_like(predicted.document)), 1
     used = np.zeros(target.n_documents, dtype=bool)
@@ -210,7 +216,7 @@ def _sizes(
 
 
 def _keys(target: Words, predicted: Words) -> Sequence[Ints]:
-    """Keys of both sides that are equal exactly where their rows are."""
+    """Return keys of both sides that are equal exactly where rows are."""
     if target.base == predicted.base and target.key is not None and predicted.key is not None:
         return target.key, predicted.key
     sides = ((words.document, words.label, words.unigram) for words in (target, predicted))
@@ -218,7 +224,7 @@ def _keys(target: Words, predicted: Words) -> Sequence[Ints]:
 
 
 def _combined(words: Words) -> Words:
-    """All classes as one."""
+    """Merge all classes into one."""
     unigrams = words.base[1] or 1 + int(words.unigram.max(initial=0))
     _require_room(words.n_documents, 1, unigrams)
     keys = words.document * unigrams + words.unigram
@@ -233,7 +239,7 @@ def gammas(
     scheme: str | None = None,
     gold: ArrayLike | None = None,
 ) -> Floats:
-    """The weights γ of WRF; they sum to 1 and the combined class stands last.
+    """Return the weights γ of WRF: sum 1, combined class last.
 
     strict: 1/(C+1) each; lenient: γ_combined = 2·γ_i. With a *scheme* the combined class keeps its share and
     the rest is divided by the scheme's weights over gold entity counts. C = 1: γ = 1.
@@ -286,7 +292,9 @@ def _custom(custom: ArrayLike, n_labels: int) -> Floats:
 
 
 def wrf(scores: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
-    """WRF = Σ γ_i·R1-F1_i over the defined classes, whose γ are scaled to sum to 1 (Weber et al.).
+    """Compute WRF = Σ γ_i·R1-F1_i over defined classes (Weber et al.).
+
+    The γ of defined classes are scaled to sum to 1.
 
     Parameters
     ----------
@@ -311,7 +319,7 @@ def wrf(scores: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
 
 
 def mean_wrf(per_document: WrfCounts, weights: ArrayLike) -> Value:
-    """Mean of the WRF of documents in which any class is defined.
+    """Average the WRF of documents in which a class is defined.
 
     Parameters
     ----------
@@ -339,7 +347,7 @@ def mean_wrf(per_document: WrfCounts, weights: ArrayLike) -> Value:
 def wrf_figures(
     gold: Spans, predicted: Spans, tokens: Tokens, *, gold_counts: Ints, scheme: str | None = None
 ) -> dict[str, Value]:
-    """WRF strict and lenient, pooled over documents and as a mean of documents.
+    """Compute WRF strict and lenient, pooled and averaged over documents.
 
     Parameters
     ----------

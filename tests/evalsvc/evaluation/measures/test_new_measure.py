@@ -17,7 +17,7 @@ from django.urls import reverse
 from evalsvc.evaluation.measures.documentation import chapter
 from evalsvc.evaluation.measures.menu import MEASURES, MENU
 from evalsvc.evaluation.models import Benchmark, Submission
-from tests.evalsvc.evaluation.cast import RELATION_GOLD, Cast
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from workers.cli.command import main
 from workers.metrics import suites
 from workers.metrics.counts import Counts
@@ -66,7 +66,7 @@ def _measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def benchmark_(cast: Cast) -> Benchmark:
+def benchmark_(cast: BenchmarkCast) -> Benchmark:
     return cast.relations()
 
 
@@ -81,7 +81,7 @@ def test_the_page_of_measures_describes_it(client: Client, db: None) -> None:
 
 
 @pytest.mark.usefixtures("_measure")
-def test_the_api_lists_it(client: Client, cast: Cast) -> None:
+def test_the_api_lists_it(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.kim)
     (measure,) = [one for one in client.get(reverse("api-measures")).json() if one["key"] == KEY]
     assert (measure["title"], measure["family"], measure["units"]) == (
@@ -92,7 +92,7 @@ def test_the_api_lists_it(client: Client, cast: Cast) -> None:
 
 
 @pytest.mark.usefixtures("_measure")
-def test_settings_can_have_it(client: Client, cast: Cast, benchmark_: Benchmark) -> None:
+def test_settings_can_have_it(client: Client, cast: BenchmarkCast, benchmark_: Benchmark) -> None:
     client.force_login(cast.olga)
     page = client.get(reverse("setting-new", args=[benchmark_.slug])).content.decode()
     assert f'<option value="{KEY}">{TITLE}</option>' in page
@@ -100,7 +100,7 @@ def test_settings_can_have_it(client: Client, cast: Cast, benchmark_: Benchmark)
 
 
 @pytest.mark.usefixtures("_measure")
-def test_a_scored_submission_shows_it(client: Client, cast: Cast, benchmark_: Benchmark) -> None:
+def test_a_scored_submission_shows_it(client: Client, cast: BenchmarkCast, benchmark_: Benchmark) -> None:
     submission = cast.submit(benchmark_, LABELS)
     assert run_next("score")
     client.force_login(cast.kim)
@@ -113,7 +113,7 @@ def test_a_scored_submission_shows_it(client: Client, cast: Cast, benchmark_: Be
 
 
 @pytest.mark.usefixtures("_measure")
-def test_submit_prints_it(cast: Cast, benchmark_: Benchmark, tmp_path: Path) -> None:
+def test_submit_prints_it(cast: BenchmarkCast, benchmark_: Benchmark, tmp_path: Path) -> None:
     path = tmp_path / "predictions.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in LABELS))
     out = io.StringIO()

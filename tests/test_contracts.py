@@ -30,12 +30,6 @@ def api_routes() -> list[str]:
     return sorted({address for address, _ in routes() if address.startswith("api/v1/")})
 
 
-def test_every_measure_on_the_menu_is_cooked_and_none_besides() -> None:
-    from workers.scoring.scorer import dishes
-
-    assert set(dishes()) == set(MENU)
-
-
 def test_every_kind_of_job_has_a_handler_and_every_handler_a_kind() -> None:
     from workers.handlers.registry import HANDLERS
 

@@ -15,7 +15,7 @@ import numpy as np
 from bench.cases.inputs import SEED
 from bench.harness import Case, Side
 from workers.cli.arguments import Options
-from workers.scoring.files import score
+from workers.cli.local_files import score
 
 SENTENCES = 172_448
 RELATIONS = [f"/people/person/relation_{number}" for number in range(52)]

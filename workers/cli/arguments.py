@@ -1,4 +1,4 @@
-"""What can be asked for on the command line, and how it is written."""
+"""Arguments of the commands `score` and `compare`, and the options made of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from math import inf
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, Repair, Scheme
@@ -18,12 +18,8 @@ PROFILES = ("corrected", "opennre", "both")
 FAMILIES = ("conll", "muc", "wrf")
 
 
-class Misuse(ValueError):
-    """What was asked for does not go together; the message says what would."""
-
-
-class Unfit(Exception):
-    """A file that is refused, by name, with what is wrong with it."""
+class InvalidFile(Exception):
+    """A rejected file, with its path and its problems."""
 
     def __init__(self, path: Path, problems: Problems) -> None:
         self.path, self.problems = path, problems
@@ -32,11 +28,11 @@ class Unfit(Exception):
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let a refusal say which file it is about."""
+    """Add the path to the rejection of a file."""
     try:
         yield
     except FileRejected as error:
-        raise Unfit(path, error.problems) from error
+        raise InvalidFile(path, error.problems) from error
 
 
 @dataclass(frozen=True)
@@ -59,18 +55,16 @@ class Options:
     casefold: bool = False
     family: tuple[str, ...] = FAMILIES
 
-
-def options_of(given: Namespace | dict[str, Any]) -> Options:
-    """Options from parsed arguments; those not given keep their defaults."""
-    known = given if isinstance(given, dict) else vars(given)
-    names = {field.name for field in fields(Options)}
-    chosen = {name: value for name, value in known.items() if name in names and value is not None}
-    family = tuple(chosen.pop("family", FAMILIES))
-    return Options(**cast(Any, chosen), family=family)
+    @classmethod
+    def of(cls, arguments: Namespace) -> Options:
+        """Take the options from parsed arguments; absent ones keep their defaults."""
+        values: dict[str, Any] = {field.name: getattr(arguments, field.name, None) for field in fields(cls)}
+        values["family"] = tuple(values["family"] or FAMILIES)
+        return cls(**{name: value for name, value in values.items() if value is not None})
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """A whole number that is not below the least."""
+def integer_from(least: int) -> Callable[[str], int]:
+    """Return an argument type for whole numbers that are not below the least."""
 
     def read(text: str) -> int:
         try:
@@ -78,60 +72,79 @@ def whole(least: int) -> Callable[[str], int]:
         except ValueError:
             number = least - 1
         if number < least:
-            raise ArgumentTypeError(f"expected a whole number, {least} or more, found {text}")
+            raise ArgumentTypeError(f"{text} is not a whole number. Give {least} or more.")
         return number
 
     return read
 
 
 def weight(text: str) -> float:
-    """A finite number above 0."""
+    """Read a finite number above 0."""
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number < inf:
-        raise ArgumentTypeError(f"{text} is no weight, expected a number above 0")
+        raise ArgumentTypeError(f"{text} is not a valid weight. Give a number above 0.")
     return number
 
 
 def add_score(parser: ArgumentParser) -> None:
-    """GOLD PREDICTIONS and the options."""
+    """Add GOLD PREDICTIONS and the options."""
     parser.add_argument("gold", type=Path, help="gold file")
-    parser.add_argument("predictions", type=Path, help="prediction file, in any form that fits the task")
+    parser.add_argument("predictions", type=Path, help="prediction file in any format that fits the task")
     add_options(parser)
 
 
 def add_compare(parser: ArgumentParser) -> None:
-    """A1 A2 … --against B1 B2 … --gold GOLD and the options."""
-    parser.add_argument("runs", type=Path, nargs="+", help="prediction files of the first system, one a run")
-    parser.add_argument("--against", type=Path, nargs="+", required=True, help="those of the second system")
+    """Add A1 A2 … --against B1 B2 … --gold GOLD and the options."""
+    parser.add_argument(
+        "runs", type=Path, nargs="+", help="prediction files of the first system, one per run"
+    )
+    parser.add_argument(
+        "--against", type=Path, nargs="+", required=True, help="prediction files of the second system"
+    )
     parser.add_argument("--gold", type=Path, required=True, help="gold file")
-    parser.add_argument("--measures", nargs="+", metavar="MEASURE", help="which measures; default: main ones")
-    parser.add_argument("--replicates", type=whole(1), default=1_000, help="with one run each (default 1000)")
-    parser.add_argument("--seed", type=whole(0), default=0, help="of the replicates (default 0)")
+    parser.add_argument(
+        "--measures", nargs="+", metavar="MEASURE", help="measures to test (default: main ones)"
+    )
+    parser.add_argument(
+        "--replicates",
+        type=integer_from(1),
+        default=1_000,
+        help="resamples, with one run each (default 1000)",
+    )
+    parser.add_argument("--seed", type=integer_from(0), default=0, help="seed of the resamples (default 0)")
     add_options(parser)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """What both commands have in common."""
-    parser.add_argument("--task", choices=TASKS, required=True, help="what is scored")
-    parser.add_argument("--negative", metavar="LABEL", help="the negative class (NA, no_relation, Other)")
-    parser.add_argument("--labels", type=Path, metavar="FILE", help="inventory, one label a line")
-    parser.add_argument("--missing", choices=("refuse", "wrong"), help="what an item without answer is")
+    """Add the options that both commands share."""
+    parser.add_argument("--task", choices=TASKS, required=True, help="task to score")
+    parser.add_argument(
+        "--negative", metavar="LABEL", help="negative class, such as NA, no_relation or Other"
+    )
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="label inventory, one label per line")
+    parser.add_argument(
+        "--missing",
+        choices=("refuse", "wrong"),
+        help="reject items without a prediction, or count them wrong",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     ranked = parser.add_argument_group("bags and sentences")
-    ranked.add_argument("--profile", choices=PROFILES, help="how a ranking is read (default corrected)")
-    ranked.add_argument("--aggregate", choices=("ONE", "AVG"), help="scores of sentences to those of bags")
+    ranked.add_argument("--profile", choices=PROFILES, help="ranking profile (default corrected)")
+    ranked.add_argument("--aggregate", choices=("ONE", "AVG"), help="bag score: best or mean sentence score")
     tags = parser.add_argument_group("entities")
     tags.add_argument("--scheme", choices=SCHEMES, help="tag scheme of CoNLL columns and tags")
-    tags.add_argument("--repair", choices=REPAIRS, help="an inner tag that continues nothing")
+    tags.add_argument("--repair", choices=REPAIRS, help="reading of an inner tag that continues no entity")
     tags.add_argument("--column", type=int, help="column of the predicted tag (default -1, the last)")
     tags.add_argument(
-        "--gold-column", type=int, help="of the gold tag (default: last, in one file last but one)"
+        "--gold-column",
+        type=int,
+        help="column of the gold tag (default: last; last but one in a shared file)",
     )
-    tags.add_argument("--family", nargs="+", choices=FAMILIES, help="which measures of entities")
-    tags.add_argument("--casefold", action="store_true", help="WRF: words that differ in case are one")
+    tags.add_argument("--family", nargs="+", choices=FAMILIES, help="families of entity measures")
+    tags.add_argument("--casefold", action="store_true", help="ignore case in the words of WRF")
     averages = parser.add_argument_group("averages")
     averages.add_argument("--beta", type=weight, help="weight of recall in F (default 1)")
     averages.add_argument("--entropy", choices=("all", "positive"), help="N of the entropy scheme")

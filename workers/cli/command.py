@@ -1,4 +1,4 @@
-"""The command line: arguments in, a table or JSON out, 2 for a file that does not fit."""
+"""The commands `score` and `compare`: arguments in, a table or JSON out, exit code 2 for a rejected file."""
 
 from __future__ import annotations
 
@@ -10,69 +10,72 @@ from typing import NamedTuple
 import msgspec
 
 from evalsvc.core.formats.problems import FileRejected
-from workers.cli.arguments import Misuse, Unfit, add_compare, add_score, options_of
+from evalsvc.core.jobs.exceptions import InputFault
+from workers.cli.arguments import InvalidFile, Options, add_compare, add_score
 
-FITS, DOES_NOT_FIT = 0, 2
+REJECTED = 2
 
 
-class Outcome(NamedTuple):
-    """What to print where, and the code to end with."""
+class CommandOutput(NamedTuple):
+    """Exit code and text for standard output and standard error."""
 
     code: int
     out: str = ""
     err: str = ""
 
 
-def score(given: Namespace) -> Outcome:
+def score(arguments: Namespace) -> CommandOutput:
     """Score GOLD PREDICTIONS."""
-    return _guarded(given, _score)
+    return _run(arguments, _score)
 
 
-def compare(given: Namespace) -> Outcome:
-    """Compare runs of two systems."""
-    return _guarded(given, _compare)
+def compare(arguments: Namespace) -> CommandOutput:
+    """Compare the runs of two systems."""
+    return _run(arguments, _compare)
 
 
-def _guarded(given: Namespace, work: Callable[[Namespace], str]) -> Outcome:
+def _run(arguments: Namespace, work: Callable[[Namespace], str]) -> CommandOutput:
     try:
-        return Outcome(FITS, work(given))
-    except Unfit as error:
-        return _refusal(error, as_json=given.json)
+        return CommandOutput(0, work(arguments))
+    except InvalidFile as error:
+        if arguments.json:
+            body = {"file": str(error.path)} | error.problems.as_json()
+            return CommandOutput(REJECTED, msgspec.json.encode(body).decode())
+        from workers.cli.report_output import rejection_text
+
+        return CommandOutput(REJECTED, err=rejection_text(error.problems, file=str(error.path)))
     except OSError as error:
-        return Outcome(
-            DOES_NOT_FIT, err=f"{error.filename}: {error.strerror}." if error.filename else str(error)
-        )
-    except (Misuse, FileRejected) as error:
-        return Outcome(DOES_NOT_FIT, err=str(error))
+        message = f"{error.filename}: {error.strerror}." if error.filename else str(error)
+        return CommandOutput(REJECTED, err=message)
+    except (InputFault, FileRejected) as error:
+        return CommandOutput(REJECTED, err=str(error))
 
 
-def _refusal(error: Unfit, *, as_json: bool) -> Outcome:
-    if as_json:
-        told = {"file": str(error.path)} | error.problems.as_json()
-        return Outcome(DOES_NOT_FIT, msgspec.json.encode(told).decode())
-    from workers.cli.report_output import refusal_text
+# Modules are imported by the command that needs them: starting takes longer than scoring a small file.
+def _score(arguments: Namespace) -> str:
+    from workers.cli import local_files, report_output
 
-    return Outcome(DOES_NOT_FIT, err=refusal_text(error.problems, file=str(error.path)))
-
-
-def _score(given: Namespace) -> str:
-    from workers.cli import report_output
-    from workers.scoring import files
-
-    options = options_of(given)
-    report = files.score(given.gold, given.predictions, options)
-    return (
-        report_output.report_json(report, task=options.task).decode()
-        if given.json
-        else report_output.report_text(report)
-    )
+    options = Options.of(arguments)
+    report = local_files.score(arguments.gold, arguments.predictions, options)
+    if arguments.json:
+        return report_output.report_json(report, task=options.task).decode()
+    return report_output.report_text(report)
 
 
-def _compare(given: Namespace) -> str:
+def _compare(arguments: Namespace) -> str:
     from workers.cli import comparison
 
-    found = comparison.compare(given.runs, given.against, given.gold, options_of(given), asked=given)
-    return comparison.as_json(found) if given.json else comparison.as_text(found)
+    options = Options.of(arguments)
+    result = comparison.compare(
+        arguments.runs,
+        arguments.against,
+        arguments.gold,
+        options,
+        measures=arguments.measures,
+        replicates=arguments.replicates,
+        seed=arguments.seed,
+    )
+    return comparison.as_json(result) if arguments.json else comparison.as_text(result)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,9 +84,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = words.pop(0) if words and words[0] in ("score", "compare") else "score"
     parser = ArgumentParser(prog=f"python -m workers.metrics {name}", description=main.__doc__)
     (add_compare if name == "compare" else add_score)(parser)
-    outcome = (compare if name == "compare" else score)(parser.parse_args(words))
-    if outcome.out:
-        sys.stdout.write(outcome.out + "\n")
-    if outcome.err:
-        sys.stderr.write(outcome.err + "\n")
-    return outcome.code
+    output = (compare if name == "compare" else score)(parser.parse_args(words))
+    if output.out:
+        sys.stdout.write(output.out + "\n")
+    if output.err:
+        sys.stderr.write(output.err + "\n")
+    return output.code

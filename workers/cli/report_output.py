@@ -1,4 +1,4 @@
-"""Reports and refusals as text for people and as JSON for programs."""
+"""Reports and rejections as text for people and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -11,30 +11,27 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.evaluation.measures.menu import MEASURES
 from workers.metrics.report import ClassRow, Report, SpanOutcome, Value
 
-INVENTORY = "The labels known are those of the gold, unless --labels FILE states all."
+INVENTORY_HINT = "The inventory is the labels of the gold. Give a larger one with --labels FILE."
 OUTCOME_HEADS = ("class", "COR", "INC", "PAR", "MIS", "SPU", "F1")
 HEADS = ("class", "gold", "predicted", "correct", "precision", "recall", "F")
 
 
 def number(value: float) -> str:
-    """Four decimals; undefined is a dash."""
+    """Format with four decimals; undefined is a dash."""
     return "–" if value != value else f"{value:.4f}"
 
 
 def table(rows: Iterable[Sequence[str]], *, words: int = 1) -> list[str]:
-    """Columns side by side: the first *words* to the left, the others to the right."""
+    """Align columns: the first *words* to the left, the others to the right."""
     cells = [list(row) for row in rows]
+    sides = "<" * words + ">" * len(cells[0])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return ["  ".join(_padded(row, widths, words)).rstrip() for row in cells]
-
-
-def _padded(row: list[str], widths: list[int], words: int) -> list[str]:
-    sides = zip(row, widths, strict=True)
-    return [cell.ljust(width) if at < words else cell.rjust(width) for at, (cell, width) in enumerate(sides)]
+    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=False))
+    return [form.format(*row).rstrip() for row in cells]
 
 
 def report_text(report: Report) -> str:
-    """Measures by family, then the classes, then what was counted."""
+    """Format measures by family, then classes, then counts."""
     parts = [_family(family, values) for family, values in _families(report).items()]
     parts += [[name, *table([HEADS, *map(_class, rows)])] for name, rows in report.classes.items() if rows]
     parts += [_schema(name, found) for name, found in report.outcomes.items()]
@@ -68,7 +65,7 @@ def _class(row: ClassRow) -> tuple[str, ...]:
 
 
 def report_json(report: Report, *, task: str) -> bytes:
-    """The same as one object; undefined is null, with its reason beside it."""
+    """Format as one JSON object; an undefined figure is null and has a reason."""
     found: dict[str, Any] = {
         "task": task,
         "measures": {key: value.value for key, value in report.values.items()},
@@ -90,13 +87,13 @@ def report_json(report: Report, *, task: str) -> bytes:
     return msgspec.json.encode(found)
 
 
-def refusal_text(problems: Problems, *, file: str) -> str:
-    """What is wrong with a file: how much, the first of it line by line, and how often each kind."""
+def rejection_text(problems: Problems, *, file: str) -> str:
+    """Format the number of problems of each kind, then the first problems one by one."""
     kinds = ", ".join(f"{code} {count:,}" for code, count in problems.by_code.most_common())
     lines = [f"{problem.code}: {problem.sentence()}" for problem in problems.first]
     more = problems.total - len(lines)
     rest = [f"{more:,} more"] if more else []
-    rest += [INVENTORY] if {"unknown_label", "near_label"} & problems.by_code.keys() else []
+    rest += [INVENTORY_HINT] if {"unknown_label", "near_label"} & problems.by_code.keys() else []
     return "\n".join([f"{file}: {problems.total:,} {_problems(problems.total)} ({kinds})", *lines, *rest])
 
 

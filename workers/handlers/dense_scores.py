@@ -16,10 +16,9 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.submissions import dense_scores
 from evalsvc.evaluation.submissions.file_store import open_file
-from workers.scoring.frozen_gold import Predictions, label_names
+from workers.scoring.predictions import Predictions, dense_predictions
 
 Matrix = NDArray[np.float64]
-NONE = np.empty(0, dtype=np.int64)
 
 
 def check(subject: int, progress: Progress) -> Store:
@@ -39,14 +38,8 @@ def load_dense(contract: FileContract, submission: Submission, content: bytes) -
     matrix = _matrix(contract, submission, content)
     names = contract.labels
     _require_finite(matrix, [*names, contract.benchmark.negative])
-    keys = list(dense_scores.rows_of(contract, submission.form))[: len(matrix)]
-    rows, columns = len(matrix), len(names)
-    owner = np.repeat(np.arange(rows, dtype=np.int64), columns)
-    label = np.tile(np.arange(columns, dtype=np.int64), rows)
-    score = matrix[:, :columns].astype(np.float64).ravel()
-    return Predictions(
-        submission.form, keys, label_names(contract.benchmark), owner, label, score, NONE, NONE
-    )
+    keys = dense_scores.rows_of(contract, submission.form)
+    return dense_predictions(matrix, keys, submission.form, len(names))
 
 
 def _matrix(contract: FileContract, submission: Submission, content: bytes) -> Matrix:

@@ -1,4 +1,4 @@
-"""The handler of kind `score`: one submission under each setting that its form fits."""
+"""Handler of job kind `score`: evaluate one submission under every setting that fits its form."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from workers.handlers.dense_scores import load_dense
-from workers.metrics.report import ClassRow, Curve
+from workers.handlers.scoring_inputs import load_gold, load_predictions, scoring_options
+from workers.metrics.report import ClassRow, Curve, Report
 from workers.scoring.column_reader import uncollected
-from workers.scoring.frozen_gold import Predictions, load_gold, load_predictions
-from workers.scoring.scorer import Served, serve
+from workers.scoring.predictions import Predictions
+from workers.scoring.scorer import ScoringCase, error_counts, report_of
 
-STEP = 1 << 18
+PIECE_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """What one setting's scoring found, not yet stored."""
+class SettingResult:
+    """The figures of one setting, not yet stored."""
 
     setting: Setting
     options: dict[str, Any]
-    served: Served
+    report: Report
+    detail: dict[str, Any]
 
 
-class Steps:
-    """Counts lines and rows over the whole job, and says what is being done."""
+class ScoringProgress:
+    """Counts lines and rows over the whole job and names the present step."""
 
     def __init__(self, progress: Progress, *, total: int) -> None:
         self.progress, self.total, self.before, self.name = progress, total, 0, ""
@@ -55,49 +57,58 @@ class Steps:
 
 
 def score(subject: int, progress: Progress) -> Store:
-    """Score a submission; what was scored the same way before is taken over."""
+    """Score a submission; reuse evaluations of the same file, gold, options and scorer."""
     related = ("benchmark", "file", "system")
     submission = Submission.objects.select_related(*related).get(pk=subject)
     settings = scoring_identity.fitting(submission)
     existing = scoring_identity.existing(submission, settings)
-    todo = [setting for setting in settings if setting.pk not in existing]
+    remaining = [setting for setting in settings if setting.pk not in existing]
     with uncollected():
-        fresh = list(_scored(submission, todo, progress)) if todo else []
-    libraries = _libraries() if fresh else {}
+        results = list(_results(submission, remaining, progress)) if remaining else []
+    libraries = {"python": platform.python_version()} if results else {}
+    libraries |= {name: version(name) for name in ("numpy", "scipy") if results}
 
     def store() -> None:
         versions.lock_settings(submission.benchmark)
-        stored = [_stored(submission, scored, libraries) for scored in fresh]
+        stored = [_stored(submission, result, libraries) for result in results]
         submission.evaluations.add(*existing.values(), *stored)
         gold_exposure.mark(submission)
-        _ask_again(submission)
+        _queue_again_if_revised(submission)
 
     return store
 
 
-def _ask_again(submission: Submission) -> None:
-    """Where a setting was added or revised while this was scored, score it once more."""
+def _queue_again_if_revised(submission: Submission) -> None:
+    """Score once more where a setting was added or revised in the meantime."""
     row = Submission.objects.select_related("benchmark", "system").get(pk=submission.pk)
     settings = scoring_identity.fitting(row)
     if row.withdrawn_at is None and len(scoring_identity.existing(row, settings)) < len(settings):
         submission_states.queue(row)
 
 
-def _scored(submission: Submission, settings: list[Setting], progress: Progress) -> Iterator[Scored]:
+def _results(submission: Submission, settings: list[Setting], progress: Progress) -> Iterator[SettingResult]:
     lines = int(submission.counts.get("lines", 0))
-    steps = Steps(progress, total=lines + sum(2 * setting.test_set.rows for setting in settings))
+    steps = ScoringProgress(progress, total=lines + sum(2 * setting.test_set.rows for setting in settings))
     steps.begin("Reading predictions")
     predictions = _predictions(submission, steps)
     steps.end(lines)
     for setting in settings:
-        yield _under(setting, submission, predictions, steps)
+        steps.begin(f"{setting.title}: reading the gold")
+        gold = load_gold(setting, tick=steps.tick)
+        steps.end(setting.test_set.rows)
+        steps.begin(f"{setting.title}: scoring")
+        options = scoring_identity.options_of(setting, submission)
+        case = ScoringCase.of(gold, predictions, scoring_options(options))
+        report = report_of(case)
+        steps.end(setting.test_set.rows)
+        yield SettingResult(setting, options, report, _detail(case, report))
 
 
-def _predictions(submission: Submission, steps: Steps) -> Predictions:
+def _predictions(submission: Submission, steps: ScoringProgress) -> Predictions:
     try:
         file = open_file(submission.file)
     except FileNotFoundError as error:
-        raise InputFault("file_lost", "The stored file is gone. Submit it again.") from error
+        raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
     with file:
         _require_unchanged(file, submission)
         contract = file_contract.of_submission(submission)
@@ -108,47 +119,29 @@ def _predictions(submission: Submission, steps: Steps) -> Predictions:
 
 def _require_unchanged(file: BinaryIO, submission: Submission) -> None:
     digest = hashlib.sha256()
-    for piece in iter(lambda: file.read(STEP), b""):
+    for piece in iter(lambda: file.read(PIECE_BYTES), b""):
         digest.update(piece)
     if digest.hexdigest() != submission.file_id:
-        raise InputFault("file_changed", "The stored file is not what was sent. Submit it again.")
+        raise InputFault("file_changed", "The stored file differs from the uploaded one. Submit it again.")
     file.seek(0)
 
 
-def _under(setting: Setting, submission: Submission, predictions: Predictions, steps: Steps) -> Scored:
-    rows = setting.test_set.rows
-    steps.begin(f"{setting.title}: reading the gold")
-    gold = load_gold(setting, tick=steps.tick)
-    steps.end(rows)
-    steps.begin(f"{setting.title}: scoring")
-    options = scoring_identity.options_of(setting, submission)
-    served = serve(setting.unit, options, gold, predictions)
-    steps.end(rows)
-    return Scored(setting, options, served)
-
-
-def _libraries() -> dict[str, str]:
-    found = {name: version(name) for name in ("numpy", "scipy")}
-    return {"python": platform.python_version()} | found
-
-
-def _stored(submission: Submission, scored: Scored, libraries: dict[str, str]) -> Evaluation:
-    """The evaluation with its scores; one that another worker stored meanwhile is as good."""
-    served = scored.served
-    evaluation, made = Evaluation.objects.get_or_create(
+def _stored(submission: Submission, result: SettingResult, libraries: dict[str, str]) -> Evaluation:
+    """Store the evaluation with its scores, or return an equal one that another worker stored."""
+    evaluation, created = Evaluation.objects.get_or_create(
         file=submission.file,
-        setting=scored.setting,
-        gold_sha256=scored.setting.test_set.sha256,
-        options_sha256=scoring_identity.digest(scored.options),
+        setting=result.setting,
+        gold_sha256=result.setting.test_set.sha256,
+        options_sha256=scoring_identity.digest(result.options),
         scorer=scoring_identity.SCORER,
         defaults={
-            "options": scored.options,
+            "options": result.options,
             "libraries": libraries,
-            "classes": [row for family, rows in served.tables.items() for row in _rows(family, rows)],
-            "detail": _detail(served),
+            "classes": [row for family, rows in result.report.classes.items() for row in _rows(family, rows)],
+            "detail": result.detail,
         },
     )
-    if made:
+    if created:
         Score.objects.bulk_create(
             Score(
                 evaluation=evaluation,
@@ -156,17 +149,17 @@ def _stored(submission: Submission, scored: Scored, libraries: dict[str, str]) -
                 value=number(value.value),
                 reason=(value.reason or "")[:200],
             )
-            for key, value in served.values.items()
+            for key, value in result.report.values.items()
         )
     return evaluation
 
 
-def _detail(served: Served) -> dict[str, Any]:
+def _detail(case: ScoringCase, report: Report) -> dict[str, Any]:
     return {
-        "counts": {key: number(value) for key, value in served.counts.items()},
-        "lost": served.lost,
-        "curve": _points(served.curve),
-        "notes": served.notes,
+        "counts": {key: number(value) for key, value in (report.counts | case.counts).items()},
+        "lost": error_counts(case),
+        "curve": _points(report.curve),
+        "notes": list(report.notes),
     }
 
 
@@ -188,5 +181,5 @@ def _points(curve: Curve | None) -> dict[str, Any] | None:
 
 
 def number(value: float) -> float | None:
-    """JSON and the database know no nan."""
+    """Return the number, or None for nan, which JSON and the database do not have."""
     return None if math.isnan(value) else float(value)

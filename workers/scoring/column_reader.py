@@ -1,76 +1,53 @@
-"""Prediction lines column by column, held against what is known; the unusual is for the careful reader."""
+"""JSON lines of predictions read by columns; anything unusual is left to the line reader."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.jsonl_predictions import read_parts
-from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import BagPrediction, LabelPrediction, ScoresPrediction, SpansPrediction
+from evalsvc.core.formats.prediction_check import FORM_OF, SILENT_FORMS
+from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
+from workers.metrics.counts import Ints
+from workers.scoring.predictions import NO_SCORE, NONE, Expected, Floats, Predictions
 
-Ints = NDArray[np.int64]
+FORMATS = frozenset({"jsonl-predictions", "opennre-results"})
 Tick = Callable[[int], None]
-FORM_OF: dict[type, str] = {
-    LabelPrediction: "label",
-    ScoresPrediction: "scores",
-    BagPrediction: "bag",
-    SpansPrediction: "spans",
-}
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What a file may speak of: items by id, bags by pair, labels by name; how long items with spans are."""
-
-    items: Mapping[str, int]
-    bags: Mapping[tuple[str, str], int]
-    labels: Mapping[str, int]
-    lengths: Ints | None = None
-
-
-class Columns(NamedTuple):
-    """The item (or bag) of each line; then of each claim its item, its label, and a score or a span."""
-
-    line: Ints
-    row: Ints
-    label: Ints
-    score: NDArray[np.float64]
-    start: Ints
-    end: Ints
-
-
-NONE, NO_SCORE = np.zeros(0, dtype=np.int64), np.zeros(0)
-
-
-def read(
-    source: Source, known: Known, *, limits: Limits = LIMITS, tick: Tick = lambda done: None
-) -> tuple[str, Columns]:
-    """The form of the file and its claims; raises `Irregular` where anything of it is not as it should be."""
-    form, parts, lines, rows = "", [], 0, _Rows(known.items)
-    for part in read_parts(source, problems=Problems(), limits=limits):
-        form = FORM_OF[type(part[0])]
-        parts.append(READERS[form](part, known, rows))
-        tick(lines := lines + len(part))
-    if not parts:
-        raise Irregular
-    whole = Columns(*map(np.concatenate, zip(*parts, strict=True)))
-    _refuse_repeats(whole.line if form != "bag" else whole.row * len(known.labels) + whole.label)
-    return form, whole
+def read_columns(
+    source: Source, expected: Expected, *, limits: Limits = LIMITS, tick: Tick = lambda done: None
+) -> Predictions | None:
+    """Read a file of regular lines that fit; None where a line needs the line reader."""
+    codes = _Codes(expected)
+    form, parts, done = "", [], 0
+    try:
+        for part in read_parts(source, problems=Problems(), limits=limits):
+            form = FORM_OF[type(part[0])]
+            parts.append(READERS[form](part, codes))
+            tick(done := done + len(part))
+        columns = Columns(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
+        if columns is None or form not in expected.forms:
+            return None
+        _reject_repeats(columns.line if form != "bag" else columns.owner * len(codes.labels) + columns.label)
+    except (Irregular, FileRejected):
+        return None
+    if not (form in SILENT_FORMS or expected.missing_allowed or len(columns.line) == len(expected.ids)):
+        return None
+    return _predictions(form, columns, expected)
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """What is read here stays until the score: looking for rubbish among it takes half the time."""
+    """Pause garbage collection: what is read stays until the score, and scanning it takes half the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -80,55 +57,94 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class _Rows:
-    """Rows of ids. A file mostly comes in the order of the gold: then nothing has to be looked up."""
+class Columns(NamedTuple):
+    """The item (or pair) of each line; then each claim's item, label, and score or bounds."""
 
-    def __init__(self, items: Mapping[str, int]) -> None:
-        self.items, self.at = items, 0
-        rows = np.fromiter(items.values(), np.int64, len(items))
-        self.order = list(items) if np.array_equal(rows, np.arange(len(items))) else []
+    line: Ints
+    owner: Ints
+    label: Ints
+    score: Floats
+    start: Ints
+    end: Ints
 
-    def __call__(self, ids: list[str]) -> Ints:
+
+def _predictions(form: str, columns: Columns, expected: Expected) -> Predictions:
+    """Leave out scores of the negative class; as an answer its name is a label like any other."""
+    if form in ("scores", "bag") and expected.negative is not None:
+        kept = columns.label != len(expected.labels)
+        columns = columns._replace(
+            owner=columns.owner[kept], label=columns.label[kept], score=columns.score[kept]
+        )
+    keys, lines = (expected.pairs, NONE) if form == "bag" else (expected.ids, columns.line)
+    return Predictions(form, keys, lines, *columns[1:])
+
+
+class _Codes:
+    """Rows of ids and pairs, and codes of labels.
+
+    A file mostly comes in the order of the gold: then no id has to be looked up.
+    """
+
+    def __init__(self, expected: Expected) -> None:
+        self.expected, self.labels, self.at = expected, expected.codes, 0
+        self.order = list(expected.ids)
+
+    @cached_property
+    def items(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.order)}
+
+    @cached_property
+    def pairs(self) -> dict[tuple[str, str], int]:
+        return {pair: row for row, pair in enumerate(self.expected.pairs)}
+
+    def rows(self, ids: list[str]) -> Ints:
         after = self.at + len(ids)
         if self.order[self.at : after] != ids:
-            return _found(self.items, ids)
+            return _lookup(self.items, ids)
         first, self.at = self.at, after
         return np.arange(first, after, dtype=np.int64)
 
+    def fits(self, rows: Ints, end: Ints) -> bool:
+        """Tell whether no span ends behind its document."""
+        names = map(self.order.__getitem__, rows.tolist())
+        longest = np.fromiter((self.expected.lengths.get(name, -1) for name in names), np.int64, len(rows))
+        return bool((end <= longest).all())
 
-def _labels(part: Sequence[Any], known: Known, rows_of: _Rows) -> Columns:
-    rows = rows_of([line.id for line in part])
-    return Columns(rows, rows, _found(known.labels, [line.label for line in part]), NO_SCORE, NONE, NONE)
+
+def _labels(part: Sequence[Any], codes: _Codes) -> Columns:
+    rows = codes.rows([line.id for line in part])
+    return Columns(rows, rows, _lookup(codes.labels, [line.label for line in part]), NO_SCORE, NONE, NONE)
 
 
-def _scores(part: Sequence[Any], known: Known, rows_of: _Rows) -> Columns:
-    rows = rows_of([line.id for line in part])
+def _scores(part: Sequence[Any], codes: _Codes) -> Columns:
+    rows = codes.rows([line.id for line in part])
     scores = [line.scores for line in part]
     lengths = np.fromiter(map(len, scores), np.int64, len(scores))
     values = np.fromiter(chain.from_iterable(map(dict.values, scores)), np.float64, int(lengths.sum()))
-    names = _found(known.labels, list(chain.from_iterable(scores)))
+    names = _lookup(codes.labels, list(chain.from_iterable(scores)))
     return Columns(rows, np.repeat(rows, lengths), names, _finite(values), NONE, NONE)
 
 
-def _triples(part: Sequence[Any], known: Known, rows_of: _Rows) -> Columns:
-    rows = _found(known.bags, [(one.head, one.tail) for one in part])
-    values = np.array([one.score for one in part], dtype=np.float64)
-    names = _found(known.labels, [one.relation for one in part])
-    return Columns(rows, rows, names, _finite(values), NONE, NONE)
+def _triples(part: Sequence[Any], codes: _Codes) -> Columns:
+    rows = _lookup(codes.pairs, [(triple.head, triple.tail) for triple in part])
+    values = np.array([triple.score for triple in part], dtype=np.float64)
+    return Columns(
+        rows, rows, _lookup(codes.labels, [triple.relation for triple in part]), _finite(values), NONE, NONE
+    )
 
 
-def _spans(part: Sequence[Any], known: Known, rows_of: _Rows) -> Columns:
-    items = rows_of([line.id for line in part])
+def _spans(part: Sequence[Any], codes: _Codes) -> Columns:
+    items = codes.rows([line.id for line in part])
     lengths = np.fromiter((len(line.spans) for line in part), np.int64, len(part))
     spans = list(chain.from_iterable(line.spans for line in part))
     start, end = (np.array([span[at] for span in spans], dtype=np.int64) for at in (0, 1))
     rows = np.repeat(items, lengths)
-    if known.lengths is None or (end > known.lengths[rows]).any():
+    if not codes.fits(rows, end):
         raise Irregular
-    return Columns(items, rows, _found(known.labels, [span[2] for span in spans]), NO_SCORE, start, end)
+    return Columns(items, rows, _lookup(codes.labels, [span[2] for span in spans]), NO_SCORE, start, end)
 
 
-READERS: dict[str, Callable[[Sequence[Any], Known, _Rows], Columns]] = {
+READERS: dict[str, Callable[[Sequence[Any], _Codes], Columns]] = {
     "label": _labels,
     "scores": _scores,
     "bag": _triples,
@@ -136,20 +152,20 @@ READERS: dict[str, Callable[[Sequence[Any], Known, _Rows], Columns]] = {
 }
 
 
-def _found(codes: Mapping[Any, int], names: list[Any]) -> Ints:
+def _lookup(codes: Mapping[Any, int], names: list[Any]) -> Ints:
     try:
         return np.fromiter(map(codes.get, names), np.int64, len(names))
-    except TypeError as error:  # None: a name that is not known
+    except TypeError as error:  # None: a name that is not expected
         raise Irregular from error
 
 
-def _finite(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(scores: Floats) -> Floats:
     if not np.isfinite(scores).all():
         raise Irregular
     return scores
 
 
-def _refuse_repeats(keys: Ints) -> None:
+def _reject_repeats(keys: Ints) -> None:
     ranked = np.sort(keys)
     if (ranked[1:] == ranked[:-1]).any():
         raise Irregular

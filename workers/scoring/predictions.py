@@ -1,152 +1,155 @@
-"""The claims of a prediction file, held against its gold, as columns."""
+"""Predictions as columns, placed on the rows of a gold."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from itertools import repeat
+from typing import Any, NamedTuple
 
-import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from evalsvc.core.formats.label_list import read_label_lines
-from evalsvc.core.formats.prediction_check import FORM_OF, Claim, Form, PredictionCheck
-from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.readers import open_predictions
-from evalsvc.core.formats.records import LabelPrediction, Link, PredictionLine, TagsPrediction
-from workers.cli.arguments import Options
-from workers.scoring.gold import Gold, Pair, format_of
+from evalsvc.core.formats.prediction_check import Claim, Form
+from evalsvc.core.formats.records import Link
+from workers.metrics.counts import Ints
 
-FORMS: dict[str, tuple[Form, ...]] = {
-    "classification": ("label", "labels"),
-    "sentences": ("label", "labels", "scores"),
-    "bags": ("bag", "scores", "labels", "label"),
-    "entities": ("spans", "tags"),
-}
-# In these forms silence is an answer: an item without a line has no label, and costs recall.
-SILENT: tuple[Form, ...] = ("labels", "scores", "bag")
-WITHOUT_IDS = ("conll", "labels")
+Floats = NDArray[np.float64]
+NONE, NO_SCORE = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
-@dataclass(slots=True)
-class Answers:
-    """One row for each thing claimed: the item (or bag) and the label, with a score or a span."""
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The ids, pairs, labels and forms that a file of predictions may have."""
 
-    form: str = ""
-    row: Any = field(default_factory=lambda: array("q"))
-    label: Any = field(default_factory=lambda: array("q"))
-    score: Any = field(default_factory=lambda: array("d"))
-    start: Any = field(default_factory=lambda: array("q"))
-    end: Any = field(default_factory=lambda: array("q"))
-    links: dict[int, tuple[Link, ...]] = field(default_factory=dict)
-    dropped_negative: int = 0
+    ids: Sequence[str]
+    pairs: Sequence[tuple[str, str]]
+    labels: Sequence[str]
+    negative: str | None
+    forms: Sequence[Form]
+    lengths: Mapping[str, int]
+    missing_allowed: bool = False
 
-
-def read_answers(path: Path, gold: Gold, options: Options, problems: Problems) -> Answers:
-    """Read and check a prediction file; raises `FileRejected` when it does not fit."""
-    format = format_of(path, options, problems)
-    check = PredictionCheck(
-        ids=gold.index,
-        labels=gold.inventory,
-        negative=options.negative if options.task != "entities" else None,
-        pairs=gold.bags,
-        tokens=_tokens(gold),
-        lengths=_lengths(gold),
-        relations=gold.relations,
-        scheme=options.scheme,
-        repair=options.repair,
-        forms=FORMS[options.task],
-        missing=options.missing,
-        problems=problems,
-    )
-    lines = _lines(path, format, options, problems)
-    if format in WITHOUT_IDS:
-        lines = _in_order(lines, list(gold.index))
-    answers = _collected(check, lines, gold)
-    problems.raise_if_any()
-    return answers
+    @property
+    def codes(self) -> dict[str, int]:
+        """Labels as numbers, the negative class last."""
+        names = [*self.labels, self.negative] if self.negative is not None else self.labels
+        return {name: at for at, name in enumerate(names)}
 
 
-def _tokens(gold: Gold) -> dict[str, tuple[str, ...]] | None:
-    if not gold.tokens or None in gold.tokens:
-        return None
-    return {name: tokens for name, tokens in zip(gold.index, gold.tokens, strict=True) if tokens is not None}
+class Placed(NamedTuple):
+    """Claims as rows of one gold; `missing` of its items have no line, `left_out` are about other items."""
+
+    row: Ints
+    label: Ints
+    score: Floats
+    start: Ints
+    end: Ints
+    links: dict[int, tuple[Link, ...]]
+    missing: int
+    left_out: int
 
 
-def _lengths(gold: Gold) -> dict[str, int] | None:
-    texts = zip(gold.index, gold.texts, strict=False)
-    return {name: len(text) for name, text in texts if text is not None} or None
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Claims as columns. `owner` and `lines` count into `keys`: ids, or pairs in the form `bag`.
+
+    `lines` has the id of each line; `score` belongs to scored claims, `start` and `end` to spans.
+    """
+
+    form: str
+    keys: Sequence[Any]
+    lines: Ints
+    owner: Ints
+    label: Ints
+    score: Floats = field(default_factory=lambda: NO_SCORE)
+    start: Ints = field(default_factory=lambda: NONE)
+    end: Ints = field(default_factory=lambda: NONE)
+    links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
+    left_out: int = 0
+
+    def placed(self, index: Mapping[Any, int]) -> Placed:
+        """Give claims about the gold's items their rows and count the others."""
+        place = np.fromiter(map(index.get, self.keys, repeat(-1)), np.int64, len(self.keys))
+        row = place[self.owner]
+        inside = row >= 0
+        return Placed(
+            row[inside],
+            self.label[inside],
+            score=self.score[inside] if len(self.score) else self.score,
+            start=self.start[inside] if len(self.start) else self.start,
+            end=self.end[inside] if len(self.end) else self.end,
+            links={int(place[owner]): links for owner, links in self.links.items() if place[owner] >= 0},
+            missing=len(index) - int(np.count_nonzero(place[self.lines] >= 0)),
+            left_out=self.left_out + int(np.count_nonzero(~inside)),
+        )
 
 
-def _lines(
-    path: Path, format: str, options: Options, problems: Problems
-) -> Iterator[tuple[int, PredictionLine]]:
-    if format == "labels":
-        return read_label_lines(path, problems=problems)
-    return open_predictions(
-        path, format=format, problems=problems, scheme=options.scheme, column=options.column
-    )
+class Collector:
+    """Collects checked claims into columns of machine numbers, so that millions fit."""
 
+    def __init__(self, codes: Mapping[str, int]) -> None:
+        self.codes, self.keys, self.links = codes, dict[Any, int](), dict[int, tuple[Link, ...]]()
+        self.owner, self.label, self.score = array("q"), array("q"), array("d")
+        self.start, self.end = array("q"), array("q")
+        self.left_out = 0
 
-def _in_order(
-    lines: Iterator[tuple[int, PredictionLine]], names: list[str]
-) -> Iterator[tuple[int, PredictionLine]]:
-    """A file without ids: the n-th line or sentence answers the n-th item."""
-    for line, given in lines:
-        if isinstance(given, LabelPrediction | TagsPrediction):
-            at = int(given.id) - 1
-            name = names[at] if at < len(names) else f"number {given.id} of {len(names):,}"
-            yield line, msgspec.structs.replace(given, id=name)
-
-
-def _collected(
-    check: PredictionCheck,
-    lines: Iterable[tuple[int, PredictionLine]],
-    gold: Gold,
-) -> Answers:
-    answers = Answers()
-    code = {name: at for at, name in enumerate(gold.inventory)}
-    code |= {check.negative: len(code)} if check.negative is not None else {}
-    for claim in check.claims(_silence(lines, check)):
-        if check.form == "bag":
-            _add_triple(answers, claim, gold.bags, code)
+    def add(self, form: str, claim: Claim) -> None:
+        """Add what one line claims."""
+        if form == "bag":
+            head, tail, relation, score = claim
+            self._add(self._owner((head, tail)), [relation], [score])
+            return
+        owner = self._owner(claim[0])
+        if form == "label":
+            self._add(owner, [claim[1]])
+        elif form == "labels":
+            self._add(owner, claim[1])
+        elif form == "scores":
+            self._add(owner, claim[1], claim[1].values())
         else:
-            _add(answers, check.form, claim, gold.index[claim[0]], code)
-    answers.form, answers.dropped_negative = check.form or "", check.dropped_negative
-    return answers
+            self._add(owner, [name for _, _, name in claim[1]])
+            self.start.extend([start for start, _, _ in claim[1]])
+            self.end.extend([end for _, end, _ in claim[1]])
+            if claim[2]:
+                self.links[owner] = claim[2]
+
+    def _owner(self, key: Any) -> int:
+        return self.keys.setdefault(key, len(self.keys))
+
+    def _add(self, owner: int, names: Iterable[str], scores: Iterable[float] = ()) -> None:
+        codes = [self.codes[name] for name in names]
+        self.owner.extend([owner] * len(codes))
+        self.label.extend(codes)
+        self.score.extend(scores)
+
+    def predictions(self, form: str) -> Predictions:
+        """Return everything added so far."""
+        return Predictions(
+            form,
+            list(self.keys),
+            lines=np.arange(len(self.keys) if form != "bag" else 0),
+            owner=np.array(self.owner),
+            label=np.array(self.label),
+            score=np.array(self.score),
+            start=np.array(self.start),
+            end=np.array(self.end),
+            links=self.links,
+            left_out=self.left_out,
+        )
 
 
-def _silence(
-    lines: Iterable[tuple[int, PredictionLine]], check: PredictionCheck
-) -> Iterator[tuple[int, PredictionLine]]:
-    """Let silence be an answer where the form of the file has it so."""
-    for line, given in lines:
-        if FORM_OF[type(given)] in SILENT:
-            check.missing = "wrong"
-        yield line, given
-
-
-def _add_triple(answers: Answers, claim: Claim, bags: dict[Pair, int], code: dict[str, int]) -> None:
-    head, tail, relation, score = claim
-    answers.row.append(bags[head, tail])
-    answers.label.append(code[relation])
-    answers.score.append(score)
-
-
-def _add(answers: Answers, form: Form | None, claim: Claim, row: int, code: dict[str, int]) -> None:
-    if form == "label":
-        answers.row.append(row)
-        answers.label.append(code[claim[1]])
-    elif form in ("labels", "scores"):
-        answers.row.extend([row] * len(claim[1]))
-        answers.label.extend([code[name] for name in claim[1]])
-        if form == "scores":
-            answers.score.extend(claim[1].values())
-    else:
-        for start, end, name in claim[1]:
-            answers.row.append(row)
-            answers.start.append(start)
-            answers.end.append(end)
-            answers.label.append(code[name])
-        answers.links[row] = claim[2]
+def dense_predictions(
+    matrix: NDArray[np.floating[Any]], keys: Sequence[Any], form: str, n_labels: int
+) -> Predictions:
+    """Return every cell of a score matrix as a claim; a column of the negative class is left out."""
+    rows = len(matrix)
+    return Predictions(
+        form,
+        list(keys)[:rows],
+        np.arange(rows if form != "bag" else 0),
+        np.repeat(np.arange(rows), n_labels),
+        np.tile(np.arange(n_labels), rows),
+        matrix[:, :n_labels].astype(np.float64).ravel(),
+    )

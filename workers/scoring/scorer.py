@@ -1,191 +1,314 @@
-"""From a setting's gold and claims to figures: which suite of measures serves which form and unit."""
+"""From gold and predictions to figures: the suite of measures that serves each unit and form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from evalsvc.core.formats.records import Link
 from evalsvc.core.jobs.exceptions import InputFault
-from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Setting
 from workers.metrics import bags, matching, suites
-from workers.metrics.bags import Claims
+from workers.metrics.bags import Claims, Facts
 from workers.metrics.classification import MISSING
-from workers.metrics.report import ClassRow, Curve, Report, Value
+from workers.metrics.counts import Ints
+from workers.metrics.relations import Links, links_of_columns
+from workers.metrics.report import Report
 from workers.metrics.spans import Spans, spans_of_columns
-from workers.metrics.wrf import Tokens, tokens_of_lists
-from workers.scoring import arrays
-from workers.scoring.frozen_gold import Gold, Ints, Placed, Predictions
+from workers.metrics.wrf import Tokens
+from workers.scoring.gold import Gold
+from workers.scoring.predictions import Placed, Predictions
 
-Options = Mapping[str, Any]
-Unit = Setting.Unit
-
-
-@dataclass(slots=True)
-class Served:
-    """Everything a setting's scoring found: figures, tables per class (the main one first), the curve."""
-
-    values: dict[str, Value] = field(default_factory=dict)
-    tables: dict[str, tuple[ClassRow, ...]] = field(default_factory=dict)
-    curve: Curve | None = None
-    counts: dict[str, float] = field(default_factory=dict)
-    lost: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def add(self, report: Report) -> None:
-        self.values |= report.values
-        self.tables |= report.classes
-        self.curve = report.curve or self.curve
-        self.counts |= report.counts
-        self.notes += report.notes
+WORDLESS = "The gold has neither tokens nor text: no WRF."
+Codes = NDArray[np.integer]
+SCORED_FORMS = ("scores", "bag")
 
 
-def serve(unit: str, options: Options, gold: Gold, predictions: Predictions) -> Served:
-    """Score predictions under a setting."""
-    if unit == Unit.DOCUMENT:
-        served = spans(options, gold, predictions)
-    elif unit == Unit.BAG:
-        served = pairs(options, gold, predictions)
-    else:
-        served = sentences(options, gold, predictions)
-    return served
+@dataclass(frozen=True, kw_only=True)
+class ScoringOptions:
+    """Every choice that changes a figure; `single` is None where the gold decides about single labels."""
+
+    unit: str
+    labels: list[str]
+    negative: str | None = None
+    relations: Collection[str] = ()
+    single: bool | None = None
+    beta: float = 1.0
+    entropy: str = "all"
+    include_negative: bool = False
+    aggregate: str = "ONE"
+    threshold: float | None = None
+    profile: str = "both"
+    casefold: bool = False
+    families: Collection[str] = suites.ENTITY_FAMILIES
+    without_words: Literal["reject", "skip"] = "reject"
 
 
-# ---- relations -----------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """(item, label) cells of gold, positive labels only."""
+@dataclass(frozen=True)
+class ScoringCase:
+    """Gold and predictions under the options of one setting, as a suite of measures reads them."""
 
-    item: Ints
-    label: Ints
-    n_items: int
+    gold: Gold
+    form: str
+    placed: Placed
+    options: ScoringOptions
+
+    @classmethod
+    def of(cls, gold: Gold, predictions: Predictions, options: ScoringOptions) -> ScoringCase:
+        index = gold.pairs if predictions.form == "bag" else gold.index
+        return cls(gold, predictions.form, predictions.placed(index), options)
 
     @property
-    def bare(self) -> int:
-        """Items without a label."""
-        return self.n_items - len(np.unique(self.item))
+    def suite(self) -> str:
+        """The key of the suite that serves this unit and form."""
+        if self.options.unit == "document":
+            return "entities"
+        if self.form in SCORED_FORMS:
+            return "ranking"
+        by_item = self.options.unit == "sentence" and self.form == "label"
+        return "single labels" if by_item and self.single else "label sets"
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether every item has one label, the negative class included."""
+        labels = self.labels_per_item
+        if self.options.single is None:
+            return bool(labels.max(initial=0) <= 1 and (self.options.negative is not None or labels.all()))
+        if self.options.single and (labels > 1).any():
+            name = list(self.gold.index)[int(np.argmax(labels > 1))]
+            reason = f"Item {name} has {labels.max()} labels: use --task sentences, which takes sets."
+            raise InputFault("several_labels", reason)
+        if self.options.single and self.options.negative is None and not labels.all():
+            name = list(self.gold.index)[int(np.argmin(labels))]
+            reason = f"Item {name} has no label: name the class of such items with --negative."
+            raise InputFault("no_label", reason)
+        return self.options.single
+
+    @cached_property
+    def labels_per_item(self) -> Ints:
+        return np.bincount(self.item_facts.pair, minlength=len(self.gold))
+
+    @cached_property
+    def item_facts(self) -> Facts:
+        """Gold (item, label) cells, each once."""
+        codes = self.gold.codes(self.options.labels)
+        owner = np.array(self.gold.owner, dtype=np.int64)
+        return bags.facts_of_columns(
+            owner, codes, n_pairs=len(self.gold), n_relations=len(self.options.labels)
+        )
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Gold (unit, label) cells: a bag has the labels of its sentences."""
+        facts, bag = self.item_facts, self.bag_of_item
+        if bag is None:
+            return facts
+        size = {"n_pairs": len(self.gold.pairs), "n_relations": facts.n_relations}
+        return bags.facts_of_columns(bag[facts.pair], facts.cells % facts.n_relations, **size)
+
+    @cached_property
+    def bag_of_item(self) -> Ints | None:
+        return np.array(self.gold.pair, dtype=np.int64) if self.options.unit == "bag" else None
+
+    @property
+    def negative_items(self) -> int:
+        """Items without a label, which the entropy scheme counts; bags are not counted so."""
+        return 0 if self.options.unit == "bag" else int(np.count_nonzero(self.labels_per_item == 0))
+
+    @cached_property
+    def answers(self) -> tuple[Ints, Ints]:
+        """The gold label and the predicted label of each item; the negative class is the last code."""
+        truth = np.full(len(self.gold), len(self.options.labels), dtype=np.int64)
+        truth[self.facts.pair] = self.facts.cells % self.facts.n_relations
+        answer = np.full(len(self.gold), MISSING, dtype=np.int64)
+        answer[self.placed.row] = self.placed.label
+        return truth, answer
+
+    @cached_property
+    def predicted_sets(self) -> tuple[Codes, Codes]:
+        """Unit and label of each positive claim; scored claims count from the threshold on."""
+        if self.form in SCORED_FORMS:
+            made = self.claims.score >= (self.options.threshold or 0)
+            return self.claims.pair[made], self.claims.relation[made]
+        positive = self.placed.label < len(self.options.labels)
+        row, bag = self.placed.row[positive], self.bag_of_item
+        return row if bag is None else bag[row], self.placed.label[positive]
+
+    @cached_property
+    def claims(self) -> Claims:
+        """Scored claims about the unit; scores of sentences are aggregated to those of bags."""
+        bag = self.bag_of_item if self.form == "scores" else None
+        claims = bags.claims_of_columns(
+            self.placed.row,
+            self.placed.label,
+            self.placed.score,
+            n_pairs=len(self.gold) if bag is not None else self.facts.n_pairs,
+            n_relations=self.facts.n_relations,
+        )
+        if bag is None:
+            return claims
+        return bags.bag_claims(claims, bag, aggregation=self.options.aggregate, n_bags=self.facts.n_pairs)
+
+    @cached_property
+    def gold_spans(self) -> Spans:
+        gold, codes = self.gold, self.gold.codes(self.options.labels)
+        return spans_of_columns(gold.owner, gold.start, gold.end, codes, n_documents=len(gold))
+
+    @cached_property
+    def predicted_spans(self) -> Spans:
+        placed = self.placed
+        columns = [placed.row, placed.start, placed.end, placed.label]
+        if placed.links:  # they count the spans of a document: its spans have to follow one another
+            order = np.argsort(placed.row, kind="stable")
+            columns = [column[order] for column in columns]
+        document, start, end, label = columns
+        return spans_of_columns(document, start, end, label, n_documents=len(self.gold))
+
+    @cached_property
+    def words(self) -> tuple[Tokens | None, str]:
+        """The words that WRF compares, and a note on their origin; None where the gold has none."""
+        from workers.scoring.tokenizer import words_of_gold  # what has tokens needs no spaCy
+
+        if "wrf" not in self.options.families:
+            return None, ""
+        words, note = words_of_gold(self.gold, casefold=self.options.casefold)
+        if words is None and self.options.without_words == "reject":
+            raise InputFault("no_tokens", "Some documents of the gold have neither tokens nor text.")
+        return words, WORDLESS if words is None else note
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of items and of claims that have no part in the figures."""
+        if self.options.unit == "bag":
+            counts = {"bags": len(self.gold.pairs), "sentences": len(self.gold)}
+        else:
+            counts = {"missing": self.placed.missing}
+        return counts | {"left_out": self.placed.left_out}
 
 
-def _require_known(names: Iterable[str], code: Mapping[str, int]) -> None:
-    """A label outside the inventory is the organisers' fault, and said."""
-    strange = next((name for name in names if name not in code), None)
-    if strange is not None:
-        raise InputFault("gold_label", f"The gold has the label {strange}, which the benchmark lacks.")
+def report_of(case: ScoringCase) -> Report:
+    """Compute every figure of the suite that serves the case."""
+    return SUITES[case.suite](case)
 
 
-def cells_of(gold: Gold, labels: list[str]) -> Cells:
-    """The gold labels as cells."""
-    code = {name: at for at, name in enumerate(labels)}
-    rows = [(row, name) for row, names in enumerate(gold.labels) for name in names]
-    _require_known((name for _, name in rows), code)
-    item = np.array([row for row, _ in rows], dtype=np.int64)
-    return Cells(item, np.array([code[name] for _, name in rows], dtype=np.int64), len(gold))
+def _single_labels(case: ScoringCase) -> Report:
+    """Score one label per item; the scorer of directed relations is left out where none is directed."""
+    options = case.options
+    report = suites.classification_suite(
+        *case.answers,
+        labels=options.labels if options.negative is None else [*options.labels, options.negative],
+        negative=options.negative,
+        include_negative=options.include_negative,
+        beta=options.beta,
+        entropy=options.entropy,
+    )
+    if "semeval2010" in report.classes:
+        return report
+    values = {key: value for key, value in report.values.items() if not key.startswith("semeval2010")}
+    return replace(report, values=values)
 
 
-def sentences(options: Options, gold: Gold, predictions: Predictions) -> Served:
-    """A sentence is an item: single labels where gold and answers are single, else label sets and ranking."""
-    labels = options["labels"]
-    cells = cells_of(gold, labels)
-    placed, outside = predictions.placed(gold.index)
-    answered = sum(key in gold.index for key in predictions.keys)
-    single = max(map(len, gold.labels), default=0) <= 1 and (options["negative"] or not cells.bare)
-    if predictions.form == "label" and single:
-        served = single_labels(options, cells, placed)
-    elif predictions.form == "scores":
-        claims = _claims(placed, len(gold), len(labels))
-        served = ranked(options, cells, claims, negative_items=cells.bare)
-    else:
-        served = label_sets(options, cells, placed.row, placed.label, negative_items=cells.bare)
-    served.counts |= {"left_out": outside, "missing": len(gold) - answered}
-    return served
-
-
-def pairs(options: Options, gold: Gold, predictions: Predictions) -> Served:
-    """A bag is an item; its gold is the union of its sentences' labels."""
-    labels = options["labels"]
-    rows, bag_of = gold.bags()
-    sentence = cells_of(gold, labels)
-    cells = Cells(bag_of[sentence.item], sentence.label, len(rows))
-    placed, outside = predictions.placed(rows if predictions.form == "bag" else gold.index)
-    if predictions.form == "bag":
-        claims = _claims(placed, len(rows), len(labels))
-        served = ranked(options, cells, claims)
-    elif predictions.form == "scores":
-        claims = _claims(placed, len(gold), len(labels))
-        whole = bags.bag_claims(claims, bag_of, aggregation=options["aggregate"], n_bags=len(rows))
-        served = ranked(options, cells, whole)
-    else:
-        served = label_sets(options, cells, bag_of[placed.row], placed.label)
-    served.counts |= {"left_out": outside, "bags": len(rows), "sentences": len(gold)}
-    return served
-
-
-def _claims(placed: Placed, n_items: int, n_labels: int) -> Claims:
-    return bags.claims_of_columns(
-        placed.row, placed.label, placed.score, n_pairs=n_items, n_relations=n_labels
+def _label_sets(case: ScoringCase) -> Report:
+    """Score sets of labels; the negative class is the empty set."""
+    facts = case.facts
+    return suites.sets_suite(
+        facts.pair,
+        facts.cells % facts.n_relations,
+        *case.predicted_sets,
+        n_items=facts.n_pairs,
+        labels=case.options.labels,
+        beta=case.options.beta,
+        negative_items=case.negative_items,
     )
 
 
-def single_labels(options: Options, cells: Cells, placed: Placed) -> Served:
-    """One gold label and one answer an item; the negative class is the last code."""
-    negative = options["negative"] or None
-    labels = [*options["labels"], negative] if negative else list(options["labels"])
-    truth = np.full(cells.n_items, len(options["labels"]), dtype=np.int64)
-    truth[cells.item] = cells.label
-    answer = np.full(cells.n_items, MISSING, dtype=np.int64)
-    answer[placed.row] = placed.label
-    report = arrays.single_labels(
-        truth,
-        answer,
-        labels=labels,
-        negative=negative,
-        include_negative=options["include_negative"],
-        beta=options["beta"],
+def _ranking(case: ScoringCase) -> Report:
+    """Score claims by rank and, where a threshold is set, as label sets."""
+    report = suites.bags_suite(case.claims, case.facts, relations=case.options.labels)
+    if case.options.threshold is not None:
+        sets = _label_sets(case)
+        return replace(
+            report,
+            values=sets.values | report.values,
+            classes=sets.classes | report.classes,
+            counts=sets.counts | report.counts,
+        )
+    if case.options.profile == "both":
+        return report
+    opennre = case.options.profile == "opennre"
+    return replace(
+        report,
+        values={key: value for key, value in report.values.items() if key.startswith("opennre_") == opennre},
+        classes={key: rows for key, rows in report.classes.items() if (key == "opennre") == opennre},
+        curve=None if opennre else report.curve,
     )
-    served = Served()
-    served.add(report)
-    none = {MISSING, len(options["labels"])}
-    served.lost = _lost(truth, answer, sorted(none))
-    return served
 
 
-def _lost(truth: Ints, answer: Ints, none: list[int]) -> dict[str, int]:
-    wrong = truth != answer
-    bare, silent = np.isin(truth, none), np.isin(answer, none)
-    return {
-        "missed": int(np.count_nonzero(wrong & ~bare & silent)),
-        "spurious": int(np.count_nonzero(wrong & bare & ~silent)),
-        "confused": int(np.count_nonzero(wrong & ~bare & ~silent)),
-    }
-
-
-def label_sets(options: Options, cells: Cells, item: Ints, label: Ints, *, negative_items: int = 0) -> Served:
-    """Counts per label; the negative class is the empty set."""
-    positive = label < len(options["labels"])
-    report = suites.sets_suite(
-        cells.item,
-        cells.label,
-        item[positive],
-        label[positive],
-        n_items=cells.n_items,
-        labels=options["labels"],
-        beta=options["beta"],
-        negative_items=negative_items,
+def _entities(case: ScoringCase) -> Report:
+    """Score spans exactly, in part and by their words, and relations between them where asked."""
+    words, note = case.words
+    report = suites.entities_suite(
+        case.gold_spans,
+        case.predicted_spans,
+        labels=case.options.labels,
+        tokens=Tokens(*[np.zeros(0, dtype=np.int64)] * 4) if words is None else words,
+        beta=case.options.beta,
+        families=[family for family in case.options.families if family != "wrf" or words is not None],
     )
-    served = Served()
-    served.add(report)
-    served.lost = _lost_sets(cells, item[positive], label[positive], len(options["labels"]))
-    return served
+    report = replace(report, notes=(note,) if note else ())
+    if not case.options.relations:
+        return report
+    links = suites.relations_suite(
+        _links(case.gold_spans, case.gold.links, case.options),
+        _links(case.predicted_spans, case.placed.links, case.options),
+        relations=list(case.options.relations),
+        beta=case.options.beta,
+    )
+    return replace(report, values=report.values | links.values, classes=report.classes | links.classes)
 
 
-def _lost_sets(cells: Cells, item: Ints, label: Ints, width: int) -> dict[str, int]:
-    """Labels missed and spurious, and how many of these lie where gold and answer both say something."""
-    gold = np.unique(cells.item * width + cells.label)
-    said = np.unique(item * width + label)
-    missed, spurious = np.setdiff1d(gold, said) // width, np.setdiff1d(said, gold) // width
+def _links(spans: Spans, links: dict[int, tuple[Link, ...]], options: ScoringOptions) -> Links:
+    """Number the ends of relations through all spans instead of within their document."""
+    first = np.searchsorted(spans.document, np.arange(spans.n_documents))
+    code = {name: at for at, name in enumerate(options.relations)}
+    rows = [
+        (first[row] + head, code[name], first[row] + tail)
+        for row, some in sorted(links.items())
+        for head, name, tail in some
+    ]
+    return links_of_columns(spans, *np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+
+
+SUITES: dict[str, Callable[[ScoringCase], Report]] = {
+    "single labels": _single_labels,
+    "label sets": _label_sets,
+    "ranking": _ranking,
+    "entities": _entities,
+}
+
+
+def error_counts(case: ScoringCase) -> dict[str, int]:
+    """Count errors by kind: missed, spurious, confused; of spans also by type and bounds."""
+    if case.suite == "entities":
+        return _span_errors(case)
+    if case.suite == "single labels":
+        truth, answer = case.answers
+        none = [MISSING, len(case.options.labels)]
+        wrong, bare, silent = truth != answer, np.isin(truth, none), np.isin(answer, none)
+        return {
+            "missed": int(np.count_nonzero(wrong & ~bare & silent)),
+            "spurious": int(np.count_nonzero(wrong & bare & ~silent)),
+            "confused": int(np.count_nonzero(wrong & ~bare & ~silent)),
+        }
+    item, label = case.predicted_sets
+    width = case.facts.n_relations
+    predicted = np.unique(item * width + label)
+    missed = np.setdiff1d(case.facts.cells, predicted) // width
+    spurious = np.setdiff1d(predicted, case.facts.cells) // width
     confused = np.intersect1d(missed, spurious)
     return {
         "missed": int(np.count_nonzero(~np.isin(missed, confused))),
@@ -194,52 +317,9 @@ def _lost_sets(cells: Cells, item: Ints, label: Ints, width: int) -> dict[str, i
     }
 
 
-def ranked(options: Options, cells: Cells, claims: Claims, *, negative_items: int = 0) -> Served:
-    """Claims by score in both profiles, and as label sets at the threshold."""
-    facts = bags.facts_of_columns(
-        cells.item, cells.label, n_pairs=cells.n_items, n_relations=len(options["labels"])
-    )
-    made = claims.score >= options["threshold"]
-    served = label_sets(
-        options, cells, claims.pair[made], claims.relation[made], negative_items=negative_items
-    )
-    served.add(suites.bags_suite(claims, facts, relations=options["labels"]))
-    return served
-
-
-# ---- entities ------------------------------------------------------------------------------------
-def spans(options: Options, gold: Gold, predictions: Predictions) -> Served:
-    """A document is an item; its spans are compared exactly, in part, and by their words."""
-    code = {name: at for at, name in enumerate(options["labels"])}
-    _require_known((name for found in gold.spans for _, _, name in found), code)
-    truth = arrays.spans_of_rows(gold.spans, code)
-    placed, outside = predictions.placed(gold.index)
-    said = spans_of_columns(placed.row, placed.start, placed.end, placed.label, n_documents=len(gold))
-    tokens, note = _tokens(gold, casefold=options["casefold"])
-    served = Served()
-    served.add(
-        suites.entities_suite(truth, said, labels=options["labels"], tokens=tokens, beta=options["beta"])
-    )
-    served.lost = _lost_spans(truth, said)
-    answered = sum(key in gold.index for key in predictions.keys)
-    served.counts |= {"left_out": outside, "missing": len(gold) - answered}
-    served.notes += [note] if note else []
-    return served
-
-
-def _tokens(gold: Gold, *, casefold: bool) -> tuple[Tokens, str]:
-    """The gold's own tokens, else spaCy's of its texts."""
-    given = [tokens for tokens in gold.tokens if tokens is not None]
-    if len(given) == len(gold):
-        return tokens_of_lists(given, casefold=casefold), ""
-    if given or None in gold.texts:
-        raise InputFault("no_tokens", "Some documents of the gold have neither tokens nor text.")
-    texts = [text or "" for text in gold.texts]
-    return arrays.words_of_texts(texts, casefold=casefold), arrays.TOKENIZER
-
-
-def _lost_spans(truth: Spans, said: Spans) -> dict[str, int]:
-    total = matching.PairingCounts(*matching.document_pairings(truth, said).sum(axis=0).tolist())
+def _span_errors(case: ScoringCase) -> dict[str, int]:
+    pairings = matching.document_pairings(case.gold_spans, case.predicted_spans)
+    total = matching.PairingCounts(*pairings.sum(axis=0).tolist())
     return {
         "missed": total.gold - total.pairs,
         "spurious": total.predicted - total.pairs,
@@ -247,20 +327,3 @@ def _lost_spans(truth: Spans, said: Spans) -> dict[str, int]:
         "wrong bounds": total.labels - total.both,
         "wrong type and bounds": total.pairs - total.bounds - total.labels + total.both,
     }
-
-
-# ---- the menu's other side -----------------------------------------------------------------------
-COOKS: dict[str, Callable[..., Served]] = {
-    "classification": label_sets,
-    "semeval2010": single_labels,
-    "bags": ranked,
-    "opennre": ranked,
-    "conll": spans,
-    "muc": spans,
-    "wrf": spans,
-}
-
-
-def dishes() -> dict[str, Callable[..., Served]]:
-    """Every measure that a setting can be scored by, and who computes it."""
-    return {key: COOKS[measure.family] for key, measure in MENU.items()}

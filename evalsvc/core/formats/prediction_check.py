@@ -46,6 +46,8 @@ FORM_OF: dict[type[Any], Form] = {
 }
 FORMS: tuple[Form, ...] = tuple(FORM_OF.values())
 BAG_ONLY: tuple[Form, ...] = ("bag",)
+# In these forms an item without a line has no label, and costs recall.
+SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
 
 # looking for what was meant is slow: only among few ids, only for so many labels
 FEW = 1_000

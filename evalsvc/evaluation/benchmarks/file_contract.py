@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.prediction_check import Form, PredictionCheck
+from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.evaluation.measures.options import effective
@@ -32,8 +32,6 @@ FORMS_OF_UNIT: dict[str, tuple[Form, ...]] = {
     Setting.Unit.BAG: ("label", "labels", "scores", "bag"),
     Setting.Unit.DOCUMENT: ("spans", "tags"),
 }
-# In these forms an item without a line has no label, and costs recall.
-SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
 
 
 class EntityMention(msgspec.Struct, omit_defaults=True):

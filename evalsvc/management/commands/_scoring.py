@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalsvc.management.commands._base import Spoken
 
 if TYPE_CHECKING:
-    from workers.cli.command import Outcome
+    from workers.cli.command import CommandOutput
 
 
 class Scored(Spoken):
@@ -16,7 +16,7 @@ class Scored(Spoken):
 
     requires_system_checks = []
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: CommandOutput) -> None:
         """Print what came of it where it belongs."""
         if outcome.out:
             self.stdout.write(outcome.out)

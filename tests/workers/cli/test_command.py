@@ -97,11 +97,11 @@ def test_a_file_that_is_not_there_ends_with_two(two, capsys):
 
 
 @pytest.mark.parametrize("wrong", [["--beta", "0"], ["--beta", "-1"], ["--beta", "nan"], ["--beta", "inf"]])
-def test_a_weight_of_recall_that_is_none_is_told_with_what_is_expected(two, capsys, wrong):
+def test_an_invalid_weight_of_recall_is_rejected_with_its_value(two, capsys, wrong):
     with pytest.raises(SystemExit) as ended:
         main([*two, *wrong])
     assert ended.value.code == 2
-    assert f"argument --beta: {wrong[1]} is no weight, expected a number above 0" in capsys.readouterr().err
+    assert f"argument --beta: {wrong[1]} " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,14 @@ def test_a_weight_of_recall_that_is_none_is_told_with_what_is_expected(two, caps
         (["--seed", "0.5"], 0),
     ],
 )
-def test_a_count_or_seed_that_is_none_is_told_with_what_is_expected(two, capsys, wrong, least):
+def test_an_invalid_count_or_seed_is_rejected_with_value_and_limit(two, capsys, wrong, least):
     gold, said, *task = two
     with pytest.raises(SystemExit) as ended:
         main(["compare", said, "--against", said, "--gold", gold, *task, *wrong])
     assert ended.value.code == 2
-    expected = f"argument {wrong[0]}: expected a whole number, {least} or more, found {wrong[1]}"
-    assert expected in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"argument {wrong[0]}: {wrong[1]} " in error
+    assert f"{least} or more" in error
 
 
 def test_both_doors_print_the_same(two, capsys):

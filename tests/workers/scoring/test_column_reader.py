@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from evalsvc.core.formats.json_blocks import Irregular
-from workers.scoring.column_reader import _Rows
+from workers.scoring.column_reader import _Codes
+from workers.scoring.predictions import Expected
 
 ITEMS = {name: row for row, name in enumerate("abcdef")}
+
+
+def codes() -> _Codes:
+    return _Codes(Expected(ids=list(ITEMS), pairs=[], labels=[], negative=None, forms=("label",), lengths={}))
 
 
 @pytest.mark.parametrize(
@@ -23,14 +28,10 @@ ITEMS = {name: row for row, name in enumerate("abcdef")}
     ],
 )
 def test_ids_have_the_same_rows_in_whatever_order_they_come(parts: list[str]) -> None:
-    rows = _Rows(ITEMS)
+    rows = codes().rows
     assert [rows(list(part)).tolist() for part in parts] == [[ITEMS[name] for name in part] for part in parts]
-
-
-def test_rows_that_are_not_counted_from_nought_are_looked_up() -> None:
-    assert _Rows({"a": 4, "b": 2})(["a", "b"]).tolist() == [4, 2]
 
 
 def test_an_id_that_is_not_there_is_irregular() -> None:
     with pytest.raises(Irregular):
-        _Rows(ITEMS)(["a", "x"])
+        codes().rows(["a", "x"])

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Submission
 from tests.cast.benchmarks import BenchmarkCast, Line, freeze
 from tests.workers.metrics.ranked_numbers import GOLD, SCORES
 from workers.runner import run_next
-from workers.scoring.scorer import dishes
 
 RELATIONS = ["r1", "r2", "r3"]
 LABELS = ["Cause(e1,e2)", "Cause(e2,e1)", "Whole(e1,e2)", "Whole(e2,e1)"]
@@ -39,10 +37,6 @@ def figures(submission: Submission) -> dict[str, float | None]:
     assert run_next("score")
     evaluation = submission.evaluations.get()
     return {score.measure: score.value for score in evaluation.scores.all()}
-
-
-def test_the_menu_is_what_the_kitchen_cooks() -> None:
-    assert set(dishes()) == set(MENU)
 
 
 def test_both_profiles_give_the_reference_figures(cast: BenchmarkCast) -> None:

@@ -1,4 +1,4 @@
-"""CoNLL files scored column by column, without a Python object for each sentence."""
+"""CoNLL files scored by columns, without a Python object for each sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evalsvc.core.formats.conll_columns import regular_columns
 from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.tag_schemes import first_bad_tag
+from evalsvc.core.formats.tag_schemes import Scheme, first_bad_tag
 from evalsvc.core.formats.text_lines import read_lines
 from workers.cli.arguments import Options
 from workers.metrics import suites
@@ -28,7 +28,7 @@ from workers.metrics.wrf import Tokens
 Codes = NDArray[np.int32]
 
 
-class Columns(NamedTuple):
+class TokenColumns(NamedTuple):
     """A file as codes: words, tags of one or two columns, and the length of each sentence."""
 
     words: Codes
@@ -36,54 +36,56 @@ class Columns(NamedTuple):
     lengths: Ints
 
 
-def report_of(gold: Path, predictions: Path, options: Options, *, gold_column: int) -> Report | None:
-    """Every figure of two regular files that fit each other; None when the careful way must look."""
-    if options.negative is not None:
-        return None
-    if options.repair == "strict-iob2" and options.scheme != "IOB2":
+def score(gold: Path, predictions: Path, options: Options, *, gold_column: int) -> Report | None:
+    """Score two regular files that fit each other; None where a line needs the line reader."""
+    strict = options.repair == "strict-iob2" and options.scheme != "IOB2"
+    if options.scheme is None or options.negative is not None or strict:
         return None
     try:
-        return _report(gold, predictions, options, gold_column)
+        return _score(gold, predictions, options, options.scheme, gold_column)
     except (Irregular, FileRejected):
         return None
 
 
-def _report(gold: Path, predictions: Path, options: Options, gold_column: int) -> Report | None:
-    if options.scheme is None:
-        return None
-    words, tags = Vocabulary(), Vocabulary()
+def _score(
+    gold: Path, predictions: Path, options: Options, scheme: Scheme, gold_column: int
+) -> Report | None:
+    words, tags, labels = Vocabulary(), Vocabulary(), Vocabulary()
     if gold.samefile(predictions):
         # one file's words agree with themselves: only WRF reads them
-        known = words if "wrf" in options.family else None
-        whole = _read(gold, (gold_column, options.column), known, tags)
-        truth_tags, said_tags = whole.tags
+        columns = _read(gold, (gold_column, options.column), words if "wrf" in options.family else None, tags)
+        codes = columns.tags
     else:
-        whole, said = (
-            _read(gold, (gold_column,), words, tags),
-            _read(predictions, (options.column,), words, tags),
-        )
-        if not (np.array_equal(whole.words, said.words) and np.array_equal(whole.lengths, said.lengths)):
+        columns = _read(gold, (gold_column,), words, tags)
+        other = _read(predictions, (options.column,), words, tags)
+        if not (
+            np.array_equal(columns.words, other.words) and np.array_equal(columns.lengths, other.lengths)
+        ):
             return None
-        truth_tags, said_tags = whole.tags[0], said.tags[0]
+        codes = [*columns.tags, *other.tags]
     names = [str(name) for name in tags]
-    if first_bad_tag(names, options.scheme) is not None or any(name != name.strip() for name in names):
+    if first_bad_tag(names, scheme) is not None or any(name != name.strip() for name in names):
         return None
-    labels = Vocabulary()
-    truth, guess = (_spans(codes, whole.lengths, names, labels, options) for codes in (truth_tags, said_tags))
+    truth, predicted = (
+        spans_of_tag_codes(
+            side, columns.lengths, tags=names, labels=labels, scheme=scheme.lower(), orphans=options.repair
+        )
+        for side in codes
+    )
     inventory = _inventory(truth, labels, options)
-    sides = [_recoded(side, labels, inventory) for side in (truth, guess)]
+    sides = [_recoded(side, labels, inventory) for side in (truth, predicted)]
     if any((side.label < 0).any() for side in sides):
         return None
     return suites.entities_suite(
         *sides,
         labels=inventory,
-        tokens=_tokens(whole, words, options),
+        tokens=_tokens(columns, words, options),
         beta=options.beta,
         families=options.family,
     )
 
 
-def _read(path: Path, columns: Sequence[int], words: Vocabulary | None, tags: Vocabulary) -> Columns:
+def _read(path: Path, columns: Sequence[int], words: Vocabulary | None, tags: Vocabulary) -> TokenColumns:
     wanted = columns if words is None else (0, *columns)
     parts: list[list[Codes]] = [[np.zeros(0, dtype=np.int32)] for _ in wanted]
     lengths: list[int] = []
@@ -96,30 +98,26 @@ def _read(path: Path, columns: Sequence[int], words: Vocabulary | None, tags: Vo
         raise Irregular
     first = 0 if words is None else 1
     seen = whole[0] if first else np.zeros(0, dtype=np.int32)
-    return Columns(seen, whole[first:], np.array(lengths, dtype=np.int64))
-
-
-def _spans(codes: Codes, lengths: Ints, tags: list[str], labels: Vocabulary, options: Options) -> Spans:
-    scheme = str(options.scheme).lower()
-    return spans_of_tag_codes(codes, lengths, tags=tags, labels=labels, scheme=scheme, orphans=options.repair)
+    return TokenColumns(seen, whole[first:], np.array(lengths, dtype=np.int64))
 
 
 def _inventory(truth: Spans, labels: Vocabulary, options: Options) -> list[str]:
-    """The stated labels, else those of the gold."""
+    """Return the labels of the file, else those of the gold."""
     if options.labels is not None:
-        return read_labels(options.labels, problems=Problems())
-    names = labels.names
-    return sorted(str(names[code]) for code in np.flatnonzero(np.bincount(truth.label)))
+        names = read_labels(options.labels, problems=(problems := Problems()))
+        problems.raise_if_any()
+        return names
+    return sorted(str(labels.names[code]) for code in np.flatnonzero(np.bincount(truth.label)))
 
 
 def _recoded(spans: Spans, labels: Vocabulary, inventory: list[str]) -> Spans:
-    """Codes into the inventory; −1 for a label outside."""
+    """Turn label codes into places in the inventory, −1 for a label outside."""
     place = {name: at for at, name in enumerate(inventory)}
     new = np.array([place.get(str(name), -1) for name in labels], dtype=np.int64)
     return replace(spans, label=new[spans.label])
 
 
-def _tokens(columns: Columns, words: Vocabulary, options: Options) -> Tokens:
+def _tokens(columns: TokenColumns, words: Vocabulary, options: Options) -> Tokens:
     if "wrf" not in options.family:
         none = np.zeros(0, dtype=np.int64)
         return Tokens(none, none, none, none)
@@ -131,7 +129,7 @@ def _tokens(columns: Columns, words: Vocabulary, options: Options) -> Tokens:
 
 
 def width(path: Path) -> int:
-    """How many columns the first row has."""
+    """Return the number of columns of the first row."""
     try:
         rows = (text for _, text in read_lines(path) if text.strip() and not text.startswith("-DOCSTART-"))
         return len(next(rows, "").split())

@@ -5,11 +5,13 @@ import math
 import pytest
 
 from evalsvc.core.formats.problems import Problems
+from evalsvc.core.jobs.exceptions import InputFault
 from tests.workers.cli.conftest import Write
-from workers.cli.arguments import Misuse, Options, Unfit
+from workers.cli import conll_columns, local_files
+from workers.cli.arguments import InvalidFile, Options
+from workers.cli.local_files import score
 from workers.metrics.report import Report
-from workers.scoring import files
-from workers.scoring.files import score
+from workers.scoring import column_reader
 
 # rows gold, columns predicted: NA, A, B, C
 MATRIX = [[50, 3, 2, 1], [4, 20, 1, 0], [3, 2, 7, 0], [2, 0, 1, 1]]
@@ -25,6 +27,15 @@ SCHEMES = {
 }
 COLUMNS = "In O O\nNew B-LOC B-LOC\nYork I-LOC I-LOC\n\nAda B-PER O\nsaw O B-PER\nRome B-LOC B-LOC\n"
 ENTITIES = Options(task="entities", scheme="IOB2")
+
+
+def read_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in (
+        (conll_columns, "score"),
+        (local_files, "relation_columns"),
+        (column_reader, "read_columns"),
+    ):
+        monkeypatch.setattr(module, name, lambda *args, **options: None)
 
 
 def figures(report: Report) -> dict[str, float]:
@@ -61,7 +72,7 @@ def test_a_missing_answer_is_refused_unless_it_is_said_to_be_wrong(write: Write)
     gold = write("gold.txt", "1\tR(e1,e2)\n2\tR(e2,e1)\n3\tOther\n")
     said = write("said.txt", "1\tR(e1,e2)\n3\tOther\n")
     options = Options(task="classification", negative="Other")
-    with pytest.raises(Unfit) as refused:
+    with pytest.raises(InvalidFile) as refused:
         score(gold, said, options)
     assert refused.value.path == said
     assert dict(refused.value.problems.by_code) == {"missing_id": 1}
@@ -85,9 +96,9 @@ def test_two_labels_or_none_ask_for_another_task(write: Write):
     said = write("said.jsonl", [{"id": "s1", "label": "r"}])
     two = write("two.jsonl", [{"id": "s1", "relations": ["q", "r"]}])
     none = write("none.jsonl", [{"id": "s1", "text": "a", "relations": []}])
-    with pytest.raises(Misuse, match="--task sentences"):
+    with pytest.raises(InputFault, match="--task sentences"):
         score(two, said, Options(task="classification"))
-    with pytest.raises(Misuse, match="--negative"):
+    with pytest.raises(InputFault, match="--negative"):
         score(none, said, Options(task="classification", labels=write("labels.txt", "r\n")))
 
 
@@ -121,7 +132,7 @@ def test_columns_are_scored_as_line_by_line(write: Write, monkeypatch, family, c
     path = write("both.txt", change(COLUMNS))
     options = Options(task="entities", scheme="IOB2", family=family)
     quick = score(path, path, options)
-    monkeypatch.setattr(files, "_quickly", lambda *given: None)
+    read_line_by_line(monkeypatch)
     careful = score(path, path, options)
     assert figures(quick) == figures(careful)
     assert quick.classes == careful.classes
@@ -146,6 +157,8 @@ def test_relations_between_spans_are_scored_where_gold_has_them(write: Write):
     )
     said = [{"id": name, "spans": tokens["spans"], "relations": [[0, "saw", 1]]} for name in "ab"]
     found = score(gold, write("said.jsonl", said), Options(task="entities"))
+    turned = score(gold, write("turned.jsonl", said[::-1]), Options(task="entities"))
+    assert figures(turned) == figures(found)
     assert found.values["relation_strict_micro_precision"].value == 0.5
     assert found.values["relation_strict_micro_recall"].value == 1.0
 
@@ -165,7 +178,7 @@ def test_relation_lines_are_scored_as_line_by_line(write: Write, monkeypatch, ta
     gold, said = write("gold.jsonl", GOLD), write("said.jsonl", SCORES)
     options = Options(task=task, negative="NA", profile=profile)
     quick = score(gold, said, options)
-    monkeypatch.setattr(files, "_quickly", lambda *given: None)
+    read_line_by_line(monkeypatch)
     careful = score(gold, said, options)
     assert {key: value for key, value in figures(quick).items() if not math.isnan(value)} == {
         key: value for key, value in figures(careful).items() if not math.isnan(value)
@@ -211,7 +224,6 @@ def test_label_sets_count_the_negative_class_as_empty(write: Write):
 
 
 WRONG = [
-    ({"id": "s9", "scores": {}}, "unknown_id"),
     ({"id": "s1", "scores": {}}, "duplicate_id"),
     ({"id": "s4", "scores": {"R1": 0.1}}, "near_label"),
     ({"id": "s4", "scores": {"unheard of": 0.1}}, "unknown_label"),
@@ -221,17 +233,35 @@ WRONG = [
 ]
 
 
+def test_predictions_about_other_items_are_left_out_and_counted(write: Write):
+    gold, options = write("gold.jsonl", GOLD), Options(task="bags", negative="NA")
+    others = [{"id": "s9", "scores": {"r1": 0.95}}, {"id": "s8", "scores": {"unknown": 0.1}}]
+    alone = score(gold, write("alone.jsonl", SCORES), options)
+    more = score(gold, write("more.jsonl", [*others, *SCORES]), options)
+    assert figures(more) == pytest.approx(figures(alone), nan_ok=True)
+    assert not alone.notes
+    assert [note.split(" predictions")[0] for note in more.notes] == ["Left out: 2"]
+
+
+def test_a_file_about_other_items_only_is_rejected(write: Write):
+    gold = write("gold.jsonl", GOLD)
+    predictions = write("said.jsonl", [{"id": f"x{at}", "scores": {"r1": 0.5}} for at in range(3)])
+    with pytest.raises(InvalidFile) as rejected:
+        score(gold, predictions, Options(task="sentences", negative="NA"))
+    assert dict(rejected.value.problems.by_code) == {"unknown_id": 3}
+
+
 @pytest.mark.parametrize(("line", "code"), WRONG)
 def test_a_line_that_does_not_fit_is_named(write: Write, line, code):
     said = write("said.jsonl", [*SCORES[:3], line])
-    with pytest.raises(Unfit) as refused:
+    with pytest.raises(InvalidFile) as refused:
         score(write("gold.jsonl", GOLD), said, Options(task="bags", negative="NA"))
     assert [(one.code, one.line) for one in refused.value.problems.first] == [(code, 4)]
 
 
 def test_a_pair_and_relation_claimed_twice_is_refused(write: Write):
     said = [{"h": "a", "t": "b", "relation": "r1", "score": value} for value in (0.5, 0.4)]
-    with pytest.raises(Unfit) as refused:
+    with pytest.raises(InvalidFile) as refused:
         score(write("gold.jsonl", GOLD), write("said.jsonl", said), Options(task="bags", negative="NA"))
     assert [(one.code, one.line) for one in refused.value.problems.first] == [("duplicate_claim", 2)]
 
@@ -247,7 +277,7 @@ def test_a_pair_and_relation_claimed_twice_is_refused(write: Write):
     ],
 )
 def test_columns_that_do_not_fit_are_named(write: Write, said, code, line):
-    with pytest.raises(Unfit) as refused:
+    with pytest.raises(InvalidFile) as refused:
         score(write("gold.txt", "In O\nNew B-LOC\n"), write("said.txt", said), ENTITIES)
     first = refused.value.problems.first[0]
     assert (first.code, first.line) == (code, line)
@@ -255,7 +285,7 @@ def test_columns_that_do_not_fit_are_named(write: Write, said, code, line):
 
 def test_the_scheme_of_tags_is_never_guessed(write: Write):
     path = write("both.txt", COLUMNS)
-    with pytest.raises(Unfit, match="scheme"):
+    with pytest.raises(InvalidFile, match="scheme"):
         score(path, path, Options(task="entities"))
 
 
@@ -264,13 +294,13 @@ def test_stated_labels_are_the_inventory(write: Write):
     stated = write("labels.txt", "r1\nr2\nr3\nNA\n")
     found = score(gold, said, Options(task="bags", negative="NA", labels=stated))
     assert [row.label for row in found.classes["bags"]] == ["r1", "r2", "r3"]
-    with pytest.raises(Misuse, match="r2"):
+    with pytest.raises(InputFault, match="r2"):
         score(gold, said, Options(task="bags", negative="NA", labels=write("few.txt", "r1\n")))
 
 
 def test_a_refusal_keeps_twenty_problems_and_counts_all(write: Write):
     said = write("said.jsonl", [{"id": f"x{number}", "scores": {}} for number in range(50)])
-    with pytest.raises(Unfit) as refused:
+    with pytest.raises(InvalidFile) as refused:
         score(write("gold.jsonl", GOLD), said, Options(task="sentences", negative="NA"))
     problems: Problems = refused.value.problems
     assert (len(problems.first), problems.total) == (20, 50)
@@ -279,9 +309,9 @@ def test_a_refusal_keeps_twenty_problems_and_counts_all(write: Write):
 def test_entities_have_no_negative_class(write: Write):
     gold = write("gold.conll", "Ada\tB-PER\ncame\tO\n")
     said = write("said.conll", "Ada\tB-PER\ncame\tB-LOC\n")
-    with pytest.raises(Misuse, match="entities of the class PER"):
+    with pytest.raises(InputFault, match="entities of the class PER"):
         score(gold, gold, Options(task="entities", scheme="IOB2", negative="PER"))
-    with pytest.raises(Unfit) as refused:
+    with pytest.raises(InvalidFile) as refused:
         score(gold, said, Options(task="entities", scheme="IOB2", negative="LOC"))
     assert [problem.code for problem in refused.value.problems.first] == ["unknown_label"]
     named = score(gold, gold, Options(task="entities", scheme="IOB2", negative="O"))

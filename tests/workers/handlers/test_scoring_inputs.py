@@ -12,8 +12,9 @@ from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast, Line
-from workers.scoring import frozen_gold
-from workers.scoring.frozen_gold import Predictions
+from workers.handlers import scoring_inputs
+from workers.scoring.column_reader import read_columns
+from workers.scoring.predictions import Predictions
 
 FORMAT = "jsonl-predictions"
 LABELS: list[Line] = [{"id": f"s{n}", "label": "N/A" if n % 2 else "part_of"} for n in range(6, 0, -1)]
@@ -45,26 +46,29 @@ def board(cast: BenchmarkCast, lines: list[Line], **told: Any) -> Benchmark:
 
 def both(benchmark: Benchmark, lines: list[Line]) -> tuple[Predictions | None, Predictions]:
     held, content = file_contract.for_new_file(benchmark), jsonl(lines)
-    quick = frozen_gold._quickly(held, io.BytesIO(content), lambda done: None)
-    return quick, frozen_gold._carefully(held, io.BytesIO(content), FORMAT, lambda done: None)
+    expected = scoring_inputs.expected_of(held)
+    quick = read_columns(io.BytesIO(content), expected)
+    return quick, scoring_inputs._by_line(held, expected, io.BytesIO(content), FORMAT, lambda done: None)
 
 
 def claims(said: Predictions) -> list[tuple[Any, ...]]:
     columns = [said.score, said.start, said.end]
     more = [column.tolist() if len(column) else [None] * len(said.owner) for column in columns]
-    named = (
-        (said.keys[owner], said.names[label]) for owner, label in zip(said.owner, said.label, strict=True)
-    )
+    named = ((said.keys[owner], label) for owner, label in zip(said.owner, said.label, strict=True))
     return sorted((*name, *rest) for name, *rest in zip(named, *more, strict=True))
+
+
+def answered(predictions: Predictions) -> list[Any]:
+    return [predictions.keys[line] for line in predictions.lines]
 
 
 @pytest.mark.parametrize("lines", [LABELS, SCORES, BAGS, RESULTS, SPANS])
 def test_by_the_column_the_claims_are_those_of_the_lines(cast: BenchmarkCast, lines: list[Line]) -> None:
     quick, careful = both(board(cast, lines), lines)
     assert quick is not None
-    assert (quick.form, quick.names) == (careful.form, careful.names)
+    assert quick.form == careful.form
     assert claims(quick) == claims(careful)
-    assert quick.form == "bag" or quick.keys == careful.keys
+    assert answered(quick) == answered(careful)
 
 
 WRONG: list[tuple[list[Line], Line | None, str]] = [
@@ -90,13 +94,13 @@ def test_what_no_longer_fits_is_refused_with_its_line(
 ) -> None:
     held, content = file_contract.for_new_file(board(cast, right)), jsonl([*right, *([more] if more else [])])
     with pytest.raises(InputFault) as fault:
-        frozen_gold.load_predictions(held, io.BytesIO(content), format=FORMAT)
+        scoring_inputs.load_predictions(held, io.BytesIO(content), format=FORMAT)
     assert fault.value.code == code
 
 
 def test_a_form_that_no_setting_takes_is_refused(cast: BenchmarkCast) -> None:
     with pytest.raises(InputFault) as fault:
-        frozen_gold.load_predictions(
+        scoring_inputs.load_predictions(
             file_contract.for_new_file(cast.relations()), io.BytesIO(jsonl(BAGS)), format=FORMAT
         )
     assert fault.value.code == "mixed_forms"
@@ -106,4 +110,4 @@ def test_where_missing_answers_count_wrong_they_may_be_missing(cast: BenchmarkCa
     quick, careful = both(board(cast, LABELS, missing="wrong"), LABELS[2:])
     assert quick is not None
     assert claims(quick) == claims(careful)
-    assert len(quick.keys) == 4
+    assert len(answered(quick)) == len(answered(careful)) == 4

@@ -1,0 +1,294 @@
+"""The command line's sources: a gold file and prediction files, in any format that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from evalsvc.core.formats import jsonl_gold, npy
+from evalsvc.core.formats.jsonl_predictions import read_predictions as read_prediction_lines
+from evalsvc.core.formats.label_list import read_label_lines, read_labels
+from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
+from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.readers import open_items, open_predictions
+from evalsvc.core.formats.records import (
+    BagPrediction,
+    ItemLine,
+    LabelPrediction,
+    LabelsPrediction,
+    PredictionLine,
+    TagsPrediction,
+)
+from evalsvc.core.formats.registry import recognise_source
+from evalsvc.core.jobs.exceptions import InputFault
+from workers.cli import conll_columns
+from workers.cli.arguments import Options, naming
+from workers.metrics.report import Report
+from workers.scoring import column_reader
+from workers.scoring.column_reader import uncollected
+from workers.scoring.gold import Gold, NumberedItems, relation_columns
+from workers.scoring.predictions import Collector, Expected, Predictions, dense_predictions
+from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
+
+UNITS = {"classification": "sentence", "sentences": "sentence", "bags": "bag", "entities": "document"}
+FORMS: dict[str, tuple[Form, ...]] = {
+    "classification": ("label", "labels"),
+    "sentences": ("label", "labels", "scores"),
+    "bags": ("bag", "scores", "labels", "label"),
+    "entities": ("spans", "tags"),
+}
+REPEATING = frozenset({"opennre-gold", "nyt10"})  # several lines hold the labels of one item
+WITHOUT_IDS = ("conll", "labels")
+LEFT_OUT = "Left out: {:,} predictions about items that the gold does not have."
+BETA = "Averages and the F of their classes are F_β with β = {:g}; other figures are F1."
+
+
+@dataclass(frozen=True)
+class LocalGold:
+    """A gold file with the options it is scored under."""
+
+    gold: Gold
+    options: Options
+    scoring: ScoringOptions
+
+    def case(self, path: Path) -> ScoringCase:
+        """Read a prediction file against this gold; one that does not fit is rejected by name."""
+        with naming(path), uncollected():
+            return ScoringCase.of(self.gold, _read_predictions(path, self), self.scoring)
+
+
+def score(gold: Path, predictions: Path, options: Options) -> Report:
+    """Score one prediction file: CoNLL columns at once where both files are regular, else item by item."""
+    column, report, left_out = gold_column(gold, predictions, options), None, 0
+    if options.task == "entities":
+        report = conll_columns.score(gold, predictions, options, gold_column=column)
+    if report is None:
+        case = read_gold(gold, options, column=column).case(predictions)
+        report, left_out = report_of(case), case.placed.left_out
+    notes = [LEFT_OUT.format(left_out)] if left_out else []
+    if options.beta != 1 and any(key.endswith("weighted_f1") for key in report.values):
+        notes.append(BETA.format(options.beta))
+    return replace(report, notes=(*report.notes, *notes))
+
+
+def gold_column(gold: Path, predictions: Path, options: Options) -> int:
+    """Return the column of the gold tag: the last, unless one file of three columns holds both."""
+    if options.gold_column is not None:
+        return options.gold_column
+    return -2 if gold.samefile(predictions) and conll_columns.width(gold) > 2 else -1
+
+
+# ---- gold ----------------------------------------------------------------------------------------
+def read_gold(path: Path, options: Options, *, column: int) -> LocalGold:
+    """Read gold by columns where it is regular, else line by line."""
+    with naming(path), uncollected():
+        problems = Problems()
+        format, unit = _format_of(path, options, problems), UNITS[options.task]
+        gold = None
+        if format == "jsonl-items" and unit != "document":
+            gold = relation_columns(path, unit, negatives=(options.negative,))
+        if gold is None:
+            gold = _gold_by_line(_items(path, format, options, problems, column), format, options, problems)
+    return LocalGold(gold, options, _scoring_options(gold, options))
+
+
+def _format_of(path: Path, options: Options, problems: Problems) -> str:
+    """Recognise the format; among entities, what looks like labels is columns with a wrong tag."""
+    format = recognise_source(path, problems=problems)
+    return "conll" if format == "labels" and options.task == "entities" else format
+
+
+def _gold_by_line(items: NumberedItems, format: str, options: Options, problems: Problems) -> Gold:
+    gold, negatives = Gold(), (options.negative,)
+    for line, item in items:
+        if format == "labels" and item.id != str(len(gold) + 1):
+            problems.stop("wrong_columns", line=line - 1, expected="a label in every line of the gold")
+        if item.id not in gold.index:
+            gold.add(item, UNITS[options.task], negatives)
+        elif format in REPEATING:
+            gold.add_labels(gold.index[item.id], item, negatives)
+        else:
+            problems.add("duplicate_id", line=line, field="id", found=item.id)
+    problems.raise_if_any()
+    return gold
+
+
+def _items(path: Path, format: str, options: Options, problems: Problems, column: int) -> NumberedItems:
+    if format == "opennre-gold" or (format == "jsonl-items" and options.task != "entities"):
+        return jsonl_gold.read_gold(path, problems=problems)
+    if format == "labels":
+        return _labelled(read_label_lines(path, problems=problems), problems)
+    if format == "jsonl-predictions":
+        return _labelled(read_prediction_lines(path, problems=problems), problems)
+    return open_items(
+        path,
+        format=format,
+        problems=problems,
+        scheme=options.scheme,
+        repair=options.repair,
+        column=column,
+        require_text=False,
+    )
+
+
+def _labelled(
+    lines: Iterable[tuple[int, PredictionLine]], problems: Problems
+) -> Iterator[tuple[int, ItemLine]]:
+    """Turn lines of an id and its labels into items."""
+    for line, given in lines:
+        if isinstance(given, LabelPrediction | LabelsPrediction):
+            labels = (given.label,) if isinstance(given, LabelPrediction) else given.labels
+            yield line, ItemLine(given.id, None, relations=labels)
+        else:
+            problems.add("mixed_forms", line=line, expected="gold with label or labels")
+
+
+def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
+    """Complete the options with the inventory: the labels of the file, else those of the gold."""
+    by_document = options.task == "entities"
+    used = dict.fromkeys(gold.label)
+    if by_document and options.negative in used:
+        reason = f"The gold has entities of the class {options.negative}: it can't be named by --negative."
+        raise InputFault("negative_class", reason)
+    stated = sorted(used)
+    if options.labels is not None:
+        with naming(options.labels):
+            problems = Problems()
+            stated = read_labels(options.labels, problems=problems)
+            problems.raise_if_any()
+    labels = [name for name in stated if name != options.negative]
+    unlisted = sorted(used.keys() - set(labels))
+    if unlisted:
+        reason = f"The gold has the label {unlisted[0]}, which {options.labels} lacks."
+        raise InputFault("gold_label", reason)
+    return ScoringOptions(
+        unit=UNITS[options.task],
+        labels=labels,
+        negative=None if by_document else options.negative,
+        relations=sorted({name for links in gold.links.values() for _, name, _ in links}),
+        single=options.task == "classification",
+        beta=options.beta,
+        entropy=options.entropy,
+        include_negative=options.include_negative,
+        aggregate=options.aggregate,
+        profile=options.profile,
+        casefold=options.casefold,
+        families=options.family,
+        without_words="skip",
+    )
+
+
+# ---- predictions ---------------------------------------------------------------------------------
+def _read_predictions(path: Path, local: LocalGold) -> Predictions:
+    expected, problems = _expected(local), Problems()
+    with path.open("rb") as file:
+        if file.read(len(npy.MAGIC)) == npy.MAGIC:
+            return _dense(path.read_bytes(), expected, problems)
+    format = _format_of(path, local.options, problems)
+    if format in column_reader.FORMATS:
+        predictions = column_reader.read_columns(path, expected)
+        if predictions is not None:
+            return predictions
+    return _by_line(path, format, local, expected)
+
+
+def _expected(local: LocalGold) -> Expected:
+    gold, options = local.gold, local.options
+    return Expected(
+        ids=list(gold.index),
+        pairs=list(gold.pairs),
+        labels=local.scoring.labels,
+        negative=local.scoring.negative,
+        forms=FORMS[options.task],
+        lengths=gold.lengths() if gold.tokens else {},
+        missing_allowed=options.missing == "wrong",
+    )
+
+
+def _by_line(
+    path: Path, format: str, local: LocalGold, expected: Expected, *, others: bool = True
+) -> Predictions:
+    """Check each line. A board's file may be about other items too: these are left out, unless all are."""
+    problems, gold, options = Problems(), local.gold, local.options
+    check, collector = _check(local, expected, problems), Collector(expected.codes)
+    if format == "labels":
+        lines: Iterator[tuple[int, PredictionLine]] = read_label_lines(path, problems=problems)
+    else:
+        lines = open_predictions(
+            path, format=format, problems=problems, scheme=options.scheme, column=options.column
+        )
+    if format in WITHOUT_IDS:
+        lines = _in_order(lines, expected.ids)
+    elif others:
+        lines = _about_gold(lines, gold, collector)
+    for claim in check.claims(lines):
+        collector.add(check.form or "", claim)
+    if collector.left_out and check.form is None:
+        return _by_line(path, format, local, expected, others=False)
+    problems.raise_if_any()
+    return collector.predictions(check.form or "")
+
+
+def _check(local: LocalGold, expected: Expected, problems: Problems) -> PredictionCheck:
+    gold, options = local.gold, local.options
+    tokens = {name: given for name, given in zip(gold.index, gold.tokens, strict=False) if given is not None}
+    return PredictionCheck(
+        ids=gold.index,
+        labels=expected.labels,
+        negative=expected.negative,
+        pairs=gold.pairs,
+        tokens=tokens if len(tokens) == len(gold) else None,
+        lengths=expected.lengths,
+        relations=local.scoring.relations,
+        scheme=options.scheme,
+        repair=options.repair,
+        forms=expected.forms,
+        missing=options.missing,
+        silent=SILENT_FORMS,
+        problems=problems,
+    )
+
+
+def _in_order(
+    lines: Iterator[tuple[int, PredictionLine]], ids: Sequence[str]
+) -> Iterator[tuple[int, PredictionLine]]:
+    """Name the lines of a file without ids: the n-th is about the n-th item."""
+    for line, given in lines:
+        if isinstance(given, LabelPrediction | TagsPrediction):
+            at = int(given.id) - 1
+            name = ids[at] if at < len(ids) else f"number {given.id} of {len(ids):,}"
+            yield line, msgspec.structs.replace(given, id=name)
+
+
+def _about_gold(
+    lines: Iterator[tuple[int, PredictionLine]], gold: Gold, collector: Collector
+) -> Iterator[tuple[int, PredictionLine]]:
+    for line, given in lines:
+        if isinstance(given, BagPrediction):
+            inside = (given.head, given.tail) in gold.pairs
+        else:
+            inside = given.id in gold.index
+        if inside:
+            yield line, given
+        else:
+            collector.left_out += 1
+
+
+def _dense(content: bytes, expected: Expected, problems: Problems) -> Predictions:
+    """Read a score matrix: rows in the order of the gold's items or pairs, columns in that of the labels."""
+    header, columns = npy.read_header(content[: npy.LONGEST_HEADER + 12], problems), len(expected.labels)
+    npy.check_size(header, len(content), problems)
+    keys = {"scores": expected.ids, "bag": expected.pairs}
+    form = next((form for form in expected.forms if form in keys and len(keys[form]) == header.rows), None)
+    if form is None or not columns <= header.columns <= columns + (expected.negative is not None):
+        sizes = " or ".join(f"{len(keys[form]):,}" for form in expected.forms if form in keys)
+        shape = f"({sizes or 'no'} rows, {columns:,} columns)"
+        problems.stop("wrong_shape", found=f"({header.rows:,}, {header.columns:,})", expected=shape)
+    matrix = np.frombuffer(content, header.type, offset=header.begin).reshape(header.rows, header.columns)
+    if not np.isfinite(matrix).all():
+        problems.stop("bad_score", found="nan or infinity", expected="a finite number in every cell")
+    return dense_predictions(matrix, keys[form], form, columns)

@@ -21,7 +21,7 @@ from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import PredictionFile, Submission
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
-from evalsvc.evaluation.submissions.file_store import keep, open_file
+from evalsvc.evaluation.submissions.file_store import open_file, store
 from evalsvc.evaluation.submissions.model_intake import bounds as file_bounds
 from workers.sandbox.confinement import Bounds
 from workers.sandbox.launcher import Ended, launch, place
@@ -155,7 +155,7 @@ def taken(contract: FileContract, result: Path) -> tuple[Checked, PredictionFile
             raise InputFault(
                 code, f"What the model predicts does not fit. {error.problems.summary()}"
             ) from error
-        return checked, keep(spool, sha256=checked.sha256, size=checked.size)
+        return checked, store(spool, sha256=checked.sha256, size=checked.size)
 
 
 def _stored(submission: Submission, contract: FileContract, checked: Checked, file: PredictionFile) -> None:

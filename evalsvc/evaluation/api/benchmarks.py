@@ -182,7 +182,7 @@ class FigureSerializer(serializers.Serializer[leaderboard.Figure]):
     reason = serializers.CharField(allow_blank=True)
 
 
-class RowSerializer(serializers.Serializer[leaderboard.Row]):
+class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     rank = serializers.IntegerField(allow_null=True)
     system = serializers.CharField(source="system.name")
     team = serializers.CharField(source="team.name")
@@ -194,7 +194,7 @@ class RowSerializer(serializers.Serializer[leaderboard.Row]):
     saw_gold = serializers.BooleanField(help_text="Someone of the team labelled or decided this gold.")
     figures = serializers.DictField(child=FigureSerializer())
 
-    def get_files(self, row: leaderboard.Row) -> int:
+    def get_files(self, row: leaderboard.BoardRow) -> int:
         return len(row.files)
 
 

@@ -357,7 +357,7 @@ class OneSubmission(APIView):
         seconds = None if asked is None else long_poll.seconds_of(asked)
         if seconds is not None and submission.state not in submission_states.ENDED:
             if not long_poll.wait_for_change(submission, seconds):
-                headers["Retry-After"] = str(long_poll.ASK_AGAIN_SECONDS)
+                headers["Retry-After"] = str(long_poll.RETRY_SECONDS)
             submission = roles.requested_submission(request, pk)
         data = SubmissionDetailSerializer(submission, context={"request": request}).data
         return Response(data, headers=headers)

@@ -37,7 +37,7 @@ def _overview(benchmark: Benchmark) -> Overview:
     setting = benchmark.settings.first()
     if setting is None:
         return Overview(benchmark, "no setting yet")
-    found = board(setting, of=(setting.main,))
+    found = board(setting, measures=(setting.main,))
     systems, runs = len(found.rows), sum(row.n for row in found.rows)
     counts = f"{counted(systems, 'system')}, {counted(runs, 'run')}" if systems else "no system yet"
     return _with_front(benchmark, setting, found, counts)

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, counted, listed, measured
-from evalsvc.evaluation.leaderboard import Board, Figure, Row
+from evalsvc.evaluation.leaderboard import Board, BoardRow, Figure
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.board_summary import Column
@@ -51,7 +51,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    row: Row
+    row: BoardRow
     last: datetime
     first: Cell
     strip: SafeString | str
@@ -150,7 +150,7 @@ def _same_bytes(board: Board) -> dict[int, str]:
 
 
 def _line(
-    row: Row, main: Measure, cells: list[Cell], scale: svg.Scale | None, seen: Collection[int], same: str
+    row: BoardRow, main: Measure, cells: list[Cell], scale: svg.Scale | None, seen: Collection[int], same: str
 ) -> Line:
     figure = row.figures.get(main.key)
     strip: SafeString | str = ""
@@ -184,7 +184,7 @@ def cell(figure: Figure | None, told: Measure, *, turn: int = 0, ordering: bool 
     return Cell(measured(figure.mean, told), sd, turn=turn, sorted=ordering)
 
 
-def _cell(row: Row, told: Measure, places: dict[str, int], ranks: dict[str, int]) -> Cell:
+def _cell(row: BoardRow, told: Measure, places: dict[str, int], ranks: dict[str, int]) -> Cell:
     name = str(row.system.pk)
     turn = places[name] - ranks[name] if name in places and name in ranks else 0
     return cell(row.figures.get(told.key), told, turn=turn)

@@ -123,7 +123,7 @@ def _seen(request: HttpRequest, found: Board) -> set[int]:
 
 def _findings(settings: list[Setting], setting: Setting, found: Board) -> dict[str, Any]:
     wanted = [(other, (found.order_by, other.main)) for other in settings if other.pk != setting.pk]
-    elsewhere = [board(other, of=measures) for other, measures in wanted]
+    elsewhere = [board(other, measures=measures) for other, measures in wanted]
     names = board_table.names([found, *elsewhere])
     here = board_table.as_column(found, found.order_by)
     groups = _same_setting(found), [_elsewhere(other, found.order_by) for other in elsewhere]

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from evalsvc.core.web import formatting
 from evalsvc.evaluation.benchmarks import phases
-from evalsvc.evaluation.leaderboard import standing_of
+from evalsvc.evaluation.leaderboard import precedence
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 
@@ -43,7 +43,7 @@ def remark(submission: Submission) -> str:
 def main_figure(evaluations: Iterable[Evaluation]) -> tuple[str, str]:
     """The main measure of the first setting, and its name."""
     shown = [evaluation for evaluation in evaluations if not phases.is_sealed(evaluation.setting)]
-    shown.sort(key=standing_of, reverse=True)
+    shown.sort(key=precedence, reverse=True)
     for evaluation in sorted(shown, key=lambda each: each.setting.rank):
         key = evaluation.setting.main
         values = [score.value for score in evaluation.scores.all() if score.measure == key]

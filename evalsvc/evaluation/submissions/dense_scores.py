@@ -1,4 +1,4 @@
-"""Dense score files: one row per sentence or pair in the benchmark's order, one column per label."""
+"""Dense score files: a row per sentence or pair in order, a column per label."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ BAG = Setting.Unit.BAG
 
 
 def rows_of(contract: FileContract, form: str) -> Sequence[Any]:
-    """What the rows stand for, in order: ids (form `scores`) or pairs (form `bag`)."""
+    """Return the ids (form `scores`) or pairs (form `bag`) of the rows, in order."""
     return list(contract.expected.ids) if form == "scores" else contract.expected.pairs
 
 
 def form_of(header: Header, contract: FileContract, problems: Problems) -> str:
-    """Whether the rows are sentences or pairs, told by their number; refused when they are neither."""
+    """Return the form by the number of rows; reject when no form has that many."""
     columns, negative = len(contract.labels), bool(contract.benchmark.negative)
     sizes = _sizes(contract)
     shape = f"scores.shape == ({next(iter(sizes.values()), 'rows')}, {columns})"
@@ -31,13 +31,13 @@ def form_of(header: Header, contract: FileContract, problems: Problems) -> str:
             "wrong_shape", field="columns", found=header.columns, expected=f"{columns:,} columns{more}",
             example=shape,
         )  # fmt: skip
-    found = next((form for form, size in sizes.items() if size == header.rows), None)
-    if found is None:
-        words = {"scores": "sentences", "bag": "pairs"}
-        expected = " or ".join(f"{size:,} rows ({words[form]})" for form, size in sizes.items())
-        expected = expected or "no dense file: this board takes spans or tags"
+    matching = next((form for form, size in sizes.items() if size == header.rows), None)
+    if matching is None:
+        nouns = {"scores": "sentences", "bag": "pairs"}
+        expected = " or ".join(f"{size:,} rows ({nouns[form]})" for form, size in sizes.items())
+        expected = expected or "no dense file: this benchmark accepts spans or tags"
         problems.stop("wrong_shape", field="rows", found=header.rows, expected=expected, example=shape)
-    return found
+    return matching
 
 
 def _sizes(contract: FileContract) -> dict[str, int]:
@@ -49,7 +49,7 @@ def _sizes(contract: FileContract) -> dict[str, int]:
 
 
 def layout(contract: FileContract, form: str, *, rows: int) -> str:
-    """The digest of what rows and columns stand for: a later order of the gold must not shift a score."""
+    """Digest the meaning of rows and columns, so that reordered gold can't shift scores."""
     digest = hashlib.sha256(form.encode())
     for name in [*islice(rows_of(contract, form), rows), *contract.labels]:
         digest.update(repr(name).encode() + b"\n")

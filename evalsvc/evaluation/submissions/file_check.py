@@ -1,4 +1,4 @@
-"""A prediction file on its way in: unpacked, hashed, recognised, and held against the benchmark."""
+"""Check of a prediction file: unpacked, hashed, recognised, checked against the contract."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = ("conll", "semeval-answers")
 
 @dataclass(slots=True)
 class Checked:
-    """What a file turned out to be, and what is wrong with it."""
+    """Format, form, counts and problems of a file."""
 
     format: str
     form: str = ""
@@ -40,7 +40,7 @@ class Checked:
 
 
 class Tee:
-    """Passes bytes through, hashing and counting them, and keeps a copy where one is wanted."""
+    """Byte stream that is hashed, counted and optionally copied on its way."""
 
     def __init__(self, pieces: Iterable[bytes], copy: BinaryIO | None = None) -> None:
         self.pieces, self.copy = pieces, copy
@@ -56,7 +56,7 @@ class Tee:
 
 
 def bounded(chunks: Iterable[bytes], *, most: int) -> Iterator[bytes]:
-    """Stop at the limit on what is sent, packed or not."""
+    """Reject at the limit on sent bytes, packed or not."""
     sent = 0
     for chunk in chunks:
         sent += len(chunk)
@@ -71,7 +71,7 @@ def too_large(most: int) -> TooLarge:
 
 
 def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: BinaryIO | None = None) -> Checked:
-    """Read the stream once and tell everything about it; nothing is stored but the copy."""
+    """Read the stream once and return its format, counts, digest and problems."""
     problems = Problems()
     most = limit(contract.benchmark, "upload_bytes")
     tee = Tee(unpacked(bounded(chunks, most=most), problems), copy)
@@ -87,7 +87,7 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
     for claim in read_claims(contract, chain([head], pieces), format=format, check=check):
         lines += check.form != "bag"
         claims += weight(claim, cast(Form, check.form))
-    for _ in pieces:  # whatever the reader left unread belongs to the digest
+    for _ in pieces:  # the digest covers what the reader left unread
         pass
     checked.form, checked.sha256, checked.size = check.form or "", tee.digest.hexdigest(), tee.size
     counts = {"lines": lines or claims, "claims": claims, "missing": _missing(check)}
@@ -99,7 +99,7 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
 def _dense(
     contract: FileContract, head: bytes, pieces: Iterator[bytes], tee: Tee, problems: Problems
 ) -> Checked:
-    """A dense file: its header is held against the benchmark here, its numbers by a job."""
+    """Check the header of a dense file; a job checks its numbers later."""
     header = npy.read_header(head, problems)
     form = dense_scores.form_of(header, contract, problems)
     for _ in pieces:
@@ -113,7 +113,7 @@ def _dense(
 def read_claims(
     contract: FileContract, source: Iterable[bytes] | BinaryIO, *, format: str, check: PredictionCheck
 ) -> Iterator[Claim]:
-    """The claims of a file, each line checked; problems are in the check."""
+    """Yield the claims of a file; problems are collected in the check."""
     lines = open_predictions(
         source,
         format=format,
@@ -129,7 +129,7 @@ def read_claims(
 def _by_order(
     lines: Iterator[tuple[int, PredictionLine]], ids: list[str]
 ) -> Iterator[tuple[int, PredictionLine]]:
-    """CoNLL columns carry no ids: the n-th sentence is the n-th document."""
+    """Give the n-th sentence of CoNLL columns the id of the n-th document."""
     for line, sentence in lines:
         if isinstance(sentence, TagsPrediction):
             at = int(sentence.id) - 1
@@ -138,12 +138,12 @@ def _by_order(
 
 
 def weight(claim: Claim, form: Form) -> int:
-    """How many things a claim claims."""
+    """Count the labels or spans of a claim."""
     return len(claim[1]) if form in ("labels", "scores", "spans", "tags") else 1
 
 
 def _head(pieces: Iterator[bytes]) -> bytes:
-    """Enough of the beginning to tell the format."""
+    """Read enough of the beginning to recognise the format."""
     head = b""
     while len(head) < HEAD_BYTES and (piece := next(pieces, None)) is not None:
         head += piece
@@ -151,12 +151,12 @@ def _head(pieces: Iterator[bytes]) -> bytes:
 
 
 def formats_of(benchmark: Benchmark) -> list[str]:
-    """What a file of predictions may be written in."""
+    """Return the formats of prediction files a benchmark accepts."""
     return [*PREDICTION_FORMATS, "npy"] if benchmark.task == "relations" else [*PREDICTION_FORMATS]
 
 
 def _format(head: bytes, problems: Problems, *, takes: Collection[str]) -> str:
-    """The format by content; what begins as one of ours is read as that, so that errors name their line."""
+    """Recognise the format; JSON Lines by the first line, so that errors name a line."""
     lines = head[: head.rfind(b"\n") + 1] or head
     first = lines.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
     if first.startswith(b"{"):

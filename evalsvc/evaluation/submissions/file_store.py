@@ -1,4 +1,4 @@
-"""Prediction files under their own digest: the same bytes are kept once, and not without a submission."""
+"""Storage of prediction files by digest, and removal of unused ones."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from django.db.models.functions import Now
 
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
 
-# Between being kept and being entered lie seconds; what was refused in between has no use.
+# A file is stored seconds before its submission; a rejected one stays unused.
 UNUSED_FOR = timedelta(hours=1)
 SWEEP_EVERY_SECONDS = 600
 _next_sweep = 0.0
 
 
-def keep(spool: BinaryIO, *, sha256: str, size: int) -> PredictionFile:
-    """Store the bytes unless they are there, and hand back their row."""
-    there = PredictionFile.objects.filter(pk=sha256)
-    if there.update(kept_at=Now()):  # from here on no sweep takes them
-        kept = there.get()
-        if default_storage.exists(kept.name):
-            return kept
+def store(spool: BinaryIO, *, sha256: str, size: int) -> PredictionFile:
+    """Store the bytes unless they exist, and return their row."""
+    existing = PredictionFile.objects.filter(pk=sha256)
+    if existing.update(kept_at=Now()):  # protects them from the sweep
+        row = existing.get()
+        if default_storage.exists(row.name):
+            return row
     spool.seek(0)
-    name = default_storage.save(place(sha256), File(spool))
+    name = default_storage.save(storage_name(sha256), File(spool))
     row, _ = PredictionFile.objects.update_or_create(
         pk=sha256, defaults={"name": name}, create_defaults={"name": name, "size": size}
     )
     return row
 
 
-def place(sha256: str) -> str:
+def storage_name(sha256: str) -> str:
     return f"predictions/{sha256[:2]}/{sha256[2:4]}/{sha256}"
 
 
@@ -44,14 +44,14 @@ def open_file(file: PredictionFile) -> BinaryIO:
 
 
 def unused() -> QuerySet[PredictionFile]:
-    """Files that nothing refers to, and that did not just come."""
+    """Return files without a submission or evaluation that are not new."""
     submitted = Submission.objects.filter(Q(file=OuterRef("pk")) | Q(model=OuterRef("pk")))
     scored = Evaluation.objects.filter(file=OuterRef("pk"))
     return PredictionFile.objects.filter(~Exists(submitted), ~Exists(scored), kept_at__lt=Now() - UNUSED_FOR)
 
 
 def sweep() -> int:
-    """Remove unused files; how many those were."""
+    """Remove unused files and return their number."""
     return sum(_removed(sha256) for sha256 in unused().values_list("pk", flat=True)[:100])
 
 
@@ -66,7 +66,7 @@ def _removed(sha256: str) -> bool:
 
 
 def tick() -> None:
-    """A sweep now and then; the clock of the workers calls much more often."""
+    """Sweep at most every ten minutes; called by the workers' periodic tasks."""
     global _next_sweep
     if time.monotonic() >= _next_sweep:
         _next_sweep = time.monotonic() + SWEEP_EVERY_SECONDS

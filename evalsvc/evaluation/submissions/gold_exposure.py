@@ -1,4 +1,4 @@
-"""Which teams saw gold: someone of them labelled or decided it. Evaluation knows nothing else of people."""
+"""Teams whose members labelled or adjudicated the gold."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from evalsvc.evaluation.models import Setting, Submission
 
 
 def teams_that_saw(test_sets: Iterable[TestSet | None]) -> set[int]:
-    """Teams of anybody who worked on this gold: those they are in, and those they left since there was it."""
+    """Return the teams of everybody who worked on this gold, left ones included."""
     since: dict[int, datetime] = {}
     for test_set in {each for each in test_sets if each}:
         for person in test_set.manifest.get("people", ()):
             since[person] = min(test_set.created_at, since.get(person, test_set.created_at))
     if not since:
         return set()
-    found = set(TeamMember.objects.filter(user__in=since).values_list("team_id", flat=True))
+    present = set(TeamMember.objects.filter(user__in=since).values_list("team_id", flat=True))
     left = Departure.objects.filter(user__in=since).values_list("user_id", "team_id", "at")
-    return found | {team for person, team, at in left if at >= since[person]}
+    return present | {team for person, team, at in left if at >= since[person]}
 
 
 def saw_gold(settings: Iterable[Setting], team: Team) -> bool:
@@ -30,6 +30,6 @@ def saw_gold(settings: Iterable[Setting], team: Team) -> bool:
 
 
 def mark(submission: Submission) -> None:
-    """Keep the mark, once there is cause for it."""
+    """Mark a submission whose team saw the gold; marks are never removed."""
     if not submission.saw_gold and saw_gold(settings_of(submission.benchmark), submission.system.team):
         Submission.objects.filter(pk=submission.pk).update(saw_gold=True)

@@ -1,4 +1,4 @@
-"""Taking predictions in: checked while they arrive, kept by digest, entered with their job."""
+"""Intake of prediction files: check while they arrive, store, queue the scoring."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from evalsvc.evaluation.models import Benchmark, PredictionFile, Setting, Submis
 from evalsvc.evaluation.roles import VIEWER, require, teams_of
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
-from evalsvc.evaluation.submissions.file_store import keep
+from evalsvc.evaluation.submissions.file_store import store
 
 S = Submission.State
-STANDING = (S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED)
+ACTIVE = (S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED)
 AGGREGATES = ("ONE", "AVG")
-PIPELINE = "spacy-pipeline"  # the format of a model whose predictions are still to come
+PIPELINE = "spacy-pipeline"  # format of a model that has not run yet
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """The submission, and whether it is new or the same as an earlier one."""
+    """Submission, and True when it is new rather than an earlier one."""
 
     submission: Submission
     created: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
-    """What a team says of its file."""
+    """Fields of a submission, as the team sent them beside the file."""
 
     benchmark: Benchmark
     team: Team
@@ -53,7 +53,10 @@ class Entry:
     filename: str = ""
     aggregate: str = "ONE"
     tags: dict[str, Any] | None = None
-    key: str = ""
+    idempotency_key: str = ""
+
+    def __post_init__(self) -> None:
+        self.system, self.run, self.filename = self.system.strip(), self.run.strip(), self.filename[-200:]
 
 
 def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "") -> Checked:
@@ -65,34 +68,9 @@ def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "") -> 
         return Checked(format="", problems=error.problems)
 
 
-def receive(
-    benchmark: Benchmark,
-    *,
-    team: Team,
-    by: User,
-    system: str,
-    run: str,
-    chunks: Iterable[bytes],
-    token: ApiToken | None = None,
-    filename: str = "",
-    aggregate: str = "ONE",
-    tags: dict[str, Any] | None = None,
-    idempotency_key: str = "",
-    phase: str = "",
-) -> Received:
-    """Take a file in as a run of a system; the same again gives the submission that is there."""
-    entry = Entry(
-        benchmark,
-        team,
-        by,
-        system.strip(),
-        run.strip(),
-        token,
-        filename[-200:],
-        aggregate,
-        tags,
-        idempotency_key,
-    )
+def receive(benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", **fields: Any) -> Received:
+    """Accept a file as a run, with the fields of an `Entry`; a repeat returns the earlier submission."""
+    entry = Entry(benchmark, **fields)
     check_entry(entry)
     versions.keep_up(benchmark)
     contract = file_contract.for_new_file(benchmark, phase=phase)
@@ -100,53 +78,59 @@ def receive(
     with tempfile.TemporaryFile() as spool:
         checked = _read(contract, chunks, copy=spool)
         checked.problems.raise_if_any()
-        file = keep(spool, sha256=checked.sha256, size=checked.size)
+        file = store(spool, sha256=checked.sha256, size=checked.size)
     return take(entry, contract, checked, file)
 
 
 def take(entry: Entry, contract: FileContract, checked: Checked, file: PredictionFile) -> Received:
-    """Enter what was checked and kept, with its job."""
+    """Record a checked and stored file, and queue its job."""
     try:
         return _enter(entry, contract, checked, file)
     except IntegrityError:
-        # an identical request with the same key was entered in the same moment
-        again = _by_key(entry, file, contract.phase)
-        if again is None:
+        # an identical request with the same key was recorded at the same moment
+        earlier = _by_key(entry, file, contract.phase)
+        if earlier is None:
             raise
-        return again
+        return earlier
 
 
 def check_entry(entry: Entry) -> None:
-    """Refuse whom the benchmark or the team is not for, and names that are none."""
+    """Reject users outside the benchmark or team, and invalid names."""
     require(entry.benchmark, entry.by, VIEWER)
     if not entry.by.is_superuser and not teams_of(entry.by).filter(pk=entry.team.pk).exists():
-        raise DomainError("not_in_team", f"You are not in {entry.team}.", field="team")
-    for name, value, most in (("system", entry.system, 120), ("run", entry.run, 40)):
-        if not 0 < len(value) <= most:
-            raise DomainError("bad_name", f"The {name} needs a name of 1 to {most} characters.", field=name)
+        raise DomainError("not_in_team", f"You are not a member of {entry.team}.", field="team")
+    for name, value, limit in (("system", entry.system, 120), ("run", entry.run, 40)):
+        if not 0 < len(value) <= limit:
+            raise DomainError(
+                "bad_name", f"The name of the {name} must have 1 to {limit} characters.", field=name
+            )
         require_visible(value, field=name)
         require_single_script(value, field=name)
     require_visible(json.dumps(entry.tags or {}, ensure_ascii=False), field="tags")
     for text in texts_in(entry.tags or {}):
         require_single_script(text, field="tags")
     if entry.aggregate not in AGGREGATES:
-        raise DomainError("bad_aggregate", f"{entry.aggregate} is not ONE or AVG.", field="aggregate")
-    if len(entry.key) > 120:
         raise DomainError(
-            "bad_key", "The Idempotency-Key is longer than 120 characters.", field="Idempotency-Key"
+            "bad_aggregate", f"{entry.aggregate} is not an aggregate. Use ONE or AVG.", field="aggregate"
+        )
+    if len(entry.idempotency_key) > 120:
+        raise DomainError(
+            "bad_key",
+            "The Idempotency-Key is longer than 120 characters. Use a shorter one.",
+            field="Idempotency-Key",
         )
 
 
 def require_quota(entry: Entry) -> None:
-    """Refuse before anything is read where a quota is spent; looked at again, locked, when it is entered.
+    """Reject before reading the file when a quota is used up, unless it may be a repeat.
 
-    What may turn out to be a submission that is there already is read.
+    The quota is checked again, under a lock, when the submission is recorded.
     """
-    run = Q(system__team=entry.team, system__name=entry.system, run=entry.run)
-    here = run & Q(withdrawn_at=None, state__in=STANDING)
-    if entry.key:
-        here |= Q(by=entry.by, idempotency_key=entry.key)
-    if not entry.benchmark.submissions.filter(here).exists():
+    same_run = Q(system__team=entry.team, system__name=entry.system, run=entry.run)
+    earlier = same_run & Q(withdrawn_at=None, state__in=ACTIVE)
+    if entry.idempotency_key:
+        earlier |= Q(by=entry.by, idempotency_key=entry.idempotency_key)
+    if not entry.benchmark.submissions.filter(earlier).exists():
         quotas.require_quota(entry.benchmark, entry.team, now=timezone.now())
 
 
@@ -155,8 +139,8 @@ def _read(contract: FileContract, chunks: Iterable[bytes], **copy: Any) -> Check
         checked = check_stream(contract, chunks, **copy)
     except FileRejected as error:
         if "too_large" in error.problems.by_code:
-            most = settings.UPLOAD_MAX_UNPACKED_BYTES
-            raise TooLarge("too_large", error.problems.summary(), limit=most) from error
+            limit = settings.UPLOAD_MAX_UNPACKED_BYTES
+            raise TooLarge("too_large", error.problems.summary(), limit=limit) from error
         raise
     if not checked.problems.total and not checked.form:
         empty = Problems()
@@ -190,7 +174,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
             counts=checked.counts,
             by=entry.by,
             token=entry.token,
-            idempotency_key=entry.key,
+            idempotency_key=entry.idempotency_key,
             saw_gold=gold_exposure.saw_gold(settings, entry.team),
             held_to=contract.version_ids,
             created_at=now,
@@ -202,7 +186,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
 
 
 def _system(entry: Entry) -> System:
-    """The system by its name, locked too: a withdrawal may change what stands for a run."""
+    """Get or create the system, and lock it against parallel withdrawals."""
     system, _ = System.objects.select_for_update().get_or_create(
         benchmark=entry.benchmark, team=entry.team, name=entry.system, defaults={"tags": entry.tags or {}}
     )
@@ -212,61 +196,61 @@ def _system(entry: Entry) -> System:
 
 
 def _by_key(entry: Entry, file: PredictionFile, phase: str) -> Received | None:
-    if not entry.key:
+    if not entry.idempotency_key:
         return None
     earlier = Submission.objects.filter(
-        benchmark=entry.benchmark, by=entry.by, idempotency_key=entry.key
+        benchmark=entry.benchmark, by=entry.by, idempotency_key=entry.idempotency_key
     ).first()
     if earlier is None:
         return None
     if other := _differs(earlier, entry, file, phase):
         raise Conflict(
             "key_reused",
-            f"The Idempotency-Key {entry.key} stands for submission {earlier.pk}: {other}.",
+            f"The Idempotency-Key {entry.idempotency_key} was used for submission {earlier.pk}: {other}.",
             hint="Use a new key for a new submission.",
         )
     return Received(earlier, created=False)
 
 
 def _differs(earlier: Submission, entry: Entry, file: PredictionFile, phase: str) -> str:
-    """What of an earlier submission is not as it is sent now, in words; nothing where all is."""
-    told = {
+    """Name the differences from an earlier submission."""
+    differences = {
         "another file": (earlier.model_id or earlier.file_id) != file.pk,
         f"run {earlier.run}": earlier.run != entry.run,
         f"of {earlier.system}": earlier.system.name != entry.system,
         f"of the team {earlier.system.team}": earlier.system.team_id != entry.team.pk,
         f"sent {_in_phase(earlier)}": earlier.phase != phase,
     }
-    return ", ".join(words for words, differs in told.items() if differs)
+    return ", ".join(text for text, differs in differences.items() if differs)
 
 
 def _in_phase(submission: Submission) -> str:
-    return f"in the {submission.phase} phase" if submission.phase else "while there were no phases"
+    return f"in the {submission.phase} phase" if submission.phase else "without a phase"
 
 
 def _same_run(system: System, entry: Entry, file: PredictionFile, phase: str) -> Received | None:
-    """The standing submission of this run: the same file in the same phase is that one, else refused."""
-    standing = system.runs.filter(run=entry.run, withdrawn_at=None, state__in=STANDING).first()
-    if standing is None:
+    """Return the active submission of this run if the same was sent, else reject."""
+    active = system.runs.filter(run=entry.run, withdrawn_at=None, state__in=ACTIVE).first()
+    if active is None:
         return None
-    taken = f"{entry.system} has run {entry.run} already: submission {standing.pk}"
-    if standing.phase != phase:
+    taken = f"{entry.system} already has a run {entry.run}: submission {active.pk}"
+    if active.phase != phase:
         raise Conflict(
             "run_taken",
-            f"{taken}, sent {_in_phase(standing)}.",
-            hint="A run is of one phase. Name another run, or withdraw that submission first.",
+            f"{taken}, sent {_in_phase(active)}.",
+            hint="A run belongs to one phase. Use another run, or withdraw that submission first.",
         )
-    if (standing.model_id or standing.file_id) == file.pk and standing.aggregate == entry.aggregate:
-        return Received(standing, created=False)
+    if (active.model_id or active.file_id) == file.pk and active.aggregate == entry.aggregate:
+        return Received(active, created=False)
     raise Conflict(
         "run_taken",
-        f"{taken}, another file or aggregate.",
-        hint="Name another run, or withdraw that submission first.",
+        f"{taken}, with another file or aggregate.",
+        hint="Use another run, or withdraw that submission first.",
     )
 
 
 def _predicted_before(submission: Submission) -> None:
-    """Give the run of a model what the same model predicted on the same inputs before, if it did."""
+    """Reuse what the same model predicted before on the same inputs."""
     same = Submission.objects.filter(
         benchmark=submission.benchmark,
         model=submission.model,

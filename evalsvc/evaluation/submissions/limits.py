@@ -1,4 +1,4 @@
-"""Every limit in one place: of the service, of a benchmark, and what a team has left."""
+"""Limits of the service, of a benchmark, and the quotas of a team."""
 
 from __future__ import annotations
 

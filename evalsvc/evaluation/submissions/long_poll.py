@@ -1,4 +1,4 @@
-"""Following a submission: an answer that waits for a change, in a few threads at most."""
+"""Long polling: a response that waits for a change, in a few threads at most."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from django.conf import settings
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.models import Submission
 
-ASK_AGAIN_SECONDS = 2
-LOOK_EVERY_SECONDS = 0.2
+RETRY_SECONDS = 2
+POLL_SECONDS = 0.2
 
 
-def seats(threads: int) -> int:
-    """Whoever waits holds a thread that others may need: a quarter of a process's threads, and no more."""
+def slots(threads: int) -> int:
+    """Return how many threads may wait: a quarter of the process's threads."""
     return threads // 4
 
 
-_seats = BoundedSemaphore(seats(settings.WEB_THREADS))
+_slots = BoundedSemaphore(slots(settings.WEB_THREADS))
 
 
 def seconds_of(text: str) -> int:
-    """How long a client wants to wait."""
+    """Return the seconds of `?wait=`, at most the service's limit."""
     most = settings.WAIT_MAX_SECONDS
     if not (text.isascii() and text.isdecimal() and len(text) < 6):
-        raise DomainError("bad_wait", f"wait is {text[:20]!r}, expected whole seconds.", field="wait")
+        raise DomainError("bad_wait", f"wait is {text[:20]!r}. Use whole seconds.", field="wait")
     return min(int(text), most)
 
 
 def wait_for_change(submission: Submission, seconds: int) -> bool:
-    """Wait until its state or attempt is another than given; False at once when every seat is taken."""
-    if not _seats.acquire(blocking=False):
+    """Wait until state or attempt changes; return False at once without a free slot."""
+    if not _slots.acquire(blocking=False):
         return False
     try:
         until = time.monotonic() + seconds
         attempt = submission.job.attempt if submission.job else None
         before = (submission.state, submission.job_id, attempt)
-        while time.monotonic() < until and _look(submission.pk) == before:
-            time.sleep(LOOK_EVERY_SECONDS)
+        while time.monotonic() < until and _state(submission.pk) == before:
+            time.sleep(POLL_SECONDS)
     finally:
-        _seats.release()
+        _slots.release()
     return True
 
 
-def _look(pk: int) -> tuple[object, ...] | None:
+def _state(pk: int) -> tuple[object, ...] | None:
     return Submission.objects.filter(pk=pk).values_list("state", "job_id", "job__attempt").first()

@@ -1,4 +1,4 @@
-"""Taking a model in: a pipeline in one tar, looked through, kept, and entered with the job that runs it."""
+"""Intake of models: a pipeline in one tar, inspected, stored and queued to run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Concat, Now
 
-from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.jobs.models import Job
@@ -19,14 +18,14 @@ from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark, ModelHost
 from evalsvc.evaluation.submissions import intake
 from evalsvc.evaluation.submissions.file_check import Checked, Tee, bounded
-from evalsvc.evaluation.submissions.file_store import keep
+from evalsvc.evaluation.submissions.file_store import store
 
 HINT = 'Save with nlp.to_disk("model") and pack with: tar cf model.tar -C model .'
 
-SWITCHED_OFF = "Models are switched off here (MODEL_UPLOADS=off)."
-UNTRIED = "No worker has tried its sandbox yet."
-GONE = "No worker that runs models was heard of in the last five minutes."
-# Of many workers each looks for work now and then only; a busy one is known by its job.
+SWITCHED_OFF = "This service does not accept models (MODEL_UPLOADS=off)."
+UNTESTED = "No worker has tested its sandbox yet."
+NO_ACTIVE_WORKER = "No active worker runs models."
+# Among many workers each asks for work rarely; a busy one is known by its job.
 ACTIVE_WITHIN, RECORD_EVERY, KEEP_FOR = timedelta(minutes=5), timedelta(minutes=1), timedelta(days=1)
 
 
@@ -35,7 +34,7 @@ def bounds() -> spacy_pipeline.Bounds:
 
 
 def limits() -> dict[str, Any]:
-    """What may be sent and used, and why nothing may where it is off."""
+    """Return the limits on models, and the reason when none is accepted."""
     reason = unavailable_reason()
     return {
         "on": not reason,
@@ -50,31 +49,10 @@ def limits() -> dict[str, Any]:
 
 
 def receive(
-    benchmark: Benchmark,
-    *,
-    team: Team,
-    by: User,
-    system: str,
-    run: str,
-    chunks: Iterable[bytes],
-    token: ApiToken | None = None,
-    filename: str = "",
-    tags: dict[str, Any] | None = None,
-    idempotency_key: str = "",
-    phase: str = "",
+    benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", **fields: Any
 ) -> intake.Received:
-    """Take a pipeline in as a run of a system; the same again gives the submission that is there."""
-    entry = intake.Entry(
-        benchmark,
-        team,
-        by,
-        system.strip(),
-        run.strip(),
-        token,
-        filename[-200:],
-        tags=tags,
-        key=idempotency_key,
-    )
+    """Accept a pipeline as a run, with the fields of an `Entry`; a repeat returns the earlier one."""
+    entry = intake.Entry(benchmark, **fields)
     intake.check_entry(entry)
     _require_models(benchmark)
     contract = file_contract.for_new_file(benchmark, phase=phase)
@@ -83,56 +61,56 @@ def receive(
         tee = Tee(bounded(chunks, most=settings.MODEL_MAX_BYTES), spool)
         for _ in tee:
             pass
-        checked = _looked_through(spool, tee)
-        file = keep(spool, sha256=checked.sha256, size=checked.size)
+        checked = _inspected(spool, tee)
+        file = store(spool, sha256=checked.sha256, size=checked.size)
     return intake.take(entry, contract, checked, file)
 
 
 def _require_models(benchmark: Benchmark) -> None:
     if benchmark.task != Benchmark.Task.ENTITIES:
-        raise DomainError("not_entities", f"{benchmark} ranks relations: it takes prediction files only.")
+        raise DomainError("not_entities", f"{benchmark} ranks relations and accepts prediction files only.")
     reason = unavailable_reason()
     if reason:
         raise Conflict("models_off", reason, hint="Submit a prediction file.")
 
 
-def _looked_through(spool: BinaryIO, tee: Tee) -> Checked:
+def _inspected(spool: BinaryIO, tee: Tee) -> Checked:
     spool.seek(0)
     try:
-        found = spacy_pipeline.inspect(spool, bounds=bounds())
+        pipeline = spacy_pipeline.inspect(spool, bounds=bounds())
     except spacy_pipeline.BadPipeline as error:
         raise DomainError("bad_model", str(error), hint=HINT, field="file") from error
-    counts = {"files": found.files, "components": len(found.factories)}
+    counts = {"files": pipeline.files, "components": len(pipeline.factories)}
     return Checked(intake.PIPELINE, "spans", counts, sha256=tee.digest.hexdigest(), size=tee.size)
 
 
 # ---- machines that run models ---------------------------------------------------------------------
 def record_self_test(name: str, *, why_not: str) -> None:
-    """Keep what the self-test of a machine found; `why_not` is empty when models can run there."""
+    """Record the sandbox self-test of a machine; `why_not` is empty when it passed."""
     ModelHost.objects.filter(seen_at__lt=Now() - KEEP_FOR).delete()
-    told = {"why_not": why_not[:1_000], "tried_at": Now(), "seen_at": Now()}
-    ModelHost.objects.update_or_create(name=name[:200], defaults=told)
+    values = {"why_not": why_not[:1_000], "tried_at": Now(), "seen_at": Now()}
+    ModelHost.objects.update_or_create(name=name[:200], defaults=values)
 
 
 def record_seen(name: str) -> None:
-    """A worker there looks for work; written down once a minute."""
-    unheard = ModelHost.objects.filter(name=name[:200], seen_at__lt=Now() - RECORD_EVERY)
-    if unheard.exists():  # a look takes no write lock
-        unheard.update(seen_at=Now())
+    """Record that a worker of a machine asked for work, once a minute."""
+    outdated = ModelHost.objects.filter(name=name[:200], seen_at__lt=Now() - RECORD_EVERY)
+    if outdated.exists():  # reading takes no write lock
+        outdated.update(seen_at=Now())
 
 
 def active_hosts() -> QuerySet[ModelHost]:
-    """The machines that were heard of lately, or are in the middle of a job."""
+    """Return the machines seen lately or running a job."""
     prefix = Concat(OuterRef("name"), Value(":"))
     working = Job.objects.filter(state=Job.State.RUNNING, lease_until__gt=Now(), worker__startswith=prefix)
     return ModelHost.objects.filter(Q(seen_at__gte=Now() - ACTIVE_WITHIN) | Exists(working))
 
 
 def unavailable_reason() -> str:
-    """Why no model can be sent, or nothing when it can."""
+    """Return the reason why no model is accepted, empty if one is."""
     if settings.MODEL_UPLOADS == "off":
         return SWITCHED_OFF
-    best = active_hosts().order_by("why_not", "-tried_at").first()  # the empty word comes first
+    best = active_hosts().order_by("why_not", "-tried_at").first()  # machines without a fault first
     if best:
         return best.why_not
-    return GONE if ModelHost.objects.exists() else UNTRIED
+    return NO_ACTIVE_WORKER if ModelHost.objects.exists() else UNTESTED

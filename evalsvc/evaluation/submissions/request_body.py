@@ -1,4 +1,4 @@
-"""The body of a request as a stream of bytes: raw, or the `file` part of a form."""
+"""Request body as a stream of bytes: raw, or the `file` part of a form."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.text_validation import check_storable
 from evalsvc.evaluation.submissions.file_check import too_large
 
-STEP = 1 << 18
-FORM_ROOM = 1 << 20  # what a form may need around its file
+CHUNK_BYTES = 1 << 18
+FORM_OVERHEAD = 1 << 20  # of a form around its file
 
 
 class LengthRequired(DomainError):
-    """A stream whose end cannot be seen here."""
+    """Body of unknown length."""
 
     status = 411
-    title = "The length is not said"
+    title = "Length required"
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What was sent: the bytes, and what was said beside them."""
+    """Bytes of a file, and the fields sent beside it."""
 
     chunks: Iterator[bytes]
     fields: Mapping[str, Any]
@@ -39,9 +39,9 @@ def is_form(request: Request) -> bool:
 
 
 def upload_of(request: Request, *, most: int) -> Upload:
-    """Find file and fields; a raw body takes its fields from the query."""
+    """Return file and fields; those of a raw body come from the query."""
     sent = int(request.META.get("CONTENT_LENGTH") or 0)
-    if sent > most + (FORM_ROOM if is_form(request) else 0):
+    if sent > most + (FORM_OVERHEAD if is_form(request) else 0):
         raise too_large(most)
     _require_each_once(request)
     if not is_form(request):
@@ -49,27 +49,30 @@ def upload_of(request: Request, *, most: int) -> Upload:
     file = request.FILES.get("file")
     if file is None:
         raise DomainError(
-            "no_file", "The form has no part named file.", hint='Use -F "file=@NAME".', field="file"
+            "no_file", "The form has no part `file`.", hint='Use -F "file=@NAME".', field="file"
         )
     fields = request.query_params.dict() | request.POST.dict()
     check_storable([fields, file.name])
-    return Upload(iter(file.chunks(STEP)), fields, fields.get("filename") or file.name or "")
+    return Upload(iter(file.chunks(CHUNK_BYTES)), fields, fields.get("filename") or file.name or "")
 
 
 def _require_each_once(request: Request) -> None:
-    """Refuse a file or a field that comes twice and is not the same: nobody could tell which is meant."""
+    """Reject a second file, and a field sent twice with different values."""
     form = is_form(request)
     if form and len(request.FILES.getlist("file")) > 1:
-        raise _twice("file")
-    said = [request.query_params, *([request.POST] if form else [])]
-    for name in {name for each in said for name in each}:
-        if len({value for each in said for value in each.getlist(name)}) > 1:
-            raise _twice(name)
+        raise _repeated("file")
+    sources = [request.query_params, *([request.POST] if form else [])]
+    for name in {name for each in sources for name in each}:
+        if len({value for each in sources for value in each.getlist(name)}) > 1:
+            raise _repeated(name)
 
 
-def _twice(name: str) -> DomainError:
+def _repeated(name: str) -> DomainError:
     return DomainError(
-        "said_twice", f"{name} came more than once.", hint="Send one, and one request per run.", field=name
+        "said_twice",
+        f"{name} was sent more than once.",
+        hint="Send one, with one request per run.",
+        field=name,
     )
 
 
@@ -77,17 +80,15 @@ def _raw(request: Request) -> Iterator[bytes]:
     source: Any = request._request
     if not request.META.get("CONTENT_LENGTH") and request.META.get("HTTP_TRANSFER_ENCODING"):
         if not request.META.get("wsgi.input_terminated"):
-            raise LengthRequired(
-                "length_required", "The body came without its length.", hint="Send Content-Length."
-            )
+            raise LengthRequired("length_required", "The request has no length.", hint="Send Content-Length.")
         source = request.META["wsgi.input"]
     return _pieces(source)
 
 
 def _pieces(source: Any) -> Iterator[bytes]:
-    """A body in chunks that breaks off is told by the server as an error of its own kind."""
+    """Read chunks; a server's own error for a truncated body becomes Django's."""
     try:
-        yield from iter(lambda: source.read(STEP), b"")
+        yield from iter(lambda: source.read(CHUNK_BYTES), b"")
     except UnreadablePostError:
         raise
     except OSError as error:
@@ -95,13 +96,13 @@ def _pieces(source: Any) -> Iterator[bytes]:
 
 
 def tags_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The declared tags, a JSON object."""
+    """Return the declared tags, a JSON object."""
     text = fields.get("tags") or "{}"
     try:
         tags = json.loads(text) if len(text) <= 4_000 else None
     except (ValueError, RecursionError):
         tags = None
     if not isinstance(tags, dict):
-        raise DomainError("bad_tags", "tags is no JSON object of up to 4,000 characters.", field="tags")
+        raise DomainError("bad_tags", "tags must be a JSON object of up to 4,000 characters.", field="tags")
     check_storable(tags, field="tags")
     return tags

@@ -1,4 +1,4 @@
-"""What happened to a submission, step by step, in words."""
+"""Timeline of a submission."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from evalsvc.evaluation.models import Submission
 
 TITLES: dict[str, tuple[str, str]] = {
     "queued": ("Waiting for a worker", ""),
-    "claimed": ("Attempt {attempt} began", ""),
+    "claimed": ("Attempt {attempt} started", ""),
     "lost": ("Attempt {attempt} lost its worker", "slip"),
-    "retried": ("Put off", "slip"),
-    "cancel asked": ("Asked to stop", ""),
+    "retried": ("Waiting to retry", "slip"),
+    "cancel asked": ("Cancellation requested", ""),
     "cancelled": ("Cancelled", "bad"),
     "failed": ("Attempt {attempt} failed", "bad"),
     "done": ("Attempt {attempt} scored", "good"),
 }
-# A dense file is looked through, and a model run, by a job of its own; the scoring is the next.
+# Checking a dense file and running a model are jobs before the scoring.
 DONE_BEFORE = {
-    "check": "Attempt {attempt} found every number right",
+    "check": "Attempt {attempt} checked every number",
     "predict": "Attempt {attempt} ran the model",
 }
-DETAILS = {"lost": "The machine went away. Not your fault, costs nothing."}
+DETAILS = {"lost": "The worker stopped responding. This costs you nothing."}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of the timeline; kind is empty, good, slip or bad."""
+    """Step of the timeline; `kind` is empty, good, slip or bad."""
 
     title: str
     at: datetime
@@ -39,14 +39,14 @@ class Step:
 
 
 def timeline(submission: Submission) -> list[Step]:
-    """Received and checked, the events of all its jobs, withdrawn."""
+    """Return the steps: received, checked, events of all its jobs, withdrawn."""
     steps = [Step("Received", submission.created_at, _received(submission))]
     steps.append(Step("Checked", submission.created_at, _checked(submission)))
     steps += [_step(event) for event in _events(submission)]
     if submission.job_id is None and submission.state == Submission.State.SCORED and submission.ended_at:
-        steps.append(Step("Scored", submission.ended_at, "The same file was scored before.", "good"))
+        steps.append(Step("Scored", submission.ended_at, "Scores of the same file were reused.", "good"))
     if submission.withdrawn_at:
-        steps.append(Step("Withdrawn", submission.withdrawn_at, "No board counts it any more."))
+        steps.append(Step("Withdrawn", submission.withdrawn_at, "Removed from all boards."))
     return steps
 
 
@@ -70,16 +70,16 @@ def _received(submission: Submission) -> str:
 
 
 def _checked(submission: Submission) -> str:
-    """`8,028 lines, 124,176 claims, no error`; of a model nothing was run by then."""
+    """Counts of the checked file, such as `8,028 lines, no errors`."""
     if submission.model_id:
-        return "a pipeline that may be run"
+        return "valid pipeline"
     counts = submission.counts
     named = [
         f"{intcomma(counts[key])} {key}"
         for key in ("lines", "claims", "missing", "warnings")
         if counts.get(key)
     ]
-    return ", ".join([*named, "no error"])
+    return ", ".join([*named, "no errors"])
 
 
 def _size(size: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.leaderboard import Row, board
+from evalsvc.evaluation.leaderboard import BoardRow, board
 from evalsvc.evaluation.models import Benchmark, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from workers.runner import run_next
@@ -35,7 +35,7 @@ def scored(cast: BenchmarkCast, benchmark: Benchmark, system: str, *rights: int)
     return found
 
 
-def rows(benchmark: Benchmark, order: str = "accuracy") -> dict[str, Row]:
+def rows(benchmark: Benchmark, order: str = "accuracy") -> dict[str, BoardRow]:
     return {row.system.name: row for row in board(benchmark.settings.get(), order).rows}
 
 
@@ -139,7 +139,7 @@ def test_a_board_of_some_measures_ranks_alike_and_reads_no_other_scores(cast: Be
     benchmark = cast.relations(main="accuracy")
     for system, right in (("Low", 2), ("Top", 6), ("Mid", 4)):
         scored(cast, benchmark, system, right)
-    whole, part = (board(benchmark.settings.get(), of=of) for of in ((), ("micro_f1",)))
+    whole, part = (board(benchmark.settings.get(), measures=keys) for keys in ((), ("micro_f1",)))
     assert [row.system for row in part.rows] == [row.system for row in whole.rows]
     assert part.measures == ["micro_f1", "accuracy"]
     assert part.rows[0].figures["micro_f1"] == whole.rows[0].figures["micro_f1"]

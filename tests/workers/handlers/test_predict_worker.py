@@ -27,7 +27,7 @@ def test_a_worker_says_that_it_can_run_models_and_runs_one(
     settings.MODEL_UPLOADS = "auto"
     cast = BenchmarkCast.create()
     benchmark = cast.entities()
-    assert model_intake.unavailable_reason() == model_intake.UNTRIED
+    assert model_intake.unavailable_reason() == model_intake.UNTESTED
     tiny.trained().to_disk(tmp_path / "tiny")
     started = worker(MODEL_UPLOADS="auto")
     until(lambda: not model_intake.unavailable_reason(), seconds=180, told=started.told)

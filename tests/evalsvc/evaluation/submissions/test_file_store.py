@@ -19,7 +19,7 @@ LONG_AGO = timedelta(hours=2)
 
 
 def kept(content: bytes = b"bytes") -> PredictionFile:
-    return file_store.keep(io.BytesIO(content), sha256=f"{len(content):064x}", size=len(content))
+    return file_store.store(io.BytesIO(content), sha256=f"{len(content):064x}", size=len(content))
 
 
 def aged() -> None:

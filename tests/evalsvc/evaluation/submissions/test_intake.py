@@ -1,15 +1,18 @@
-"""Intake: a file is checked whole, kept once, and entered once."""
+"""Intake of files: checked completely, stored once, recorded once."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import pickle
+from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
+from django.utils import timezone
 
 from evalsvc.core.accounts.teams import create_team
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
@@ -28,6 +31,11 @@ LINES: list[Line] = [{"id": line["id"], "label": "born_in"} for line in RELATION
 def codes(benchmark: Benchmark, lines: list[Line] | bytes) -> dict[str, int]:
     sent = lines if isinstance(lines, bytes) else jsonl(lines)
     return dict(intake.check(benchmark, [sent]).problems.by_code)
+
+
+def send(cast: BenchmarkCast, benchmark: Benchmark, chunks: Iterator[bytes], **fields: Any) -> Submission:
+    fields = {"team": cast.kelpie, "by": cast.kim, "system": "Net", "run": "1"} | fields
+    return intake.receive(benchmark, chunks=chunks, **fields).submission
 
 
 def stored_files() -> list[Path]:
@@ -157,8 +165,56 @@ def test_another_file_as_the_same_run_is_refused(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)
     other = [*LINES[:5], {"id": "s6", "label": "N/A"}]
-    with pytest.raises(Conflict, match="run 1 already"):
+    with pytest.raises(Conflict) as error:
         cast.submit(benchmark, other)
+    assert error.value.code == "run_taken"
+    assert "run 1" in error.value.detail
+
+
+def test_the_same_file_as_the_same_run_with_another_aggregate_is_rejected(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations("bag", "opennre_auc")
+    lines = [{"id": line["id"], "scores": {"born_in": 0.9}} for line in RELATION_GOLD]
+    first = cast.submit(benchmark, lines, aggregate="ONE")
+    with pytest.raises(Conflict) as error:
+        cast.submit(benchmark, lines, aggregate="AVG")
+    assert error.value.code == "run_taken"
+    assert cast.submit(benchmark, lines, aggregate="ONE").pk == first.pk
+    assert list(Submission.objects.values_list("pk", "aggregate")) == [(first.pk, "ONE")]
+    assert Job.objects.count() == 1
+
+
+def test_a_setting_that_closes_during_the_upload_rejects_the_file(cast: BenchmarkCast) -> None:
+    benchmark, content = cast.relations(), jsonl(LINES)
+
+    def upload(*, closing: bool) -> Iterator[bytes]:
+        yield content[:40]
+        if closing:
+            benchmark.settings.update(closes_at=timezone.now())
+        yield content[40:]
+
+    with pytest.raises(DomainError) as error:
+        send(cast, benchmark, upload(closing=True))
+    assert error.value.code == "closed"
+    assert not Submission.objects.exists()
+    assert not System.objects.exists()
+    assert not Job.objects.exists()
+    benchmark.settings.update(closes_at=timezone.now() + timedelta(minutes=1))
+    assert send(cast, benchmark, upload(closing=False)).state == "queued"
+
+
+def test_another_setting_that_closes_during_the_upload_does_not_matter(cast: BenchmarkCast) -> None:
+    gold = freeze("gold", RELATION_GOLD, by=cast.olga)
+    settings = [(key, gold, "sentence", "micro_f1") for key in ("dev", "test")]
+    benchmark, content = cast.benchmark(settings=settings), jsonl(LINES)
+    for phase in ("dev", "test"):
+        benchmark.settings.filter(key=phase).update(phase=phase)
+
+    def upload() -> Iterator[bytes]:
+        benchmark.settings.filter(key="test").update(closes_at=timezone.now())
+        yield content
+
+    submission = send(cast, benchmark, upload(), phase="dev")
+    assert (submission.phase, submission.state) == ("dev", "queued")
 
 
 def test_a_withdrawn_run_may_be_submitted_anew(cast: BenchmarkCast) -> None:
@@ -212,8 +268,9 @@ def test_a_team_that_labelled_the_gold_is_marked(cast: BenchmarkCast) -> None:
 
 
 def test_nobody_submits_for_a_team_they_are_not_in(cast: BenchmarkCast) -> None:
-    with pytest.raises(DomainError, match="not in Lugworm"):
+    with pytest.raises(DomainError) as error:
         cast.submit(cast.relations(), LINES, team=cast.lugworm)
+    assert error.value.code == "not_in_team"
 
 
 @pytest.mark.parametrize("told", [{"system": " "}, {"run": ""}, {"run": "x" * 41}, {"aggregate": "MAX"}])

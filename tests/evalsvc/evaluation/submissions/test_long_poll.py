@@ -60,13 +60,13 @@ def test_a_wait_for_what_has_ended_is_answered_at_once(
 def test_no_more_than_a_quarter_of_the_threads_wait(cast: BenchmarkCast, client: Client) -> None:
     submission = cast.submit(cast.relations(), LINES)
     client.force_login(cast.kim)
-    seats = long_poll.seats(told_settings.WEB_THREADS)
-    taken = [long_poll._seats.acquire(blocking=False) for _ in range(seats)]
+    seats = long_poll.slots(told_settings.WEB_THREADS)
+    taken = [long_poll._slots.acquire(blocking=False) for _ in range(seats)]
     try:
         answer = status(client, submission, wait="20")
     finally:
         for _ in taken:
-            long_poll._seats.release()
+            long_poll._slots.release()
     assert all(taken)
     assert (answer.status_code, answer.json()["state"]) == (200, "queued")
     assert int(answer["Retry-After"]) > 0
@@ -75,13 +75,13 @@ def test_no_more_than_a_quarter_of_the_threads_wait(cast: BenchmarkCast, client:
 
 @pytest.mark.parametrize("threads", range(1, 10))
 def test_of_however_many_threads_no_more_than_a_quarter_wait(threads: int) -> None:
-    assert 4 * long_poll.seats(threads) <= threads < 4 * long_poll.seats(threads) + 4
+    assert 4 * long_poll.slots(threads) <= threads < 4 * long_poll.slots(threads) + 4
 
 
 def test_where_no_thread_can_be_spared_the_answer_comes_at_once(
     cast: BenchmarkCast, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(long_poll, "_seats", BoundedSemaphore(long_poll.seats(3)))
+    monkeypatch.setattr(long_poll, "_slots", BoundedSemaphore(long_poll.slots(3)))
     submission = cast.submit(cast.relations(), LINES)
     client.force_login(cast.kim)
     assert int(status(client, submission, wait="20")["Retry-After"]) > 0

@@ -29,7 +29,7 @@ def test_a_machine_that_is_gone_offers_nothing() -> None:
     model_intake.record_self_test("here", why_not="")
     assert model_intake.unavailable_reason() == ""
     silent_for(6)
-    assert model_intake.unavailable_reason() == model_intake.GONE
+    assert model_intake.unavailable_reason() == model_intake.NO_ACTIVE_WORKER
 
 
 def test_a_machine_that_looks_for_work_counts_again() -> None:
@@ -50,11 +50,11 @@ def test_a_machine_in_the_middle_of_a_long_job_counts() -> None:
         worker="here:17",
         lease_until=timezone.now(),
     )
-    assert model_intake.unavailable_reason() == model_intake.GONE  # its lease ran out
+    assert model_intake.unavailable_reason() == model_intake.NO_ACTIVE_WORKER  # its lease ran out
     Job.objects.update(lease_until=Now() + timedelta(seconds=10))
     assert model_intake.unavailable_reason() == ""
     Job.objects.filter(pk=job.pk).update(worker="here2:17")
-    assert model_intake.unavailable_reason() == model_intake.GONE
+    assert model_intake.unavailable_reason() == model_intake.NO_ACTIVE_WORKER
 
 
 def test_one_machine_that_can_is_enough_and_one_that_is_gone_is_no_reason() -> None:
@@ -64,7 +64,7 @@ def test_one_machine_that_can_is_enough_and_one_that_is_gone_is_no_reason() -> N
     silent_for(6)
     assert model_intake.unavailable_reason() == "The kernel has no Landlock."
     silent_for(6, name="old")
-    assert model_intake.unavailable_reason() == model_intake.GONE
+    assert model_intake.unavailable_reason() == model_intake.NO_ACTIVE_WORKER
 
 
 def test_machines_not_heard_of_for_a_day_are_forgotten() -> None:

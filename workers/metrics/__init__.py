@@ -1,7 +1,7 @@
-"""Measures of text annotation and extraction: pure NumPy, usable alone.
+"""Measures of text annotation and extraction, in pure NumPy.
 
-Three steps everywhere: count (arrays in, integers out, counts add), divide (one function), average.
-Undefined is nan and carries a reason. Spans are half-open, ``[start, end)``. Submodules load on first use.
+Every measure counts (arrays to integers that add up), divides (one function), then averages.
+An undefined figure is nan with a reason. Spans are half-open, ``[start, end)``. Submodules load on first use.
 """
 
 from __future__ import annotations

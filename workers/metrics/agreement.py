@@ -16,7 +16,7 @@ from workers.metrics.resampling import REPLICATES, Interval, draw, percentile_in
 
 COEFFICIENTS = ("observed", "fleiss", "alpha", "ac1")
 NO_PAIRS = "no item has two answers"
-ONE_CATEGORY = "every answer is the same, so chance agreement cannot be told apart"
+ONE_CATEGORY = "all answers are the same, so agreement cannot be corrected for chance"
 _REASONS = {"observed": NO_PAIRS, "fleiss": ONE_CATEGORY, "alpha": ONE_CATEGORY, "ac1": ONE_CATEGORY}
 
 
@@ -138,7 +138,7 @@ def coefficient(answers: AnswerTable, name: str, *, weights: ArrayLike | None = 
     answers : AnswerTable
     name : {"observed", "fleiss", "alpha", "ac1"}
     weights : array_like of int, shape (items,), optional
-        How often each item is taken (bootstrap).
+        Weight of each item (bootstrap).
 
     Returns
     -------
@@ -218,11 +218,11 @@ def agreement(answers: AnswerTable) -> dict[str, Value]:
     >>> agreement(answers_of_table([[3, 0], [3, 0]]))["alpha"].reason == ONE_CATEGORY
     True
     """
-    found = {}
+    coefficients = {}
     for name in COEFFICIENTS:
         reason = _REASONS[name] if answers.modal else NO_PAIRS
-        found[name] = value_of(coefficient(answers, name), reason=reason)
-    return found
+        coefficients[name] = value_of(coefficient(answers, name), reason=reason)
+    return coefficients
 
 
 def interval(
@@ -238,7 +238,7 @@ def interval(
     Parameters
     ----------
     figure : callable
-        From how often each item is taken to a number.
+        From item weights to a number.
     n_items : int
     seed : int, default 0
     replicates : iterable of int, default range(1000)
@@ -254,7 +254,7 @@ def interval(
     >>> interval(lambda w: coefficient(answers, "observed", weights=w), n_items=2, replicates=range(9))
     Interval(low=1.0, high=1.0)
     """
-    drawn = [figure(draw(n_items, seed=seed, replicate=one)) for one in replicates]
+    drawn = [figure(draw(n_items, seed=seed, replicate=r)) for r in replicates]
     return percentile_interval(drawn, level=level)
 
 
@@ -275,11 +275,11 @@ class GroupedAnswers:
 
         A coefficient of `answers` under these weights is that of all items under the given ones.
         """
-        found = np.bincount(
+        weight = np.bincount(
             self.kind, weights=np.asarray(weights)[self.item], minlength=self.answers.n_items
         ).astype(np.float64, copy=False)
-        found[self.largest] = drawn - found.sum()
-        return found
+        weight[self.largest] = drawn - weight.sum()
+        return weight
 
 
 def group_answers(answers: AnswerTable) -> GroupedAnswers:
@@ -295,8 +295,8 @@ def group_answers(answers: AnswerTable) -> GroupedAnswers:
 
     Examples
     --------
-    >>> found = group_answers(answers_of_table([[2, 0], [1, 1], [2, 0]]))
-    >>> found.answers.times.tolist(), found.totals([1, 0, 2], drawn=3).tolist()
+    >>> groups = group_answers(answers_of_table([[2, 0], [1, 1], [2, 0]]))
+    >>> groups.answers.times.tolist(), groups.totals([1, 0, 2], drawn=3).tolist()
     ([2, 1], [3.0, 0.0])
     """
     _, first, kind, times = np.unique(
@@ -306,7 +306,7 @@ def group_answers(answers: AnswerTable) -> GroupedAnswers:
     place[first] = np.arange(len(first))
     rows = np.flatnonzero(place[answers.item] >= 0)
     rows = rows[np.argsort(place[answers.item[rows]], kind="stable")]
-    one = AnswerTable(
+    grouped = AnswerTable(
         place[answers.item[rows]],
         answers.category[rows],
         answers.count[rows],
@@ -316,7 +316,7 @@ def group_answers(answers: AnswerTable) -> GroupedAnswers:
     )
     largest = int(np.argmax(times)) if len(times) else 0
     rest = np.flatnonzero(kind != largest)
-    return GroupedAnswers(one, rest, kind[rest], largest)
+    return GroupedAnswers(grouped, rest, kind[rest], largest)
 
 
 def _codes(answers: AnswerTable) -> Ints:

@@ -13,7 +13,7 @@ from workers.metrics.ratios import Floats, divide
 from workers.metrics.spans import Spans
 
 LEAST_COMMON = 10
-FEW_COMMON = "the two have fewer than 10 items in common"
+FEW_COMMON = "the two annotators have fewer than 10 common items"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ def pairs_within(group: ArrayLike) -> tuple[Ints, Ints]:
 
     Returns
     -------
-    one, other : int64 ndarrays
+    first, second : int64 ndarrays
         Row numbers, each pair once.
 
     Examples
@@ -64,10 +64,10 @@ def pairs_within(group: ArrayLike) -> tuple[Ints, Ints]:
     return order[owner], order[other]
 
 
-def _ordered(annotator: Ints, one: Ints, other: Ints) -> tuple[Ints, Ints]:
+def _ordered(annotator: Ints, first: Ints, second: Ints) -> tuple[Ints, Ints]:
     """Put the lower annotator of each pair first."""
-    swap = annotator[one] > annotator[other]
-    return np.where(swap, other, one), np.where(swap, one, other)
+    swap = annotator[first] > annotator[second]
+    return np.where(swap, second, first), np.where(swap, first, second)
 
 
 def cohen_kappa(
@@ -85,7 +85,7 @@ def cohen_kappa(
     Returns
     -------
     PairTable
-        κ is nan below *least_common*, and when both give one and the same category throughout.
+        κ is nan below *least_common*, and if both always give the same category.
 
     Raises
     ------
@@ -94,18 +94,18 @@ def cohen_kappa(
 
     Examples
     --------
-    >>> seen = cohen_kappa([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 0], least_common=2)
-    >>> seen.common.tolist(), seen.value.tolist()
+    >>> table = cohen_kappa([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 0], least_common=2)
+    >>> table.common.tolist(), table.value.tolist()
     ([2], [1.0])
     """
     items, who, what = integers(item), integers(annotator), integers(category)
-    one, other = _ordered(who, *pairs_within(items))
-    if (who[one] == who[other]).any():
+    first, second = _ordered(who, *pairs_within(items))
+    if (who[first] == who[second]).any():
         raise ValueError("an annotator answered an item twice, expected one answer each")
     width = int(who.max()) + 1 if len(who) else 1
-    pairs, row, common = np.unique(who[one] * width + who[other], return_inverse=True, return_counts=True)
-    observed = np.asarray(divide(np.bincount(row, what[one] == what[other], minlength=len(pairs)), common))
-    chance = _chance(row, what[one], what[other], len(pairs)) / common**2
+    pairs, row, common = np.unique(who[first] * width + who[second], return_inverse=True, return_counts=True)
+    observed = np.asarray(divide(np.bincount(row, what[first] == what[second], minlength=len(pairs)), common))
+    chance = _chance(row, what[first], what[second], len(pairs)) / common**2
     kappa = np.asarray(divide(observed - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0)))
     kappa[common < least_common] = np.nan
     return PairTable(pairs // width, pairs % width, common, observed, kappa)
@@ -147,27 +147,27 @@ def span_f1(item: ArrayLike, annotator: ArrayLike, spans: Spans) -> PairTable:
     [0.6667]
     """
     items, who = integers(item), integers(annotator)
-    one, other = _ordered(who, *pairs_within(items))
+    first, second = _ordered(who, *pairs_within(items))
     width = int(who.max()) + 1 if len(who) else 1
-    pairs, row, common = np.unique(who[one] * width + who[other], return_inverse=True, return_counts=True)
+    pairs, row, common = np.unique(who[first] * width + who[second], return_inverse=True, return_counts=True)
     marked = np.bincount(spans.document, minlength=len(items))
-    alike = _shared_spans(items, spans, one, other)
-    same = (alike == marked[one]) & (alike == marked[other])
-    total = np.bincount(row, marked[one] + marked[other], minlength=len(pairs))
+    alike = _shared_spans(items, spans, first, second)
+    same = (alike == marked[first]) & (alike == marked[second])
+    total = np.bincount(row, marked[first] + marked[second], minlength=len(pairs))
     value = np.asarray(divide(2 * np.bincount(row, alike, minlength=len(pairs)), total))
     observed = np.asarray(divide(np.bincount(row, same, minlength=len(pairs)), common))
     return PairTable(pairs // width, pairs % width, common, observed, value)
 
 
-def _shared_spans(items: Ints, spans: Spans, one: Ints, other: Ints) -> NDArray[np.float64]:
+def _shared_spans(items: Ints, spans: Spans, first: Ints, second: Ints) -> NDArray[np.float64]:
     """Count the spans that both answers of a pair have."""
     key = row_keys((items[spans.document], spans.start, spans.end, spans.label))[0]
     left, right = pairs_within(key)
     holders = np.sort(np.stack((spans.document[left], spans.document[right])), axis=0)
-    asked = np.sort(np.stack((one, other)), axis=0)
-    wanted, given = row_keys((asked[0], asked[1]), (holders[0], holders[1]))
-    unique, times = np.unique(given, return_counts=True)
+    pair = np.sort(np.stack((first, second)), axis=0)
+    wanted, shared_pairs = row_keys((pair[0], pair[1]), (holders[0], holders[1]))
+    unique, times = np.unique(shared_pairs, return_counts=True)
     at = np.searchsorted(unique, wanted)
     at[at == len(unique)] = 0
-    found = unique[at] == wanted if len(unique) else np.zeros(len(wanted), dtype=bool)
-    return np.where(found, times[at] if len(times) else 0, 0).astype(np.float64)
+    present = unique[at] == wanted if len(unique) else np.zeros(len(wanted), dtype=bool)
+    return np.where(present, times[at] if len(times) else 0, 0).astype(np.float64)

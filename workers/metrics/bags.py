@@ -46,7 +46,7 @@ def claims_of_columns(
     pair, relation : array_like of int, shape (claims,)
         Codes; N/A is no relation here.
     score : array_like of float, shape (claims,)
-        Finite; higher is surer.
+        Finite; higher is more certain.
     n_pairs, n_relations : int
         Size of the setting and of the positive inventory.
 
@@ -57,30 +57,32 @@ def claims_of_columns(
     Raises
     ------
     ValueError
-        If lengths differ, a code is out of range, a score is not finite, or a (pair, relation) stands twice;
+        If lengths differ, a code is out of range, a score is not finite, or a (pair, relation) is repeated;
         the message names the row.
 
     Examples
     --------
     >>> claims_of_columns([0, 0], [1, 1], [0.5, 0.4], n_pairs=1, n_relations=2)
     Traceback (most recent call last):
-    ValueError: row 1 claims pair 0, relation 1 again, expected each once
+    ValueError: row 1 repeats pair 0, relation 1; expected each pair and relation once
     """
     columns = _checked((pair, relation), (n_pairs, n_relations))
     scores = np.asarray(score, dtype=np.float64)
     if len(scores) != len(columns[0]):
-        raise ValueError(f"there are {len(columns[0])} claims and {len(scores)} scores, expected as many")
+        raise ValueError(
+            f"there are {len(columns[0])} claims and {len(scores)} scores, expected equal numbers"
+        )
     finite = np.isfinite(scores)
     if not finite.all():
         at = int(np.argmin(finite))
         raise ValueError(f"row {at} has the score {scores[at]}, expected a finite number")
     claims = Claims(columns[0], columns[1], scores, n_pairs, n_relations)
-    _refuse_repeats(claims)
+    _reject_repeats(claims)
     return claims
 
 
 def _checked(columns: tuple[ArrayLike, ArrayLike], sizes: tuple[int, int]) -> list[NDArray[np.integer]]:
-    read = []
+    checked = []
     for name, column, size in zip(("pair", "relation"), columns, sizes, strict=True):
         codes = np.asarray(column)
         codes = codes if codes.dtype.kind in "iu" else integers(codes)
@@ -88,17 +90,19 @@ def _checked(columns: tuple[ArrayLike, ArrayLike], sizes: tuple[int, int]) -> li
         if wrong.any():
             at = int(np.argmax(wrong))
             raise ValueError(f"row {at} has {name} {codes[at]}, expected a code from 0 to {size - 1}")
-        read.append(codes)
-    if len(read[0]) != len(read[1]):
-        raise ValueError(f"there are {len(read[0])} pairs and {len(read[1])} relations, expected as many")
-    return read
+        checked.append(codes)
+    if len(checked[0]) != len(checked[1]):
+        raise ValueError(
+            f"there are {len(checked[0])} pairs and {len(checked[1])} relations, expected equal numbers"
+        )
+    return checked
 
 
 def _cells(pair: NDArray[np.integer], relation: NDArray[np.integer], n_relations: int) -> Ints:
     return pair.astype(np.int64) * n_relations + relation
 
 
-def _refuse_repeats(claims: Claims) -> None:
+def _reject_repeats(claims: Claims) -> None:
     cells = _cells(claims.pair, claims.relation, claims.n_relations)
     if claims.n_pairs * claims.n_relations <= _TABLE_CELLS:
         taken = np.zeros(claims.n_pairs * claims.n_relations, dtype=bool)
@@ -109,7 +113,7 @@ def _refuse_repeats(claims: Claims) -> None:
     if again.any():
         at = int(np.argmax(again))
         where = f"pair {claims.pair[at]}, relation {claims.relation[at]}"
-        raise ValueError(f"row {at} claims {where} again, expected each once")
+        raise ValueError(f"row {at} repeats {where}; expected each pair and relation once")
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +126,12 @@ class Facts:
 
     def __len__(self) -> int:
         return len(self.cells)
+
+    def require_same_size(self, other: Facts | Claims) -> None:
+        """Raise unless *other* has as many pairs and relations."""
+        sizes = [(side.n_pairs, side.n_relations) for side in (self, other)]
+        if sizes[0] != sizes[1]:
+            raise ValueError(f"sizes (pairs, relations) are {sizes[0]} and {sizes[1]}, expected equal sizes")
 
     @property
     def per_relation(self) -> Ints:
@@ -175,7 +185,7 @@ def hits(claims: Claims, facts: Facts) -> NDArray[np.bool_]:
     Raises
     ------
     ValueError
-        If the two were made for settings of different size.
+        If the numbers of pairs or relations differ.
 
     Examples
     --------
@@ -183,8 +193,7 @@ def hits(claims: Claims, facts: Facts) -> NDArray[np.bool_]:
     >>> hits(claims_of_columns([0, 0], [0, 1], [0.1, 0.2], n_pairs=1, n_relations=2), facts).tolist()
     [False, True]
     """
-    if (claims.n_pairs, claims.n_relations) != (facts.n_pairs, facts.n_relations):
-        raise ValueError("claims and facts are of different settings, expected as many pairs and relations")
+    facts.require_same_size(claims)
     cells = _cells(claims.pair, claims.relation, claims.n_relations)
     size = facts.n_pairs * facts.n_relations
     if size <= _TABLE_CELLS:
@@ -197,7 +206,7 @@ def hits(claims: Claims, facts: Facts) -> NDArray[np.bool_]:
 def bag_claims(sentences: Claims, bag: ArrayLike, *, aggregation: str, n_bags: int) -> Claims:
     """Aggregate sentence scores per bag: ONE is the maximum, AVG the mean.
 
-    The mean is over the sentences of the bag that score the relation: what is not claimed is not 0.
+    The mean is over sentences of the bag that score the relation; others do not count as 0.
 
     Parameters
     ----------
@@ -268,9 +277,9 @@ def threshold_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, *, thre
     """
     chosen = claims.score >= threshold
     size = claims.n_relations
-    said = np.bincount(claims.relation[chosen], minlength=size)
-    right = np.bincount(claims.relation[chosen & hit], minlength=size)
-    return Counts.from_totals(right, said, gold)
+    claimed = np.bincount(claims.relation[chosen], minlength=size)
+    correct = np.bincount(claims.relation[chosen & hit], minlength=size)
+    return Counts.from_totals(correct, claimed, gold)
 
 
 def macro_all_f1(counts: Counts) -> float:

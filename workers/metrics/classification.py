@@ -36,7 +36,7 @@ def confusion(gold: ArrayLike, predicted: ArrayLike, *, n_labels: int) -> Ints:
     Raises
     ------
     ValueError
-        If lengths differ, or a code is no whole number or outside the inventory.
+        If lengths differ, or a code is not a whole number or outside the inventory.
 
     Examples
     --------
@@ -138,15 +138,16 @@ def averaged_classes(
     Raises
     ------
     ValueError
-        If *negative* is no label of the inventory, or a label stands there twice.
+        If *negative* is not in the inventory, or a label is repeated.
 
     Examples
     --------
     >>> averaged_classes(["NA", "A"], negative="NA", include_negative=False).tolist()
     [False, True]
     """
-    if len(set(labels)) != len(labels):
-        raise ValueError("the inventory holds a label twice")
+    twice = next((label for label in labels if list(labels).count(label) > 1), None)
+    if twice is not None:
+        raise ValueError(f"the inventory repeats {twice!r}, expected each label once")
     if negative is not None and negative not in labels:
         raise ValueError(f"negative is {negative!r}, expected a label of the inventory or None")
     return np.array([include_negative or label != negative for label in labels], dtype=bool)
@@ -191,12 +192,11 @@ def set_counts(gold: Facts, predicted: Facts) -> SetCounts:
     >>> set_counts(gold, answer).exact_share
     0.5
     """
-    if (gold.n_pairs, gold.n_relations) != (predicted.n_pairs, predicted.n_relations):
-        raise ValueError("gold and predicted are of different settings, expected as many items and labels")
-    found, right = shared(gold.cells, predicted.cells)
-    off = np.zeros(gold.n_pairs, dtype=bool)
-    off[gold.pair[~found]] = True
-    off[predicted.pair[~right]] = True
-    correct = np.bincount(gold.cells[found] % gold.n_relations, minlength=gold.n_relations)
+    gold.require_same_size(predicted)
+    hit, correct_claims = shared(gold.cells, predicted.cells)
+    wrong = np.zeros(gold.n_pairs, dtype=bool)
+    wrong[gold.pair[~hit]] = True
+    wrong[predicted.pair[~correct_claims]] = True
+    correct = np.bincount(gold.cells[hit] % gold.n_relations, minlength=gold.n_relations)
     counts = Counts.from_totals(correct, predicted.per_relation, gold.per_relation, items=len(gold))
-    return SetCounts(counts, int(np.count_nonzero(~off)), gold.n_pairs)
+    return SetCounts(counts, int(np.count_nonzero(~wrong)), gold.n_pairs)

@@ -26,7 +26,7 @@ def integers(values: ArrayLike) -> Ints:
     Raises
     ------
     ValueError
-        If a value has a fraction or is no number.
+        If a value has a fraction or is not a number.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def integers(values: ArrayLike) -> Ints:
     'int64'
     >>> integers([0.5])
     Traceback (most recent call last):
-    ValueError: expected whole numbers, found 0.5
+    ValueError: expected whole numbers, got 0.5
     """
     given = np.asarray(values)
     if given.dtype.kind in "iub":
@@ -44,7 +44,7 @@ def integers(values: ArrayLike) -> Ints:
     whole = given.astype(np.float64)
     wrong = whole != np.floor(whole)
     if wrong.any():
-        raise ValueError(f"expected whole numbers, found {given[wrong].flat[0]}")
+        raise ValueError(f"expected whole numbers, got {given[wrong].flat[0]}")
     return whole.astype(np.int64)
 
 
@@ -54,11 +54,11 @@ def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
     Parameters
     ----------
     name : str
-        The option as the caller wrote it, for the message.
+        Name of the option, for the message.
     value : str
-        The value given.
+        The value to check.
     allowed : iterable of str
-        Every value the option knows.
+        Every valid value.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
     Raises
     ------
     ValueError
-        If *value* is none of *allowed*; the message lists them.
+        If *value* is not in *allowed*; the message lists them.
 
     Examples
     --------
@@ -116,9 +116,9 @@ class Counts:
         """Number of predictions of each class."""
         return self.tp + self.fp
 
-    def select(self, wanted: NDArray[np.bool_]) -> Counts:
+    def select(self, chosen: NDArray[np.bool_]) -> Counts:
         """Select some classes; *items* stays."""
-        return Counts(self.tp[wanted], self.fp[wanted], self.fn[wanted], self.items)
+        return Counts(self.tp[chosen], self.fp[chosen], self.fn[chosen], self.items)
 
     def total(self) -> Counts:
         """Sum all classes into one (micro)."""

@@ -17,7 +17,7 @@ def thin(curve: Points, *, most: int = MOST_POINTS, tolerance: float = TOLERANCE
     """Thin a precision–recall curve to at most *most* points.
 
     Every point left out lies within *tolerance* of the line drawn (Ramer 1972, Douglas and Peucker 1973).
-    Only if that leaves too many points is the tolerance doubled; ``moved`` says which one held.
+    Only if that leaves too many points is the tolerance doubled; ``moved`` is the final tolerance.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ def thin(curve: Points, *, most: int = MOST_POINTS, tolerance: float = TOLERANCE
     >>> thin(points(rank([3, 2, 1], [True, True, True], n_facts=3))).recall.round(2).tolist()
     [0.33, 1.0]
     """
-    total = len(curve.found)
+    total = len(curve.hits)
     if not total or not curve.n_facts:
         empty = np.zeros(0)
         return Curve(empty, empty, empty, 0.0, total)
-    corners = _corners(np.asarray(curve.found))
+    corners = _corners(np.asarray(curve.hits))
     x, y = curve.recall[corners], curve.precision[corners]
     kept = _simplified(x, y, tolerance)
     while np.count_nonzero(kept) > most:
@@ -50,12 +50,12 @@ def thin(curve: Points, *, most: int = MOST_POINTS, tolerance: float = TOLERANCE
     return Curve(x[kept], y[kept], curve.score[corners[kept]], tolerance, total)
 
 
-def _corners(found: NDArray[np.number]) -> NDArray[np.int64]:
+def _corners(hits: NDArray[np.number]) -> NDArray[np.int64]:
     """Select the first and last point of every stretch without a new fact.
 
     Between them precision only falls.
     """
-    new = np.diff(found, prepend=-1) != 0
+    new = np.diff(hits, prepend=-1) != 0
     last = np.append(new[1:], True)
     return np.flatnonzero(new | last)
 

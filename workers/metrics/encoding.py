@@ -66,7 +66,7 @@ def label_codes(items: Sequence[str | None], labels: Sequence[str]) -> NDArray[n
     Raises
     ------
     ValueError
-        If an item is no label of the inventory; names the first such position.
+        If an item is not in the inventory; names the first such position.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def label_codes(items: Sequence[str | None], labels: Sequence[str]) -> NDArray[n
     except KeyError:
         at = next(i for i, item in enumerate(items) if item not in index)
         known = ", ".join(labels[:8]) + (" …" if len(labels) > 8 else "")
-        raise ValueError(f"position {at}: {items[at]!r} is no label, expected one of: {known}") from None
+        raise ValueError(f"position {at}: {items[at]!r} is not a label, expected one of: {known}") from None
 
 
 def row_keys(*tables: Sequence[NDArray[np.integer]]) -> list[Ints]:
@@ -151,9 +151,9 @@ def repeated(key: Ints) -> NDArray[np.bool_]:
     >>> repeated(np.array([4, 7, 4])).tolist()
     [False, False, True]
     """
-    seen_before = np.ones(len(key), dtype=bool)
-    seen_before[np.unique(key, return_index=True)[1]] = False
-    return seen_before
+    earlier = np.ones(len(key), dtype=bool)
+    earlier[np.unique(key, return_index=True)[1]] = False
+    return earlier
 
 
 def shared(left: Ints, right: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -164,7 +164,7 @@ def shared(left: Ints, right: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_
     Parameters
     ----------
     left, right : int64 ndarray
-        Keys without repeats; quickest when each side is sorted.
+        Keys without repeats; fastest if each side is sorted.
 
     Returns
     -------
@@ -180,10 +180,10 @@ def shared(left: Ints, right: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_
     order = np.argsort(both, kind="stable")
     ranked = both[order]
     twin = np.flatnonzero(ranked[1:] == ranked[:-1])
-    found = np.zeros(len(both), dtype=bool)
-    found[order[twin]] = True
-    found[order[twin + 1]] = True
-    return found[: len(left)], found[len(left) :]
+    common = np.zeros(len(both), dtype=bool)
+    common[order[twin]] = True
+    common[order[twin + 1]] = True
+    return common[: len(left)], common[len(left) :]
 
 
 def expand(first: Ints, count: Ints) -> tuple[Ints, Ints]:

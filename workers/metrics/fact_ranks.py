@@ -38,7 +38,7 @@ class FactRanks:
         """Return the score at a rank, counted from 1."""
         return self.ascending[len(self) - np.asarray(rank)]
 
-    def found_by(self, rank: ArrayLike) -> Ints:
+    def facts_within(self, rank: ArrayLike) -> Ints:
         """Count the facts among the first *rank* claims."""
         return np.searchsorted(self.rank, rank, side="right")
 
@@ -51,8 +51,10 @@ class FactRanks:
             none = np.zeros(0, dtype=np.int64)
             return Points(np.zeros(0), none, none, self.n_facts)
         top = total - int(np.searchsorted(self.ascending, self.ascending[-1]))
-        seen = np.unique(np.concatenate(([top, total], self.before[self.before > 0], self.upto)))
-        return Points(self.score_at(seen), seen, np.searchsorted(self.upto, seen, side="right"), self.n_facts)
+        claims = np.unique(np.concatenate(([top, total], self.before[self.before > 0], self.upto)))
+        return Points(
+            self.score_at(claims), claims, np.searchsorted(self.upto, claims, side="right"), self.n_facts
+        )
 
 
 def rank_facts(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> FactRanks:
@@ -81,8 +83,8 @@ def rank_facts(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> FactRanks:
 
     Examples
     --------
-    >>> seen = rank_facts([0.5, 0.9, 0.5, 0.1], [False, False, True, True], n_facts=2)
-    >>> seen.rank.tolist(), seen.before.tolist(), seen.upto.tolist()
+    >>> ranks = rank_facts([0.5, 0.9, 0.5, 0.1], [False, False, True, True], n_facts=2)
+    >>> ranks.rank.tolist(), ranks.before.tolist(), ranks.upto.tolist()
     ([3, 4], [1, 3], [3, 4])
     """
     scores, hits = checked(score, hit, n_facts=n_facts)
@@ -117,7 +119,7 @@ def _places_in_ties(scores: Floats, rows: Ints) -> Ints:
 
 
 def _any_of(scores: Floats, values: Floats) -> NDArray[np.bool_]:
-    found = np.zeros(len(scores), dtype=bool)
+    matching = np.zeros(len(scores), dtype=bool)
     for value in values:
-        found |= scores == value
-    return found
+        matching |= scores == value
+    return matching

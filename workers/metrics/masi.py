@@ -78,7 +78,7 @@ def masi_distance(a: ArrayLike, b: ArrayLike) -> Floats:
     return np.asarray(1 - jaccard * kind)
 
 
-def masi_alpha(given: SetAnswers, *, weights: ArrayLike | None = None) -> float:
+def masi_alpha(set_answers: SetAnswers, *, weights: ArrayLike | None = None) -> float:
     """Compute Krippendorff's α over label sets with the MASI distance.
 
     Parameters
@@ -97,7 +97,7 @@ def masi_alpha(given: SetAnswers, *, weights: ArrayLike | None = None) -> float:
     >>> round(masi_alpha(sets_of_matrix([0, 0, 1, 1], [[1, 0], [1, 0], [0, 1], [0, 1]], n_items=2)), 4)
     1.0
     """
-    return MasiAlpha(given)(weights)
+    return MasiAlpha(set_answers)(weights)
 
 
 class MasiAlpha:
@@ -106,9 +106,9 @@ class MasiAlpha:
     Distances are stored unless there are too many sets.
     """
 
-    def __init__(self, given: SetAnswers, *, most_kept: int = MOST_SETS) -> None:
-        self.answers, self.members = given.answers, given.members
-        self.kept = _distances(given.members) if len(given.members) <= most_kept else None
+    def __init__(self, set_answers: SetAnswers, *, most_kept: int = MOST_SETS) -> None:
+        self.answers, self.members = set_answers.answers, set_answers.members
+        self.kept = _distances(set_answers.members) if len(set_answers.members) <= most_kept else None
         self.apart = self._apart()
 
     def __call__(self, weights: ArrayLike | None = None) -> float:
@@ -146,7 +146,7 @@ class MasiAlpha:
 
 def _distances(members: NDArray[np.bool_]) -> Floats:
     """Compute all distances, in blocks since intermediate results are larger."""
-    found = np.empty((len(members), len(members)))
+    distances = np.empty((len(members), len(members)))
     for at in range(0, len(members), _BLOCK):
-        found[at : at + _BLOCK] = masi_distance(members[at : at + _BLOCK], members)
-    return found
+        distances[at : at + _BLOCK] = masi_distance(members[at : at + _BLOCK], members)
+    return distances

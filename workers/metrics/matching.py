@@ -87,23 +87,24 @@ def pair_spans(gold: Spans, predicted: Spans) -> Pairs:
     >>> pair_spans(a, b).predicted.tolist()
     [1]
     """
-    gold_order, said_order = (np.lexsort(spans.columns[::-1]) for spans in (gold, predicted))
-    truth, said = gold.select(gold_order), predicted.select(said_order)
-    exact = _exact(truth, said)
-    free_gold, free_said = _others(exact.gold, len(truth)), _others(exact.predicted, len(said))
-    left, right = truth.select(free_gold), said.select(free_said)
+    gold_order, predicted_order = (np.lexsort(spans.columns[::-1]) for spans in (gold, predicted))
+    left_all, right_all = gold.select(gold_order), predicted.select(predicted_order)
+    exact = _exact(left_all, right_all)
+    free_gold = _others(exact.gold, len(left_all))
+    free_predicted = _others(exact.predicted, len(right_all))
+    left, right = left_all.select(free_gold), right_all.select(free_predicted)
     rest = _settle(left, right, _overlapping(left, right))
     rows = np.concatenate((exact.gold, free_gold[rest.gold]))
-    columns = np.concatenate((exact.predicted, free_said[rest.predicted]))
+    columns = np.concatenate((exact.predicted, free_predicted[rest.predicted]))
     order = np.argsort(rows)
-    return Pairs(gold_order[rows[order]], said_order[columns[order]])
+    return Pairs(gold_order[rows[order]], predicted_order[columns[order]])
 
 
 def _exact(gold: Spans, predicted: Spans) -> Pairs:
     """Pair spans equal in bounds and label; every greatest pairing has them."""
     left, right = row_keys(gold.columns, predicted.columns)
-    found, right_ones = shared(left, right)
-    return Pairs(np.flatnonzero(found), np.flatnonzero(right_ones))
+    gold_hits, predicted_hits = shared(left, right)
+    return Pairs(np.flatnonzero(gold_hits), np.flatnonzero(predicted_hits))
 
 
 def _others(rows: Ints, size: int) -> Ints:
@@ -115,15 +116,18 @@ def _others(rows: Ints, size: int) -> Ints:
 def _overlapping(gold: Spans, predicted: Spans) -> Pairs:
     """List all overlapping pairs: one span starts inside the other."""
     reach = 1 + max((int(spans.end.max()) for spans in (gold, predicted) if len(spans)), default=0)
-    gold_at, said_at = gold.document * reach + gold.start, predicted.document * reach + predicted.start
-    inside = np.searchsorted(said_at, gold_at), np.searchsorted(said_at, gold.document * reach + gold.end)
+    gold_at, predicted_at = gold.document * reach + gold.start, predicted.document * reach + predicted.start
+    inside = (
+        np.searchsorted(predicted_at, gold_at),
+        np.searchsorted(predicted_at, gold.document * reach + gold.end),
+    )
     around = (
-        np.searchsorted(gold_at, said_at, side="right"),
+        np.searchsorted(gold_at, predicted_at, side="right"),
         np.searchsorted(gold_at, predicted.document * reach + predicted.end),
     )
-    golds, says = expand(inside[0], inside[1] - inside[0])
-    more_says, more_golds = expand(around[0], np.maximum(around[1] - around[0], 0))
-    return Pairs(np.concatenate((golds, more_golds)), np.concatenate((says, more_says)))
+    golds, predictions = expand(inside[0], inside[1] - inside[0])
+    more_predictions, more_golds = expand(around[0], np.maximum(around[1] - around[0], 0))
+    return Pairs(np.concatenate((golds, more_golds)), np.concatenate((predictions, more_predictions)))
 
 
 class _Merits(NamedTuple):
@@ -191,36 +195,38 @@ def _tangles(pairs: Pairs, edges: Ints) -> list[Ints]:
 def _untangle(pairs: Pairs, merits: _Merits, edges: Ints) -> Pairs:
     """Find the greatest pairing of one connected tangle."""
     golds, g = np.unique(pairs.gold[edges], return_inverse=True)
-    says, p = np.unique(pairs.predicted[edges], return_inverse=True)
-    weights = _weights(merits, edges, g, p, len(golds), len(says))
-    if len(edges) == len(golds) + len(says) - 1:
+    predictions, p = np.unique(pairs.predicted[edges], return_inverse=True)
+    weights = _weights(merits, edges, g, p, len(golds), len(predictions))
+    if len(edges) == len(golds) + len(predictions) - 1:
         tree = zip(g.tolist(), (p + len(golds)).tolist(), weights, strict=True)
-        ends = np.sort(heaviest_in_tree(len(golds) + len(says), list(tree)), axis=1)
-        return Pairs(golds[ends[:, 0]], says[ends[:, 1] - len(golds)])
-    side = min(len(golds), len(says))
-    crowded = side * len(edges) > _DENSE_WORK and len(golds) * len(says) <= _DENSE_CELLS
+        ends = np.sort(heaviest_in_tree(len(golds) + len(predictions), list(tree)), axis=1)
+        return Pairs(golds[ends[:, 0]], predictions[ends[:, 1] - len(golds)])
+    side = min(len(golds), len(predictions))
+    crowded = side * len(edges) > _DENSE_WORK and len(golds) * len(predictions) <= _DENSE_CELLS
     if crowded and max(weights) * side < _EXACT_FLOAT:
-        rows, columns = _dense(g, p, weights, (len(golds), len(says)))
-        return Pairs(golds[rows], says[columns])
+        rows, columns = _dense(g, p, weights, (len(golds), len(predictions)))
+        return Pairs(golds[rows], predictions[columns])
     options: list[list[tuple[int, int]]] = [[] for _ in golds]
     for row, column, weight in zip(g.tolist(), p.tolist(), weights, strict=True):
         options[row].append((column, weight))
     kept = [(row, column) for row, column in enumerate(heaviest(options)) if column is not None]
     rows, columns = np.array(kept, dtype=np.int64).T
-    return Pairs(golds[rows], says[columns])
+    return Pairs(golds[rows], predictions[columns])
 
 
-def _weights(merits: _Merits, edges: Ints, g: Ints, p: Ints, n_gold: int, n_said: int) -> list[int]:
+def _weights(merits: _Merits, edges: Ints, g: Ints, p: Ints, n_gold: int, n_predicted: int) -> list[int]:
     """Combine merits into one integer per edge, so that sums compare lexicographically."""
-    side = min(n_gold, n_said)
+    side = min(n_gold, n_predicted)
     base, reach = side + 1, side * int(merits.overlap[edges].max()) + 1
     columns = (merits.bounds[edges], merits.label[edges], merits.overlap[edges], g, p)
     weights = []
     for bounds, label, overlap, row, column in zip(*(part.tolist() for part in columns), strict=True):
         weight = ((bounds * base + 1) * base + label) * reach + overlap
-        if max(n_gold, n_said) <= _SMALL:
+        if max(n_gold, n_predicted) <= _SMALL:
             weight = (weight << n_gold) + (1 << (n_gold - 1 - row))
-            weight = weight * n_said**n_gold + (n_said - 1 - column) * n_said ** (n_gold - 1 - row)
+            weight = weight * n_predicted**n_gold + (n_predicted - 1 - column) * n_predicted ** (
+                n_gold - 1 - row
+            )
         weights.append(weight)
     return weights
 

@@ -89,9 +89,9 @@ def disagreements(scores: Mapping[str, Sequence[float]]) -> list[tuple[int, int,
     >>> disagreements({"micro": [0.8, 0.7], "macro": [0.5, 0.6]})
     [(0, 1, 'micro', 'macro')]
     """
-    found = []
+    pairs = []
     for (name, one), (other, two) in combinations(scores.items(), 2):
         for i, j in combinations(range(len(one)), 2):
             if (one[i] - one[j]) * (two[i] - two[j]) < 0:
-                found.append((i, j, name, other) if one[i] > one[j] else (j, i, name, other))
-    return found
+                pairs.append((i, j, name, other) if one[i] > one[j] else (j, i, name, other))
+    return pairs

@@ -31,24 +31,24 @@ class Points:
     """One point per distinct score: claims so far, and facts among them."""
 
     score: Floats
-    seen: NDArray[np.number]
-    found: NDArray[np.number]
+    claims: NDArray[np.number]
+    hits: NDArray[np.number]
     n_facts: float
 
     @property
     def precision(self) -> Floats:
         """Facts among the claims so far, per claim."""
-        return np.asarray(divide(self.found, self.seen))
+        return np.asarray(divide(self.hits, self.claims))
 
     @property
     def gained(self) -> NDArray[np.number]:
         """Facts added by each point."""
-        return np.diff(self.found, prepend=0)
+        return np.diff(self.hits, prepend=0)
 
     @property
     def recall(self) -> Floats:
         """Share of all facts reached, including facts never scored."""
-        return np.asarray(divide(self.found, self.n_facts))
+        return np.asarray(divide(self.hits, self.n_facts))
 
 
 def rank(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> Ranking:
@@ -110,7 +110,7 @@ def checked(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> tuple[Floats, 
         at = int(np.argmin(finite))
         raise ValueError(f"score[{at}] is {scores[at]}, expected a finite number")
     if np.count_nonzero(hits) > n_facts:
-        raise ValueError(f"{np.count_nonzero(hits)} claims hit {n_facts} facts: a claim stands there twice")
+        raise ValueError(f"{np.count_nonzero(hits)} claims hit {n_facts} facts: a claim is repeated")
     return scores, hits
 
 
@@ -180,12 +180,12 @@ def points(ranking: Ranking) -> Points:
     Examples
     --------
     >>> curve = points(rank([0.9, 0.5, 0.5], [True, False, True], n_facts=2))
-    >>> curve.found.tolist(), curve.seen.tolist()
+    >>> curve.hits.tolist(), curve.claims.tolist()
     ([1, 2], [1, 3])
     """
     ends = block_ends(ranking.score)
-    found = np.cumsum(ranking.hit, dtype=np.int64)[ends]
-    return Points(ranking.score[ends], ends + 1, found, ranking.n_facts)
+    hits = np.cumsum(ranking.hit, dtype=np.int64)[ends]
+    return Points(ranking.score[ends], ends + 1, hits, ranking.n_facts)
 
 
 def average_precision(curve: Points) -> float:
@@ -252,9 +252,9 @@ def best_point(curve: Points) -> tuple[float, int]:
     >>> best_point(points(rank([0.9, 0.5], [True, False], n_facts=1)))
     (1.0, 0)
     """
-    if not curve.n_facts or not len(curve.found):
+    if not curve.n_facts or not len(curve.hits):
         return float("nan"), -1
-    f1 = 2 * curve.found / (curve.seen + curve.n_facts)
+    f1 = 2 * curve.hits / (curve.claims + curve.n_facts)
     at = int(np.argmax(f1))
     return float(f1[at]), at
 
@@ -285,12 +285,12 @@ def precision_at(curve: Points, n: int) -> float:
     """
     if n < 1:
         raise ValueError(f"n is {n}, expected 1 or more")
-    if not len(curve.seen) or n > curve.seen[-1]:
+    if not len(curve.claims) or n > curve.claims[-1]:
         return float("nan")
-    at = int(np.searchsorted(curve.seen, n))
-    seen, found = (int(part[at - 1]) if at else 0 for part in (curve.seen, curve.found))
-    share = (n - seen) / (int(curve.seen[at]) - seen)
-    return (found + share * (int(curve.found[at]) - found)) / n
+    at = int(np.searchsorted(curve.claims, n))
+    claims, hits = (int(part[at - 1]) if at else 0 for part in (curve.claims, curve.hits))
+    share = (n - claims) / (int(curve.claims[at]) - claims)
+    return (hits + share * (int(curve.hits[at]) - hits)) / n
 
 
 def statistic(curve: Points, name: str) -> float:

@@ -16,9 +16,9 @@ from workers.metrics.report import Value, value_of
 
 _NAN = float("nan")
 NO_FACTS = "there are no facts"
-NO_CLAIMS = "the system claims nothing"
-FEW_POINTS = "an area needs two claims"
-SHORT = "there are fewer claims than that"
+NO_CLAIMS = "the system makes no claims"
+FEW_POINTS = "the area needs at least two claims"
+FEW_CLAIMS = "there are fewer claims than needed"
 AT_TAU = ("max_f1", "tau", "precision_at_tau", "recall_at_tau", "macro_f1_at_tau")
 
 
@@ -59,12 +59,12 @@ def corrected(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -
     claims : Claims
     facts : Facts
     ranks : FactRanks, optional
-        Where the facts stand, to sort once for both profiles.
+        Ranks of the facts, to sort once for both profiles.
 
     Returns
     -------
     Profile
-        Without facts all is nan but the precision at N.
+        Without facts only precision at N is defined.
 
     Examples
     --------
@@ -106,12 +106,12 @@ def opennre(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -> 
     claims : Claims
     facts : Facts
     ranks : FactRanks, optional
-        Where the facts stand, to sort once for both profiles.
+        Ranks of the facts, to sort once for both profiles.
 
     Returns
     -------
     Profile
-        ``auc`` is nan below two claims; without facts all is nan but the precision at N.
+        ``auc`` is nan below two claims; without facts only precision at N is defined.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def opennre(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -> 
     hit = hits(claims, facts)
     if ranks is None:
         ranks = rank_facts(claims.score, hit, n_facts=len(facts))
-    p_at = {n: float(ranks.found_by(n) / n) if len(claims) >= n else _NAN for n in CUTS}
+    p_at = {n: float(ranks.facts_within(n) / n) if len(claims) >= n else _NAN for n in CUTS}
     scored = np.bincount(claims.relation[hit], minlength=claims.n_relations)
     if not len(claims) or not len(facts):
         empty = threshold_counts(claims, hit, scored, threshold=np.inf)
@@ -154,10 +154,10 @@ def _toolkit_auc(ranks: FactRanks) -> float:
 
     A fact in the first place adds nothing: there is no point before it.
     """
-    found = np.arange(len(ranks.rank) + 1)
-    gained = np.diff(found / ranks.n_facts)
+    hits_so_far = np.arange(len(ranks.rank) + 1)
+    gained = np.diff(hits_so_far / ranks.n_facts)
     after = ranks.rank > 1
-    height = found[1:] / ranks.rank + found[:-1] / np.maximum(ranks.rank - 1, 1)
+    height = hits_so_far[1:] / ranks.rank + hits_so_far[:-1] / np.maximum(ranks.rank - 1, 1)
     return float(np.dot(gained[after], height[after]) / 2)
 
 
@@ -168,8 +168,8 @@ def _toolkit_best(ranks: FactRanks) -> tuple[int, float, float, float]:
     """
     if not len(ranks.rank):
         return 1, 0.0, 0.0, 0.0
-    found = np.arange(1, len(ranks.rank) + 1)
-    precision, recall = found / ranks.rank, found / ranks.n_facts
+    hits_so_far = np.arange(1, len(ranks.rank) + 1)
+    precision, recall = hits_so_far / ranks.rank, hits_so_far / ranks.n_facts
     f1 = 2 * precision * recall / (precision + recall + 1e-20)
     at = int(np.argmax(f1))
     return int(ranks.rank[at]), float(f1[at]), float(precision[at]), float(recall[at])
@@ -184,12 +184,12 @@ def _toolkit_counts(claims: Claims, hit: NDArray[np.bool_], gold: Ints, tau: flo
     return Counts(counts.tp, counts.fp + unscored, counts.fn)
 
 
-def ranked_figures(seen: Profile, *, n_facts: int, prefix: str = "") -> dict[str, Value]:
+def ranked_figures(profile: Profile, *, n_facts: int, prefix: str = "") -> dict[str, Value]:
     """Return the figures common to both profiles of ranked claims.
 
     Parameters
     ----------
-    seen : Profile
+    profile : Profile
     n_facts : int
         Tells why a figure is undefined.
     prefix : str, default ""
@@ -202,14 +202,14 @@ def ranked_figures(seen: Profile, *, n_facts: int, prefix: str = "") -> dict[str
     --------
     >>> from workers.metrics.bags import claims_of_columns, facts_of_columns
     >>> size = {"n_pairs": 1, "n_relations": 1}
-    >>> seen = corrected(claims_of_columns([0], [0], [0.9], **size), facts_of_columns([], [], **size))
-    >>> ranked_figures(seen, n_facts=0)["max_f1"].reason
+    >>> profile = corrected(claims_of_columns([0], [0], [0.9], **size), facts_of_columns([], [], **size))
+    >>> ranked_figures(profile, n_facts=0)["max_f1"].reason
     'there are no facts'
     """
     reason = NO_CLAIMS if n_facts else NO_FACTS
-    area = reason if np.isnan(seen.max_f1) else FEW_POINTS
-    figures = {f"p_at_{n}": value_of(number, reason=SHORT) for n, number in seen.p_at.items()}
-    figures |= {key: value_of(getattr(seen, key), reason=reason) for key in AT_TAU}
-    figures["auc"] = value_of(seen.auc, reason=area)
-    figures["p_at_mean"] = value_of(seen.p_at_mean, reason=SHORT)
+    area = reason if np.isnan(profile.max_f1) else FEW_POINTS
+    figures = {f"p_at_{n}": value_of(number, reason=FEW_CLAIMS) for n, number in profile.p_at.items()}
+    figures |= {key: value_of(getattr(profile, key), reason=reason) for key in AT_TAU}
+    figures["auc"] = value_of(profile.auc, reason=area)
+    figures["p_at_mean"] = value_of(profile.p_at_mean, reason=FEW_CLAIMS)
     return {prefix + key: value for key, value in figures.items()}

@@ -18,7 +18,7 @@ def divide(numerator: ArrayLike, denominator: ArrayLike, *, undefined: float = n
     numerator, denominator : array_like
         Numbers of any broadcastable shapes.
     undefined : float, default nan
-        What stands where the denominator is 0.
+        Result where the denominator is 0.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def precision(tp: ArrayLike, fp: ArrayLike) -> Any:
     Parameters
     ----------
     tp, fp : array_like of int
-        Right and wrong predictions.
+        Correct and wrong predictions.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def recall(tp: ArrayLike, fn: ArrayLike) -> Any:
     Parameters
     ----------
     tp, fn : array_like of int
-        Found and missed gold labels.
+        Hits and missed gold labels.
 
     Returns
     -------
@@ -88,11 +88,11 @@ def f_score(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, *, beta: float = 1.0) -
     tp, fp, fn : array_like of int
         Counts of one class, or of many.
     beta : float, default 1.0
-        How many times recall weighs against precision; above 0.
+        Weight of recall against precision; above 0.
 
     Returns
     -------
-    float64 ndarray or scalar in [0, 1]; nan where neither gold nor prediction exists.
+    float64 ndarray or scalar in [0, 1]; nan without gold labels and predictions.
 
     Raises
     ------

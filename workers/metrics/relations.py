@@ -48,7 +48,7 @@ def links_of_columns(spans: Spans, head: ArrayLike, relation: ArrayLike, tail: A
     Raises
     ------
     ValueError
-        If lengths differ, an end is no row of *spans*, or the ends lie in two documents.
+        If lengths differ, an end is not a row of *spans*, or the ends lie in two documents.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def links_of_columns(spans: Spans, head: ArrayLike, relation: ArrayLike, tail: A
         raise ValueError(f"columns have lengths {[len(column) for column in ends]}, expected one length")
     for name, column in (("head", ends[0]), ("tail", ends[2])):
         if len(column) and not (column.min() >= 0 and column.max() < len(spans)):
-            raise ValueError(f"a {name} is no row of the {len(spans)} spans")
+            raise ValueError(f"a {name} is not a row of the {len(spans)} spans")
     apart = spans.document[ends[0]] != spans.document[ends[2]]
     if apart.any():
         raise ValueError(f"relation {int(np.argmax(apart))} joins spans of two documents")
@@ -76,11 +76,11 @@ def link_matches(gold: Links, predicted: Links, *, mode: str) -> tuple[NDArray[n
     ----------
     gold, predicted : Links
     mode : {"bounds", "strict"}
-        Whether the bounds of both spans must agree, or their labels too.
+        The bounds of both spans must agree; if strict, their labels as well.
 
     Returns
     -------
-    found, right : bool ndarrays
+    gold_hits, predicted_hits : bool ndarrays
         Repeats of a relation within a side are False; see `link_counts`.
 
     Raises
@@ -98,9 +98,9 @@ def link_matches(gold: Links, predicted: Links, *, mode: str) -> tuple[NDArray[n
     """
     one_of("mode", mode, MODES)
     left, right = _distinct(gold, predicted, mode)
-    found, hit = np.zeros(len(gold), dtype=bool), np.zeros(len(predicted), dtype=bool)
-    found[left[1]], hit[right[1]] = shared(left[0], right[0])
-    return found, hit
+    gold_hits, predicted_hits = np.zeros(len(gold), dtype=bool), np.zeros(len(predicted), dtype=bool)
+    gold_hits[left[1]], predicted_hits[right[1]] = shared(left[0], right[0])
+    return gold_hits, predicted_hits
 
 
 def _distinct(gold: Links, predicted: Links, mode: str) -> list[tuple[Ints, Ints]]:
@@ -144,10 +144,10 @@ def link_counts(gold: Links, predicted: Links, *, mode: str, n_relations: int) -
     >>> link_counts(links, links, mode="strict", n_relations=2).tp.tolist()
     [0, 1]
     """
-    found, _ = link_matches(gold, predicted, mode=mode)
+    hits, _ = link_matches(gold, predicted, mode=mode)
     left, right = _distinct(gold, predicted, mode)
     return Counts.from_totals(
-        np.bincount(gold.relation[found], minlength=n_relations),
+        np.bincount(gold.relation[hits], minlength=n_relations),
         np.bincount(predicted.relation[right[1]], minlength=n_relations),
         np.bincount(gold.relation[left[1]], minlength=n_relations),
         items=len(left[1]),

@@ -34,22 +34,22 @@ class SortedClaims:
 
     def figure(self, weights: NDArray[np.integer], facts: float, name: str) -> float:
         """Compute a statistic with claim i taken weights[i] times."""
-        seen = np.empty(len(weights) + 1, dtype=np.int64)
-        seen[0] = 0
-        np.cumsum(weights, out=seen[1:])
-        found = np.cumsum(np.bincount(self.hit_block, weights[self.hit_at], minlength=len(self.ends)))
-        points = Points(self.score, seen[self.ends], found, facts)
+        claims_before = np.empty(len(weights) + 1, dtype=np.int64)
+        claims_before[0] = 0
+        np.cumsum(weights, out=claims_before[1:])
+        hits_so_far = np.cumsum(np.bincount(self.hit_block, weights[self.hit_at], minlength=len(self.ends)))
+        points = Points(self.score, claims_before[self.ends], hits_so_far, facts)
         if name == "auc":
-            return _area(points, seen[self.starts])
+            return _area(points, claims_before[self.starts])
         return average_precision(points) if name == "ap" else best_point(points)[0]
 
 
 def _area(points: Points, seen_before: Ints) -> float:
     """Sum trapezoids from the point just before each, or from the anchor."""
-    found_before = np.concatenate(([0], points.found[:-1]))
-    left = divide(found_before, seen_before, undefined=1.0)
-    right = divide(points.found, points.seen, undefined=0.0)
-    return float(divide(np.dot(points.found - found_before, left + right) / 2, points.n_facts))
+    hits_before = np.concatenate(([0], points.hits[:-1]))
+    left = divide(hits_before, seen_before, undefined=1.0)
+    right = divide(points.hits, points.claims, undefined=0.0)
+    return float(divide(np.dot(points.hits - hits_before, left + right) / 2, points.n_facts))
 
 
 def sort_claims(claims: Claims, facts: Facts, *, against: Claims | None = None) -> SortedClaims:
@@ -128,12 +128,12 @@ def bootstrap_ranking(
     [1.0, 1.0]
     """
     one_of("name", name, STATISTICS)
-    found = []
-    for one in replicates:
-        drawn = draw(len(ranked.facts_of_pair), seed=seed, replicate=one)
+    figures = []
+    for r in replicates:
+        drawn = draw(len(ranked.facts_of_pair), seed=seed, replicate=r)
         facts = float(np.dot(drawn, ranked.facts_of_pair))
-        found.append(ranked.figure(drawn.take(ranked.pair), facts, name))
-    return np.array(found)
+        figures.append(ranked.figure(drawn.take(ranked.pair), facts, name))
+    return np.array(figures)
 
 
 def randomise_ranking(
@@ -174,11 +174,11 @@ def randomise_ranking(
     """
     one_of("name", name, STATISTICS)
     facts = float(both.facts_of_pair.sum())
-    found = []
-    for one in replicates:
-        left = flips(len(both.facts_of_pair), seed=seed, replicate=one)[both.pair] ^ both.second
-        found.append(
+    figures = []
+    for r in replicates:
+        left = flips(len(both.facts_of_pair), seed=seed, replicate=r)[both.pair] ^ both.second
+        figures.append(
             both.figure((~left).astype(np.int64), facts, name)
             - both.figure(left.astype(np.int64), facts, name)
         )
-    return np.array(found)
+    return np.array(figures)

@@ -32,7 +32,7 @@ def draw(n: int, *, seed: int, replicate: int) -> Ints:
     ----------
     n : int
     seed, replicate : int
-        0 or more; together they fix the result, whatever was drawn before.
+        0 or more; together they determine the result.
 
     Returns
     -------
@@ -157,9 +157,9 @@ def span_tallies(gold: Spans, predicted: Spans, *, n_labels: int) -> Tallies:
     >>> span_tallies(spans, spans, n_labels=2).sums().tolist()
     [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
     """
-    found, _ = matches(gold, predicted)
-    item = np.concatenate((gold.document[found], predicted.document, gold.document))
-    labels = (gold.label[found], predicted.label + n_labels, gold.label + 2 * n_labels)
+    hits, _ = matches(gold, predicted)
+    item = np.concatenate((gold.document[hits], predicted.document, gold.document))
+    labels = (gold.label[hits], predicted.label + n_labels, gold.label + 2 * n_labels)
     column = np.concatenate(labels)
     return Tallies(item, column, np.ones(len(item)), gold.n_documents, 3 * n_labels)
 
@@ -172,13 +172,14 @@ def word_tallies(target: Words, predicted: Words, weights: Sequence[Floats], *, 
     target, predicted : Words
         Over the same documents.
     weights : sequence of float64 ndarray of shape (K,)
-        The γ of each mode.
+        γ of each mode.
     n_labels : int
 
     Returns
     -------
     Tallies
-        Columns: |P∩T|, |P| and |T| per class (3·K); then per mode the document's WRF, and 1 where it has one.
+        Columns: |P∩T|, |P| and |T| per class (3·K); then per mode the document's WRF,
+        and 1 where it is defined.
 
     Examples
     --------
@@ -233,10 +234,10 @@ def bootstrap(
     ----------
     tallies : Tallies
     figure : callable
-        From the summed counts to a number.
+        From summed counts to a number.
     seed : int, default 0
     replicates : iterable of int, default range(1000)
-        Which replicates; shards of a range give the same numbers as the whole.
+        Replicate numbers; shards of a range give the same figures as the whole range.
 
     Returns
     -------
@@ -248,9 +249,7 @@ def bootstrap(
     >>> bootstrap(rows, lambda sums: sums[0] / sums[1], replicates=range(3)).tolist()
     [1.0, 1.0, 1.0]
     """
-    return np.array(
-        [figure(tallies.sums(draw(tallies.n_items, seed=seed, replicate=one))) for one in replicates]
-    )
+    return np.array([figure(tallies.sums(draw(tallies.n_items, seed=seed, replicate=r))) for r in replicates])
 
 
 def randomise(
@@ -282,13 +281,13 @@ def randomise(
     [0.0, 0.0]
     """
     if (a.n_items, a.n_columns) != (b.n_items, b.n_columns):
-        raise ValueError("the two systems were counted over different items, expected the same")
-    found = []
-    for one in replicates:
-        swap = flips(a.n_items, seed=seed, replicate=one)
+        raise ValueError("the two systems have different items or columns, expected the same")
+    differences = []
+    for r in replicates:
+        swap = flips(a.n_items, seed=seed, replicate=r)
         left, right = a.sums(~swap) + b.sums(swap), a.sums(swap) + b.sums(~swap)
-        found.append(figure(left) - figure(right))
-    return np.array(found)
+        differences.append(figure(left) - figure(right))
+    return np.array(differences)
 
 
 def randomisation_p(observed: float, differences: ArrayLike) -> float:

@@ -19,7 +19,7 @@ _DIRECTED = re.compile(r"(?P<relation>.+)\((?:e1,e2|e2,e1)\)")
 NO_ITEMS = "there are no items"
 NO_ANSWERS = "no item was answered"
 KEYS = tuple(f"semeval2010_{key}" for key in ("f1", "coverage", "accuracy_answered", "accuracy_as_other"))
-NO_DIRECTION = "no label of the inventory carries a direction, (e1,e2) or (e2,e1)"
+NO_DIRECTION = "no label of the inventory has a direction, (e1,e2) or (e2,e1)"
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def relation_of(label: str) -> str | None:
     >>> relation_of("Other") is None
     True
     """
-    found = _DIRECTED.fullmatch(label)
-    return found["relation"] if found else None
+    match = _DIRECTED.fullmatch(label)
+    return match["relation"] if match else None
 
 
 def evaluate(gold: ArrayLike, predicted: ArrayLike, *, labels: Sequence[str]) -> Evaluation:
@@ -92,8 +92,8 @@ def evaluate(gold: ArrayLike, predicted: ArrayLike, *, labels: Sequence[str]) ->
     Examples
     --------
     >>> names = ["R(e1,e2)", "R(e2,e1)", "Other"]
-    >>> seen = evaluate([0, 0, 1], [0, 1, 1], labels=names)
-    >>> seen.official.tp.tolist(), seen.official.predicted.tolist(), seen.undirected.tp.tolist()
+    >>> counts = evaluate([0, 0, 1], [0, 1, 1], labels=names)
+    >>> counts.official.tp.tolist(), counts.official.predicted.tolist(), counts.undirected.tp.tolist()
     ([2], [3], [3])
     """
     return evaluate_confusion(confusion(gold, predicted, n_labels=len(labels)), labels=labels)
@@ -122,7 +122,7 @@ def evaluate_confusion(matrix: Ints, *, labels: Sequence[str]) -> Evaluation:
     member = member.reshape(len(relations), len(labels))
     answers = matrix[:, :-1]
     items = int(matrix.sum())
-    gold, said, right = matrix.sum(axis=1), answers.sum(axis=0), np.diagonal(answers)
+    gold, predicted, right = matrix.sum(axis=1), answers.sum(axis=0), np.diagonal(answers)
     loose = np.diagonal(member @ answers @ member.T).copy()
     directed = np.array([owner is not None for owner in owners], dtype=bool)
     return Evaluation(
@@ -130,9 +130,9 @@ def evaluate_confusion(matrix: Ints, *, labels: Sequence[str]) -> Evaluation:
             label for label, owner in zip(labels, owners, strict=True) if owner is not None
         ),
         relations=relations,
-        directed=Counts.from_totals(right[directed], said[directed], gold[directed], items=items),
-        undirected=Counts.from_totals(loose, member @ said, member @ gold, items=items),
-        official=Counts.from_totals(member @ right, member @ said, member @ gold, items=items),
+        directed=Counts.from_totals(right[directed], predicted[directed], gold[directed], items=items),
+        undirected=Counts.from_totals(loose, member @ predicted, member @ gold, items=items),
+        official=Counts.from_totals(member @ right, member @ predicted, member @ gold, items=items),
         answered=int(answers.sum()),
         items=items,
         right=int(right.sum()),
@@ -187,13 +187,13 @@ def semeval_figures(matrix: Ints, labels: Sequence[str]) -> dict[str, Value]:
     >>> semeval_figures(np.array([[1, 1]]), ["R(e1,e2)"])["semeval2010_coverage"].value
     0.5
     """
-    seen = evaluate_confusion(matrix, labels=labels)
-    if not seen.relations:
+    evaluation = evaluate_confusion(matrix, labels=labels)
+    if not evaluation.relations:
         return dict.fromkeys(KEYS, Value(float("nan"), NO_DIRECTION))
-    answered, _, as_other = seen.accuracies
+    answered, _, as_other = evaluation.accuracies
     return {
-        "semeval2010_f1": value_of(macro(seen.official)[2], reason=NO_GOLD),
-        "semeval2010_coverage": value_of(seen.coverage, reason=NO_ITEMS),
+        "semeval2010_f1": value_of(macro(evaluation.official)[2], reason=NO_GOLD),
+        "semeval2010_coverage": value_of(evaluation.coverage, reason=NO_ITEMS),
         "semeval2010_accuracy_answered": value_of(answered, reason=NO_ANSWERS),
         "semeval2010_accuracy_as_other": value_of(as_other, reason=NO_ITEMS),
     }

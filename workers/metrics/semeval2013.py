@@ -17,8 +17,8 @@ from workers.metrics.weights import NO_GOLD, NO_PREDICTION, NOTHING
 def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[PairingCounts]:
     """Compute the six integers of `PairingCounts` for every label.
 
-    A pair belongs to the label of its gold span; a prediction left alone belongs to its own label. So the
-    labels sum to the whole exactly: Σ_c gold_c = gold, Σ_c predicted_c = predicted.
+    A pair belongs to the label of its gold span; an unpaired prediction belongs to its own label. So the
+    labels sum to the total exactly: Σ_c gold_c = gold, Σ_c predicted_c = predicted.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[P
 
     Examples
     --------
-    A wrong type is one INC of the gold's type, not a miss and an invention:
+    A wrong type is one INC of the gold's type, not one MIS and one SPU:
 
     >>> from workers.metrics.spans import spans_of_columns
     >>> a = spans_of_columns([0, 0], [0, 5], [4, 6], [0, 1], n_documents=1)
@@ -52,9 +52,9 @@ def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[P
     pairs = pair_spans(gold, predicted)
     g, p = pairs.gold, pairs.predicted
     bounds = (gold.start[g] == predicted.start[p]) & (gold.end[g] == predicted.end[p])
-    alike = gold.label[g] == predicted.label[p]
-    alone = np.ones(len(predicted), dtype=bool)
-    alone[p] = False
+    same_label = gold.label[g] == predicted.label[p]
+    unpaired = np.ones(len(predicted), dtype=bool)
+    unpaired[p] = False
     of_pair = gold.label[g]
 
     def counted(labels: NDArray[np.generic]) -> NDArray[np.int64]:
@@ -63,11 +63,11 @@ def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[P
     paired = counted(of_pair)
     columns = (
         counted(gold.label),
-        paired + counted(predicted.label[alone]),
+        paired + counted(predicted.label[unpaired]),
         paired,
         counted(of_pair[bounds]),
-        counted(of_pair[alike]),
-        counted(of_pair[bounds & alike]),
+        counted(of_pair[same_label]),
+        counted(of_pair[bounds & same_label]),
     )
     return [PairingCounts(*row) for row in np.stack(columns, axis=1).tolist()]
 

@@ -46,7 +46,7 @@ class Spans:
 def spans_of_columns(
     document: ArrayLike, start: ArrayLike, end: ArrayLike, label: ArrayLike, *, n_documents: int
 ) -> Spans:
-    """Make spans from four columns; a repeated span is kept once.
+    """Make spans from four columns; a repeated span is distinct once.
 
     Parameters
     ----------
@@ -74,17 +74,17 @@ def spans_of_columns(
     if len({len(column) for column in columns}) > 1:
         raise ValueError(f"columns have lengths {[len(column) for column in columns]}, expected one length")
     docs, starts, ends, _ = columns
-    _refuse(starts < 0, "span", lambda at: f"starts at {starts[at]}, expected 0 or more")
-    _refuse(ends <= starts, "span", lambda at: f"is [{starts[at]}, {ends[at]}), expected start < end")
-    _refuse(
+    _reject(starts < 0, "span", lambda at: f"starts at {starts[at]}, expected 0 or more")
+    _reject(ends <= starts, "span", lambda at: f"is [{starts[at]}, {ends[at]}), expected start < end")
+    _reject(
         (docs < 0) | (docs >= n_documents), "span", lambda at: f"is in document {docs[at]} of {n_documents}"
     )
     again = repeated(row_keys(columns)[0])
-    kept = [column[~again] for column in columns]
-    return Spans(kept[0], kept[1], kept[2], kept[3], n_documents, int(again.sum()))
+    distinct = [column[~again] for column in columns]
+    return Spans(distinct[0], distinct[1], distinct[2], distinct[3], n_documents, int(again.sum()))
 
 
-def _refuse(wrong: NDArray[np.bool_], what: str, explain: Callable[[int], str]) -> None:
+def _reject(wrong: NDArray[np.bool_], what: str, explain: Callable[[int], str]) -> None:
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ValueError(f"{what} {at} {explain(at)}")
@@ -130,7 +130,7 @@ def matches(gold: Spans, predicted: Spans) -> tuple[NDArray[np.bool_], NDArray[n
 
     Returns
     -------
-    found, right : bool ndarrays
+    gold_hits, predicted_hits : bool ndarrays
         Aligned with the rows of *gold* and of *predicted*.
 
     Raises
@@ -175,9 +175,9 @@ def exact_counts(gold: Spans, predicted: Spans, *, n_labels: int) -> Counts:
     >>> exact_counts(a, b, n_labels=2).fp.tolist()
     [0, 1]
     """
-    found, _ = matches(gold, predicted)
+    hits, _ = matches(gold, predicted)
     return Counts.from_totals(
-        np.bincount(gold.label[found], minlength=n_labels),
+        np.bincount(gold.label[hits], minlength=n_labels),
         np.bincount(predicted.label, minlength=n_labels),
         np.bincount(gold.label, minlength=n_labels),
         items=len(gold),

@@ -21,7 +21,7 @@ def perplexity(counts: ArrayLike) -> float:
     Parameters
     ----------
     counts : array_like of int
-        How often each label stands; labels that never do add nothing.
+        Count of each label; labels that do not occur add nothing.
 
     Returns
     -------
@@ -146,8 +146,8 @@ def set_statistics(
 
     Examples
     --------
-    >>> seen = set_statistics([0, 0, 1], [0, 1], [2, 2], n_relations=3)
-    >>> seen.facts, seen.pairs, seen.na_sentences, seen.na_pairs
+    >>> sizes = set_statistics([0, 0, 1], [0, 1], [2, 2], n_relations=3)
+    >>> sizes.facts, sizes.pairs, sizes.na_sentences, sizes.na_pairs
     (1, 2, 1, 1)
     """
     owner, rows, codes = integers(pair), integers(sentence), integers(label)
@@ -198,19 +198,19 @@ def source_quality(source: Facts, human: Facts) -> SourceQuality:
     Examples
     --------
     >>> from workers.metrics.bags import facts_of_columns
-    >>> said = facts_of_columns([0, 1], [0, 0], n_pairs=3, n_relations=1)
-    >>> true = facts_of_columns([0, 2], [0, 0], n_pairs=3, n_relations=1)
-    >>> seen = source_quality(said, true)
-    >>> seen.precision, seen.recall, round(seen.pair_accuracy, 4)
+    >>> source = facts_of_columns([0, 1], [0, 0], n_pairs=3, n_relations=1)
+    >>> human = facts_of_columns([0, 2], [0, 0], n_pairs=3, n_relations=1)
+    >>> quality = source_quality(source, human)
+    >>> quality.precision, quality.recall, round(quality.pair_accuracy, 4)
     (0.5, 0.5, 0.3333)
     """
-    seen = set_counts(human, source)
-    whole = seen.counts.total()
+    compared = set_counts(human, source)
+    total = compared.counts.total()
     return SourceQuality(
-        precision=float(precision(whole.tp, whole.fp)[0]),
-        recall=float(recall(whole.tp, whole.fn)[0]),
-        pair_accuracy=seen.exact_share,
-        counts=seen.counts,
-        relation_precision=precision(seen.counts.tp, seen.counts.fp),
-        relation_recall=recall(seen.counts.tp, seen.counts.fn),
+        precision=float(precision(total.tp, total.fp)[0]),
+        recall=float(recall(total.tp, total.fn)[0]),
+        pair_accuracy=compared.exact_share,
+        counts=compared.counts,
+        relation_precision=precision(compared.counts.tp, compared.counts.fp),
+        relation_recall=recall(compared.counts.tp, compared.counts.fn),
     )

@@ -39,7 +39,7 @@ def classification_suite(
     Parameters
     ----------
     gold, predicted : array_like of int, shape (items,)
-        Codes into *labels*; −1 in *predicted* is a missing answer and counts wrong.
+        Codes into *labels*; −1 in *predicted* is a missing answer, counted as wrong.
     labels : sequence of str
         The benchmark's inventory.
     negative : str, optional
@@ -52,13 +52,13 @@ def classification_suite(
     Returns
     -------
     Report
-        Table ``classification`` has one row per label, the negative one too; ``semeval2010`` one per
-        relation without direction, right where the direction is right too.
+        Table ``classification`` has one row per label, including the negative one; ``semeval2010`` one per
+        relation without direction, correct only with the correct direction.
 
     Examples
     --------
-    >>> seen = classification_suite([0, 1, 1], [0, 1, -1], labels=["NA", "A"], negative="NA")
-    >>> round(seen.values["micro_f1"].value, 4), round(seen.values["accuracy"].value, 4)
+    >>> report = classification_suite([0, 1, 1], [0, 1, -1], labels=["NA", "A"], negative="NA")
+    >>> round(report.values["micro_f1"].value, 4), round(report.values["accuracy"].value, 4)
     (0.6667, 0.6667)
     """
     matrix = confusion(gold, predicted, n_labels=len(labels))
@@ -67,7 +67,7 @@ def classification_suite(
     values = averages(averaged, beta=beta, entropy=entropy)
     values["accuracy"] = value_of(accuracy(counts), reason=NO_ITEMS)
     values |= semeval_figures(matrix, labels)
-    facts = {
+    totals = {
         "items": float(counts.items),
         "missing": float(matrix[:, -1].sum()),
         "macro_flip": macro_flip(averaged, beta=beta),
@@ -76,7 +76,7 @@ def classification_suite(
     tables = {"classification": class_rows(labels, counts, beta=beta)}
     if official.relations:
         tables["semeval2010"] = class_rows(official.relations, official.official)
-    return Report(values, tables, counts=facts)
+    return Report(values, tables, counts=totals)
 
 
 def sets_suite(
@@ -109,29 +109,29 @@ def sets_suite(
     Returns
     -------
     Report
-        ``accuracy`` is the share of items whose whole set is right; N of the entropy scheme is
+        ``accuracy`` is the share of items with exactly the gold set; N of the entropy scheme is
         Σ n_i + *negative_items*.
 
     Examples
     --------
-    >>> seen = sets_suite([0], [0], [0, 0], [0, 1], n_items=2, labels=["A", "B"])
-    >>> round(seen.values["micro_f1"].value, 4), seen.values["accuracy"].value
+    >>> report = sets_suite([0], [0], [0, 0], [0, 1], n_items=2, labels=["A", "B"])
+    >>> round(report.values["micro_f1"].value, 4), report.values["accuracy"].value
     (0.6667, 0.5)
     """
     size = {"n_pairs": n_items, "n_relations": len(labels)}
-    seen = set_counts(
+    compared = set_counts(
         facts_of_columns(gold_items, gold_labels, **size),
         facts_of_columns(pred_items, pred_labels, **size),
     )
-    weighed = replace(seen.counts, items=seen.counts.items + negative_items)
-    values = averages(weighed, beta=beta)
-    values["accuracy"] = value_of(seen.exact_share, reason=NO_ITEMS)
-    facts = {
+    weighted = replace(compared.counts, items=compared.counts.items + negative_items)
+    values = averages(weighted, beta=beta)
+    values["accuracy"] = value_of(compared.exact_share, reason=NO_ITEMS)
+    totals = {
         "items": float(n_items),
-        "gold": float(seen.counts.gold.sum()),
-        "macro_flip": macro_flip(seen.counts, beta=beta),
+        "gold": float(compared.counts.gold.sum()),
+        "macro_flip": macro_flip(compared.counts, beta=beta),
     }
-    return Report(values, {"classification": class_rows(labels, seen.counts, beta=beta)}, counts=facts)
+    return Report(values, {"classification": class_rows(labels, compared.counts, beta=beta)}, counts=totals)
 
 
 def entities_suite(
@@ -157,7 +157,7 @@ def entities_suite(
     wrf_scheme : str, optional
         Divide the γ of the single classes by a weighting scheme over gold entity counts.
     families : collection of {"conll", "muc", "wrf"}, default all
-        Which figures; the table and the facts are there in any case.
+        Figures to compute; table and counts are always included.
 
     Returns
     -------
@@ -169,8 +169,8 @@ def entities_suite(
     >>> from workers.metrics.spans import spans_of_lists
     >>> from workers.metrics.wrf import tokens_of_lists
     >>> spans = spans_of_lists([[(0, 1, "PER")]], labels=["PER"])
-    >>> seen = entities_suite(spans, spans, labels=["PER"], tokens=tokens_of_lists([["Ada", "came"]]))
-    >>> seen.values["conll_micro_f1"].value, seen.values["wrf_strict"].value
+    >>> report = entities_suite(spans, spans, labels=["PER"], tokens=tokens_of_lists([["Ada", "came"]]))
+    >>> report.values["conll_micro_f1"].value, report.values["wrf_strict"].value
     (1.0, 1.0)
     """
     counts = exact_counts(gold, predicted, n_labels=len(labels))
@@ -184,7 +184,7 @@ def entities_suite(
         outcomes = outcomes_by_label(parts, list(labels))
     if "wrf" in families:
         values |= wrf_figures(gold, predicted, tokens, gold_counts=counts.gold, scheme=wrf_scheme)
-    facts = {
+    totals = {
         "documents": float(gold.n_documents),
         "gold": float(len(gold)),
         "predicted": float(len(predicted)),
@@ -192,7 +192,7 @@ def entities_suite(
         "macro_flip": macro_flip(counts, beta=beta),
     }
     rows = {"conll": class_rows(labels, counts, beta=beta)}
-    return Report(values, rows, counts=facts, outcomes=outcomes)
+    return Report(values, rows, counts=totals, outcomes=outcomes)
 
 
 def relations_suite(gold: Links, predicted: Links, *, relations: Sequence[str], beta: float = 1.0) -> Report:
@@ -234,7 +234,7 @@ def bags_suite(claims: Claims, facts: Facts, *, relations: Sequence[str]) -> Rep
     Parameters
     ----------
     claims : Claims
-        Of bags, or of sentences alike; in the order of the file.
+        Of bags or sentences, in the order of the file.
     facts : Facts
     relations : sequence of str
         The positive relations.
@@ -249,20 +249,20 @@ def bags_suite(claims: Claims, facts: Facts, *, relations: Sequence[str]) -> Rep
     >>> from workers.metrics.bags import claims_of_columns, facts_of_columns
     >>> facts = facts_of_columns([0, 1], [0, 0], n_pairs=2, n_relations=1)
     >>> claims = claims_of_columns([0, 1], [0, 0], [0.9, 0.8], n_pairs=2, n_relations=1)
-    >>> seen = bags_suite(claims, facts, relations=["in"])
-    >>> seen.values["auc"].value, seen.values["opennre_auc"].value
+    >>> report = bags_suite(claims, facts, relations=["in"])
+    >>> report.values["auc"].value, report.values["opennre_auc"].value
     (1.0, 0.5)
     """
     reason = NO_CLAIMS if len(facts) else NO_FACTS
     ranks = rank_facts(claims.score, hits(claims, facts), n_facts=len(facts))
-    ours = corrected(claims, facts, ranks=ranks)
-    values = ranked_figures(ours, n_facts=len(facts)) | {"ap": value_of(ours.ap, reason=NO_FACTS)}
-    tables = {"bags": class_rows(relations, ours.counts)}
-    curve = thin(ours.curve) if ours.curve is not None else None
-    theirs = opennre(claims, facts, ranks=ranks)
-    values |= ranked_figures(theirs, n_facts=len(facts), prefix="opennre_")
+    order_free = corrected(claims, facts, ranks=ranks)
+    values = ranked_figures(order_free, n_facts=len(facts)) | {"ap": value_of(order_free.ap, reason=NO_FACTS)}
+    tables = {"bags": class_rows(relations, order_free.counts)}
+    curve = thin(order_free.curve) if order_free.curve is not None else None
+    toolkit = opennre(claims, facts, ranks=ranks)
+    values |= ranked_figures(toolkit, n_facts=len(facts), prefix="opennre_")
     for key in ("micro_f1_at_half", "macro_f1_at_half"):
-        values[f"opennre_{key}"] = value_of(getattr(theirs, key), reason=reason)
-    tables["opennre"] = class_rows(relations, theirs.counts)
-    counted = {"pairs": claims.n_pairs, "facts": len(facts), "claims": len(claims)}
-    return Report(values, tables, curve, {key: float(number) for key, number in counted.items()})
+        values[f"opennre_{key}"] = value_of(getattr(toolkit, key), reason=reason)
+    tables["opennre"] = class_rows(relations, toolkit.counts)
+    totals = {"pairs": claims.n_pairs, "facts": len(facts), "claims": len(claims)}
+    return Report(values, tables, curve, {key: float(number) for key, number in totals.items()})

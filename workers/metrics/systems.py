@@ -100,13 +100,13 @@ def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     Returns
     -------
     Comparison
-        t, df, p, interval and d are nan below two runs on a side, or when neither side varies; *reason* says
-        which.
+        t, df, p, interval and d are nan below two runs on a side, or if neither side varies; *reason* tells
+        them apart.
 
     Examples
     --------
-    >>> seen = welch([0.71, 0.72, 0.705, 0.731, 0.718], [0.69, 0.702, 0.655, 0.71, 0.699, 0.688])
-    >>> round(seen.p, 6), round(seen.df, 4)
+    >>> test = welch([0.71, 0.72, 0.705, 0.731, 0.718], [0.69, 0.702, 0.655, 0.71, 0.699, 0.688])
+    >>> round(test.p, 6), round(test.df, 4)
     (0.020844, 7.7427)
     """
     x, y = _runs(a), _runs(b)
@@ -128,8 +128,8 @@ def welch_of_moments(one: Spread, two: Spread, *, level: float = 0.95) -> Compar
 
     Examples
     --------
-    >>> seen = welch_of_moments(Spread(5, 72.5, 0.3, 0, 0), Spread(5, 71.5, 0.4, 0, 0))
-    >>> round(seen.p, 4), round(seen.d, 2), seen.word
+    >>> test = welch_of_moments(Spread(5, 72.5, 0.3, 0, 0), Spread(5, 71.5, 0.4, 0, 0))
+    >>> round(test.p, 4), round(test.d, 2), test.word
     (0.0025, 2.83, 'huge')
     """
     from scipy.special import stdtr, stdtrit

@@ -38,9 +38,9 @@ def spans_of_tags(
     sentences : sequence of sequences of str
         Tags like ``B-PER``; a bare prefix (``B``) has the label ``_``.
     labels : Vocabulary
-        Label names to codes; new ones are enrolled. Share it between gold and prediction.
+        Label names to codes; new ones are added. Share it between gold and prediction.
     scheme : {"iob1", "iob2", "bioes", "bilou"}, default "iob2"
-        Which prefixes may occur; stated, never guessed.
+        Allowed prefixes.
     orphans : {"conlleval", "strict-iob2"}, default "conlleval"
         An I- that continues no entity of its own label opens one, or is dropped (iob2 only).
 
@@ -52,24 +52,26 @@ def spans_of_tags(
     Raises
     ------
     ValueError
-        For an unknown option, or a tag the scheme does not have.
+        For an unknown option, or a tag that the scheme lacks.
 
     Examples
     --------
     >>> names = Vocabulary()
-    >>> found = spans_of_tags([["B-PER", "I-PER", "O", "I-LOC"]], labels=names)
-    >>> found.start.tolist(), found.end.tolist(), names.names
+    >>> spans = spans_of_tags([["B-PER", "I-PER", "O", "I-LOC"]], labels=names)
+    >>> spans.start.tolist(), spans.end.tolist(), names.names
     ([0, 3], [2, 4], ['PER', 'LOC'])
     >>> len(spans_of_tags([["I-PER"]], labels=names, orphans="strict-iob2"))
     0
     """
     if isinstance(sentences, str) or (len(sentences) and isinstance(sentences[0], str)):
-        raise ValueError("expected a list of sentences, each a list of tags; found a flat list of tags")
+        raise ValueError("expected a list of sentences, each a list of tags; got a flat list of tags")
     lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-    seen = Vocabulary()
+    distinct = Vocabulary()
     total = int(lengths.sum())
-    codes = np.fromiter(map(seen.__getitem__, chain.from_iterable(sentences)), dtype=np.int32, count=total)
-    tags = [str(name) for name in seen.names]
+    codes = np.fromiter(
+        map(distinct.__getitem__, chain.from_iterable(sentences)), dtype=np.int32, count=total
+    )
+    tags = [str(name) for name in distinct.names]
     return spans_of_tag_codes(codes, lengths, tags=tags, labels=labels, scheme=scheme, orphans=orphans)
 
 
@@ -131,7 +133,7 @@ def _parse(
         head, _, name = tag.partition("-")
         if head not in known:
             allowed = ", ".join(f"{one}-" for one in known)
-            raise ValueError(f"{tag!r} is no tag of {scheme}, expected O or a prefix of: {allowed}")
+            raise ValueError(f"{tag!r} is not a tag of {scheme}, expected O or a prefix of: {allowed}")
         prefixes[code] = known[head]
         names.append(name or _UNNAMED)
     codes = np.full(len(tags), -1, dtype=np.int32)

@@ -12,10 +12,10 @@ from workers.metrics.ratios import Floats, divide, f_score, precision, recall
 from workers.metrics.report import Value, value_of
 
 SCHEMES = ("weighted", "dodrans", "entropy", "entropy-positive", "macro", "macro-all")
-ONE_CLASS = "every item is of one class: its entropy weight is 0, so macro is used"
+ONE_CLASS = "all items are of one class, whose entropy weight is 0; macro is used instead"
 NO_GOLD = "no averaged class has a gold label"
-NOTHING = "nothing was predicted and nothing was to be found"
-NO_PREDICTION = "nothing was predicted"
+NOTHING = "there are no gold labels and no predictions"
+NO_PREDICTION = "there are no predictions"
 
 
 class Weights(NamedTuple):
@@ -172,7 +172,7 @@ def scheme_averages(
         The averaged classes only; ``counts.items`` is N of the entropy scheme (0: Σ n_i).
     beta : float, default 1.0
     entropy : {"all", "positive"}, default "all"
-        Whether the entropy scheme divides by all items or by the gold of the averaged classes.
+        N of the entropy scheme: all items, or the gold of the averaged classes.
     schemes : tuple of str
         Which of `SCHEMES`.
 
@@ -217,7 +217,7 @@ def macro_flip(counts: Counts, *, beta: float = 1.0) -> float:
     Returns
     -------
     float
-        A distance ≥ 0; from wrong to right when none is right. nan without gold.
+        A distance ≥ 0; nan without gold.
 
     Examples
     --------

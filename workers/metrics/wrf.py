@@ -18,7 +18,7 @@ from workers.metrics.spans import Spans
 from workers.metrics.weights import scheme_weights, why_undefined
 
 MODES = ("strict", "lenient")
-EMPTY = "no class has a word in a gold or a predicted entity"
+EMPTY = "no gold or predicted entity contains a word"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def tokens_of_lists(documents: Sequence[Sequence[str]], *, casefold: bool = Fals
     ----------
     documents : sequence of sequences of str
     casefold : bool, default False
-        Whether words that differ only in case are one unigram.
+        Treat words that differ only in case as one unigram.
 
     Returns
     -------
@@ -113,8 +113,8 @@ def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
     first, after = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end, side="left")
     count = np.maximum(after - first, 0)
     labels, unigrams = 1 + int(spans.label.max(initial=0)), tokens.n_unigrams
-    _require_room(spans.n_documents, labels, unigrams)
-    # one key per word, made in place: each array of this size costs more to get than to fill
+    _require_int64(spans.n_documents, labels, unigrams)
+    # one key per word, made in place: allocating arrays of this size costs more than filling them
     token = np.repeat(first - (np.cumsum(count) - count), count)
     token += np.arange(len(token))
     keys = np.repeat((spans.document * labels + spans.label) * unigrams, count)
@@ -122,7 +122,7 @@ def words_of_spans(spans: Spans, tokens: Tokens) -> Words:
     return _as_sets(keys, labels, unigrams, n_documents=spans.n_documents)
 
 
-def _require_room(n_documents: int, labels: int, unigrams: int) -> None:
+def _require_int64(n_documents: int, labels: int, unigrams: int) -> None:
     if n_documents * labels * unigrams >= 2**62:
         raise ValueError(f"{n_documents} documents × {labels} classes × {unigrams} unigrams are over 2**62")
 
@@ -208,11 +208,13 @@ def _rows(target: Words, predicted: Words, per_document: bool) -> tuple[tuple[In
 def _sizes(
     target: Words, predicted: Words, rows: tuple[Ints, Ints], shape: tuple[int, int]
 ) -> tuple[Ints, ...]:
-    found, _ = shared(*_keys(target, predicted))
+    hits, _ = shared(*_keys(target, predicted))
     cells = rows[0] * shape[1] + target.label
-    said = rows[1] * shape[1] + predicted.label
+    predicted_cells = rows[1] * shape[1] + predicted.label
     size = shape[0] * shape[1]
-    return tuple(np.bincount(part, minlength=size).reshape(shape) for part in (cells[found], said, cells))
+    return tuple(
+        np.bincount(part, minlength=size).reshape(shape) for part in (cells[hits], predicted_cells, cells)
+    )
 
 
 def _keys(target: Words, predicted: Words) -> Sequence[Ints]:
@@ -226,7 +228,7 @@ def _keys(target: Words, predicted: Words) -> Sequence[Ints]:
 def _combined(words: Words) -> Words:
     """Merge all classes into one."""
     unigrams = words.base[1] or 1 + int(words.unigram.max(initial=0))
-    _require_room(words.n_documents, 1, unigrams)
+    _require_int64(words.n_documents, 1, unigrams)
     keys = words.document * unigrams + words.unigram
     return _as_sets(keys, 1, unigrams, n_documents=words.n_documents)
 

@@ -19,6 +19,7 @@ from annotation.pages.interval_chart import Figure, coefficient, spelled, tick_w
 from annotation.reports import agreement
 from tests.cast.basics import person, run_job
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
+from workers.metrics.annotators import FEW_COMMON
 
 pytestmark = pytest.mark.django_db
 
@@ -88,7 +89,7 @@ def test_a_relation_with_too_few_answers_has_a_dash_and_the_reason() -> None:
 def test_too_few_items_in_common_are_a_dash_with_its_reason() -> None:
     page = seen(reported(labelled(4)))
     assert "No pair has enough items in common for a figure" in page
-    assert "4 items in common, no figure: the two have fewer than 10 items in common" in page
+    assert f"4 items in common, no figure: {FEW_COMMON}" in page
 
 
 def test_names_stand_there_for_curators_alone() -> None:

@@ -12,6 +12,7 @@ from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import BoardRow, board
 from evalsvc.evaluation.models import Benchmark, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
+from workers.metrics.ranking_profiles import FEW_CLAIMS
 from workers.runner import run_next
 
 GOLD = [(line["relations"] or ["N/A"])[0] for line in RELATION_GOLD]
@@ -107,7 +108,7 @@ def test_undefined_runs_are_left_out_of_the_mean_and_counted(cast: BenchmarkCast
     run_next("score")
     figure = rows(benchmark, "ap")["Net"].figures["p_at_100"]
     assert (figure.mean, figure.n, figure.undefined) == (None, 0, 1)
-    assert figure.reason == "there are fewer claims than that"
+    assert figure.reason == FEW_CLAIMS
 
 
 def test_a_system_without_the_measure_stands_last_without_a_rank(cast: BenchmarkCast) -> None:

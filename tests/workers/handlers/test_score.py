@@ -6,6 +6,7 @@ import pytest
 
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Score, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
+from workers.metrics.ranking_profiles import FEW_CLAIMS
 from workers.runner import run_next
 
 LABEL_LINES: list[Line] = [
@@ -193,7 +194,7 @@ def test_everything_that_made_the_score_is_stored_with_it(cast: BenchmarkCast) -
 def test_an_undefined_figure_is_null_with_its_reason(cast: BenchmarkCast) -> None:
     submission = scored(cast.submit(cast.relations(), SCORE_LINES))
     score = Score.objects.get(evaluation__submissions=submission, measure="p_at_100")
-    assert (score.value, score.reason) == (None, "there are fewer claims than that")
+    assert (score.value, score.reason) == (None, FEW_CLAIMS)
 
 
 def test_changed_gold_fails_the_scoring_and_blames_nobody_else(cast: BenchmarkCast) -> None:

@@ -42,7 +42,7 @@ CODERS = [".....34121133.3", "1.213343.......", "..21344.21133.4"]
 
 
 def krippendorffs() -> list[tuple[int, int]]:
-    return [(unit, int(said) - 1) for row in CODERS for unit, said in enumerate(row) if said != "."]
+    return [(unit, int(answer) - 1) for row in CODERS for unit, answer in enumerate(row) if answer != "."]
 
 
 def test_the_textbook_table_of_fleiss() -> None:

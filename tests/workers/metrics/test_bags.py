@@ -10,7 +10,7 @@ from tests.workers.metrics.ranked_numbers import GOLD, SCORES
 from workers.metrics.bags import Claims, Facts, bag_claims, claims_of_columns, facts_of_columns, hits
 from workers.metrics.curve import thin
 from workers.metrics.ranking import falling, points, precision_at, rank
-from workers.metrics.ranking_profiles import corrected, opennre
+from workers.metrics.ranking_profiles import FEW_CLAIMS, FEW_POINTS, NO_CLAIMS, NO_FACTS, corrected, opennre
 from workers.metrics.suites import bags_suite
 
 NAN = float("nan")
@@ -165,13 +165,11 @@ def test_undefined_figures_have_reasons() -> None:
     none, fact = facts_of_columns([], [], **size), facts_of_columns([0], [0], **size)
     assert bags_suite(one, none, relations=["r"]).values["ap"] == (
         pytest.approx(NAN, nan_ok=True),
-        "there are no facts",
+        NO_FACTS,
     )
-    assert bags_suite(empty, fact, relations=["r"]).values["max_f1"].reason == "the system claims nothing"
-    assert bags_suite(one, fact, relations=["r"]).values["opennre_auc"].reason == "an area needs two claims"
-    assert (
-        bags_suite(one, fact, relations=["r"]).values["p_at_100"].reason == "there are fewer claims than that"
-    )
+    assert bags_suite(empty, fact, relations=["r"]).values["max_f1"].reason == NO_CLAIMS
+    assert bags_suite(one, fact, relations=["r"]).values["opennre_auc"].reason == FEW_POINTS
+    assert bags_suite(one, fact, relations=["r"]).values["p_at_100"].reason == FEW_CLAIMS
 
 
 def test_bags_take_the_maximum_or_the_mean_of_their_sentences() -> None:
@@ -191,12 +189,12 @@ def test_a_table_too_large_to_lay_out_gives_the_same_hits() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (([0, 0], [0, 0], [1.0, 2.0]), "row 1 claims pair 0, relation 0 again"),
+        (([0, 0], [0, 0], [1.0, 2.0]), "row 1 repeats pair 0, relation 0"),
         (([0], [0], [NAN]), "row 0 has the score nan"),
         (([2], [0], [1.0]), "row 0 has pair 2"),
         (([0], [5], [1.0]), "row 0 has relation 5"),
-        (([0], [0, 1], [1.0]), "as many"),
-        (([0], [0], [1.0, 2.0]), "as many"),
+        (([0], [0, 1], [1.0]), "1 pairs and 2 relations"),
+        (([0], [0], [1.0, 2.0]), "1 claims and 2 scores"),
     ],
 )
 def test_bad_claims_are_refused_with_their_row(columns, message) -> None:
@@ -212,7 +210,7 @@ def test_a_thinned_curve_stays_near_every_point_of_the_full_one() -> None:
     assert len(thinned.recall) <= 2_000
     assert thinned.moved == 5e-4
     x, y = thinned.recall, thinned.precision
-    nearest = np.full(len(curve.seen), np.inf)
+    nearest = np.full(len(curve.claims), np.inf)
     for at in range(len(x) - 1):
         width, height = x[at + 1] - x[at], y[at + 1] - y[at]
         along = ((curve.recall - x[at]) * width + (curve.precision - y[at]) * height) / (width**2 + height**2)

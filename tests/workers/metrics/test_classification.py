@@ -19,9 +19,9 @@ EVENTS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "micro", "precision", "recall", "macro"), EVENTS)
-def test_event_detection_cases(said, micro, precision, recall, macro) -> None:
-    values = classification_suite(EVENTS_GOLD, said, labels=["a", "b", "c"]).values
+@pytest.mark.parametrize(("answer", "micro", "precision", "recall", "macro"), EVENTS)
+def test_event_detection_cases(answer, micro, precision, recall, macro) -> None:
+    values = classification_suite(EVENTS_GOLD, answer, labels=["a", "b", "c"]).values
     found = [values[key].value for key in ("micro_f1", "macro_precision", "macro_recall", "macro_f1")]
     assert found == pytest.approx([micro, precision, recall, macro], abs=5e-5)
 
@@ -60,7 +60,7 @@ def test_beta_above_one_prefers_recall() -> None:
         (lambda: confusion([-1], [0], n_labels=2), "from 0 to 1"),
         (lambda: confusion_counts([[1, 2, 3]]), "expected"),
         (lambda: averaged_classes(["A"], negative="B", include_negative=False), "negative"),
-        (lambda: averaged_classes(["A", "A"], negative=None, include_negative=False), "twice"),
+        (lambda: averaged_classes(["A", "A"], negative=None, include_negative=False), "'A'"),
         (lambda: label_codes(["A", "X"], ["A"]), "position 1"),
         (lambda: integers([0.5]), "whole"),
     ],
@@ -150,9 +150,9 @@ def test_coverage_counts_skipped_examples() -> None:
 
 def test_the_suite_gives_the_official_score_from_answers() -> None:
     cells = [(row, column) for (row, column), count in np.ndenumerate(MATRIX) for _ in range(count)]
-    gold, said = np.array(cells).T
+    gold, answer = np.array(cells).T
     values = classification_suite(
-        gold, np.where(said == 19, -1, said), labels=[*DIRECTED, "Other"], negative="Other"
+        gold, np.where(answer == 19, -1, answer), labels=[*DIRECTED, "Other"], negative="Other"
     ).values
     assert round(100 * values["semeval2010_f1"].value, 2) == 6.35
     assert round(100 * values["accuracy"].value, 2) == 8.66
@@ -162,7 +162,7 @@ def test_the_suite_gives_the_official_score_from_answers() -> None:
 def test_without_directed_labels_the_official_score_is_undefined() -> None:
     value = classification_suite([0], [0], labels=["A"]).values["semeval2010_f1"]
     assert not value.defined
-    assert "direction" in (value.reason or "")
+    assert value.reason == semeval2010.NO_DIRECTION
 
 
 def test_skipped_answers_are_left_out_counted_wrong_or_taken_as_other() -> None:
@@ -186,5 +186,5 @@ def test_nothing_to_classify_is_an_empty_matrix() -> None:
 
 def test_codes_may_come_as_floats_without_a_fraction() -> None:
     assert confusion([0.0, 1.0], [1.0, -1.0], n_labels=2).tolist() == [[0, 1, 0], [0, 0, 1]]
-    with pytest.raises(ValueError, match="whole numbers"):
+    with pytest.raises(ValueError, match=r"0\.5"):
         confusion([0.5], [0], n_labels=2)

@@ -120,70 +120,73 @@ def spans_of(rows: list[Row]) -> Spans:
     return spans_of_columns([0] * len(rows), start, end, label, n_documents=1)
 
 
-def outcomes(gold: Spans, said: Spans) -> list[list[int]]:
-    total = PairingCounts(*document_pairings(gold, said).sum(axis=0).tolist())
+def outcomes(gold: Spans, answer: Spans) -> list[list[int]]:
+    total = PairingCounts(*document_pairings(gold, answer).sum(axis=0).tolist())
     return [list(total.outcome(schema)) for schema in SCHEMAS]
 
 
-@pytest.mark.parametrize(("name", "gold", "said", "expected", "default", "strict"), CASES)
-def test_published_cases(name, gold, said, expected, default, strict) -> None:
+@pytest.mark.parametrize(("name", "gold", "answer", "expected", "default", "strict"), CASES)
+def test_published_cases(name, gold, answer, expected, default, strict) -> None:
     labels = Vocabulary()
-    sides = [spans_of_tags([tags.split()], labels=labels) for tags in (gold, said)]
+    sides = [spans_of_tags([tags.split()], labels=labels) for tags in (gold, answer)]
     assert outcomes(*sides) == expected, name
     for orphans, f1 in (("conlleval", default), ("strict-iob2", strict)):
-        sides = [spans_of_tags([tags.split()], labels=labels, orphans=orphans) for tags in (gold, said)]
+        sides = [spans_of_tags([tags.split()], labels=labels, orphans=orphans) for tags in (gold, answer)]
         found = micro_averages(exact_counts(*sides, n_labels=len(labels)))["micro_f1"].value
         assert np.nan_to_num(found) == f1
 
 
-def merit(gold: list[Row], said: list[Row], pairs: list[tuple[int, int]]) -> tuple:
-    bounds = [gold[i][:2] == said[j][:2] for i, j in pairs]
-    labels = [gold[i][2] == said[j][2] for i, j in pairs]
-    overlap = sum(min(gold[i][1], said[j][1]) - max(gold[i][0], said[j][0]) for i, j in pairs)
+def merit(gold: list[Row], answer: list[Row], pairs: list[tuple[int, int]]) -> tuple:
+    bounds = [gold[i][:2] == answer[j][:2] for i, j in pairs]
+    labels = [gold[i][2] == answer[j][2] for i, j in pairs]
+    overlap = sum(min(gold[i][1], answer[j][1]) - max(gold[i][0], answer[j][0]) for i, j in pairs)
     both = sum(b and same for b, same in zip(bounds, labels, strict=True))
     first = tuple(-i for i, _ in pairs), tuple(-j for _, j in pairs)
     return (both, sum(bounds), len(pairs), sum(labels), overlap, *first)
 
 
-def best_by_trying(gold: list[Row], said: list[Row]) -> list[tuple[int, int]]:
+def best_by_trying(gold: list[Row], answer: list[Row]) -> list[tuple[int, int]]:
     touching = [
-        [j for j in range(len(said)) if min(g[1], said[j][1]) > max(g[0], said[j][0])] + [None] for g in gold
+        [j for j in range(len(answer)) if min(g[1], answer[j][1]) > max(g[0], answer[j][0])] + [None]
+        for g in gold
     ]
     tried = []
     for choice in itertools.product(*touching):
         taken = [j for j in choice if j is not None]
         if len(taken) == len(set(taken)):
             tried.append([(i, j) for i, j in enumerate(choice) if j is not None])
-    return max(tried, key=lambda pairs: merit(gold, said, pairs))
+    return max(tried, key=lambda pairs: merit(gold, answer, pairs))
 
 
 @settings(max_examples=150, deadline=None)
 @given(document, document)
-def test_the_pairing_is_the_greatest_of_all(gold, said) -> None:
-    found = pair_spans(spans_of(gold), spans_of(said))
-    assert list(zip(found.gold.tolist(), found.predicted.tolist(), strict=True)) == best_by_trying(gold, said)
+def test_the_pairing_is_the_greatest_of_all(gold, answer) -> None:
+    found = pair_spans(spans_of(gold), spans_of(answer))
+    assert list(zip(found.gold.tolist(), found.predicted.tolist(), strict=True)) == best_by_trying(
+        gold, answer
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(document, document, st.randoms(use_true_random=False))
-def test_totals_do_not_depend_on_the_order_of_input(gold, said, dealt) -> None:
-    before = outcomes(spans_of(gold), spans_of(said))
+def test_totals_do_not_depend_on_the_order_of_input(gold, answer, dealt) -> None:
+    before = outcomes(spans_of(gold), spans_of(answer))
     dealt.shuffle(gold)
-    dealt.shuffle(said)
-    assert outcomes(spans_of(gold), spans_of(said)) == before
+    dealt.shuffle(answer)
+    assert outcomes(spans_of(gold), spans_of(answer)) == before
 
 
 def test_nervaluate_agrees_where_spans_do_not_compete() -> None:
     dealt = random.Random(5)
-    gold, said = [], []
+    gold, answer = [], []
     for _ in range(40):
         starts = range(0, 40, 8)
         gold.append([{"label": dealt.choice("AB"), "start": s, "end": s + 2} for s in starts])
         moved = [(s + dealt.choice([0, 0, 1, 3]), dealt.choice([1, 2])) for s in starts]
-        said.append([{"label": dealt.choice("AB"), "start": s, "end": s + w} for s, w in moved])
-    theirs = Evaluator(gold, said, tags=["A", "B"]).evaluate()["overall"]
+        answer.append([{"label": dealt.choice("AB"), "start": s, "end": s + w} for s, w in moved])
+    theirs = Evaluator(gold, answer, tags=["A", "B"]).evaluate()["overall"]
     sides = []
-    for side in (gold, said):
+    for side in (gold, answer):
         rows = [
             (d, one["start"], one["end"] + 1, "AB".index(one["label"]))
             for d, doc in enumerate(side)
@@ -198,8 +201,8 @@ def test_nervaluate_agrees_where_spans_do_not_compete() -> None:
 
 def test_a_long_tangle_pairs_all_it_can_before_labels_count() -> None:
     gold = [(i, i + 2, 0) for i in range(0, 400, 2)]
-    said = [(i + 1, i + 3, i // 2 % 2) for i in range(0, 400, 2)]
-    assert document_pairings(spans_of(gold), spans_of(said)).sum(axis=0).tolist() == [
+    answer = [(i + 1, i + 3, i // 2 % 2) for i in range(0, 400, 2)]
+    assert document_pairings(spans_of(gold), spans_of(answer)).sum(axis=0).tolist() == [
         200,
         200,
         200,
@@ -214,12 +217,12 @@ def test_crowded_tangles_use_the_dense_solver_with_the_same_totals() -> None:
     gold = sorted(
         {(s := dealt.randrange(60), s + dealt.randrange(40, 90), dealt.randrange(2)) for _ in range(160)}
     )
-    said = sorted(
+    answer = sorted(
         {(s := dealt.randrange(60), s + dealt.randrange(40, 90), dealt.randrange(2)) for _ in range(160)}
     )
-    whole = document_pairings(spans_of(gold), spans_of(said)).sum(axis=0).tolist()
-    assert whole == document_pairings(spans_of(gold[::-1]), spans_of(said[::-1])).sum(axis=0).tolist()
-    assert whole[2] == min(len(gold), len(said))
+    whole = document_pairings(spans_of(gold), spans_of(answer)).sum(axis=0).tolist()
+    assert whole == document_pairings(spans_of(gold[::-1]), spans_of(answer[::-1])).sum(axis=0).tolist()
+    assert whole[2] == min(len(gold), len(answer))
 
 
 @settings(max_examples=60, deadline=None)

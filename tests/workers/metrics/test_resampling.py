@@ -97,9 +97,9 @@ def test_systems_over_different_items_cannot_be_compared() -> None:
 
 def test_span_tallies_sum_to_exact_counts() -> None:
     gold = spans_of_columns([0, 1, 1], [0, 0, 4], [2, 2, 5], [0, 1, 0], n_documents=2)
-    said = spans_of_columns([0, 1, 1], [0, 0, 4], [2, 2, 6], [0, 0, 0], n_documents=2)
-    right, predicted, found = span_tallies(gold, said, n_labels=2).sums().reshape(3, 2)
-    counts = exact_counts(gold, said, n_labels=2)
+    answer = spans_of_columns([0, 1, 1], [0, 0, 4], [2, 2, 6], [0, 0, 0], n_documents=2)
+    right, predicted, found = span_tallies(gold, answer, n_labels=2).sums().reshape(3, 2)
+    counts = exact_counts(gold, answer, n_labels=2)
     assert (right == counts.tp).all()
     assert (predicted == counts.predicted).all()
     assert (found == counts.gold).all()
@@ -168,13 +168,13 @@ def repeated(texts, sides, weights):
 @pytest.mark.parametrize("seed", range(5))
 def test_wrf_of_drawn_documents_is_wrf_of_the_documents_repeated(seed):
     texts, sides = a_few_documents(seed)
-    tokens, (gold, said) = repeated(texts, sides, [1] * len(texts))
+    tokens, (gold, answer) = repeated(texts, sides, [1] * len(texts))
     weights = [gammas(2, mode=mode) for mode in MODES]
-    target, words = words_of_spans(gold, tokens), words_of_spans(said, tokens)
+    target, words = words_of_spans(gold, tokens), words_of_spans(answer, tokens)
     tallies = word_tallies(target, words, weights, n_labels=2)
     drawn = draw(len(texts), seed=seed, replicate=1)
-    tokens, (gold, said) = repeated(texts, sides, drawn)
-    whole = wrf_figures(gold, said, tokens, gold_counts=np.bincount(gold.label, minlength=2))
+    tokens, (gold, answer) = repeated(texts, sides, drawn)
+    whole = wrf_figures(gold, answer, tokens, gold_counts=np.bincount(gold.label, minlength=2))
     names = ("wrf_strict", "wrf_strict_mean", "wrf_lenient", "wrf_lenient_mean")
     found = [value for two in wrf_of_sums(tallies.sums(drawn), weights) for value in two]
     assert found == pytest.approx([whole[name].value for name in names])

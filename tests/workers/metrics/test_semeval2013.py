@@ -28,9 +28,9 @@ def test_each_outcome_is_counted_under_the_type_it_belongs_to() -> None:
 
 
 def test_the_types_sum_to_the_whole_exactly() -> None:
-    gold, said = spans(GOLD), spans(SAID)
-    whole = PairingCounts(*document_pairings(gold, said).sum(axis=0).tolist())
-    assert total(pairings_by_label(gold, said, n_labels=3)) == whole
+    gold, answer = spans(GOLD), spans(SAID)
+    whole = PairingCounts(*document_pairings(gold, answer).sum(axis=0).tolist())
+    assert total(pairings_by_label(gold, answer, n_labels=3)) == whole
 
 
 def test_sides_with_different_numbers_of_documents_are_refused() -> None:

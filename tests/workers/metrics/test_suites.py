@@ -32,17 +32,17 @@ NEVER_ONE = {"opennre_auc"}
 def single(seed: int, share: float) -> Report:
     dealt = np.random.default_rng(seed)
     gold = dealt.integers(0, 4, 50)
-    said = np.where(dealt.random(50) < share, gold, (gold + 1) % 4)
+    answer = np.where(dealt.random(50) < share, gold, (gold + 1) % 4)
     order = dealt.permutation(50)
-    return classification_suite(gold[order], said[order], labels=LABELS, negative="Other")
+    return classification_suite(gold[order], answer[order], labels=LABELS, negative="Other")
 
 
 def sets(seed: int, share: float) -> Report:
     dealt = np.random.default_rng(seed)
     gold = dealt.integers(0, 3, 400)
-    said = np.where(dealt.random(400) < share, gold, (gold + 1) % 3)
+    answer = np.where(dealt.random(400) < share, gold, (gold + 1) % 3)
     order = dealt.permutation(400)
-    return sets_suite(range(400), gold, order, said[order], n_items=400, labels=list("abc"))
+    return sets_suite(range(400), gold, order, answer[order], n_items=400, labels=list("abc"))
 
 
 def spans(labels: list[int], shift: int) -> Spans:
@@ -53,25 +53,25 @@ def spans(labels: list[int], shift: int) -> Spans:
 
 def entities(seed: int, share: float) -> Report:
     gold = np.random.default_rng(seed).integers(0, 3, 12).tolist()
-    said = spans(gold, 0 if share else 3)
-    return entities_suite(spans(gold, 0), said, labels=list("xyz"), tokens=TOKENS)
+    answer = spans(gold, 0 if share else 3)
+    return entities_suite(spans(gold, 0), answer, labels=list("xyz"), tokens=TOKENS)
 
 
 def relations(seed: int, share: float) -> Report:
     held = spans([0, 1] * 6, 0)
     kinds = np.random.default_rng(seed).integers(0, 2, 6)
     gold = links_of_columns(held, range(0, 12, 2), kinds, range(1, 12, 2))
-    said = links_of_columns(held, range(0, 12, 2), kinds if share else 1 - kinds, range(1, 12, 2))
-    return relations_suite(gold, said, relations=["p", "q"])
+    answer = links_of_columns(held, range(0, 12, 2), kinds if share else 1 - kinds, range(1, 12, 2))
+    return relations_suite(gold, answer, relations=["p", "q"])
 
 
 def ranked(seed: int, share: float) -> Report:
     size = {"n_pairs": 400, "n_relations": 3}
     relation = np.arange(400) % 3
     scores = np.random.default_rng(seed).permutation(400) / 400 + 0.5
-    said = relation if share else (relation + 1) % 3
+    answer = relation if share else (relation + 1) % 3
     facts = facts_of_columns(range(400), relation, **size)
-    return bags_suite(claims_of_columns(range(400), said, scores, **size), facts, relations=list("abc"))
+    return bags_suite(claims_of_columns(range(400), answer, scores, **size), facts, relations=list("abc"))
 
 
 SUITES = [single, sets, entities, relations, ranked]
@@ -110,35 +110,35 @@ def test_an_undefined_value_has_a_reason_and_only_it(suite: Suite) -> None:
 
 def test_the_order_of_items_does_not_matter() -> None:
     dealt = np.random.default_rng(8)
-    gold, said, order = dealt.integers(0, 4, 80), dealt.integers(-1, 4, 80), dealt.permutation(80)
+    gold, answer, order = dealt.integers(0, 4, 80), dealt.integers(-1, 4, 80), dealt.permutation(80)
     one, two = (
-        classification_suite(gold[o], said[o], labels=LABELS, negative="Other") for o in (order, range(80))
+        classification_suite(gold[o], answer[o], labels=LABELS, negative="Other") for o in (order, range(80))
     )
     assert repr(one) == repr(two)
 
 
 def test_renaming_labels_changes_no_figure() -> None:
     dealt = np.random.default_rng(9)
-    gold, said, turn = dealt.integers(0, 4, 80), dealt.integers(0, 4, 80), np.array([2, 3, 0, 1])
-    plain = classification_suite(gold, said, labels=list("abcd"), negative="d")
-    turned = classification_suite(turn[gold], turn[said], labels=list("wxyz"), negative="x")
+    gold, answer, turn = dealt.integers(0, 4, 80), dealt.integers(0, 4, 80), np.array([2, 3, 0, 1])
+    plain = classification_suite(gold, answer, labels=list("abcd"), negative="d")
+    turned = classification_suite(turn[gold], turn[answer], labels=list("wxyz"), negative="x")
     for key, value in plain.values.items():
         assert turned.values[key].value == pytest.approx(value.value, abs=1e-12, nan_ok=True)
 
 
 def test_lists_are_as_good_as_arrays() -> None:
-    gold, said = [0, 1, 2, 3], [0, 1, 1, -1]
+    gold, answer = [0, 1, 2, 3], [0, 1, 1, -1]
     one, two = (
-        classification_suite(g, s, labels=LABELS) for g, s in ((gold, said), map(np.array, (gold, said)))
+        classification_suite(g, s, labels=LABELS) for g, s in ((gold, answer), map(np.array, (gold, answer)))
     )
     assert repr(one) == repr(two)
 
 
 def test_shards_sum_to_the_whole() -> None:
     dealt = np.random.default_rng(4)
-    gold, said = dealt.integers(0, 4, 90), dealt.integers(-1, 4, 90)
-    shards = [confusion_counts(confusion(gold[at::3], said[at::3], n_labels=4)) for at in range(3)]
-    assert shards[0] + shards[1] + shards[2] == confusion_counts(confusion(gold, said, n_labels=4))
+    gold, answer = dealt.integers(0, 4, 90), dealt.integers(-1, 4, 90)
+    shards = [confusion_counts(confusion(gold[at::3], answer[at::3], n_labels=4)) for at in range(3)]
+    assert shards[0] + shards[1] + shards[2] == confusion_counts(confusion(gold, answer, n_labels=4))
 
 
 def test_negative_items_enter_entropy_of_label_sets_only() -> None:
@@ -154,9 +154,9 @@ def test_negative_items_enter_entropy_of_label_sets_only() -> None:
 
 
 def test_a_scheme_for_wrf_changes_it() -> None:
-    gold, said = spans([0, 0, 1] * 4, 0), spans([0, 0, 0] * 4, 0)
+    gold, answer = spans([0, 0, 1] * 4, 0), spans([0, 0, 0] * 4, 0)
     plain, weighed = (
-        entities_suite(gold, said, labels=["x", "y"], tokens=TOKENS, wrf_scheme=scheme)
+        entities_suite(gold, answer, labels=["x", "y"], tokens=TOKENS, wrf_scheme=scheme)
         .values["wrf_strict"]
         .value
         for scheme in (None, "weighted")
@@ -166,8 +166,8 @@ def test_a_scheme_for_wrf_changes_it() -> None:
 
 @pytest.mark.parametrize("scheme", ["weighted", "entropy", "macro"])
 def test_a_scheme_for_wrf_without_gold_says_that_it_lacks_gold(scheme) -> None:
-    gold, said = spans_of_columns([], [], [], [], n_documents=6), spans([0, 1] * 6, 0)
-    values = entities_suite(gold, said, labels=["x", "y"], tokens=TOKENS, wrf_scheme=scheme).values
+    gold, answer = spans_of_columns([], [], [], [], n_documents=6), spans([0, 1] * 6, 0)
+    values = entities_suite(gold, answer, labels=["x", "y"], tokens=TOKENS, wrf_scheme=scheme).values
     found = [values[f"wrf_{key}"] for key in ("strict", "lenient", "strict_mean", "lenient_mean")]
     assert {value.reason for value in found} == {NO_GOLD}
     assert not any(value.defined for value in found)

@@ -9,6 +9,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from workers.metrics.classification import confusion_counts
 from workers.metrics.counts import Counts
 from workers.metrics.weights import (
+    NO_GOLD,
     ONE_CLASS,
     SCHEMES,
     effective_share,
@@ -75,7 +76,7 @@ def test_a_single_class_falls_back_to_macro_and_says_so() -> None:
 def test_no_gold_leaves_averages_undefined_with_a_reason() -> None:
     found = scheme_averages(Counts.of([0], [3], [0]))["macro_f1"]
     assert np.isnan(found.value)
-    assert found.reason == "no averaged class has a gold label"
+    assert found.reason == NO_GOLD
 
 
 def test_micro_of_nothing_is_undefined() -> None:
@@ -132,14 +133,14 @@ def test_entropy_breaks_d1_above_n_over_e() -> None:
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=60))
 def test_averages_equal_scikit_learn(pairs) -> None:
-    gold, said = zip(*pairs, strict=True)
+    gold, answer = zip(*pairs, strict=True)
     matrix = np.zeros((5, 5), dtype=int)
-    np.add.at(matrix, (gold, said), 1)
+    np.add.at(matrix, (gold, answer), 1)
     counts = picked(matrix.tolist(), [1, 2, 3, 4])
     ours = scheme_averages(counts) | micro_averages(counts)
     for scheme, average in (("weighted", "weighted"), ("macro_all", "macro"), ("micro", "micro")):
         theirs = precision_recall_fscore_support(
-            gold, said, labels=[1, 2, 3, 4], average=average, zero_division=0
+            gold, answer, labels=[1, 2, 3, 4], average=average, zero_division=0
         )
         if counts.gold.any():
             mine = [np.nan_to_num(ours[f"{scheme}_{kind}"].value) for kind in KINDS]

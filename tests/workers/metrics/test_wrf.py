@@ -37,9 +37,9 @@ def scored(counts: WrfCounts, **options: object) -> float:
 
 def of_tags(words: list[str], target: str, predicted: str) -> tuple[WrfCounts, float]:
     names, tokens = Vocabulary({"loc": 0, "type": 1}), tokens_of_lists([words])
-    gold, said = (spans_of_tags([tags.split()], labels=names) for tags in (target, predicted))
-    f1 = micro_averages(exact_counts(gold, said, n_labels=2))["micro_f1"].value
-    return wrf_counts(words_of_spans(gold, tokens), words_of_spans(said, tokens), n_labels=2), f1
+    gold, answer = (spans_of_tags([tags.split()], labels=names) for tags in (target, predicted))
+    f1 = micro_averages(exact_counts(gold, answer, n_labels=2))["micro_f1"].value
+    return wrf_counts(words_of_spans(gold, tokens), words_of_spans(answer, tokens), n_labels=2), f1
 
 
 @pytest.mark.parametrize(("predicted", "f1", "strict", "lenient"), USE_CASES)
@@ -76,12 +76,12 @@ def test_removing_the_redundant_word_of_the_worked_example_changes_nothing() -> 
 def test_repeats_of_one_component_cost_exact_f1_only() -> None:
     words = ["blower", "noise", "noise", *["blower", "motor"] * 3]
     gold = [(1, 2, "type"), (2, 3, "type"), (3, 5, "loc"), (5, 7, "loc"), (7, 9, "loc")]
-    said = [(0, 1, "loc"), *gold]
-    spans = [spans_of_lists([side], labels=LABELS) for side in (gold, said)]
+    answer = [(0, 1, "loc"), *gold]
+    spans = [spans_of_lists([side], labels=LABELS) for side in (gold, answer)]
     assert micro_averages(exact_counts(*spans, n_labels=2))["micro_f1"].value == pytest.approx(
         0.909, abs=5e-4
     )
-    assert scored(counted([words], [gold], [said], labels=LABELS)) == 1.0
+    assert scored(counted([words], [gold], [answer], labels=LABELS)) == 1.0
 
 
 def test_one_class_has_nothing_combined() -> None:
@@ -104,9 +104,9 @@ def test_nothing_on_either_side_is_undefined() -> None:
 
 def test_pooled_sums_sizes_before_the_division_and_mean_averages_documents() -> None:
     words, labels = [["a", "b", "c"], ["d"], ["e"]], ["x"]
-    gold, said = [[(0, 3, "x")], [(0, 1, "x")], []], [[(0, 1, "x")], [(0, 1, "x")], []]
-    assert scored(counted(words, gold, said, labels=labels)) == pytest.approx(2 * 2 / (2 + 4))
-    single = counted(words, gold, said, labels=labels, per_document=True)
+    gold, answer = [[(0, 3, "x")], [(0, 1, "x")], []], [[(0, 1, "x")], [(0, 1, "x")], []]
+    assert scored(counted(words, gold, answer, labels=labels)) == pytest.approx(2 * 2 / (2 + 4))
+    single = counted(words, gold, answer, labels=labels, per_document=True)
     assert mean_wrf(single, gammas(1)).value == pytest.approx((0.5 + 1.0) / 2)
 
 
@@ -149,7 +149,7 @@ def test_sets_are_those_of_plain_python(words, data) -> None:
 
 
 def test_documents_sum_to_the_whole() -> None:
-    words, gold, said = [SENTENCE, SENTENCE], [GOLD, SAID], [SAID, GOLD]
-    one, two = (counted(words[:1], [g], [s], labels=LABELS) for g, s in zip(gold, said, strict=True))
-    whole = counted(words, gold, said, labels=LABELS)
+    words, gold, answer = [SENTENCE, SENTENCE], [GOLD, SAID], [SAID, GOLD]
+    one, two = (counted(words[:1], [g], [s], labels=LABELS) for g, s in zip(gold, answer, strict=True))
+    whole = counted(words, gold, answer, labels=LABELS)
     assert (one + two).f1.tolist() == whole.f1.tolist()

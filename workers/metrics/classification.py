@@ -145,8 +145,8 @@ def averaged_classes(
     >>> averaged_classes(["NA", "A"], negative="NA", include_negative=False).tolist()
     [False, True]
     """
-    twice = next((label for label in labels if list(labels).count(label) > 1), None)
-    if twice is not None:
+    if len(set(labels)) != len(labels):
+        twice = next(label for label in labels if list(labels).count(label) > 1)
         raise ValueError(f"the inventory repeats {twice!r}, expected each label once")
     if negative is not None and negative not in labels:
         raise ValueError(f"negative is {negative!r}, expected a label of the inventory or None")

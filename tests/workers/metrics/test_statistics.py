@@ -113,7 +113,7 @@ def test_a_relation_said_twice_counts_once() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [(([0], [0], [2]), "two documents"), (([9], [0], [0]), "2 spans"), (([0], [0], [0, 1]), "one length")],
+    [(([0], [0], [2]), "two documents"), (([9], [0], [0]), "3 spans"), (([0], [0], [0, 1]), "one length")],
 )
 def test_relations_that_join_nothing_are_refused(rows, message) -> None:
     with pytest.raises(ValueError, match=message):

@@ -12,7 +12,7 @@ class AnnotationConfig(AppConfig):
         from annotation.imports import batches
         from annotation.queue import assignment
         from annotation.reports import agreement
-        from evalsvc.core.accounts import invitation_targets
+        from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs import periodic
         from evalsvc.core.jobs.kinds import Kind, register
 
@@ -22,4 +22,4 @@ class AnnotationConfig(AppConfig):
         register(Kind("recompute", "heavy"))
         register(Kind("agreement", "heavy", agreement.follow))
         periodic.register("leases", assignment.expire_overdue)
-        invitation_targets.register(project_invitations.PLACE)
+        invitations.register(project_invitations.INVITATION_TARGET)

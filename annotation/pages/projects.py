@@ -18,9 +18,9 @@ from annotation.pages import my_work as mine
 from annotation.pages.forms import GuidelineForm, MemberForm, ProjectForm, RuleForm
 from annotation.pages.setup_checklist import checklist, following
 from annotation.pages.view_helpers import around, project_for
-from annotation.project_invitations import PLACE
+from annotation.project_invitations import INVITATION_TARGET
 from evalsvc.core.accounts.models import User
-from evalsvc.core.accounts.pages.invitations import panel
+from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.markdown import to_html
@@ -205,7 +205,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
     listed = project.members.select_related("user").order_by("role", "user__username")
     able = projects.can_label(project)
     told = {"form": form, "listed": listed, "can_label": able, "missing": project.k - able}
-    told |= panel(PLACE, project)
+    told |= invitation_panel(INVITATION_TARGET, project)
     return render(request, "annotation/members.html", around(project, role, **told))
 
 

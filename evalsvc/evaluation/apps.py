@@ -8,7 +8,7 @@ class EvaluationConfig(AppConfig):
     label = "evaluation"
 
     def ready(self) -> None:
-        from evalsvc.core.accounts import invitation_targets
+        from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs import periodic
         from evalsvc.core.jobs.kinds import Kind, register
         from evalsvc.evaluation.benchmarks import organisers
@@ -18,5 +18,5 @@ class EvaluationConfig(AppConfig):
         register(Kind("score", queue="score", follow=follow))
         register(Kind("check", queue="ingest", follow=follow))
         register(Kind("predict", queue="heavy", follow=follow))
-        invitation_targets.register(organisers.PLACE)
+        invitations.register(organisers.INVITATION_TARGET)
         periodic.register("unused files", file_store.tick)

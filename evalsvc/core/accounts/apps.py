@@ -1,4 +1,4 @@
-"""The Django app of this room; what people can be invited to here."""
+"""Django app of accounts and teams."""
 
 from django.apps import AppConfig
 
@@ -8,7 +8,7 @@ class TeamsConfig(AppConfig):
     label = "teams"
 
     def ready(self) -> None:
-        from evalsvc.core.accounts import invitation_targets, teams, users
+        from evalsvc.core.accounts import invitations, teams, users
 
-        invitation_targets.register(users.PLACE)
-        invitation_targets.register(teams.PLACE)
+        invitations.register(users.INVITATION_TARGET)
+        invitations.register(teams.INVITATION_TARGET)

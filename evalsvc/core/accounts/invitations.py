@@ -1,58 +1,102 @@
-"""Invitations by link: made by whoever may staff a place, used once, then history."""
+"""Invitation links: each admits one person, once, to an account, a team, a project or a benchmark."""
 
 from __future__ import annotations
 
+import logging
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from smtplib import SMTPException
 from typing import Any, NoReturn
 
+from django.conf import settings
+from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.http import Http404
+from django.http import Http404, HttpRequest
+from django.template.loader import render_to_string
 
-from evalsvc.core.accounts import invitation_targets
-from evalsvc.core.accounts.invitation_targets import Place
+from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import Invitation, User
 from evalsvc.core.accounts.tokens import digest
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
-LONGEST_DAYS = 90
+log = logging.getLogger(__name__)
+MAX_DAYS = 90
+CONSOLE_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 
+# ---- targets: what a person can be invited to ---------------------------------------------------
 @dataclass(frozen=True)
-class Open:
-    """An invitation that still stands, with the place it leads to."""
+class InvitationTarget:
+    """Kind of object that people can be invited to; each app registers its own."""
 
-    row: Invitation
-    place: Place
+    name: str
+    noun: str
+    roles: tuple[tuple[str, str], ...]
+    find: Callable[[int], Any]
+    require_inviter: Callable[[Any, User], None]
+    """(subject, user): raises 404 for strangers, 403 for members who may not invite."""
+    role_of: Callable[[Any, User], str | None]
+    admit: Callable[[Any, User, str, User], None]
+    """(subject, user, role, by): checks the inviter's rights as they are now."""
+    url: Callable[[Any], str]
+    members_url: Callable[[Any], str]
+    """Page that lists the members and creates invitations."""
+
+    def role_title(self, role: str) -> str:
+        return dict(self.roles).get(role, role)
+
+
+_TARGETS: dict[str, InvitationTarget] = {}
+
+
+def register(target: InvitationTarget) -> None:
+    _TARGETS[target.name] = target
+
+
+def target_named(name: str) -> InvitationTarget:
+    if name not in _TARGETS:
+        raise Http404
+    return _TARGETS[name]
+
+
+# ---- invitations --------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class OpenInvitation:
+    """Invitation with the object it leads to."""
+
+    record: Invitation
+    target: InvitationTarget
     subject: Any
 
     @property
     def role(self) -> str:
-        return self.place.word(self.row.role)
+        return self.target.role_title(self.record.role)
 
     @property
-    def address(self) -> str:
-        return self.place.address(self.subject)
+    def url(self) -> str:
+        return self.target.url(self.subject)
 
 
 def invite(
-    place: Place, subject: Any, *, role: str, by: User, days: int = 7, note: str = ""
+    target: InvitationTarget, subject: Any, *, role: str, by: User, days: int = 7, note: str = ""
 ) -> tuple[Invitation, str]:
-    """Make an invitation; the secret of its link is returned here and nowhere else."""
-    place.require(subject, by)
-    if role not in dict(place.roles):
-        known = ", ".join(dict(place.roles))
-        raise DomainError("unknown_role", f"{role!r} is no role of a {place.noun}: {known}.", field="role")
-    if not 1 <= days <= LONGEST_DAYS:
+    """Create an invitation; the secret of its link is returned here and stored nowhere."""
+    target.require_inviter(subject, by)
+    if role not in dict(target.roles):
+        roles = ", ".join(dict(target.roles))
+        detail = f"{role!r} is not a role of a {target.noun}. Choose one of: {roles}."
+        raise DomainError("unknown_role", detail, field="role")
+    if not 1 <= days <= MAX_DAYS:
         raise DomainError(
-            "bad_days", f"An invitation stands for 1 to {LONGEST_DAYS} days, not {days}.", field="days"
+            "bad_days", f"An invitation is valid for 1 to {MAX_DAYS} days, not {days}.", field="days"
         )
     secret = secrets.token_urlsafe(32)
-    row = Invitation.objects.create(
-        place=place.name,
+    record = Invitation.objects.create(
+        place=target.name,
         subject=subject.pk,
         role=role,
         note=note.strip()[:120],
@@ -60,75 +104,95 @@ def invite(
         by=by,
         expires_at=Now() + timedelta(days=days),
     )
-    row.refresh_from_db()
-    return row, secret
+    record.refresh_from_db()
+    return record, secret
 
 
-def standing() -> QuerySet[Invitation]:
-    """Invitations that can still be used."""
+def usable() -> QuerySet[Invitation]:
     return Invitation.objects.filter(
         Q(expires_at__gt=Now()), used_at=None, revoked_at=None, by__is_active=True
     )
 
 
-def of_place(place: Place, subject: Any) -> QuerySet[Invitation]:
-    """Those that stand for one place, for whoever may invite there."""
-    rows = standing().filter(place=place.name, subject=subject.pk)
-    return rows.select_related("by").order_by("-pk")
+def usable_for(target: InvitationTarget, subject: Any) -> QuerySet[Invitation]:
+    records = usable().filter(place=target.name, subject=subject.pk)
+    return records.select_related("by").order_by("-pk")
 
 
-def opened(secret: str) -> Open:
-    """What a link leads to; one that is used or over says so, one that is made up leads nowhere."""
-    return _located(standing().select_related("by").filter(digest=digest(secret)).first() or _over(secret))
+def find_open(secret: str) -> OpenInvitation:
+    """Return the invitation of a link, or answer 409 for a used or expired one."""
+    record = usable().select_related("by").filter(digest=digest(secret)).first()
+    return resolve(record or _reject(secret))
 
 
-def _located(row: Invitation) -> Open:
-    place = invitation_targets.get(row.place)
-    return Open(row, place, place.find(row.subject))
+def resolve(record: Invitation) -> OpenInvitation:
+    """Look up the target and the object of an invitation."""
+    target = target_named(record.place)
+    return OpenInvitation(record, target, target.find(record.subject))
 
 
-def _over(secret: str) -> NoReturn:
-    """Say to whoever holds the link why it leads nowhere now, and whom to ask."""
-    row = Invitation.objects.select_related("by").filter(digest=digest(secret)).first()
-    if row is None:
+def _reject(secret: str) -> NoReturn:
+    """Explain why a link can't be used, and name the person to ask for a new one."""
+    record = Invitation.objects.select_related("by").filter(digest=digest(secret)).first()
+    if record is None:
         raise Http404
-    why = "was taken back" if row.revoked_at else "was used already" if row.used_at else "is over"
-    asked = row.by.shown_name if row.by.is_active else "whoever runs this place"
+    reason = "was revoked" if record.revoked_at else "was already used" if record.used_at else "has expired"
+    inviter = record.by.shown_name if record.by.is_active else "an administrator"
     raise Conflict(
         "invitation_over",
-        f"This invitation {why}; a link lets one person in, once.",
-        hint=f"If it was you, you are in. Else ask {asked} for a new one."
-        if row.used_at
-        else f"Ask {asked} for a new one.",
+        f"This invitation {reason}. A link admits one person, once.",
+        hint=f"If you used it yourself, you are already a member. Otherwise ask {inviter} for a new one."
+        if record.used_at
+        else f"Ask {inviter} for a new one.",
     )
 
 
 @transaction.atomic
-def accept(secret: str, *, user: User) -> Open:
-    """Let the person in by the room's own verb; the inviter must still be allowed to."""
-    row = standing().select_for_update(of=("self",)).filter(digest=digest(secret)).first()
-    found = _located(row or _over(secret))
-    if found.place.role_of(found.subject, user) is not None:
+def accept(secret: str, *, user: User) -> OpenInvitation:
+    """Admit a person, provided that the inviter may still invite."""
+    record = usable().select_for_update(of=("self",)).filter(digest=digest(secret)).first()
+    invitation = resolve(record or _reject(secret))
+    target, subject, record = invitation.target, invitation.subject, invitation.record
+    if target.role_of(subject, user) is not None:
         raise Conflict(
             "already_in",
-            f"You are in {found.subject} already; this invitation changes nothing.",
-            hint="Whoever invited you can change your role there.",
+            f"You are already a member of {subject}. The invitation changes nothing.",
+            hint="The person who invited you can change your role.",
         )
     try:
-        found.place.admit(found.subject, user, found.row.role, found.row.by)
+        target.admit(subject, user, record.role, record.by)
     except (NotAllowed, Http404) as error:
         raise NotAllowed(
             "invitation_void",
-            "Whoever made this invitation may no longer invite there.",
-            hint="Ask for a new one.",
+            f"{record.by.shown_name} may no longer invite to {subject}.",
+            hint="Ask another member for a new invitation.",
         ) from error
-    Invitation.objects.filter(pk=found.row.pk).update(used_at=Now(), used_by=user)
-    return found
+    Invitation.objects.filter(pk=record.pk).update(used_at=Now(), used_by=user)
+    return invitation
 
 
-def revoke(row: Invitation, *, by: User) -> Open:
-    """Take an invitation back; whoever may invite there may."""
-    found = _located(row)
-    found.place.require(found.subject, by)
-    Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=Now())
-    return found
+def revoke(record: Invitation, *, by: User) -> OpenInvitation:
+    """Revoke an unused invitation; anyone who may invite there may."""
+    invitation = resolve(record)
+    invitation.target.require_inviter(invitation.subject, by)
+    Invitation.objects.filter(pk=record.pk, used_at=None, revoked_at=None).update(revoked_at=Now())
+    return invitation
+
+
+# ---- mail ---------------------------------------------------------------------------------------
+def sends_mail() -> bool:
+    """Tell a configured mail server from the default, which only writes to the log."""
+    return bool(settings.EMAIL_BACKEND != CONSOLE_BACKEND)
+
+
+def mail(request: HttpRequest, invitation: OpenInvitation, *, to: str, link: str) -> bool:
+    """Send an invitation link; return False when the mail server rejects it."""
+    login_throttle.record_mail(request, to)
+    context = {"invitation": invitation, "link": link, "host": request.get_host()}
+    subject = render_to_string("accounts/invitation_subject.txt", context).strip()
+    try:
+        send_mail(subject, render_to_string("accounts/invitation_mail.txt", context), None, [to])
+    except (OSError, SMTPException) as error:
+        log.warning("Sending an invitation by e-mail failed: %s", error)
+        return False
+    return True

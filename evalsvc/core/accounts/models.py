@@ -1,4 +1,4 @@
-"""Users, teams and their members, API tokens, invitations, identities elsewhere, tried passwords."""
+"""Users, teams, API tokens, invitations, single sign-on identities, password attempts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class User(AbstractUser):
-    """A person. What they may do is a row in the project's or the benchmark's own room."""
+    """User account; roles in projects, benchmarks and teams are rows of their own."""
 
     may_organise = models.BooleanField(
         default=False, help_text="May open projects, benchmarks and import published test sets."
@@ -21,7 +21,7 @@ class User(AbstractUser):
 
 
 class Team(models.Model):
-    """Who submits. One person may be in several."""
+    """Group that submits runs; a user may be a member of several."""
 
     name = models.CharField(max_length=120, unique=True)
     slug = models.SlugField(max_length=60, unique=True)
@@ -48,7 +48,7 @@ class TeamMember(models.Model):
 
 
 class Departure(models.Model):
-    """Somebody left a team. What they had seen until then, the team may know."""
+    """Removal of a team member; the team may know the gold they had seen until then."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="departures")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -59,7 +59,7 @@ class Departure(models.Model):
 
 
 class ApiToken(models.Model):
-    """A key for the API; only its SHA-256 is kept. It acts as its user, and for its team when it has one."""
+    """API token, stored as its SHA-256; it acts as its user, on behalf of its team if it has one."""
 
     class Scope(models.TextChoices):
         READ = "read"
@@ -82,7 +82,7 @@ class ApiToken(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that lets one person in, once: to a team, a project, a benchmark, or just to an account."""
+    """Link that admits one person, once, to an account, a team, a project or a benchmark."""
 
     place = models.CharField(max_length=20, help_text="Key of the kind of place, as its room registered it.")
     subject = models.BigIntegerField(help_text="Which of them.")
@@ -106,7 +106,7 @@ class Invitation(models.Model):
 
 
 class Identity(models.Model):
-    """Who a person is at the provider of single sign-on; an e-mail address is never taken for that."""
+    """Identity of a user at the single sign-on provider; an e-mail address never counts as one."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
     issuer = models.CharField(max_length=200)
@@ -123,7 +123,7 @@ class Identity(models.Model):
 
 
 class PasswordTry(models.Model):
-    """A password somebody tried and that was not right, or not yet; who and whence as keyed digests."""
+    """Failed or pending password attempt; user name and network are keyed digests."""
 
     name = models.CharField(max_length=64)
     network = models.CharField(max_length=64)

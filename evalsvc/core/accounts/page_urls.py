@@ -1,10 +1,10 @@
-"""Addresses of what people do about themselves and their teams; a team's runs are shown by evaluation."""
+"""URLs of accounts, tokens, teams and invitations; the team page belongs to evaluation."""
 
 from django.conf import settings
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from evalsvc.core.accounts.pages import account, invitations, login, teams, users
+from evalsvc.core.accounts.pages import account, invitations, login, teams, tokens
 
 page_patterns = [
     path("login/", login.log_in, name="login"),
@@ -16,19 +16,19 @@ page_patterns = [
     path("password/sent/", login.reset_sent, name="password-reset-sent"),
     path("password/<str:uidb64>/<str:token>/", login.reset_confirm, name="password-reset-confirm"),
     path("account/", account.account, name="account"),
-    path("account/tokens/", account.new_token, name="account-token-new"),
-    path("account/tokens/<int:pk>/", account.token, name="token"),
-    path("account/tokens/<int:pk>/revoke/", account.revoke_token, name="account-token-revoke"),
+    path("account/tokens/", tokens.new_own_token, name="account-token-new"),
+    path("account/tokens/<int:pk>/", tokens.token, name="token"),
+    path("account/tokens/<int:pk>/revoke/", tokens.revoke_own_token, name="account-token-revoke"),
     path("account/identities/<int:pk>/disconnect/", account.disconnect, name="account-disconnect"),
-    path("people/", users.people, name="people"),
+    path("people/", account.people, name="people"),
     path("invitations/", invitations.invite, name="invitation-new"),
     path("invitations/<int:pk>/", invitations.invitation, name="invitation"),
     path("invitations/<int:pk>/revoke/", invitations.revoke, name="invitation-revoke"),
     path("teams/new/", teams.new_team, name="team-new"),
     path("teams/<slug:slug>/members/", teams.members, name="team-members"),
     path("teams/<slug:slug>/members/<int:pk>/remove/", teams.remove_member, name="team-member-remove"),
-    path("teams/<slug:slug>/tokens/", teams.new_token, name="token-new"),
-    path("teams/<slug:slug>/tokens/<int:pk>/revoke/", teams.revoke_token, name="token-revoke"),
+    path("teams/<slug:slug>/tokens/", tokens.new_team_token, name="token-new"),
+    path("teams/<slug:slug>/tokens/<int:pk>/revoke/", tokens.revoke_team_token, name="token-revoke"),
 ]
 if settings.SINGLE_SIGN_ON:
     from evalsvc.core.accounts import single_sign_on

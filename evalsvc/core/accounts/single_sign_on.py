@@ -1,4 +1,4 @@
-"""Log-in by an OpenID Connect provider; imported only where one is set up."""
+"""Single sign-on with an OpenID Connect provider; imported only where one is configured."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ CONNECTING, INVITATION = "connecting", "invitation"
 
 
 class Provider(OIDCAuthenticationBackend):
-    """Knows people by issuer and subject alone: whoever controls an address elsewhere is nobody here."""
+    """Backend that identifies users by issuer and subject, never by e-mail address."""
 
     def authenticate(self, request: HttpRequest | None, **kwargs: Any) -> User | None:
         if "nonce" not in kwargs:
-            return None  # a log-in by password asks every backend
+            return None  # a password login, which Django tries with every backend
         try:
             return super().authenticate(request, **kwargs)
         except (requests.RequestException, jwt.PyJWTError, SuspiciousOperation, ValueError) as error:
-            log.warning("The provider's answer was not taken: %s", error)
+            log.warning("Single sign-on rejected the provider's response: %s", error)
             return None
 
     def get_or_create_user(self, access_token: str, id_token: str, payload: Claims) -> User | None:
-        """The library leaves issuer and audience unchecked; whom the token is for matters most."""
+        """Check issuer and audience, which the library leaves unchecked."""
         audience = payload.get("aud", [])
-        meant = [audience] if isinstance(audience, str) else audience
-        if payload.get("iss") != settings.OIDC_ISSUER or settings.OIDC_RP_CLIENT_ID not in meant:
-            raise SuspiciousOperation("The token is of another issuer, or for another client.")
+        clients = [audience] if isinstance(audience, str) else audience
+        if payload.get("iss") != settings.OIDC_ISSUER or settings.OIDC_RP_CLIENT_ID not in clients:
+            raise SuspiciousOperation("The token is from another issuer, or for another client.")
         claims = self.get_userinfo(access_token, id_token, payload)
         if not payload.get("sub") or claims.get("sub") != payload["sub"]:
-            raise SuspiciousOperation("Token and user information speak of different people.")
-        return self._person(claims)
+            raise SuspiciousOperation("Token and user information name different subjects.")
+        return self._user(claims)
 
     @transaction.atomic
-    def _person(self, claims: Claims) -> User | None:
+    def _user(self, claims: Claims) -> User | None:
         session = self.request.session
-        known = Identity.objects.filter(issuer=settings.OIDC_ISSUER, subject=claims["sub"])
-        identity = known.select_related("user").first()
+        identities = Identity.objects.filter(issuer=settings.OIDC_ISSUER, subject=claims["sub"])
+        identity = identities.select_related("user").first()
         if session.pop(CONNECTING, None) == self.request.user.pk and self.request.user.is_authenticated:
             return self._connected(self.request.user, claims, identity)
         return identity.user if identity else self._new(claims, session.pop(INVITATION, ""))
@@ -64,38 +64,38 @@ class Provider(OIDCAuthenticationBackend):
         if identity and identity.user != user:
             raise Conflict(
                 "identity_taken",
-                "Another account here is connected to this identity.",
-                hint="Log in with it, and disconnect it on that account's page.",
+                "This identity is connected to another account.",
+                hint="Log in with it and disconnect it on that account's page.",
             )
         if identity is None:
             Identity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=claims["sub"])
         return user
 
     def _new(self, claims: Claims, secret: str) -> User:
-        told = {
+        fields = {
             "username": free_name(claims),
             "email": claims.get("email", ""),
             "first_name": claims.get("given_name", "")[:150],
             "last_name": claims.get("family_name", "")[:150],
         }
-        user, place = users.sign_up_elsewhere(secret=secret, **told)
+        user, url = users.sign_up_by_provider(secret=secret, **fields)
         Identity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=claims["sub"])
-        if place:
-            self.request.session["oidc_login_next"] = place
+        if url:
+            self.request.session["oidc_login_next"] = url
         return user
 
 
 def free_name(claims: Claims) -> str:
-    """A user name like the one at the provider, with a number when it is taken."""
-    told = claims.get("preferred_username") or claims.get("email", "").partition("@")[0]
-    name = re.sub(r"[^\w.@+-]", "", str(told))[:140] or "person"
-    taken = {found.casefold() for found in User.objects.values_list("username", flat=True)}
+    """Return the user name at the provider, with a number if it is taken."""
+    preferred = claims.get("preferred_username") or claims.get("email", "").partition("@")[0]
+    name = re.sub(r"[^\w.@+-]", "", str(preferred))[:140] or "person"
+    taken = {username.casefold() for username in User.objects.values_list("username", flat=True)}
     names = (name if n == 1 else f"{name}{n}" for n in range(1, len(taken) + 2))
-    return next(free for free in names if free.casefold() not in taken)
+    return next(candidate for candidate in names if candidate.casefold() not in taken)
 
 
-class Back(OIDCAuthenticationCallbackView):
-    """Where the provider sends people back to."""
+class Callback(OIDCAuthenticationCallbackView):
+    """Page that the provider redirects to."""
 
     def get(self, request: HttpRequest) -> HttpResponseBase:
         if request.GET.get("error"):
@@ -103,20 +103,20 @@ class Back(OIDCAuthenticationCallbackView):
         try:
             return super().get(request)
         except SuspiciousOperation as error:
-            log.warning("A way back from the provider was not taken: %s", error)
+            log.warning("Single sign-on rejected a callback: %s", error)
             return self.login_failure()
 
 
 @login_required
 @require_POST
 def connect(request: HttpRequest) -> HttpResponse:
-    """The provider's page is reached by a link: the policy lets no form lead elsewhere."""
+    """Show a link to the provider: the content security policy lets no form lead there."""
     request.session[CONNECTING] = request.user.pk
     return render(request, "accounts/connect.html", {"provider": settings.OIDC_TITLE})
 
 
 patterns = [
     path("single-sign-on/", OIDCAuthenticationRequestView.as_view(), name="single-sign-on"),
-    path("single-sign-on/back/", Back.as_view(), name="single-sign-on-back"),
+    path("single-sign-on/back/", Callback.as_view(), name="single-sign-on-back"),
     path("account/connect/", connect, name="account-connect"),
 ]

@@ -1,4 +1,4 @@
-"""Teams and who is in them."""
+"""Teams and their members."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import re
 from django.conf import settings
 from django.db import transaction
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.text import slugify
 
-from evalsvc.core.accounts.invitation_targets import Place
+from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import Departure, Team, TeamMember, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.formatting import counted
@@ -21,79 +22,86 @@ OWNER, MEMBER = TeamMember.Role.OWNER, TeamMember.Role.MEMBER
 
 
 def create_team(*, name: str, by: User, slug: str = "") -> Team:
-    """Make a team; its maker owns it."""
+    """Create a team with its creator as owner."""
     name = name.strip()
-    slug = slug or _address(name)
+    slug = slug or _slug(name)
     if not name or not slug:
-        raise DomainError("bad_name", "A team needs a name with at least one letter or digit.", field="name")
+        raise DomainError("bad_name", "A team name needs at least one letter or digit.", field="name")
     require_visible(name, field="name")
     require_single_script(name, field="name")
     with transaction.atomic():
-        _require_room(by)
+        _require_below_limit(by)
         if Team.objects.filter(name=name).exists() or Team.objects.filter(slug=slug).exists():
-            raise Conflict("name_taken", f"There is a team named {name} already.", hint="Choose another.")
+            raise Conflict("name_taken", f"A team named {name} already exists.", hint="Choose another name.")
         team = Team.objects.create(name=name, slug=slug)
         TeamMember.objects.create(team=team, user=by, role=OWNER)
     return team
 
 
-def _address(name: str) -> str:
-    """What stands in addresses: the name's own letters, or a digest where it has none for them."""
-    made = slugify(name)[:60]
-    if not re.search("[a-z]", made) and any(each.isalpha() for each in name):
+def _slug(name: str) -> str:
+    """Make a slug from the letters of a name, or from its digest where none is Latin."""
+    slug = slugify(name)[:60]
+    if not re.search("[a-z]", slug) and any(char.isalpha() for char in name):
         return f"team-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return made
+    return slug
 
 
-def _require_room(user: User) -> None:
-    """Refuse one team more than a person may own: what a board allows, it allows each team."""
+def _require_below_limit(user: User) -> None:
+    """Limit the teams of an owner: quotas count per team."""
     if user.is_superuser:
         return
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
-    most = settings.TEAMS_PER_PERSON
-    if user.memberships.filter(role=OWNER).count() >= most:
-        hint = "Make someone else the owner of one of them, or ask whoever runs this place."
-        raise Conflict("too_many_teams", f"You own {counted(most, 'team')}, as many as one may.", hint=hint)
+    limit = settings.TEAMS_PER_PERSON
+    if user.memberships.filter(role=OWNER).count() >= limit:
+        raise Conflict(
+            "too_many_teams",
+            f"You own {counted(limit, 'team')}, which is the limit.",
+            hint="Make another member the owner of one of them, or ask an administrator.",
+        )
 
 
 def role_in(team: Team, user: User) -> str | None:
-    """The person's role in the team; None when they are not in it."""
     return TeamMember.objects.filter(team=team, user=user).values_list("role", flat=True).first()
 
 
 def require_owner(team: Team, user: User) -> None:
-    if not user.is_superuser and role_in(team, user) != OWNER:
-        raise NotAllowed("not_owner", f"Only an owner of {team} may change who is in it.")
+    if not is_owner(team, user):
+        raise NotAllowed("not_owner", f"Only owners of {team} may change its members.")
+
+
+def is_owner(team: Team, user: User) -> bool:
+    """Treat administrators as owners of every team."""
+    return user.is_superuser or role_in(team, user) == OWNER
 
 
 def add_member(team: Team, *, user: User, by: User, role: str = MEMBER) -> TeamMember:
-    """Put a person into the team, or change their role."""
+    """Add a member, or change the role of one."""
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
         require_owner(team, by)
         if role != OWNER:
-            _keep_an_owner(team, without=user)
+            _require_other_owner(team, user)
         member, _ = TeamMember.objects.update_or_create(team=team, user=user, defaults={"role": role})
     return member
 
 
 def remove_member(team: Team, *, user: User, by: User) -> None:
-    """Take a person out of the team; anyone may leave, an owner may take out others."""
+    """Remove a member and their tokens; members may leave, owners may remove others."""
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
         if user != by:
             require_owner(team, by)
-        _keep_an_owner(team, without=user)
+        _require_other_owner(team, user)
         if TeamMember.objects.filter(team=team, user=user).delete()[0]:
             Departure.objects.create(team=team, user=user)
         team.tokens.filter(user=user).delete()
 
 
-def _keep_an_owner(team: Team, *, without: User) -> None:
-    owners = TeamMember.objects.filter(team=team, role=OWNER)
-    if owners.filter(user=without).exists() and not owners.exclude(user=without).exists():
+def _require_other_owner(team: Team, user: User) -> None:
+    owners = set(TeamMember.objects.filter(team=team, role=OWNER).values_list("user_id", flat=True))
+    if owners == {user.pk}:
         raise Conflict(
-            "last_owner", f"{team} would be without an owner.", hint="Make someone else an owner first."
+            "last_owner", f"{user} is the only owner of {team}.", hint="Make another member an owner first."
         )
 
 
@@ -103,25 +111,18 @@ def _require_inviter(team: Team, user: User) -> None:
     require_owner(team, user)
 
 
-def _found(pk: int) -> Team:
-    team = Team.objects.filter(pk=pk).first()
-    if team is None:
-        raise Http404
-    return team
-
-
 def _admit(team: Team, user: User, role: str, by: User) -> None:
     add_member(team, user=user, role=role, by=by)
 
 
-PLACE = Place(
+INVITATION_TARGET = InvitationTarget(
     name="team",
     noun="team",
     roles=((MEMBER, "member"), (OWNER, "owner")),
-    find=_found,
-    require=_require_inviter,
+    find=lambda pk: get_object_or_404(Team, pk=pk),
+    require_inviter=_require_inviter,
     role_of=role_in,
     admit=_admit,
-    address=lambda team: reverse("team", args=[team.slug]),
-    staffed_at=lambda team: reverse("team", args=[team.slug]),
+    url=lambda team: reverse("team", args=[team.slug]),
+    members_url=lambda team: reverse("team", args=[team.slug]),
 )

@@ -1,22 +1,29 @@
-"""API tokens: made once and shown once, stored as a digest, read from the Authorization header."""
+"""API tokens: shown once, stored as a digest, read from the Authorization header."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from django.db.models import BooleanField, CharField, ExpressionWrapper, Q
+from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.functions import Now
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
-from evalsvc.core.db.prepared_queries import Given, Prepared
+
+if TYPE_CHECKING:  # rest_framework.views loads these classes by the settings: a cycle
+    from rest_framework.views import APIView
 
 PREFIX = "evs_"
+Scope = ApiToken.Scope
+_VALID = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
+_STALE = Q(used_at=None) | Q(used_at__lt=Now() - timedelta(minutes=1))
 
 
 def digest(secret: str) -> str:
@@ -28,12 +35,11 @@ def issue(
     *,
     name: str,
     team: Team | None = None,
-    scope: str = ApiToken.Scope.SUBMIT,
+    scope: str = Scope.SUBMIT,
     days: int | None = None,
 ) -> tuple[ApiToken, str]:
-    """Make a token; the secret is returned here and nowhere else."""
+    """Create a token; its secret is returned here and stored nowhere."""
     secret = PREFIX + secrets.token_urlsafe(32)
-    expires = Now() + timedelta(days=days) if days else None
     token = ApiToken.objects.create(
         user=user,
         team=team,
@@ -41,7 +47,7 @@ def issue(
         scope=scope,
         prefix=secret[:12],
         digest=digest(secret),
-        expires_at=expires,
+        expires_at=Now() + timedelta(days=days) if days else None,
     )
     return token, secret
 
@@ -50,25 +56,16 @@ def revoke(token: ApiToken) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now())
 
 
-_ALIVE = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
-_STALE = Q(used_at=None) | Q(used_at__lt=Now() - timedelta(minutes=1))
-_OF_DIGEST = Prepared(
-    lambda: (
-        ApiToken.objects.select_related("user", "team")
-        .annotate(stale=ExpressionWrapper(_STALE, output_field=BooleanField()))
-        .filter(_ALIVE, digest=Given("digest", CharField()))[:1]
-    )
-)
-
-
 def find(secret: str) -> ApiToken | None:
-    """The token of this secret, or None when it is unknown, expired or revoked."""
-    token = _OF_DIGEST.first(digest=digest(secret))
-    return token if token and token.user.is_active else None
+    """Return a valid token of an active user."""
+    tokens = ApiToken.objects.select_related("user", "team").annotate(
+        stale=ExpressionWrapper(_STALE, output_field=BooleanField())
+    )
+    return tokens.filter(_VALID, digest=digest(secret), user__is_active=True).first()
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer evs_…`."""
+    """Authentication by `Authorization: Bearer evs_…`."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         scheme, _, secret = get_authorization_header(request).decode("latin-1").partition(" ")
@@ -77,23 +74,30 @@ class TokenAuthentication(BaseAuthentication):
         token = find(secret.strip())
         if token is None:
             raise AuthenticationFailed(
-                "This token is unknown, expired or revoked. Make a new one on your team's page."
+                "The token is unknown, expired or revoked. Create a new one on your team's page."
             )
-        self._note_use(token)
+        if token.stale:  # type: ignore[attr-defined] # at most one write a minute
+            ApiToken.objects.filter(_STALE, pk=token.pk).update(used_at=Now())
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
 
-    @staticmethod
-    def _note_use(token: ApiToken) -> None:
-        """Once a minute is enough, and spares a write per request."""
-        if token.stale:  # type: ignore[attr-defined]
-            ApiToken.objects.filter(_STALE, pk=token.pk).update(used_at=Now())
+
+class TokenScope(BasePermission):
+    """Reading needs any token; writing a `full` one, or the scope that the view's `needs_scope` names."""
+
+    message = "The scope of this token doesn't allow this. Create one with a wider scope on your team's page."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        token = request.auth
+        if not isinstance(token, ApiToken) or request.method in SAFE_METHODS:
+            return True
+        return token.scope in (Scope.FULL, getattr(view, "needs_scope", Scope.FULL))
 
 
 class TokenScheme(OpenApiAuthenticationExtension):
-    """How the OpenAPI document names it."""
+    """Security scheme in the OpenAPI document."""
 
     target_class = "evalsvc.core.accounts.tokens.TokenAuthentication"
     name = "token"

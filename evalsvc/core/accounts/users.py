@@ -1,4 +1,4 @@
-"""Accounts: who may have one, and what people and administrators change about them."""
+"""User accounts: sign-up, and changes by users and administrators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.urls import reverse
 from rest_framework.request import Request
 
 from evalsvc.core.accounts import invitations
-from evalsvc.core.accounts.invitation_targets import Place
+from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
@@ -26,32 +26,31 @@ def person(request: HttpRequest | Request) -> User:
     return request.user
 
 
-def require_open() -> None:
-    """Whether anybody may make an account without being invited."""
+def require_open_sign_up() -> None:
     if settings.SIGN_UP != "open":
         raise NotAllowed(
             "sign_up_closed",
-            "Accounts are not made here without an invitation.",
-            hint="Ask an owner of your team, or whoever runs this place, for a link.",
+            "You need an invitation to create an account.",
+            hint="Ask an owner of your team or an administrator for a link.",
         )
 
 
-def require_by_link() -> None:
+def require_invited_sign_up() -> None:
     if settings.SIGN_UP == "closed":
         raise NotAllowed(
             "sign_up_closed",
-            "This place makes no new accounts; an invitation is for people who have one.",
-            hint="Log in and open the link again, or ask whoever runs this place for an account.",
+            "New accounts are disabled. Invitations are for people who have an account.",
+            hint="Log in and open the link again, or ask an administrator for an account.",
         )
 
 
 @transaction.atomic
 def sign_up(*, username: str, email: str, password: str | None, secret: str = "", **names: Any) -> User:
-    """Make an account, openly or by an invitation that it uses up."""
+    """Create an account, openly or with an invitation."""
     if secret:
-        require_by_link()
+        require_invited_sign_up()
     else:
-        require_open()
+        require_open_sign_up()
     user = User.objects.create_user(username, email=email, password=password, **names)
     if secret:
         invitations.accept(secret, user=user)
@@ -59,65 +58,64 @@ def sign_up(*, username: str, email: str, password: str | None, secret: str = ""
     return user
 
 
-def sign_up_elsewhere(*, secret: str, username: str, email: str, **names: Any) -> tuple[User, str]:
-    """Make an account without a password, and say which place its invitation leads to."""
+def sign_up_by_provider(*, secret: str, username: str, email: str, **names: Any) -> tuple[User, str]:
+    """Create an account without a password; return it with the URL its invitation leads to."""
     if not secret and settings.OIDC_OPENS_ACCOUNTS:
         return User.objects.create_user(username, email=email, **names), ""
-    place = invitations.opened(secret) if secret else None
+    invitation = invitations.find_open(secret) if secret else None
     user = sign_up(username=username, email=email, password=None, secret=secret, **names)
-    return user, place.address if place else ""
+    return user, invitation.url if invitation else ""
 
 
-def rename(user: User, *, first_name: str, last_name: str, email: str) -> None:
-    User.objects.filter(pk=user.pk).update(first_name=first_name, last_name=last_name, email=email)
-
-
-# ---- what whoever runs the place does ------------------------------------------------------------
+# ---- administration -----------------------------------------------------------------------------
 def require_administrator(user: User) -> None:
     if not user.is_superuser:
-        raise NotAllowed("not_administrator", "This is for whoever runs this place.")
+        raise NotAllowed("not_administrator", "Only administrators may do this.")
 
 
-def everyone(search: str = "") -> QuerySet[User]:
-    people = User.objects.annotate(n_teams=Count("memberships")).order_by("username")
-    return people.filter(username__icontains=search) if search else people
+def users_matching(search: str = "") -> QuerySet[User]:
+    users = User.objects.annotate(n_teams=Count("memberships")).order_by("username")
+    return users.filter(username__icontains=search) if search else users
 
 
 def set_organiser(user: User, *, may: bool, by: User) -> None:
-    """Let a person open projects and boards, or no longer; what they opened stays theirs."""
+    """Let a user create projects and benchmarks, or no longer; existing ones stay theirs."""
     require_administrator(by)
     User.objects.filter(pk=user.pk).update(may_organise=may)
 
 
 def set_active(user: User, *, active: bool, by: User) -> None:
-    """Shut an account out, sessions and tokens with it, or let it in again; nothing of it is deleted."""
+    """Activate or deactivate an account with its sessions and tokens; nothing is deleted."""
     require_administrator(by)
     if user == by:
-        raise Conflict("own_account", "You would shut yourself out.", hint="Another administrator can.")
+        raise Conflict(
+            "own_account", "You cannot deactivate your own account.", hint="Ask another administrator."
+        )
     User.objects.filter(pk=user.pk).update(is_active=active)
 
 
-def may_disconnect(person: User) -> bool:
-    """Whether there is another way into the account than one identity."""
-    return person.has_usable_password() or person.identities.count() > 1
+# ---- single sign-on -----------------------------------------------------------------------------
+def may_disconnect(user: User) -> bool:
+    """Keep the last identity of a user without a password."""
+    return user.has_usable_password() or user.identities.count() > 1
 
 
 def disconnect(identity: Identity) -> None:
-    """Forget an identity; somebody without a password keeps the last one, or could not come back."""
+    """Delete an identity unless it is the only way to log in."""
     with transaction.atomic():
-        person = User.objects.select_for_update().get(pk=identity.user_id)
-        if not may_disconnect(person):
+        user = User.objects.select_for_update().get(pk=identity.user_id)
+        if not may_disconnect(user):
             raise Conflict(
                 "last_way_in",
-                "You would have no way to log in.",
-                hint="Whoever runs this place can give you a password first.",
+                "This identity is your only way to log in.",
+                hint="Ask an administrator to set a password for you first.",
             )
         Identity.objects.filter(pk=identity.pk).delete()
 
 
-# ---- an account as a place that people are invited to --------------------------------------------
-class Here:
-    """This installation, the one place of its kind."""
+# ---- invitations to an account ------------------------------------------------------------------
+class Installation:
+    """This installation, the only object that account invitations lead to."""
 
     pk = 0
 
@@ -125,20 +123,20 @@ class Here:
         return "evalsvc"
 
 
-def _admit(here: Here, user: User, role: str, by: User) -> None:
+def _admit(installation: Installation, user: User, role: str, by: User) -> None:
     require_administrator(by)
     if role == ORGANISER:
         User.objects.filter(pk=user.pk).update(may_organise=True)
 
 
-PLACE = Place(
+INVITATION_TARGET = InvitationTarget(
     name="account",
     noun="account",
     roles=((PERSON, "person"), (ORGANISER, "organiser")),
-    find=lambda pk: Here(),
-    require=lambda here, user: require_administrator(user),
-    role_of=lambda here, user: ORGANISER if user.may_organise else None,
+    find=lambda pk: Installation(),
+    require_inviter=lambda installation, user: require_administrator(user),
+    role_of=lambda installation, user: ORGANISER if user.may_organise else None,
     admit=_admit,
-    address=lambda here: "/",
-    staffed_at=lambda here: reverse("people"),
+    url=lambda installation: "/",
+    members_url=lambda installation: reverse("people"),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.forms import BaseForm
-from django.http import HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.errors.exceptions import DomainError
@@ -38,3 +39,35 @@ def attempt(form: BaseForm, action: Callable[[], Result], *fields: str) -> Resul
 def row_id(value: str) -> int:
     """Return a primary key from a request; 0, which no row has, for anything but digits."""
     return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else 0
+
+
+# ---- secrets that are shown once ----------------------------------------------------------------
+# A page that answered the form itself would create another secret when it is reloaded.
+COOKIE, SALT, SECONDS = "shown_once", "shown once", 120
+
+
+def redirect_with_secret(url: str, secret: str) -> HttpResponse:
+    """Redirect to a page with a cookie that only this page can read."""
+    response = HttpResponseRedirect(url)
+    response.set_signed_cookie(
+        COOKIE,
+        secret,
+        salt=SALT,
+        max_age=SECONDS,
+        path=url,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Strict",
+    )
+    return response
+
+
+def secret_of(request: HttpRequest) -> str:
+    """Return the secret, or an empty text when it was already shown."""
+    return request.get_signed_cookie(COOKIE, default="", salt=SALT, max_age=SECONDS) or ""
+
+
+def forget_secret(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Delete the cookie with the response that shows the secret."""
+    response.delete_cookie(COOKIE, path=request.path, samesite="Strict")
+    return response

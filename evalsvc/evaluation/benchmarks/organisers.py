@@ -6,7 +6,7 @@ from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from evalsvc.core.accounts.invitation_targets import Place
+from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation.models import Benchmark, Organiser
@@ -44,11 +44,7 @@ def _keep_an_organiser(benchmark: Benchmark, leaving: User) -> None:
         )
 
 
-def _find(pk: int) -> Benchmark:
-    return get_object_or_404(Benchmark, pk=pk)
-
-
-def _require(benchmark: Benchmark, user: User) -> None:
+def _require_inviter(benchmark: Benchmark, user: User) -> None:
     require(benchmark, user, ORGANISER)
 
 
@@ -61,22 +57,14 @@ def _admit(benchmark: Benchmark, user: User, role: str, by: User) -> None:
     set_person(benchmark, user=user, role=role, by=by)
 
 
-def _address(benchmark: Benchmark) -> str:
-    return reverse("board", args=[benchmark.slug])
-
-
-def _staffed_at(benchmark: Benchmark) -> str:
-    return reverse("board-people", args=[benchmark.slug])
-
-
-PLACE = Place(
+INVITATION_TARGET = InvitationTarget(
     name="benchmark",
     noun="board",
     roles=((VIEWER, "viewer"), (ORGANISER, "organiser")),
-    find=_find,
-    require=_require,
+    find=lambda pk: get_object_or_404(Benchmark, pk=pk),
+    require_inviter=_require_inviter,
     role_of=_role_of,
     admit=_admit,
-    address=_address,
-    staffed_at=_staffed_at,
+    url=lambda benchmark: reverse("board", args=[benchmark.slug]),
+    members_url=lambda benchmark: reverse("board-people", args=[benchmark.slug]),
 )

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.accounts.pages.invitations import panel
+from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.evaluation import roles
@@ -20,7 +20,7 @@ from evalsvc.evaluation.models import Benchmark, Organiser
 
 class PersonForm(PageForm):
     username = forms.CharField(max_length=150, label="User name")
-    role = forms.ChoiceField(choices=organisers.PLACE.roles)
+    role = forms.ChoiceField(choices=organisers.INVITATION_TARGET.roles)
 
     def clean_username(self) -> User:
         name = self.cleaned_data["username"]
@@ -42,7 +42,9 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid() and _given(request, benchmark, form):
         return redirect("board-people", slug)
     listed = benchmark.people.select_related("user").order_by("role", "user__username")
-    told = {"benchmark": benchmark, "form": form, "listed": listed} | panel(organisers.PLACE, benchmark)
+    told = {"benchmark": benchmark, "form": form, "listed": listed} | invitation_panel(
+        organisers.INVITATION_TARGET, benchmark
+    )
     return render(request, "evaluation/organisers.html", told, status=400 if form.errors else 200)
 
 

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_safe
 from evalsvc.core.accounts import teams
 from evalsvc.core.accounts.forms import ROLES, MemberForm, TokenForm
 from evalsvc.core.accounts.models import Team, TeamMember, User
-from evalsvc.core.accounts.pages.invitations import panel
-from evalsvc.core.accounts.pages.teams import owns, told_tokens
+from evalsvc.core.accounts.pages.invitations import invitation_panel
+from evalsvc.core.accounts.pages.tokens import token_rows
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
@@ -110,11 +110,11 @@ def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]
     members = list(team.members.select_related("user").order_by("user__username"))
     for member in members:
         member.may = dict(ROLES)[TeamMember.Role(member.role)]  # type: ignore[attr-defined]
-    owner = owns(user, team)
+    owner = teams.is_owner(team, user)
     if not inside:
         return {"members": members, "owner": False}
     forms = {"token_form": TokenForm(), "member_form": MemberForm()}
-    tokens = told_tokens(
+    tokens = token_rows(
         team.tokens.filter(revoked_at=None),
         revocable=lambda token: owner or token.user_id == user.pk,
         route="token-revoke",
@@ -122,4 +122,4 @@ def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]
     )
     told = forms | {"members": members, "owner": owner, "tokens": tokens}
     told["new_token"] = reverse("token-new", args=[team.slug])
-    return told | (panel(teams.PLACE, team) if owner else {})
+    return told | (invitation_panel(teams.INVITATION_TARGET, team) if owner else {})

@@ -1,1 +1,1 @@
-"""The pages of people: getting in, their account, their teams, invitations, everyone."""
+"""Pages for login, accounts, tokens, teams and invitations."""

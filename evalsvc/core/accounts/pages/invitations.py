@@ -1,4 +1,4 @@
-"""Making invitations and taking them back, for every kind of place."""
+"""Pages for creating and revoking invitations of every kind."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsvc.core.accounts import invitation_targets, invitations, mail
-from evalsvc.core.accounts.forms import STANDS, InvitationForm
-from evalsvc.core.accounts.invitation_targets import Place
+from evalsvc.core.accounts import invitations
+from evalsvc.core.accounts.forms import INVITATION_DAYS, InvitationForm
+from evalsvc.core.accounts.invitations import InvitationTarget, OpenInvitation
 from evalsvc.core.accounts.models import Invitation
-from evalsvc.core.accounts.pages import one_time_secret
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.request_validation import validated_form
+from evalsvc.core.web.views import forget_secret, redirect_with_secret, secret_of
 
 
-def panel(place: Place, subject: Any) -> dict[str, Any]:
-    """What `teams/invitations.html` shows on the page of a place."""
-    standing = list(invitations.of_place(place, subject))
-    for row in standing:
-        row.word = place.word(row.role)  # type: ignore[attr-defined]
+def invitation_panel(target: InvitationTarget, subject: Any) -> dict[str, Any]:
+    """Context of `accounts/invitations.html` on the members page of an object."""
+    usable = list(invitations.usable_for(target, subject))
+    for record in usable:
+        record.role_title = target.role_title(record.role)  # type: ignore[attr-defined]
     return {
         "invites": {
-            "place": place,
+            "target": target,
             "subject": subject,
-            "standing": standing,
-            "stands": STANDS,
-            "mails": mail.configured(),
+            "usable": usable,
+            "days": INVITATION_DAYS,
+            "mails": invitations.sends_mail(),
         }
     }
 
@@ -41,57 +41,49 @@ def panel(place: Place, subject: Any) -> dict[str, Any]:
 @login_required
 @require_POST
 def invite(request: HttpRequest) -> HttpResponse:
-    given = validated_form(InvitationForm(request.POST))
-    place = invitation_targets.get(given["place"])
-    subject = place.find(given["subject"])
-    row, secret = invitations.invite(
-        place, subject, role=given["role"], by=person(request), days=given["days"],
-        note=given["note"] or given["email"],
+    values = validated_form(InvitationForm(request.POST))
+    target, email = invitations.target_named(values["place"]), values["email"]
+    subject = target.find(values["subject"])
+    record, secret = invitations.invite(
+        target, subject, role=values["role"], by=person(request), days=values["days"],
+        note=values["note"] or email,
     )  # fmt: skip
-    if given["email"] and mail.configured():
-        _mailed(request, invitations.Open(row, place, subject), given["email"], secret)
-    return one_time_secret.lead_to(reverse("invitation", args=[row.pk]), secret)
+    if email and invitations.sends_mail():
+        _mail(request, OpenInvitation(record, target, subject), email, secret)
+    return redirect_with_secret(reverse("invitation", args=[record.pk]), secret)
 
 
-def _mailed(request: HttpRequest, found: invitations.Open, to: str, secret: str) -> None:
-    """The link is shown either way: a mail may get lost."""
+def _mail(request: HttpRequest, invitation: OpenInvitation, to: str, secret: str) -> None:
+    """Send the link; the page shows it as well, since mail may get lost."""
     link = request.build_absolute_uri(reverse("join", args=[secret]))
     try:
-        sent = mail.mail_invitation(request, found, to=to, link=link)
-    except DomainError as refusal:
-        messages.warning(request, f"{refusal.detail} Send the link yourself.")
+        sent = invitations.mail(request, invitation, to=to, link=link)
+    except DomainError as error:
+        messages.warning(request, f"{error.detail} Send the link yourself.")
         return
     if sent:
-        messages.info(request, f"The link is on its way to {to}.")
+        messages.info(request, f"Link sent to {to}.")
     else:
-        messages.warning(request, f"The mail to {to} could not be sent. Send the link yourself.")
+        messages.warning(request, f"The e-mail to {to} could not be sent. Send the link yourself.")
 
 
 @login_required
 @never_cache
 @require_safe
 def invitation(request: HttpRequest, pk: int) -> HttpResponse:
-    """A new invitation with its link, the first time it is looked at."""
-    row = get_object_or_404(Invitation, pk=pk)
-    place = invitation_targets.get(row.place)
-    subject = place.find(row.subject)
-    place.require(subject, person(request))
-    secret = one_time_secret.brought(request)
+    """Show an invitation, with its link the first time."""
+    opened = invitations.resolve(get_object_or_404(Invitation, pk=pk))
+    opened.target.require_inviter(opened.subject, person(request))
+    secret = secret_of(request)
     link = request.build_absolute_uri(reverse("join", args=[secret])) if secret else ""
-    told = {"row": row, "place": place, "subject": subject, "role": place.word(row.role), "link": link}
-    told["back"] = back(place, subject)
-    return one_time_secret.forget(request, render(request, "accounts/invited.html", told))
+    back = opened.target.members_url(opened.subject)
+    context = {"invitation": opened, "link": link, "back": back}
+    return forget_secret(request, render(request, "accounts/invited.html", context))
 
 
 @login_required
 @require_POST
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(Invitation, pk=pk)
-    found = invitations.revoke(row, by=person(request))
-    messages.info(request, "The invitation is taken back: its link leads nowhere now.")
-    return redirect(back(found.place, found.subject))
-
-
-def back(place: Place, subject: Any) -> str:
-    """The page that invitations to this place are made on."""
-    return place.staffed_at(subject)
+    revoked = invitations.revoke(get_object_or_404(Invitation, pk=pk), by=person(request))
+    messages.info(request, "Invitation revoked. Its link no longer works.")
+    return redirect(revoked.target.members_url(revoked.subject))

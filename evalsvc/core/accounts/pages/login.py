@@ -1,4 +1,4 @@
-"""Getting in: log-in, sign-up, an invitation's link, a new password."""
+"""Pages for login, sign-up, invitation links and password reset."""
 
 from __future__ import annotations
 
@@ -22,86 +22,84 @@ from evalsvc.core.web.views import attempt
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 INVITATION = "invitation"
-secret_words = sensitive_post_parameters("password1", "password2")
+hides_passwords = sensitive_post_parameters("password1", "password2")
 
 
-def doors() -> dict[str, Any]:
-    """Which ways in there are."""
+def _sign_in_options() -> dict[str, Any]:
     return {"sign_up": settings.SIGN_UP, "provider": settings.OIDC_TITLE if settings.SINGLE_SIGN_ON else ""}
 
 
 class LogIn(views.LoginView):
-    """By user name and password; how often is the form's to say."""
-
     template_name = "accounts/login.html"
     authentication_form = LogInForm
     http_method_names = ["get", "head", "post"]
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs) | doors() | {"refused": self.request.GET.get("refused")}
+        options = _sign_in_options() | {"provider_failed": self.request.GET.get("refused")}
+        return super().get_context_data(**kwargs) | options
 
     def form_invalid(self, form: Any) -> HttpResponse:
         return self.render_to_response(self.get_context_data(form=form), status=400)
 
 
-@secret_words
+@hides_passwords
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
-    users.require_open()
+    users.require_open_sign_up()
     form = SignUpForm(request.POST if request.method == "POST" else None)
-    user = _made(form) if request.method == "POST" else None
+    user = _create_user(form)
     if user is None:
-        return _page(request, "accounts/sign_up.html", form)
+        return _render(request, "accounts/sign_up.html", form)
     login(request, user, backend=BACKEND)
     return redirect("home")
 
 
-def _made(form: SignUpForm, secret: str = "") -> User | None:
-    """The new account, or None when the form has to be shown again with what is wrong."""
+def _create_user(form: SignUpForm, secret: str = "") -> User | None:
+    """Create the account, or add the error to the form and return None."""
     if not form.is_valid():
         return None
-    told = {name: form.cleaned_data[name] for name in ("username", "first_name", "last_name", "email")}
+    fields = {name: form.cleaned_data[name] for name in ("username", "first_name", "last_name", "email")}
     password = form.cleaned_data["password1"]
-    return attempt(form, lambda: users.sign_up(password=password, secret=secret, **told))
+    return attempt(form, lambda: users.sign_up(password=password, secret=secret, **fields))
 
 
-@secret_words
+@hides_passwords
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponse:
-    """What the link leads to, and a way there for those with and without an account."""
-    found = invitations.opened(secret)
+    """Show an invitation, with a sign-up form for people without an account."""
+    invitation = invitations.find_open(secret)
     if isinstance(request.user, User):
-        return render(request, "accounts/join.html", {"found": found, "secret": secret})
+        return render(request, "accounts/join.html", {"invitation": invitation, "secret": secret})
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
-        users.require_by_link()
-        user = _made(form, secret)
+        users.require_invited_sign_up()
+        user = _create_user(form, secret)
         if user:
             login(request, user, backend=BACKEND)
-            return redirect(found.address)
+            return redirect(invitation.url)
     else:
-        request.session[INVITATION] = secret  # for those who come back by single sign-on
-    return _page(request, "accounts/join.html", form, found=found, secret=secret)
+        request.session[INVITATION] = secret  # for people who come back from single sign-on
+    return _render(request, "accounts/join.html", form, invitation=invitation, secret=secret)
 
 
 @login_required
 @require_POST
 def accept(request: HttpRequest, secret: str) -> HttpResponse:
-    found = invitations.accept(secret, user=request.user)  # type: ignore[arg-type]
-    messages.info(request, f"You are in {found.subject} now: {found.role}.")
-    return redirect(found.address)
+    invitation = invitations.accept(secret, user=users.person(request))
+    messages.info(request, f"You joined {invitation.subject} as {invitation.role}.")
+    return redirect(invitation.url)
 
 
-def _page(request: HttpRequest, template: str, form: SignUpForm, **more: Any) -> HttpResponse:
-    told = {"form": form} | doors() | more
-    return render(request, template, told, status=400 if form.errors else 200)
+def _render(request: HttpRequest, template: str, form: SignUpForm, **more: Any) -> HttpResponse:
+    context = {"form": form} | _sign_in_options() | more
+    return render(request, template, context, status=400 if form.errors else 200)
 
 
-# ---- a new password by mail ----------------------------------------------------------------------
+# ---- password reset by mail ---------------------------------------------------------------------
 class Reset(views.PasswordResetView):
-    """Asks for the address; the answer is the same whether somebody has it or not."""
+    """Form for the e-mail address; the response doesn't reveal whether an account has it."""
 
     template_name = "accounts/reset.html"
     form_class = ResetForm
@@ -111,7 +109,7 @@ class Reset(views.PasswordResetView):
     success_url = reverse_lazy("password-reset-sent")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        login_throttle.note_mail(self.request, form.cleaned_data["email"])
+        login_throttle.record_mail(self.request, form.cleaned_data["email"])
         return super().form_valid(form)
 
 
@@ -121,14 +119,14 @@ class ResetSent(views.PasswordResetDoneView):
 
 
 class ResetConfirm(views.PasswordResetConfirmView):
-    """The link in the mail, once; whoever sets a password here may try it at once."""
+    """Form for the new password, reached by the link in the mail."""
 
     template_name = "accounts/reset_confirm.html"
     form_class = NewPasswordForm
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        messages.info(self.request, "The new password is set. Other sessions are logged out.")
+        messages.info(self.request, "Password changed. Other sessions are logged out.")
         return super().form_valid(form)
 
 

@@ -1,4 +1,4 @@
-"""A small OpenID Connect provider on this machine, with keys of its own."""
+"""Fake OpenID Connect provider on a local port."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ ISSUER, CLIENT = "https://id.example.org", "evalsvc-client"
 
 @dataclass
 class FakeProvider:
-    """Who is logged in there, what it says about them, and what it was asked."""
+    """Claims of the logged-in user, and the requests received."""
 
     claims: dict[str, Any] = field(default_factory=lambda: {"sub": "u1", "email": "nora@example.org"})
-    twisted: dict[str, Any] = field(default_factory=dict)
+    tampered: dict[str, Any] = field(default_factory=dict)
     key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
     signs_with: rsa.RSAPrivateKey | None = None
     nonce: str = ""
-    asked: list[dict[str, list[str]]] = field(default_factory=list)
+    requests: list[dict[str, list[str]]] = field(default_factory=list)
     url: str = ""
 
     def id_token(self) -> str:
-        told = {"iss": ISSUER, "aud": CLIENT, "sub": self.claims["sub"], "nonce": self.nonce}
-        told |= {"iat": int(time.time()), "exp": int(time.time()) + 60} | self.twisted
-        return jwt.encode(told, self.signs_with or self.key, algorithm="RS256", headers={"kid": "k1"})
+        claims = {"iss": ISSUER, "aud": CLIENT, "sub": self.claims["sub"], "nonce": self.nonce}
+        claims |= {"iat": int(time.time()), "exp": int(time.time()) + 60} | self.tampered
+        return jwt.encode(claims, self.signs_with or self.key, algorithm="RS256", headers={"kid": "k1"})
 
     def jwks(self) -> dict[str, Any]:
         public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
@@ -60,7 +60,7 @@ def running() -> Iterator[FakeProvider]:
 
         def do_POST(self) -> None:
             sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            provider.asked.append(parse_qs(sent))
+            provider.requests.append(parse_qs(sent))
             self.do_GET()
 
         def log_message(self, *args: Any) -> None:

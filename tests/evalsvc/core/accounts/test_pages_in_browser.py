@@ -1,4 +1,4 @@
-"""The pages of people in a real browser: by keyboard, without barriers, in both themes, on a phone."""
+"""Account pages in Chromium: keyboard, accessibility, both themes, phone width."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def kim(live: str) -> User:
 
 @pytest.fixture
 def team(kim: User) -> Team:
-    made = teams.create_team(name="Kelpie", by=kim)
-    tokens.issue(kim, name="cluster", team=made, days=30)
-    invitations.invite(teams.PLACE, made, role="member", by=kim, note="Mia")
-    return made
+    team = teams.create_team(name="Kelpie", by=kim)
+    tokens.issue(kim, name="cluster", team=team, days=30)
+    invitations.invite(teams.INVITATION_TARGET, team, role="member", by=kim, note="Mia")
+    return team
 
 
 def log_in(page: Page) -> None:
-    """By keyboard alone: the first field has the focus."""
+    """Log in with the keyboard; the first field has the focus."""
     page.goto(reverse("login"))
     page.keyboard.type("kim")
     page.keyboard.press("Tab")
@@ -42,34 +42,34 @@ def log_in(page: Page) -> None:
         page.keyboard.press("Enter")
 
 
-def barriers(page: Page, address: str) -> list[str]:
-    """What axe finds, and whether the page is wider than the window, in both themes and widths."""
-    found = []
+def violations_on(page: Page, address: str) -> list[str]:
+    """Axe violations and horizontal overflow, in both themes and widths."""
+    violations = []
     for width, scheme in VIEWS:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(address)
-        found += [f"{width} {scheme}: {each['id']}" for each in Axe().run(page).response["violations"]]
+        violations += [f"{width} {scheme}: {rule['id']}" for rule in Axe().run(page).response["violations"]]
         if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
-            found.append(f"{width}: wider than the window")
-    return found
+            violations.append(f"{width}: wider than the window")
+    return violations
 
 
 @pytest.mark.parametrize("name", ["account", "people", "team"])
-def test_a_persons_page_has_no_barriers(page: Page, team: Team, name: str) -> None:
+def test_a_page_has_no_accessibility_violations(page: Page, team: Team, name: str) -> None:
     log_in(page)
-    assert barriers(page, reverse(name, args=["kelpie"] if name == "team" else [])) == []
+    assert violations_on(page, reverse(name, args=["kelpie"] if name == "team" else [])) == []
 
 
-def test_an_invitation_is_made_by_one_and_taken_by_another(page: Page, team: Team) -> None:
+def test_an_invitation_created_by_one_admits_another(page: Page, team: Team) -> None:
     log_in(page)
     page.goto(reverse("team", args=["kelpie"]))
-    page.get_by_label("For whom").fill("Nora")
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_label("Note").fill("Nora")
+    page.get_by_role("button", name="Create link").click()
     link = page.locator(".secret code").inner_text()
     page.get_by_role("button", name="Log out").click()
     page.get_by_role("banner").get_by_role("link", name="Log in").wait_for()
-    assert barriers(page, link) == []
+    assert violations_on(page, link) == []
     for value in ("nora", "Nora", "", "nora@example.org", NEW, NEW):
         page.keyboard.type(value)
         page.keyboard.press("Tab")
@@ -79,7 +79,7 @@ def test_an_invitation_is_made_by_one_and_taken_by_another(page: Page, team: Tea
     assert teams.role_in(team, User.objects.get(username="nora")) == "member"
 
 
-def test_the_account_is_within_reach_on_a_phone(page: Page, team: Team) -> None:
+def test_the_account_page_is_reachable_on_a_phone(page: Page, team: Team) -> None:
     page.set_viewport_size({"width": 360, "height": 800})
     log_in(page)
     page.get_by_role("link", name="Kim Lo").click()

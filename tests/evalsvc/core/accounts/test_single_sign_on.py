@@ -1,4 +1,4 @@
-"""Single sign-on: who somebody is, is the provider's word on its own key, and never an e-mail address."""
+"""Single sign-on: identities by issuer and subject, token checks, invitations."""
 
 from __future__ import annotations
 
@@ -44,147 +44,145 @@ def provider(db: None, settings: Any) -> Iterator[FakeProvider]:
         yield started
 
 
-def came_back(client: Client, provider: FakeProvider, *, to: str = "") -> HttpResponse:
-    """Follow the link to the provider and come back with its code."""
-    sent = client.get(reverse("single-sign-on"), {"next": to} if to else {})
-    asked = parse_qs(urlsplit(sent["Location"]).query)
-    provider.nonce = asked["nonce"][0]
-    assert asked["code_challenge_method"] == ["S256"]
-    return client.get(reverse("single-sign-on-back"), {"code": "c", "state": asked["state"][0]})
+def sign_on(client: Client, provider: FakeProvider, *, to: str = "") -> HttpResponse:
+    """Follow the link to the provider and return with its code."""
+    redirect = client.get(reverse("single-sign-on"), {"next": to} if to else {})
+    query = parse_qs(urlsplit(redirect["Location"]).query)
+    provider.nonce = query["nonce"][0]
+    assert query["code_challenge_method"] == ["S256"]
+    return client.get(reverse("single-sign-on-back"), {"code": "c", "state": query["state"][0]})
 
 
-def who(client: Client) -> str:
+def logged_in_as(client: Client) -> str:
     pk = client.session.get("_auth_user_id")
     return User.objects.get(pk=pk).username if pk else ""
 
 
-def test_somebody_new_gets_an_account_and_finds_it_again(client: Client, provider: FakeProvider) -> None:
+def test_a_new_identity_gets_an_account_and_logs_in_to_it_again(
+    client: Client, provider: FakeProvider
+) -> None:
     provider.claims |= {"preferred_username": "nora", "given_name": "Nora"}
-    assert came_back(client, provider, to="/boards/")["Location"] == "/boards/"
-    assert who(client) == "nora"
-    assert "code_verifier" in provider.asked[0]
+    assert sign_on(client, provider, to="/boards/")["Location"] == "/boards/"
+    assert logged_in_as(client) == "nora"
+    assert "code_verifier" in provider.requests[0]
     again = Client()
     provider.claims |= {"preferred_username": "renamed", "email": "other@example.org"}
-    came_back(again, provider)
-    assert who(again) == "nora"
+    sign_on(again, provider)
+    assert logged_in_as(again) == "nora"
     assert not User.objects.get().has_usable_password()
 
 
-def test_the_same_address_for_mail_makes_nobody_the_same_person(
-    client: Client, provider: FakeProvider
-) -> None:
+def test_an_equal_e_mail_address_does_not_match_an_account(client: Client, provider: FakeProvider) -> None:
     User.objects.create_user("nora", email="nora@example.org", password="x")
-    came_back(client, provider)
-    assert who(client) == "nora2"
+    sign_on(client, provider)
+    assert logged_in_as(client) == "nora2"
 
 
-TWISTS = {
+TAMPERED = {
     "another issuer": {"iss": "https://evil.example.org"},
     "another client": {"aud": "other-client"},
     "another nonce": {"nonce": "made-up"},
     "another person": {"sub": "u2"},
-    "run out": {"exp": 1_000_000_000},
+    "expired": {"exp": 1_000_000_000},
 }
 
 
-@pytest.mark.parametrize("twist", TWISTS)
-def test_a_token_that_is_not_meant_for_here_lets_nobody_in(
-    client: Client, provider: FakeProvider, twist: str
-) -> None:
-    provider.twisted = TWISTS[twist]
-    response = came_back(client, provider)
+@pytest.mark.parametrize("claim", TAMPERED)
+def test_a_token_with_a_wrong_claim_is_rejected(client: Client, provider: FakeProvider, claim: str) -> None:
+    provider.tampered = TAMPERED[claim]
+    response = sign_on(client, provider)
     assert response["Location"] == "/login/?refused=single-sign-on"
-    assert (who(client), User.objects.count()) == ("", 0)
-    assert "let nobody in" in client.get(response["Location"]).content.decode()
+    assert (logged_in_as(client), User.objects.count()) == ("", 0)
+    assert 'role="alert"' in client.get(response["Location"]).content.decode()
 
 
-def test_a_token_signed_by_another_key_lets_nobody_in(client: Client, provider: FakeProvider) -> None:
+def test_a_token_signed_by_another_key_is_rejected(client: Client, provider: FakeProvider) -> None:
     provider.signs_with = rsa.generate_private_key(65537, 2048)
-    came_back(client, provider)
-    assert (who(client), User.objects.count()) == ("", 0)
+    sign_on(client, provider)
+    assert (logged_in_as(client), User.objects.count()) == ("", 0)
 
 
-def test_a_way_back_that_nobody_asked_for_leads_to_the_login(client: Client, provider: FakeProvider) -> None:
-    for told in ({"code": "c", "state": "made-up"}, {"error": "access_denied"}, {}):
-        response = client.get(reverse("single-sign-on-back"), told)
+def test_an_unrequested_callback_leads_to_the_login_page(client: Client, provider: FakeProvider) -> None:
+    for query in ({"code": "c", "state": "made-up"}, {"error": "access_denied"}, {}):
+        response = client.get(reverse("single-sign-on-back"), query)
         assert response["Location"] == "/login/?refused=single-sign-on"
     client.get(reverse("single-sign-on"))
     response = client.get(reverse("single-sign-on-back"), {"code": "c", "state": "made-up"})
     assert response["Location"] == "/login/?refused=single-sign-on"
 
 
-def test_without_an_invitation_nobody_new_comes_in_where_it_is_needed(
+def test_a_new_identity_is_rejected_where_it_needs_an_invitation(
     client: Client, provider: FakeProvider, settings: Any
 ) -> None:
     settings.OIDC_OPENS_ACCOUNTS = False
-    assert came_back(client, provider).status_code == 403
+    assert sign_on(client, provider).status_code == 403
     assert User.objects.count() == 0
 
 
-def test_an_invitation_is_used_by_whoever_comes_back_with_it(
+def test_a_new_identity_is_admitted_by_its_invitation(
     client: Client, provider: FakeProvider, settings: Any
 ) -> None:
     settings.OIDC_OPENS_ACCOUNTS = False
     kim = User.objects.create_user("kim")
     team = teams.create_team(name="Kelpie", by=kim)
-    _, secret = invitations.invite(teams.PLACE, team, role="member", by=kim)
+    _, secret = invitations.invite(teams.INVITATION_TARGET, team, role="member", by=kim)
     address = reverse("join", args=[secret])
-    assert "Use Example ID" in client.get(address).content.decode()
-    assert came_back(client, provider, to=address)["Location"] == reverse("team", args=["kelpie"])
+    assert reverse("single-sign-on") in client.get(address).content.decode()
+    assert sign_on(client, provider, to=address)["Location"] == reverse("team", args=["kelpie"])
     assert teams.role_in(team, User.objects.get(username="nora")) == "member"
 
 
-def test_an_account_is_connected_only_on_its_persons_wish(client: Client, provider: FakeProvider) -> None:
+def test_an_account_is_connected_only_at_the_users_request(client: Client, provider: FakeProvider) -> None:
     kim = User.objects.create_user("kim", password="x")
     client.force_login(kim)
     assert client.get(reverse("account-connect")).status_code == 405
     client.post(reverse("account-connect"))
-    came_back(client, provider)
+    sign_on(client, provider)
     assert Identity.objects.get().user == kim
     fresh = Client()
-    came_back(fresh, provider)
-    assert who(fresh) == "kim"
+    sign_on(fresh, provider)
+    assert logged_in_as(fresh) == "kim"
 
 
-def test_an_identity_of_another_account_is_not_taken_over(client: Client, provider: FakeProvider) -> None:
+def test_an_identity_of_another_account_cannot_be_connected(client: Client, provider: FakeProvider) -> None:
     Identity.objects.create(user=User.objects.create_user("nora"), issuer=ISSUER, subject="u1")
     client.force_login(User.objects.create_user("kim", password="x"))
     client.post(reverse("account-connect"))
-    assert came_back(client, provider).status_code == 409
-    assert who(client) == "kim"
+    assert sign_on(client, provider).status_code == 409
+    assert logged_in_as(client) == "kim"
 
 
-def test_the_last_way_in_is_not_disconnected(client: Client, provider: FakeProvider) -> None:
-    came_back(client, provider)
+def test_the_only_way_to_log_in_cannot_be_disconnected(client: Client, provider: FakeProvider) -> None:
+    sign_on(client, provider)
     address = reverse("account-disconnect", args=[Identity.objects.get().pk])
-    assert "Disconnect" not in client.get(reverse("account")).content.decode()
+    assert address not in client.get(reverse("account")).content.decode()
     assert client.post(address).status_code == 409
     nora = User.objects.get()
     nora.set_password("seven-lamps-at-sea")
     nora.save()
     client.force_login(nora)
-    assert "Disconnect" in client.get(reverse("account")).content.decode()
+    assert address in client.get(reverse("account")).content.decode()
     assert client.post(address).status_code == 302
     assert not Identity.objects.exists()
 
 
-def test_somebody_shut_out_is_shut_out_here_too(client: Client, provider: FakeProvider) -> None:
-    came_back(client, provider)
+def test_a_deactivated_account_cannot_sign_on(client: Client, provider: FakeProvider) -> None:
+    sign_on(client, provider)
     User.objects.update(is_active=False)
     fresh = Client()
-    came_back(fresh, provider)
-    assert who(fresh) == ""
+    sign_on(fresh, provider)
+    assert logged_in_as(fresh) == ""
 
 
-def test_passwords_work_beside_it(client: Client, provider: FakeProvider) -> None:
+def test_passwords_still_work(client: Client, provider: FakeProvider) -> None:
     User.objects.create_user("kim", password="harbour-lamp-7")
     client.post(reverse("login"), {"username": "kim", "password": "harbour-lamp-7"})
-    assert who(client) == "kim"
-    assert "Log in with Example ID" in Client().get(reverse("login")).content.decode()
+    assert logged_in_as(client) == "kim"
+    assert reverse("single-sign-on") in Client().get(reverse("login")).content.decode()
 
 
 # ---- switched on and off ---------------------------------------------------------------------------
-def test_switched_off_it_has_no_address_and_no_link(client: Client, db: None) -> None:
+def test_without_configuration_it_has_no_url_and_no_link(client: Client, db: None) -> None:
     with pytest.raises(NoReverseMatch):
         reverse("single-sign-on")
     assert client.get("/single-sign-on/").status_code == 404
@@ -195,22 +193,22 @@ ENDPOINTS = {
     f"OIDC_{name}": f"{ISSUER}/{name.lower()}"
     for name in ("AUTHORIZATION_URL", "TOKEN_URL", "USERINFO_URL", "JWKS_URL")
 }
-WHOLE = ENDPOINTS | {"OIDC_CLIENT_ID": CLIENT, "OIDC_CLIENT_SECRET": "secret", "OIDC_ISSUER": ISSUER}
-ASKS = "import evalsvc.wsgi; from django.urls import reverse; print(reverse('single-sign-on'))"
+COMPLETE = ENDPOINTS | {"OIDC_CLIENT_ID": CLIENT, "OIDC_CLIENT_SECRET": "secret", "OIDC_ISSUER": ISSUER}
+SCRIPT = "import evalsvc.wsgi; from django.urls import reverse; print(reverse('single-sign-on'))"
 
 
-def started(tmp_path: Any, **told: str) -> subprocess.CompletedProcess[str]:
-    env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(tmp_path)} | told
-    command = [sys.executable, "-c", ASKS]
+def started(tmp_path: Any, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(tmp_path)} | variables
+    command = [sys.executable, "-c", SCRIPT]
     return subprocess.run(command, env=env, cwd=project.BASE_DIR, capture_output=True, text=True, check=False)
 
 
-def test_the_environment_switches_it_on(tmp_path: Any) -> None:
-    run = started(tmp_path, **WHOLE)
+def test_environment_variables_enable_it(tmp_path: Any) -> None:
+    run = started(tmp_path, **COMPLETE)
     assert run.stdout.strip() == "/single-sign-on/", run.stderr[-2000:]
 
 
 @pytest.mark.parametrize("missing", ["OIDC_CLIENT_SECRET", "OIDC_ISSUER", "OIDC_JWKS_URL"])
-def test_half_a_setup_stops_the_start_by_name(tmp_path: Any, missing: str) -> None:
-    run = started(tmp_path, **{name: value for name, value in WHOLE.items() if name != missing})
+def test_a_missing_variable_stops_the_start_and_is_named(tmp_path: Any, missing: str) -> None:
+    run = started(tmp_path, **{name: value for name, value in COMPLETE.items() if name != missing})
     assert f"{missing} is not" in run.stderr

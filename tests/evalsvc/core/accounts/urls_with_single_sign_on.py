@@ -1,4 +1,4 @@
-"""The service's addresses as they are where single sign-on is set up."""
+"""URLs of a service with single sign-on."""
 
 from django.conf import settings
 from django.urls import include, path

@@ -130,7 +130,7 @@ def broker(embedded_broker: EmbeddedBroker) -> Iterator[EmbeddedBroker]:
     """A running, empty Valkey that this process publishes to; a test may stop() and start() it."""
     if not embedded_broker.answers():
         embedded_broker.start()
-    embedded_broker.empty()
+    embedded_broker.clear()
     before = point_celery_at(embedded_broker.url)
     yield embedded_broker
     point_celery_at(before)

@@ -10,7 +10,7 @@ import pytest
 
 from bench.queue import rounds, servers
 from tests.places.postgres import binary
-from tests.places.skipping import lacking
+from tests.places.skipping import skip_or_fail
 
 pytestmark = pytest.mark.postgres
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.postgres
 @pytest.fixture(scope="module")
 def cluster(django_db_setup: None) -> Iterator[servers.SyncedCluster]:
     if not (binary("initdb") and binary("pg_ctl")):
-        lacking("postgres", "initdb is not installed (apt-get install postgresql)")
+        skip_or_fail("postgres", "initdb is not installed (apt-get install postgresql)")
     cluster = servers.SyncedCluster()
     yield cluster
     cluster.close()

@@ -19,7 +19,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.teams import create_team
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.models import Submission
-from evalsvc.local.child_process import Child
+from evalsvc.local.child_process import ChildProcess
 from evalsvc.local.embedded_broker import EmbeddedBroker
 from evalsvc.local.supervisor import answers, commands
 
@@ -29,7 +29,7 @@ class Service:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.children: dict[str, Child] = {}
+        self.children: dict[str, ChildProcess] = {}
 
     def __enter__(self) -> Service:
         call_command("migrate", verbosity=0)
@@ -45,7 +45,7 @@ class Service:
             for option in ("--concurrency", "--workers"):
                 if option in command:
                     command[command.index(option) + 1] = "1"
-            self.children[name] = Child(name, command, env=env, log=self.folder / f"{name}.log")
+            self.children[name] = ChildProcess(name, command, env=env, log=self.folder / f"{name}.log")
             self.children[name].start()
         wait_until(lambda: answers(f"{self.url}/healthz"))
         wait_until(lambda: b" ready." in (self.folder / "worker.log").read_bytes())
@@ -56,7 +56,7 @@ class Service:
     def __exit__(self, *_: object) -> None:
         end = time.monotonic() + 10
         for child in reversed(self.children.values()):
-            child.tell_to_stop()
+            child.terminate()
         for child in reversed(self.children.values()):
             child.wait_or_kill(until=end)
         self.broker.close()

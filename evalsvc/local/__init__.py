@@ -1,1 +1,1 @@
-"""The whole service on one machine: its broker, its processes, and who watches them."""
+"""The whole service on one machine: broker, processes and their supervisor."""

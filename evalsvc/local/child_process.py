@@ -1,29 +1,36 @@
-"""One process of the service: started, watched, started again when it dies, stopped."""
+"""A process of the service: started, watched, restarted when it dies, stopped."""
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evalsvc.local.embedded_broker import die_with_parent
-
 LOG_BYTES_MAX = 10_000_000
-CALM_SECONDS = 60
-LONGEST_PAUSE_SECONDS = 30
+STABLE_SECONDS = 60
+MAX_PAUSE_SECONDS = 30
+PR_SET_PDEATHSIG = 1
 
 
-class Child:
-    """Its output goes to `log`; a child that keeps dying is started again after ever longer pauses."""
+def stop_with_parent() -> None:
+    """On Linux, have this process terminated when its parent dies; run between fork and exec."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "prctl"):
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+class ChildProcess:
+    """Writes to `log`; restarts of a process that keeps dying are spaced further and further apart."""
 
     def __init__(self, name: str, command: Sequence[str], *, env: Mapping[str, str], log: Path) -> None:
         self.name, self.command, self.env, self.log = name, list(command), dict(env), log
         self.process: subprocess.Popen[bytes] | None = None
         self.deaths = 0
-        self.started = 0.0
-        self.due = 0.0
+        self.started_at = 0.0
+        self.restart_at = 0.0
 
     def start(self) -> None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -36,34 +43,35 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C reaches the supervisor alone: it stops the others in order
-                preexec_fn=die_with_parent,
+                start_new_session=True,  # Ctrl-C reaches the supervisor only, which stops the others in order
+                preexec_fn=stop_with_parent,
             )
-        self.started = time.monotonic()
+        self.started_at = time.monotonic()
 
     def watch(self) -> str:
-        """Start it again when it died and its pause is over; what there is to say about that, or ''."""
+        """Restart the process once its pause is over; return a message if it died or restarted."""
         if self.process is not None and self.process.poll() is not None:
-            return self._died(self.process.returncode)
-        if self.process is None and time.monotonic() >= self.due:
+            return self._schedule_restart(self.process.returncode)
+        if self.process is None and time.monotonic() >= self.restart_at:
             self.start()
-            return f"{self.name} is started again"
+            return f"{self.name} restarted"
         return ""
 
-    def _died(self, code: int) -> str:
-        lived = time.monotonic() - self.started
-        self.deaths = 1 if lived > CALM_SECONDS else self.deaths + 1
-        pause = min(2 ** (self.deaths - 1), LONGEST_PAUSE_SECONDS)
-        self.due = time.monotonic() + pause
+    def _schedule_restart(self, code: int) -> str:
+        lived = time.monotonic() - self.started_at
+        self.deaths = 1 if lived > STABLE_SECONDS else self.deaths + 1
+        pause = min(2 ** (self.deaths - 1), MAX_PAUSE_SECONDS)
+        self.restart_at = time.monotonic() + pause
         self.process = None
-        return f"{self.name} stopped ({ending(code)}); it starts again in {pause} s. See {self.log}"
+        reason = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return f"{self.name} stopped ({reason}) and restarts in {pause} s. See {self.log}"
 
-    def tell_to_stop(self) -> None:
+    def terminate(self) -> None:
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
 
     def wait_or_kill(self, *, until: float) -> None:
-        """Wait for its end; after `until` (monotonic) end it the hard way."""
+        """Wait for its end; kill it after `until` (monotonic seconds)."""
         if self.process is None:
             return
         try:
@@ -71,8 +79,3 @@ class Child:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-
-def ending(code: int) -> str:
-    """A return code in words."""
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

@@ -1,4 +1,4 @@
-"""What has to be true before the service starts: alone, with a free port, tables and static files."""
+"""Preconditions of a start: free data folder, free port, current tables and static files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import CommandError, call_command
 
-from evalsvc.local.schema_check import remember, require_fitting
+from evalsvc.local.schema_check import require_matching_schema, store_digests
 
 
 @contextmanager
-def only_one(folder: Path, address: str) -> Iterator[None]:
-    """Hold the data folder; refuse when another start holds it."""
+def lock_data_folder(folder: Path, address: str) -> Iterator[None]:
+    """Lock the data folder; fail if the service already runs on it."""
     path = folder / "up.lock"
     with path.open("a+") as lock:
         try:
@@ -28,8 +28,8 @@ def only_one(folder: Path, address: str) -> Iterator[None]:
         except BlockingIOError:
             lock.seek(0)
             raise CommandError(
-                f"It already runs on this data folder ({folder}): {lock.read().strip() or 'just starting'}. "
-                "Stop that one with Ctrl-C first, or give this one another folder with EVALSVC_DATA."
+                f"Already running on this data folder ({folder}): {lock.read().strip() or 'starting'}. "
+                "Stop it with Ctrl-C, or use another folder with EVALSVC_DATA."
             ) from None
         lock.truncate(0)
         lock.write(f"{address} (process {os.getpid()})")
@@ -38,37 +38,38 @@ def only_one(folder: Path, address: str) -> Iterator[None]:
         lock.truncate(0)
 
 
-def port_of(text: object) -> int:
-    """A port as somebody wrote it."""
-    told = str(text).strip()
-    if not (told.isascii() and told.isdigit() and 0 < int(told) < 1 << 16):
+def parse_port(text: object) -> int:
+    port = str(text).strip()
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
         raise CommandError(
-            f"{told!r} is no port: it is a whole number from 1 to 65535, as in make up PORT=8080."
+            f"Invalid port {port!r}. Use a whole number from 1 to 65535, for example make up PORT=8080."
         )
-    return int(told)
+    return int(port)
 
 
-def require_free(host: str, port: int) -> None:
-    """Refuse when it can't be listened there, and say what can be done about that."""
+def require_free_port(host: str, port: int) -> None:
+    """Fail if nothing can listen on this port, with a way out."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as refused:
-            way = f"Choose another: make up PORT={port + 1 if port < 65535 else 8080}."
-            if refused.errno == errno.EACCES:
-                way = "Below 1024 only root may listen: make up PORT=8080, with a proxy in front."
-            elif refused.errno != errno.EADDRINUSE:
-                way = "HOST_ADDRESS names an address of this machine: 127.0.0.1, or 0.0.0.0 for all it has."
-            raise CommandError(f"Port {port} on {host} can't be had ({refused.strerror}). {way}") from None
+        except OSError as error:
+            hint = f"Choose another: make up PORT={port + 1 if port < 65535 else 8080}."
+            if error.errno == errno.EACCES:
+                hint = "Ports below 1024 are for root: make up PORT=8080, with a proxy in front."
+            elif error.errno != errno.EADDRINUSE:
+                hint = (
+                    "HOST_ADDRESS must be an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them."
+                )
+            raise CommandError(f"Cannot listen on port {port} of {host} ({error.strerror}). {hint}") from None
 
 
 def prepare() -> None:
-    """Bring the tables and the static files to this version, and make the place of uploads."""
-    require_fitting()
+    """Update tables and static files to this version, and create the folder of uploads."""
+    require_matching_schema()
     Path(settings.MEDIA_ROOT).mkdir(exist_ok=True)
     call_command("migrate", interactive=False, verbosity=0)
-    remember()
+    store_digests()
     stamp, digest = settings.DATA_DIR / "static.stamp", static_digest()
     collected = settings.STATIC_ROOT.exists() and stamp.exists() and stamp.read_text() == digest
     if not collected:
@@ -77,10 +78,10 @@ def prepare() -> None:
 
 
 def static_digest() -> str:
-    """Changes when any static file does."""
-    seen = hashlib.sha256(settings.STORAGES["staticfiles"]["BACKEND"].encode())
+    """A digest that changes with any static file."""
+    digest = hashlib.sha256(settings.STORAGES["staticfiles"]["BACKEND"].encode())
     for finder in get_finders():
         for path, storage in finder.list([]):
             state = Path(storage.path(path)).stat()
-            seen.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
-    return seen.hexdigest()
+            digest.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

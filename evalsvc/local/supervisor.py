@@ -1,4 +1,4 @@
-"""Starts the processes of the service, keeps them running, and stops them in order."""
+"""Start the processes of the service, restart those that die, and stop them in order."""
 
 from __future__ import annotations
 
@@ -15,108 +15,107 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management import CommandError
 
-from evalsvc.local.child_process import Child
+from evalsvc.local.child_process import ChildProcess
 from evalsvc.local.embedded_broker import BrokerFailed, EmbeddedBroker
 
 START_SECONDS = 120
 STOP_SECONDS = 15
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - asked for by HOST_ADDRESS
-Say = Callable[[str], None]
+ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 - only if HOST_ADDRESS is set to it
 
 
 class Supervisor:
-    """Broker (unless one is given), workers, beat and web, on one machine."""
+    """Broker (unless one is configured), workers, beat and web."""
 
-    def __init__(self, *, host: str, port: int, say: Say) -> None:
-        self.host, self.port, self.say = host, port, say
-        self.address = f"http://{'127.0.0.1' if host == EVERYWHERE else host}:{port}"
+    def __init__(self, *, host: str, port: int, report: Callable[[str], None]) -> None:
+        self.host, self.port, self.report = host, port, report
+        self.address = f"http://{'127.0.0.1' if host == ALL_ADDRESSES else host}:{port}"
         self.stopping = threading.Event()
         self.broker: EmbeddedBroker | None = None
-        self.children: list[Child] = []
+        self.children: list[ChildProcess] = []
 
     @property
-    def unnamed(self) -> bool:
-        """Whether it listens where others reach it under names that it would not answer."""
-        inside = self.host in ("127.0.0.1", "localhost")
-        return not inside and set(settings.ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
+    def hides_host_names(self) -> bool:
+        """True if others can reach it, but only under host names that ALLOWED_HOSTS rejects."""
+        local = self.host in ("127.0.0.1", "localhost")
+        return not local and set(settings.ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
 
-    def listen_for_the_end(self) -> None:
+    def install_signal_handlers(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: self.stopping.set())
 
     def start(self) -> None:
-        """Start all and wait until the web answers."""
+        """Start all processes and wait until the web server answers."""
         if not (os.environ.get("BROKER_URL") or os.environ.get("REDIS_URL")):
             self.broker = EmbeddedBroker(settings.DATA_DIR / "broker")
             self.broker.start()
         env = self.environment()
         for name, command in commands(host=self.host, port=self.port).items():
             self.children.append(
-                Child(name, command, env=env, log=settings.DATA_DIR / "logs" / f"{name}.log")
+                ChildProcess(name, command, env=env, log=settings.DATA_DIR / "logs" / f"{name}.log")
             )
         for child in self.children:
             child.start()
         self.wait_for_web()
 
     def environment(self) -> dict[str, str]:
-        """What children and the demo see."""
-        told = {"BROKER_URL": self.broker.url} if self.broker else {}
-        return {**os.environ, "EVALSVC_DATA": str(settings.DATA_DIR), **told}
+        """Environment of the processes and of the demo loader."""
+        broker = {"BROKER_URL": self.broker.url} if self.broker else {}
+        return {**os.environ, "EVALSVC_DATA": str(settings.DATA_DIR), **broker}
 
     def wait_for_web(self) -> None:
-        until = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + START_SECONDS
         while not self.stopping.is_set() and not answers(f"{self.address}/healthz"):
             self.watch()
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise CommandError(
-                    f"The web server did not answer within {START_SECONDS} s; "
-                    f"{settings.DATA_DIR / 'logs' / 'web.log'} says why."
+                    f"The web server did not answer within {START_SECONDS} s. "
+                    f"See {settings.DATA_DIR / 'logs' / 'web.log'}."
                 )
             self.stopping.wait(0.2)
 
     def watch(self) -> None:
-        """One look at everybody."""
+        """Restart what died."""
         self.watch_broker()
         for child in self.children:
-            told = child.watch()
-            if told:
-                self.say(told)
+            message = child.watch()
+            if message:
+                self.report(message)
 
     def watch_broker(self) -> None:
-        """Without it nothing is lost: jobs wait for their hint. So a start that fails is tried again."""
+        """Restart the broker; jobs wait in their table meanwhile, so a failed start is only retried."""
         broker = self.broker
         if broker and broker.process and broker.process.poll() is not None:
-            self.say("broker stopped; it starts again")
+            self.report("broker stopped; restarting it")
             try:
                 broker.start()
-            except BrokerFailed as failed:
-                self.say(str(failed))
+            except BrokerFailed as error:
+                self.report(str(error))
 
     def run(self) -> None:
-        """Watch until told to stop."""
+        """Watch until a signal arrives."""
         while not self.stopping.wait(0.5):
             self.watch()
 
     def stop(self) -> None:
-        """Stop the web first, then those who work; the broker last."""
-        until = time.monotonic() + STOP_SECONDS
+        """Stop web, beat and workers in that order, then the broker."""
+        deadline = time.monotonic() + STOP_SECONDS
         for child in reversed(self.children):
-            child.tell_to_stop()
+            child.terminate()
         for child in reversed(self.children):
-            child.wait_or_kill(until=until)
+            child.wait_or_kill(until=deadline)
         if self.broker:
             self.broker.close()
 
 
 def commands(*, host: str, port: int) -> dict[str, list[str]]:
-    """The processes by name; the same programs as the container's."""
+    """The command of each process; compose.yaml runs the same programs."""
     python, data = sys.executable, Path(settings.DATA_DIR)
     celery = [python, "-m", "celery", "-A", "workers"]
     log = ["--loglevel", "INFO"]
     return {
-        "worker": [*celery, "worker", *working("worker", "score,ingest", at_once=2), *log],
-        # long work has a process of its own, and never those that submissions wait for
-        "heavy": [*celery, "worker", *working("heavy", "heavy", at_once=1), *log],
+        "worker": [*celery, "worker", *worker_options("worker", "score,ingest", processes=2), *log],
+        # long jobs have a process of their own, so that submissions never wait for them
+        "heavy": [*celery, "worker", *worker_options("heavy", "heavy", processes=1), *log],
         "beat": [*celery, "beat", "--schedule", str(data / "beat"), "--pidfile", "", *log],
         "web": [
             *(python, "-m", "gunicorn", "evalsvc.wsgi", "--bind", f"{host}:{port}"),
@@ -126,13 +125,12 @@ def commands(*, host: str, port: int) -> dict[str, list[str]]:
     }
 
 
-def working(name: str, queues: str, *, at_once: int) -> list[str]:
-    """The options of a worker: its name among those of this machine, its queues, its processes."""
-    return ["--hostname", f"{name}@%h", "-Q", queues, "--concurrency", str(at_once)]
+def worker_options(name: str, queues: str, *, processes: int) -> list[str]:
+    return ["--hostname", f"{name}@%h", "-Q", queues, "--concurrency", str(processes)]
 
 
 def answers(url: str) -> bool:
-    """Whether a GET is met with 200, or with 400: it is there, and answers to other names than this one."""
+    """True for 200, and for 400: the server runs, but rejects this host name."""
     try:
         with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310 - our own address
             return bool(response.status == 200)

@@ -1,4 +1,4 @@
-"""A PostgreSQL for a test session, and a way to run Django on it for one test."""
+"""A PostgreSQL server for a test session, and Django switched to it for one test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connections
 
-from tests.places.skipping import lacking
+from tests.places.skipping import skip_or_fail
 
 
 def binary(name: str) -> str | None:
@@ -28,8 +28,8 @@ def binary(name: str) -> str | None:
     return str(Path(found).resolve()) if found else None
 
 
-def become_postgres() -> dict[str, Any]:
-    """Arguments for a process: initdb refuses to run as root."""
+def as_postgres_user() -> dict[str, Any]:
+    """Process arguments, as initdb refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     person = pwd.getpwnam("postgres")
@@ -37,7 +37,7 @@ def become_postgres() -> dict[str, Any]:
 
 
 class Cluster:
-    """A throw-away server on a unix socket, without fsync."""
+    """A temporary server on a unix socket, without fsync."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="evalsvc-pg-"))
@@ -54,7 +54,7 @@ class Cluster:
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
         command = [binary(program) or program, *words]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=180, **become_postgres())
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=180, **as_postgres_user())
 
     def start(self) -> None:
         options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=120"
@@ -71,13 +71,13 @@ class Cluster:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """The address of a server: TEST_DATABASE_URL, else one made from the system's binaries, else a skip."""
+    """Address of TEST_DATABASE_URL, else of a server started here, else skip."""
     given = os.environ.get("TEST_DATABASE_URL")
     if given:
         yield given
         return
     if not (binary("initdb") and binary("pg_ctl")):
-        lacking("postgres", "neither TEST_DATABASE_URL nor initdb is there (apt-get install postgresql)")
+        skip_or_fail("postgres", "no TEST_DATABASE_URL and no initdb (apt-get install postgresql)")
     cluster = Cluster()
     try:
         yield cluster.url
@@ -101,17 +101,17 @@ def database(url: str, name: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def default_is(entry: dict[str, Any]) -> Iterator[None]:
-    """Within, every thread's default connection leads to that database."""
-    before, kept = connections["default"], connections.settings["default"]
+    """Use this database as every thread's default connection."""
+    before, entry_before = connections["default"], connections.settings["default"]
     before.close()
-    connections.settings["default"] = kept | entry
+    connections.settings["default"] = entry_before | entry
     del connections["default"]
     ContentType.objects.clear_cache()
     try:
         yield
     finally:
         connections["default"].close()
-        connections.settings["default"] = kept
+        connections.settings["default"] = entry_before
         connections["default"] = before
         ContentType.objects.clear_cache()
 
@@ -124,23 +124,21 @@ def migrate() -> None:
     call_command("migrate", interactive=False, verbosity=0)
 
 
-def somebody_waits() -> bool:
-    """Whether anybody waits for a lock."""
+def is_any_lock_awaited() -> bool:
     with connections["default"].cursor() as cursor:
         cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
         return bool(cursor.fetchone()[0])
 
 
-def until(holds: Callable[[], bool], *, seconds: float = 30) -> None:
-    """Wait for something that others bring about."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "It took too long."
+def until(condition: Callable[[], bool], *, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
         time.sleep(0.01)
 
 
 def in_threads(n: int, work: Callable[[int], Any]) -> list[Any]:
-    """What `work(i)` gives in n threads let loose at once, each on a connection of its own."""
+    """Results of `work(i)` in n threads started at once, each with its own connection."""
     from concurrent.futures import ThreadPoolExecutor
     from threading import Barrier
 

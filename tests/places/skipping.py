@@ -1,4 +1,4 @@
-"""Skipping a leg this machine can't run, or failing where a skip is forbidden."""
+"""Skip tests that this machine cannot run, or fail where skipping is forbidden."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NoReturn
 import pytest
 
 
-def lacking(leg: str, why: str) -> NoReturn:
-    """Skip with the reason; under REQUIRE_<LEG>=1 fail."""
-    if os.environ.get(f"REQUIRE_{leg.upper()}") == "1":
-        pytest.fail(f"{leg} is required here and can't be had: {why}")
-    pytest.skip(f"no {leg}: {why}")
+def skip_or_fail(requirement: str, reason: str) -> NoReturn:
+    """Skip with the reason; fail under REQUIRE_<REQUIREMENT>=1."""
+    if os.environ.get(f"REQUIRE_{requirement.upper()}") == "1":
+        pytest.fail(f"{requirement} is required but unavailable: {reason}")
+    pytest.skip(f"no {requirement}: {reason}")

@@ -14,7 +14,7 @@ START_SECONDS = 120
 
 
 class Web:
-    """gunicorn as the service starts it, with one process that answers."""
+    """gunicorn as the service starts it, with one worker process."""
 
     def __init__(self, *, broker_url: str, log: Path) -> None:
         with socket.socket() as free:
@@ -29,23 +29,23 @@ class Web:
             )
 
     def wait_until_ready(self) -> Web:
-        until(lambda: answers(f"{self.url}/healthz"), seconds=START_SECONDS, told=self.told)
+        until(lambda: answers(f"{self.url}/healthz"), seconds=START_SECONDS, details=self.log_text)
         return self
 
-    def told(self) -> str:
+    def log_text(self) -> str:
         return self.log.read_text(errors="replace")
 
     def megabytes(self, name: str) -> float:
-        """`VmRSS` (now) or `VmHWM` (the most so far) of the process that answers."""
-        status = Path(f"/proc/{self._answering()}/status").read_text().splitlines()
+        """`VmRSS` (now) or `VmHWM` (peak) of the worker process."""
+        status = Path(f"/proc/{self._worker_pid()}/status").read_text().splitlines()
         (line,) = [line for line in status if line.startswith(f"{name}:")]
         return int(line.split()[1]) / 1024
 
-    def forget_the_most(self) -> None:
-        """From now on `VmHWM` counts anew."""
-        Path(f"/proc/{self._answering()}/clear_refs").write_text("5")
+    def reset_peak(self) -> None:
+        """Reset `VmHWM`."""
+        Path(f"/proc/{self._worker_pid()}/clear_refs").write_text("5")
 
-    def _answering(self) -> int:
+    def _worker_pid(self) -> int:
         pid = self.process.pid
         (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return int(child)

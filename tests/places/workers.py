@@ -20,7 +20,7 @@ START_SECONDS = 120
 
 
 def database_url() -> str:
-    """Where the test's own connection leads, for another process."""
+    """Address of the test's database, for another process."""
     entry = connections["default"].settings_dict
     if "sqlite3" in entry["ENGINE"]:
         return f"sqlite:///{entry['NAME']}"
@@ -31,19 +31,19 @@ def database_url() -> str:
 
 
 def environment(broker_url: str, **more: str) -> dict[str, str]:
-    """What a process of the service needs to work beside the test."""
-    told = {
+    """Environment of a service process on the test's database."""
+    variables = {
         "DJANGO_SETTINGS_MODULE": "evalsvc.settings",
         "EVALSVC_DATA": str(settings.DATA_DIR),
         "DATABASE_URL": database_url(),
         "BROKER_URL": broker_url,
         "PYTHONWARNINGS": "default",
     }
-    return {**os.environ, **told, **more}
+    return {**os.environ, **variables, **more}
 
 
 class Worker:
-    """`celery -A <app> worker` with its clock inside; the log is shown when it doesn't come up."""
+    """`celery -A <app> worker --beat`; a failed start shows its log."""
 
     def __init__(self, app: str, *, broker_url: str, log: Path, concurrency: int = 1, **env: str) -> None:
         self.log = log
@@ -62,24 +62,24 @@ class Worker:
             )
 
     def wait_until_ready(self) -> Worker:
-        until(self.ready, seconds=START_SECONDS, told=self.told)
+        until(self.ready, seconds=START_SECONDS, details=self.log_text)
         return self
 
     def ready(self) -> bool:
-        assert self.process.poll() is None, f"the worker stopped\n{self.told()[-6000:]}"
+        assert self.process.poll() is None, f"the worker stopped\n{self.log_text()[-6000:]}"
         return b" ready." in self.log.read_bytes()
 
-    def told(self) -> str:
+    def log_text(self) -> str:
         return self.log.read_text(errors="replace")
 
     def kill(self) -> None:
-        """SIGKILL, the parent and its children: power gone."""
+        """SIGKILL parent and children, as a power failure would."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def stop(self) -> None:
-        """SIGTERM, as a deployment does it; SIGKILL for one that doesn't hear."""
+        """SIGTERM, as a deployment does; SIGKILL if that is ignored."""
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -89,10 +89,10 @@ class Worker:
         self.process.wait()
 
 
-def until(met: Callable[[], Any], *, seconds: float = 60, told: Callable[[], str] = str) -> Any:
-    """Wait for something to come true and hand it back; the failure shows what was told meanwhile."""
-    end = time.monotonic() + seconds
-    while not (found := met()):
-        assert time.monotonic() < end, f"not within {seconds} s\n{told()[-6000:]}"
+def until(condition: Callable[[], Any], *, seconds: float = 60, details: Callable[[], str] = str) -> Any:
+    """Wait until the condition is true and return its value; a timeout shows the details."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"not within {seconds} s\n{details()[-6000:]}"
         time.sleep(0.1)
-    return found
+    return value

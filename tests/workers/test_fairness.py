@@ -32,8 +32,8 @@ def test_one_job_that_comes_while_five_hundred_of_another_team_wait_is_done_next
         for _ in range(500):
             enqueue("nothing", 0, lane="many")
     busy = worker("tests.workers.slow")
-    until(lambda: begun(job__lane="many") >= 5, told=busy.told)
+    until(lambda: begun(job__lane="many") >= 5, details=busy.log_text)
     one = enqueue("nothing", 0, lane="one")
-    until(lambda: Job.objects.get(pk=one.pk).state == "done", seconds=60, told=busy.told)
+    until(lambda: Job.objects.get(pk=one.pk).state == "done", seconds=60, details=busy.log_text)
     came, served = (one.events.get(what=what).pk for what in ("queued", "claimed"))
     assert begun(pk__gt=came, pk__lt=served) <= 2  # one that was being claimed just then, and one to spare

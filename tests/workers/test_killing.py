@@ -40,10 +40,10 @@ def test_a_job_whose_worker_is_killed_is_done_once_by_the_next(
 ) -> None:
     victim = worker(SLOW, **QUICK)
     job = enqueue("slow", 40)
-    until(lambda: state(job) == "running", told=victim.told)
+    until(lambda: state(job) == "running", details=victim.log_text)
     victim.kill()
     rescuer = worker(SLOW, **QUICK)
-    until(lambda: state(job) == "done", seconds=60, told=rescuer.told)
+    until(lambda: state(job) == "done", seconds=60, details=rescuer.log_text)
     assert story(job) == [("queued", 0), ("claimed", 1), ("lost", 1), ("claimed", 2), ("done", 2)]
     assert Team.objects.count() == 1
 
@@ -53,12 +53,12 @@ def test_a_sleeper_that_wakes_after_its_lease_may_not_store(
 ) -> None:
     sleeper = worker(SLOW, **QUICK)
     job = enqueue("slow", 20)
-    until(lambda: state(job) == "running", told=sleeper.told)
+    until(lambda: state(job) == "running", details=sleeper.log_text)
     os.killpg(sleeper.process.pid, signal.SIGSTOP)
     other = worker(SLOW, **QUICK)
-    until(lambda: state(job) == "done", seconds=60, told=other.told)
+    until(lambda: state(job) == "done", seconds=60, details=other.log_text)
     os.killpg(sleeper.process.pid, signal.SIGCONT)
-    until(lambda: "thrown away" in sleeper.told(), told=sleeper.told)
+    until(lambda: "thrown away" in sleeper.log_text(), details=sleeper.log_text)
     assert Team.objects.count() == 1
 
 
@@ -67,7 +67,7 @@ def test_a_job_that_kills_its_worker_is_given_up_after_three(
 ) -> None:
     one = worker(SLOW, **QUICK)
     job = enqueue("deadly", 1)
-    until(lambda: state(job) == "failed", seconds=150, told=one.told)
+    until(lambda: state(job) == "failed", seconds=150, details=one.log_text)
     job.refresh_from_db()
     assert (job.error_code, job.attempt) == ("worker_lost", 3)
 
@@ -75,9 +75,9 @@ def test_a_job_that_kills_its_worker_is_given_up_after_three(
 def test_a_running_job_can_be_cancelled_from_outside(sqlite: None, worker: Callable[..., Worker]) -> None:
     one = worker(SLOW, **QUICK)
     job = enqueue("slow", 600)
-    until(lambda: state(job) == "running", told=one.told)
+    until(lambda: state(job) == "running", details=one.log_text)
     ask_cancel(job)
-    until(lambda: state(job) == "cancelled", told=one.told)
+    until(lambda: state(job) == "cancelled", details=one.log_text)
     assert Team.objects.count() == 0
 
 
@@ -89,11 +89,11 @@ def test_with_the_broker_down_work_is_accepted_at_once_and_done_when_it_is_back(
     job = enqueue("slow", 1)  # comes back, though nobody takes the hint
     assert state(job) == "queued"
     broker.start()
-    until(lambda: state(job) == "done", seconds=90, told=one.told)
+    until(lambda: state(job) == "done", seconds=90, details=one.log_text)
     assert Team.objects.count() == 1
 
 
 def test_a_lost_hint_only_delays(sqlite: None, worker: Callable[..., Worker]) -> None:
     one = worker(SLOW, **QUICK)
     job = Job.objects.create(kind="slow", queue="score", subject=1)  # no hint was ever sent
-    until(lambda: state(job) == "done", told=one.told)
+    until(lambda: state(job) == "done", details=one.log_text)

@@ -1,14 +1,15 @@
-"""What the commands share: who acts, a job done in this process, refusals as plain sentences."""
+"""Base classes of the commands: error messages instead of tracebacks, an acting user, jobs run here."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from argparse import Namespace
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, OperationalError, ProgrammingError
@@ -17,14 +18,16 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.jobs.models import Job
-from evalsvc.local.schema_check import place
+from evalsvc.local.schema_check import database_place
+
+if TYPE_CHECKING:
+    from workers.cli.command import CommandOutput
 
 
-class Spoken(BaseCommand):
-    """A command that ends with a sentence where it can't go on, not with the name of an exception."""
+class PlainCommand(BaseCommand):
+    """Prints an error message where it can't go on; a traceback only with --traceback."""
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """As a person types it; --traceback shows where it stopped."""
         if "--traceback" in argv:
             return super().run_from_argv(argv)
         try:
@@ -33,78 +36,89 @@ class Spoken(BaseCommand):
             self.stderr.write(str(error))
             sys.exit(error.returncode)
         except (OperationalError, ProgrammingError) as error:
-            self.stderr.write(_of_the_database(error))
+            self.stderr.write(_database_message(error))
             sys.exit(1)
 
-
-def _of_the_database(error: DatabaseError) -> str:
-    """Tables that are not there, or a database that does not do what it is asked."""
-    words = str(error).strip()
-    if "no such table" in words or ("relation " in words and "does not exist" in words):
-        return f"There are no tables in {place()} yet. Start once with make up, or run manage.py migrate."
-    where = "DATABASE_URL says where they are; --traceback shows more."
-    return f"The tables in {place()} can't be used: {words}\n{where}"
+    def write(self, message: str) -> None:
+        self.stdout.write(message)
+        self.stdout.flush()
 
 
-class Acting(Spoken):
-    """A command that acts as somebody and may leave its work to a worker."""
+def _database_message(error: DatabaseError) -> str:
+    reason = str(error).strip()
+    if "no such table" in reason or ("relation " in reason and "does not exist" in reason):
+        return f"No tables in {database_place()} yet. Run make up once, or manage.py migrate."
+    hint = "Check DATABASE_URL; --traceback shows more."
+    return f"Cannot use the tables in {database_place()}: {reason}\n{hint}"
+
+
+class ScoringCommand(PlainCommand):
+    """Reads local files, stores nothing, and needs no database."""
+
+    requires_system_checks = []
+
+    def exit_with(self, function: Callable[[Namespace], CommandOutput], options: dict[str, Any]) -> None:
+        """Print the outcome and exit with its code."""
+        outcome = function(Namespace(**options))
+        if outcome.out:
+            self.stdout.write(outcome.out)
+        if outcome.err:
+            self.stderr.write(outcome.err)
+        if outcome.code:
+            sys.exit(outcome.code)
+
+
+class ActingCommand(PlainCommand):
+    """Acts as a user, and runs its jobs here or leaves them to a worker."""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--by", default="", metavar="USER", help="who acts; default: the first superuser")
-        parser.add_argument(
-            "--queue", action="store_true", help="leave the work to a worker instead of doing it here"
-        )
+        parser.add_argument("--by", default="", metavar="USER", help="acting user; default: first superuser")
+        parser.add_argument("--queue", action="store_true", help="leave the work to a worker")
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """What is done here needs no hint to a worker, so that none could be given is no news."""
-        hints = logging.getLogger("evalsvc.core.jobs.queue")
-        before = hints.level
-        hints.setLevel(before if options.get("queue") else logging.CRITICAL)
+        """Hide failed notifications of workers, unless a worker is to do the work."""
+        notifications = logging.getLogger("evalsvc.core.jobs.queue")
+        before = notifications.level
+        notifications.setLevel(before if options.get("queue") else logging.CRITICAL)
         try:
             return super().execute(*args, **options)
         finally:
-            hints.setLevel(before)
+            notifications.setLevel(before)
 
-    def person(self, name: str) -> User:
-        """The one who acts."""
+    def acting_user(self, name: str) -> User:
         users = User.objects.filter(username=name) if name else User.objects.filter(is_superuser=True)
-        found = users.order_by("pk").first()
-        if found is None:
-            hint = f"There is no user {name!r}." if name else "There is no superuser."
-            raise CommandError(f"{hint} Make one with manage.py createsuperuser, or name one with --by.")
-        return found
+        user = users.order_by("pk").first()
+        if user is None:
+            reason = f"There is no user {name!r}." if name else "There is no superuser."
+            raise CommandError(f"{reason} Create one with manage.py createsuperuser, or name one with --by.")
+        return user
 
-    def do(self, kind: str, subject: int, *, queue: bool = False) -> Job | None:
-        """Do the newest job of this kind here and report on it, unless it is left to a worker."""
+    def run_job(self, kind: str, subject: int, *, queue: bool = False) -> None:
+        """Run the newest job of this kind here, unless it is left to a worker."""
         job = Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first()
         if job is None or queue:
-            return job
+            return
         from workers.runner import run_inline
 
-        begun = time.monotonic()
+        started = time.monotonic()
         job = run_inline(job)
         while job.state not in Job.ENDED:
-            time.sleep(0.2)  # a worker was faster: it does the work, and this waits
+            time.sleep(0.2)  # a worker took it first
             job = run_inline(job)
-        self.say(f"{kind}: {job.state} in {time.monotonic() - begun:.1f} s")
+        self.write(f"{kind}: {job.state} in {time.monotonic() - started:.1f} s")
         if job.state != Job.State.DONE:
             raise CommandError(job.error or f"The job {kind} was {job.state}.")
-        return job
 
-    def say(self, words: str) -> None:
-        self.stdout.write(words)
-        self.stdout.flush()
-
-    def figures(self, found: dict[str, Any]) -> None:
-        """Names and whole numbers, one a line."""
-        for name, value in found.items():
+    def write_counts(self, counts: dict[str, Any]) -> None:
+        """Print the whole numbers with their names, one per line."""
+        for name, value in counts.items():
             if isinstance(value, int):
-                self.say(f"  {value:>9,}  {name.replace('_', ' ')}")
+                self.write(f"  {value:>9,}  {name.replace('_', ' ')}")
 
 
 @contextmanager
-def plain() -> Iterator[None]:
-    """Refusals end the command with a sentence instead of a traceback."""
+def errors_as_messages() -> Iterator[None]:
+    """Turn domain errors and rejected files into command errors."""
     try:
         yield
     except DomainError as error:
@@ -114,32 +128,31 @@ def plain() -> Iterator[None]:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
-    """The file, or a sentence that it isn't there."""
+def open_file(path: str) -> Iterator[BinaryIO]:
     if not Path(path).is_file():
         raise CommandError(f"There is no file {path}.")
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
     except OSError as error:
-        raise CommandError(f"{path} can't be read ({error.strerror}).") from error
+        raise CommandError(f"Cannot read {path} ({error.strerror}).") from error
     with file:
         yield file
 
 
-def project_of(slug: str) -> Any:
+def get_project(slug: str) -> Any:
     from annotation.models import Project
 
-    found = Project.objects.filter(slug=slug).first()
-    if found is None:
-        raise CommandError(f"There is no project {slug!r}. Make one with manage.py create_project.")
-    return found
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
+        raise CommandError(f"There is no project {slug!r}. Create one with manage.py create_project.")
+    return project
 
 
-def test_set_of(slug: str) -> Any:
+def get_test_set(slug: str) -> Any:
     from annotation.testset import TestSet
 
-    found = TestSet.objects.filter(slug=slug).first()
-    if found is None:
-        known = ", ".join(TestSet.objects.values_list("slug", flat=True)[:10]) or "none yet"
-        raise CommandError(f"There is no test set {slug!r}; there are: {known}.")
-    return found
+    test_set = TestSet.objects.filter(slug=slug).first()
+    if test_set is None:
+        slugs = ", ".join(TestSet.objects.values_list("slug", flat=True)[:10]) or "none"
+        raise CommandError(f"There is no test set {slug!r}. Available: {slugs}.")
+    return test_set

@@ -1,16 +1,15 @@
-"""Compare two systems by their prediction files: the significance report; nothing is stored."""
+"""Compare two systems by their prediction files and test the differences; nothing is stored."""
 
 from __future__ import annotations
 
-from argparse import Namespace
 from typing import Any
 
 from django.core.management import CommandParser
 
-from evalsvc.management.commands._scoring import Scored
+from evalsvc.management.commands._base import ScoringCommand
 
 
-class Command(Scored):
+class Command(ScoringCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,4 +20,4 @@ class Command(Scored):
     def handle(self, *args: Any, **options: Any) -> None:
         from workers.cli import command
 
-        self.end(command.compare(Namespace(**options)))
+        self.exit_with(command.compare, options)

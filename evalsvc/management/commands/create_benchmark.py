@@ -1,4 +1,4 @@
-"""Make a benchmark with its settings, from a JSON file or from options."""
+"""Create a benchmark with its settings, from a JSON file or from options."""
 
 from __future__ import annotations
 
@@ -13,83 +13,82 @@ from annotation.testset import TestSet
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark
-from evalsvc.management.commands._base import Acting, plain, test_set_of
+from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_test_set
 
-EXAMPLE = """The file:
+EXAMPLE = """Example:
   {"slug": "harbour", "title": "Harbour", "task": "relations", "negative": "N/A",
    "settings": [{"key": "manual", "title": "Human gold", "test_set": "harbour-1-0",
                  "unit": "sentence", "main": "micro_f1"}]}
-Labels are those of the test sets where the file names none."""
+Without "labels", those of the test sets are used."""
 
 
-class Command(Acting):
+class Command(ActingCommand):
     help = f"{__doc__} {EXAMPLE}"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("file", nargs="?", help="JSON file; without it give the options below")
+        parser.add_argument("file", nargs="?", help="JSON file; or use the options below")
         parser.add_argument("--slug")
         parser.add_argument("--title")
         parser.add_argument("--task", choices=Benchmark.Task.values)
-        parser.add_argument("--test-set", metavar="SLUG", help="the one setting's test set")
+        parser.add_argument("--test-set", metavar="SLUG", help="test set of the only setting")
         parser.add_argument("--unit", help="sentence, bag or document")
         parser.add_argument("--main", help="key of the main measure")
-        parser.add_argument("--negative", help="the negative class; default: the test set's")
+        parser.add_argument("--negative", help="negative class; default: that of the test set")
         parser.add_argument("--missing", choices=Benchmark.Missing.values)
 
-    def handle(self, *args: Any, **given: Any) -> None:
-        told = _from_file(given["file"]) if given["file"] else _from_options(given)
-        by = self.person(given["by"])
-        settings = [setting | _sets_of(setting) for setting in told.pop("settings", [])]
+    def handle(self, *args: Any, **options: Any) -> None:
+        fields = _from_file(options["file"]) if options["file"] else _from_options(options)
+        by = self.acting_user(options["by"])
+        settings = [setting | _test_sets(setting) for setting in fields.pop("settings", [])]
         used = [setting["test_set"] for setting in settings]
-        told.setdefault("labels", creation.labels_of(used))
-        told.setdefault("negative", used[0].negative if used and told.get("task") == "relations" else "")
+        fields.setdefault("labels", creation.labels_of(used))
+        fields.setdefault("negative", used[0].negative if used and fields.get("task") == "relations" else "")
         try:
-            with plain(), transaction.atomic():
-                benchmark = creation.create(by=by, **told)
+            with errors_as_messages(), transaction.atomic():
+                benchmark = creation.create(by=by, **fields)
                 for setting in settings:
                     creation.add_setting(benchmark, by=by, **setting)
         except TypeError as error:
             raise CommandError(f"{error}. {EXAMPLE}") from error
-        n = counted(len(benchmark.labels), "label")
-        self.say(f"{benchmark.slug}: {n}, {counted(len(settings), 'setting')}")
+        labels = counted(len(benchmark.labels), "label")
+        self.write(f"{benchmark.slug}: {labels}, {counted(len(settings), 'setting')}")
 
 
 def _from_file(path: str) -> dict[str, Any]:
     try:
-        told = json.loads(Path(path).read_text())
+        fields = json.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
-        raise CommandError(f"{path} can't be read as JSON: {error}.") from error
-    if not isinstance(told, dict):
-        raise CommandError(f"{path} holds no JSON object. {EXAMPLE}")
-    settings = told.get("settings", [])
+        raise CommandError(f"Cannot read {path} as JSON: {error}.") from error
+    if not isinstance(fields, dict):
+        raise CommandError(f"{path} must contain a JSON object. {EXAMPLE}")
+    settings = fields.get("settings", [])
     if not (isinstance(settings, list) and all(isinstance(setting, dict) for setting in settings)):
-        raise CommandError(f"settings of {path} is no list of JSON objects. {EXAMPLE}")
-    return told
+        raise CommandError(f'"settings" in {path} must be a list of JSON objects. {EXAMPLE}')
+    return fields
 
 
-def _from_options(given: dict[str, Any]) -> dict[str, Any]:
-    needed = ("slug", "title", "task", "test_set", "unit", "main")
-    lacking = [f"--{name.replace('_', '-')}" for name in needed if not given[name]]
-    if lacking:
-        raise CommandError(f"Give a file, or also {', '.join(lacking)}.")
-    told = {
-        key: given[key] for key in ("slug", "title", "task", "negative", "missing") if given[key] is not None
-    }
-    setting = {key: given[key] for key in ("test_set", "unit", "main")}
-    return told | {"settings": [{"key": "main", "title": given["title"]} | setting]}
+def _from_options(options: dict[str, Any]) -> dict[str, Any]:
+    required = ("slug", "title", "task", "test_set", "unit", "main")
+    missing = [f"--{name.replace('_', '-')}" for name in required if not options[name]]
+    if missing:
+        raise CommandError(f"Give a file, or the options {', '.join(missing)}.")
+    keys = ("slug", "title", "task", "negative", "missing")
+    fields = {key: options[key] for key in keys if options[key] is not None}
+    setting = {key: options[key] for key in ("test_set", "unit", "main")}
+    return fields | {"settings": [{"key": "main", "title": options["title"]} | setting]}
 
 
-def _sets_of(setting: dict[str, Any]) -> dict[str, Any]:
+def _test_sets(setting: dict[str, Any]) -> dict[str, Any]:
     only = setting.get("only")
     return {"test_set": _frozen(setting.get("test_set", "")), "only": _frozen(only) if only else None}
 
 
 def _frozen(slug: str) -> TestSet:
-    """The set of this name, when it can be scored on."""
-    found: TestSet = test_set_of(slug)
-    if found.state != TestSet.State.FROZEN:
+    """Return the frozen test set of this slug."""
+    test_set: TestSet = get_test_set(slug)
+    if test_set.state != TestSet.State.FROZEN:
         raise CommandError(
-            f"The test set {slug!r} is not frozen but {found.state}: its import or freeze did not end."
+            f"Test set {slug!r} is {test_set.state}, not frozen: its import or freeze did not finish."
         )
-    return found
+    return test_set

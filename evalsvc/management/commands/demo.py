@@ -7,10 +7,10 @@ from typing import Any
 from django.core.management import CommandParser
 
 from evalsvc.demo.accounts import PRINTED_LOGINS, read_passwords
-from evalsvc.management.commands._base import Spoken
+from evalsvc.management.commands._base import PlainCommand
 
 
-class Command(Spoken):
+class Command(PlainCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -20,11 +20,7 @@ class Command(Spoken):
         if not options["logins"]:
             from evalsvc.demo import loader
 
-            loader.load(self.report)
+            loader.load(lambda message: self.write(f"demo: {message}"))
         passwords = read_passwords()
         for purpose, name in PRINTED_LOGINS.items() if passwords else ():
             self.stdout.write(f"  {purpose:<12} {name:<10} {passwords[name]}")
-
-    def report(self, message: str) -> None:
-        self.stdout.write(f"demo: {message}")
-        self.stdout.flush()

@@ -1,4 +1,4 @@
-"""Print what a frozen test set is made of."""
+"""Print the statistics of a frozen test set."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from typing import Any
 from django.core.management import CommandParser
 
 from annotation.testset import TestSet
-from evalsvc.management.commands._base import Acting, test_set_of
+from evalsvc.management.commands._base import ActingCommand, get_test_set
 
 
-def told(command: Acting, test_set: TestSet) -> None:
-    """A set's name, digest and statistics."""
+def write_description(command: ActingCommand, test_set: TestSet) -> None:
+    """Print name, digest and statistics of a test set."""
     test_set.refresh_from_db()
-    command.say(f"{test_set} ({test_set.origin}, {test_set.slug}): {test_set.state}")
-    command.say(f"  sha256 {test_set.sha256}")
-    for name, value in (test_set.statistics or {}).items():
+    statistics = test_set.statistics or {}
+    command.write(f"{test_set} ({test_set.origin}, {test_set.slug}): {test_set.state}")
+    command.write(f"  sha256 {test_set.sha256}")
+    for name, value in statistics.items():
         if isinstance(value, float):
-            command.say(f"  {value:>9.4f}  {name.replace('_', ' ')}")
-    command.figures(test_set.statistics or {})
-    quality = (test_set.statistics or {}).get("source_quality") or {}
+            command.write(f"  {value:>9.4f}  {name.replace('_', ' ')}")
+    command.write_counts(statistics)
+    quality = statistics.get("source_quality") or {}
     for name in ("fact_precision", "fact_recall", "pair_accuracy"):
         if quality.get(name) is not None:
-            command.say(f"  {100 * quality[name]:>9.1f}  % {name.replace('_', ' ')} of the source labels")
+            command.write(f"  {100 * quality[name]:>9.1f}  % {name.replace('_', ' ')} of the source labels")
 
 
-class Command(Acting):
+class Command(ActingCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,7 +34,7 @@ class Command(Acting):
         parser.add_argument("test_set", help="slug of the test set")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        test_set = test_set_of(options["test_set"])
+        test_set = get_test_set(options["test_set"])
         if test_set.statistics is None:
-            self.do("describe", test_set.pk, queue=options["queue"])
-        told(self, test_set)
+            self.run_job("describe", test_set.pk, queue=options["queue"])
+        write_description(self, test_set)

@@ -1,4 +1,4 @@
-"""Write a frozen test set as JSONL, byte for byte what its digest is of."""
+"""Write a frozen test set as JSONL, the bytes its digest was computed from."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management import CommandError, CommandParser
 
 from annotation.testset import export_lines
-from evalsvc.management.commands._base import Spoken, plain, test_set_of
+from evalsvc.management.commands._base import PlainCommand, errors_as_messages, get_test_set
 
 
-class Command(Spoken):
+class Command(PlainCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -19,15 +19,15 @@ class Command(Spoken):
         parser.add_argument("-o", "--output", help="file to write; default: standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        test_set = test_set_of(options["test_set"])
-        with plain():
+        test_set = get_test_set(options["test_set"])
+        with errors_as_messages():
             test_set.verify()
         if options["output"]:
             try:
                 with Path(options["output"]).open("wb") as file:
                     file.writelines(export_lines(test_set))
             except OSError as error:
-                raise CommandError(f"{options['output']} can't be written ({error.strerror}).") from error
+                raise CommandError(f"Cannot write {options['output']} ({error.strerror}).") from error
             self.stderr.write(f"{test_set.rows:,} lines, sha256 {test_set.sha256}")
         else:
             for line in export_lines(test_set):

@@ -1,4 +1,4 @@
-"""Freeze what is settled and adjudicated into an immutable test set."""
+"""Freeze the settled and adjudicated items of a project into a test set."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from django.core.management import CommandParser
 
 from annotation.freezing import builder
 from annotation.testset import TestSet
-from evalsvc.management.commands._base import Acting, plain, project_of
-from evalsvc.management.commands.describe import told
+from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project
+from evalsvc.management.commands.describe import write_description
 
 
-class Command(Acting):
+class Command(ActingCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -20,20 +20,20 @@ class Command(Acting):
         parser.add_argument("project", help="slug of the project")
         parser.add_argument("--name", help="default: the project's title")
         parser.add_argument("--set-version", default="1.0", dest="set_version")
-        parser.add_argument("--leave-out", action="store_true", help="leave open and disputed items out")
+        parser.add_argument("--leave-out", action="store_true", help="leave out open and disputed items")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = project_of(options["project"])
-        with plain():
-            made = builder.freeze(
+        project = get_project(options["project"])
+        with errors_as_messages():
+            test_set = builder.freeze(
                 project,
                 name=options["name"] or project.title,
                 version=options["set_version"],
                 leave_out=options["leave_out"],
-                by=self.person(options["by"]),
+                by=self.acting_user(options["by"]),
             )
-        self.do("freeze", made.pk, queue=options["queue"])
-        for test_set in (made, TestSet.objects.filter(twin=made).first()):
-            if test_set is not None:
-                self.do("describe", test_set.pk, queue=options["queue"])
-                told(self, test_set)
+        self.run_job("freeze", test_set.pk, queue=options["queue"])
+        for each in (test_set, TestSet.objects.filter(twin=test_set).first()):
+            if each is not None:
+                self.run_job("describe", each.pk, queue=options["queue"])
+                write_description(self, each)

@@ -8,60 +8,66 @@ from typing import Any
 from django.core.management import CommandParser
 
 from annotation.imports import batches
-from annotation.models import Batch
+from annotation.models import Batch, Project
 from evalsvc.core.formats.registry import FORMATS
-from evalsvc.management.commands._base import Acting, opened, plain, project_of
+from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
 
 
-class Importing(Acting):
-    """An import into a project; the subclass says of what."""
+def receive_file(
+    command: ActingCommand, what: str, options: dict[str, Any], project: Project | None = None, **more: str
+) -> Batch:
+    """Store the file of an import with the options that belong to it."""
+    names = batches.OPTIONS[what]
+    with errors_as_messages(), open_file(options["file"]) as file:
+        return batches.receive(
+            what=what,
+            upload=file,
+            filename=Path(options["file"]).name,
+            format=options["format"],
+            options={name: options[name] for name in names if options.get(name) is not None} | more,
+            by=command.acting_user(options["by"]),
+            project=project,
+        )
+
+
+class ImportCommand(ActingCommand):
+    """An import into a project; subclasses set `what`."""
 
     what = ""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("project", help="slug of the project")
-        parser.add_argument("file", help="UTF-8, plain or gzip")
-        parser.add_argument("--format", choices=sorted(FORMATS), default="", help="default: told by content")
+        parser.add_argument("file", help="UTF-8 text, plain or gzip")
+        parser.add_argument("--format", choices=sorted(FORMATS), default="", help="default: detected")
         parser.add_argument("--on-error", choices=batches.CHOICES["on_error"], dest="on_error")
-        parser.add_argument("--labels", choices=["add"], help="add labels the ontology lacks")
-        parser.add_argument("--negative", help="how the file spells N/A")
+        parser.add_argument("--labels", choices=["add"], help="add labels missing from the ontology")
+        parser.add_argument("--negative", help="spelling of N/A in the file")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        known = batches.OPTIONS[self.what]
-        wanted = {name: options[name] for name in known if options.get(name) is not None}
-        with plain(), opened(options["file"]) as file:
-            project = project_of(options["project"])
-            batch = batches.receive(
-                what=self.what,
-                upload=file,
-                filename=Path(options["file"]).name,
-                format=options["format"],
-                options=wanted,
-                by=self.person(options["by"]),
-                project=project,
-            )
+        project = get_project(options["project"])
+        batch = receive_file(self, self.what, options, project=project)
         try:
-            self.do("import", batch.pk, queue=options["queue"])
+            self.run_job("import", batch.pk, queue=options["queue"])
         finally:
             self.report(batch)
-        self.do_pending(project, options)
+        self.finish(project, options)
 
-    def do_pending(self, project: Any, options: dict[str, Any]) -> None:
-        """What the import set off."""
+    def finish(self, project: Project, options: dict[str, Any]) -> None:
+        """Run the jobs that the import queued."""
 
     def report(self, batch: Batch) -> None:
         batch.refresh_from_db()
-        self.say(f"{batch.filename} ({batch.format or 'format not known yet'}): {batch.state}")
-        self.figures(batch.counts)
-        self.figures(batch.counts.get("warnings", {}))
+        self.write(f"{batch.filename} ({batch.format or 'format not detected yet'}): {batch.state}")
+        self.write_counts(batch.counts)
+        self.write_counts(batch.counts.get("warnings", {}))
         if batch.refused:
-            self.say(f"  {batch.refused:>9,}  refused:")
+            self.write(f"  {batch.refused:>9,}  rejected:")
             for problem in batch.problems:
-                self.say(f"             {problem['message']}")
+                self.write(f"             {problem['message']}")
 
 
-class Command(Importing):
+class Command(ImportCommand):
     help = __doc__
     what = Batch.What.ITEMS
 

@@ -1,4 +1,4 @@
-"""Import answers that annotators gave elsewhere, and have the items decided."""
+"""Import answers given elsewhere and recompute the items."""
 
 from __future__ import annotations
 
@@ -7,30 +7,23 @@ from typing import Any
 from django.core.management import CommandParser
 
 from annotation.consensus import item_state
-from annotation.freezing import builder
 from annotation.imports import batches
 from annotation.models import Batch
-from evalsvc.management.commands.import_items import Importing
+from evalsvc.management.commands.import_items import ImportCommand
+from evalsvc.management.commands.recompute import write_item_states
 
 
-class Command(Importing):
+class Command(ImportCommand):
     help = __doc__
     what = Batch.What.VOTES
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--empty", choices=batches.CHOICES["empty"], help="what an empty cell means")
-        parser.add_argument("-k", type=int, help="answers an item needs; default: as many as came for it")
+        parser.add_argument("--empty", choices=batches.CHOICES["empty"], help="meaning of an empty cell")
+        parser.add_argument("-k", type=int, help="answers per item; default: as many as the file has for it")
 
-    def do_pending(self, project: Any, options: dict[str, Any]) -> None:
+    def finish(self, project: Any, options: dict[str, Any]) -> None:
         if item_state.is_recomputing(project):
-            self.do("recompute", project.pk, queue=options["queue"])
+            self.run_job("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:
-            self.say(f"{project} by {project.policy}:")
-            self.figures(builder.count_by_state(project))
-            self.figures(
-                {f"settled with {what}": n for what, n in builder.settled_by_label_count(project).items()}
-            )
-            self.figures(
-                {"the other policy would decide otherwise": item_state.other_policy_changes(project)}
-            )
+            write_item_states(self, project)

@@ -1,4 +1,4 @@
-"""Decide all items of a project anew; with --policy, by another policy from now on."""
+"""Recompute the state of all items of a project; --policy changes the policy first."""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ from django.core.management import CommandParser
 from annotation import projects
 from annotation.consensus import item_state
 from annotation.freezing import builder
-from annotation.models import Policy
+from annotation.models import Policy, Project
 from evalsvc.core.jobs.queue import enqueue
-from evalsvc.management.commands._base import Acting, plain, project_of
+from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project
 
 
-class Command(Acting):
+def write_item_states(command: ActingCommand, project: Project) -> None:
+    command.write(f"{project}, policy {project.policy}:")
+    settled = builder.settled_by_label_count(project)
+    command.write_counts(
+        builder.count_by_state(project)
+        | {f"settled with {labels}": n for labels, n in settled.items()}
+        | {"different by the other policy": item_state.other_policy_changes(project)}
+    )
+
+
+class Command(ActingCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,19 +33,12 @@ class Command(Acting):
         parser.add_argument("--policy", choices=Policy.values)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = project_of(options["project"])
+        project = get_project(options["project"])
         if options["policy"]:
-            with plain():
-                projects.set_policy(project, policy=options["policy"], by=self.person(options["by"]))
+            with errors_as_messages():
+                projects.set_policy(project, policy=options["policy"], by=self.acting_user(options["by"]))
         if not item_state.is_recomputing(project):
             enqueue("recompute", project.pk)
-        self.do("recompute", project.pk, queue=options["queue"])
+        self.run_job("recompute", project.pk, queue=options["queue"])
         if not options["queue"]:
-            self.say(f"{project} by {project.policy}:")
-            self.figures(builder.count_by_state(project))
-            self.figures(
-                {f"settled with {what}": n for what, n in builder.settled_by_label_count(project).items()}
-            )
-            self.figures(
-                {"the other policy would decide otherwise": item_state.other_policy_changes(project)}
-            )
+            write_item_states(self, project)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from typing import Any
 
 from django.core.management import CommandParser
 
-from evalsvc.management.commands._scoring import Scored
+from evalsvc.management.commands._base import ScoringCommand
 
 
-class Command(Scored):
+class Command(ScoringCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,4 +20,4 @@ class Command(Scored):
     def handle(self, *args: Any, **options: Any) -> None:
         from workers.cli import command
 
-        self.end(command.score(Namespace(**options)))
+        self.exit_with(command.score, options)

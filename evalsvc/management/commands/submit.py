@@ -1,4 +1,4 @@
-"""Submit a prediction file to a benchmark, score it here, and print the figures."""
+"""Submit a prediction file to a benchmark, score it and print the scores."""
 
 from __future__ import annotations
 
@@ -12,59 +12,59 @@ from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Evaluation, Submission
 from evalsvc.evaluation.submissions import intake
-from evalsvc.management.commands._base import Acting, opened, plain
+from evalsvc.management.commands._base import ActingCommand, errors_as_messages, open_file
 
-STEP = 1 << 18
+CHUNK_BYTES = 1 << 18
 
 
-class Command(Acting):
+class Command(ActingCommand):
     help = __doc__ or ""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("benchmark", help="slug of the benchmark")
-        parser.add_argument("file", help="predictions, plain or as gzip")
+        parser.add_argument("file", help="prediction file, plain or gzip")
         parser.add_argument("--team", required=True, help="slug of the team")
         parser.add_argument("--system", required=True)
         parser.add_argument("--run", default="1")
         parser.add_argument("--aggregate", default="ONE", choices=intake.AGGREGATES)
 
-    def handle(self, *args: Any, **given: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=given["benchmark"]).first()
-        team = Team.objects.filter(slug=given["team"]).first()
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
+        team = Team.objects.filter(slug=options["team"]).first()
         if benchmark is None or team is None:
             missing = "benchmark" if benchmark is None else "team"
-            raise CommandError(f"There is no {missing} {given[missing]!r}.")
-        with plain(), opened(given["file"]) as file:
+            raise CommandError(f"There is no {missing} {options[missing]!r}.")
+        with errors_as_messages(), open_file(options["file"]) as file:
             received = intake.receive(
                 benchmark,
                 team=team,
-                by=self._submitter(given["by"], team),
-                system=given["system"],
-                run=given["run"],
-                chunks=iter(lambda: file.read(STEP), b""),
-                filename=Path(given["file"]).name,
-                aggregate=given["aggregate"],
+                by=self._submitter(options["by"], team),
+                system=options["system"],
+                run=options["run"],
+                chunks=iter(lambda: file.read(CHUNK_BYTES), b""),
+                filename=Path(options["file"]).name,
+                aggregate=options["aggregate"],
             )
-        self._tell(received.submission, created=received.created, queue=given["queue"])
+        self._write_result(received.submission, created=received.created, queue=options["queue"])
 
     def _submitter(self, name: str, team: Team) -> User:
-        """Who submits: the one named, else the team's first member."""
+        """The user named, else the team's first member."""
         member = team.members.select_related("user").order_by("pk").first()
-        return member.user if member and not name else self.person(name)
+        return member.user if member and not name else self.acting_user(name)
 
-    def _tell(self, submission: Submission, *, created: bool, queue: bool) -> None:
+    def _write_result(self, submission: Submission, *, created: bool, queue: bool) -> None:
         counts = ", ".join(f"{n:,} {name}" for name, n in submission.counts.items())
-        self.say(f"submission {submission.pk}{'' if created else ' (here already)'}: {counts}")
+        self.write(f"submission {submission.pk}{'' if created else ' (already submitted)'}: {counts}")
         if submission.state == Submission.State.QUEUED:
-            self.do("score", submission.pk, queue=queue)
+            self.run_job("score", submission.pk, queue=queue)
             submission.refresh_from_db()
-        self.say(f"{submission.state} {submission.reason}".strip())
+        self.write(f"{submission.state} {submission.reason}".strip())
         for evaluation in leaderboard.newest(submission):
-            self._figures(evaluation)
+            self._write_scores(evaluation)
 
-    def _figures(self, evaluation: Evaluation) -> None:
-        self.say(f"{evaluation.setting.title}:")
+    def _write_scores(self, evaluation: Evaluation) -> None:
+        self.write(f"{evaluation.setting.title}:")
         scores = {score.measure: score for score in evaluation.scores.all()}
         for key in (key for key in MENU if key in scores):
             value, measure = scores[key].value, MENU[key]
@@ -72,4 +72,4 @@ class Command(Acting):
                 shown = f"– ({scores[key].reason})"
             else:
                 shown = f"{100 * value:.2f}" if measure.unit == "%" else f"{value:.{measure.digits}f}"
-            self.say(f"  {key:<32} {shown}")
+            self.write(f"  {key:<32} {shown}")

@@ -1,4 +1,4 @@
-"""Try here whether spaCy pipelines of others can run, and tell the web; a worker does it at its start."""
+"""Test whether this machine can run uploaded spaCy pipelines, as a worker does when it starts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from workers.sandbox.startup_check import try_and_tell
 
-        found = try_and_tell()
-        if found.ready:
-            self.stderr.write(f"Models can run here. {found.told}")
+        result = try_and_tell()
+        if result.ready:
+            self.stderr.write(f"Models can run here. {result.told}")
         else:
-            self.stderr.write(f"Models can't run here: {found.why_not}")
+            self.stderr.write(f"Models cannot run here: {result.why_not}")

@@ -1,4 +1,4 @@
-"""Run the whole service on this machine: web, worker, clock and, unless one is given, the broker."""
+"""Run the whole service on this machine: web, workers, scheduler, and a broker if none is configured."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management import CommandError, CommandParser, call_command
 
-from evalsvc.local.embedded_broker import BrokerFailed, die_with_parent
-from evalsvc.local.startup_checks import only_one, port_of, prepare, require_free
+from evalsvc.local.child_process import stop_with_parent
+from evalsvc.local.embedded_broker import BrokerFailed
+from evalsvc.local.startup_checks import lock_data_folder, parse_port, prepare, require_free_port
 from evalsvc.local.supervisor import Supervisor
-from evalsvc.management.commands._base import Spoken
+from evalsvc.management.commands._base import PlainCommand
 
 
-class Command(Spoken):
+class Command(PlainCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,11 +26,11 @@ class Command(Spoken):
         parser.add_argument("--no-demo", action="store_true", default=os.environ.get("DEMO") == "0")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        supervisor = Supervisor(host=options["host"], port=port_of(options["port"]), say=self.say)
-        with only_one(settings.DATA_DIR, supervisor.address):
-            require_free(supervisor.host, supervisor.port)
-            supervisor.listen_for_the_end()
-            self.say("preparing tables and static files")
+        supervisor = Supervisor(host=options["host"], port=parse_port(options["port"]), report=self.report)
+        with lock_data_folder(settings.DATA_DIR, supervisor.address):
+            require_free_port(supervisor.host, supervisor.port)
+            supervisor.install_signal_handlers()
+            self.report("preparing tables and static files")
             prepare()
             self.serve(supervisor, demo=not options["no_demo"])
 
@@ -39,52 +40,50 @@ class Command(Spoken):
             if not supervisor.stopping.is_set():
                 self.greet(supervisor, demo=demo)
             supervisor.run()
-        except BrokerFailed as failed:
-            raise CommandError(str(failed)) from failed
+        except BrokerFailed as error:
+            raise CommandError(str(error)) from error
         finally:
-            self.say("stopping")
+            self.report("stopping")
             supervisor.stop()
-        self.say("stopped; the data is kept")
+        self.report("stopped; the data is stored")
 
     def greet(self, supervisor: Supervisor, *, demo: bool) -> None:
-        self.say(f"serving at {supervisor.address}  (data and logs: {settings.DATA_DIR})")
+        self.report(f"serving at {supervisor.address}  (data and logs: {settings.DATA_DIR})")
         if not (demo and self.load_demo(supervisor)):
-            self.tell_who_may_enter()
+            self.print_logins()
         if supervisor.stopping.is_set():
             return
-        if supervisor.unnamed:
-            named = ", ".join(settings.ALLOWED_HOSTS)
-            self.say(f"only {named} are answered; ALLOWED_HOSTS=NAME,NAME make up answers others")
-        self.say(f"open {supervisor.address} in a browser; Ctrl-C stops everything")
+        if supervisor.hides_host_names:
+            hosts = ", ".join(settings.ALLOWED_HOSTS)
+            self.report(f"answering to {hosts} only; add names with ALLOWED_HOSTS=NAME,NAME make up")
+        self.report(f"open {supervisor.address} in a browser; Ctrl-C stops everything")
 
     def load_demo(self, supervisor: Supervisor) -> bool:
-        """On the first start (or after one cut short), with the service running: one can watch it arrive."""
+        """Load the demo on the first start, or resume an interrupted load, while the service runs."""
         from evalsvc.demo import loader
 
         if not loader.is_wanted():
             return False
-        self.say("loading the demo; DEMO=0 would start empty")
+        self.report("loading the demo; start with DEMO=0 to skip it")
         process = subprocess.Popen(
             [sys.executable, "manage.py", "demo"],
             env=supervisor.environment(),
             cwd=settings.BASE_DIR,
-            preexec_fn=die_with_parent,
+            preexec_fn=stop_with_parent,
         )
         self.wait_for(process, supervisor)
         return True
 
-    def tell_who_may_enter(self) -> None:
-        """The demo's log-ins on every start; where nobody is known, how to make the first account."""
+    def print_logins(self) -> None:
+        """Print the demo's logins; without any account, how to create the first."""
         from evalsvc.core.accounts.models import User
         from evalsvc.demo.accounts import read_passwords
 
         if read_passwords():
             call_command("demo", logins=True, stdout=self.stdout)
         elif not User.objects.exists():
-            where = f"EVALSVC_DATA={settings.DATA_DIR} " if os.environ.get("EVALSVC_DATA") else ""
-            self.say(
-                f"nobody has an account yet; make one: {where}{sys.executable} manage.py createsuperuser"
-            )
+            folder = f"EVALSVC_DATA={settings.DATA_DIR} " if os.environ.get("EVALSVC_DATA") else ""
+            self.report(f"no accounts yet; create one: {folder}{sys.executable} manage.py createsuperuser")
 
     def wait_for(self, process: subprocess.Popen[bytes], supervisor: Supervisor) -> None:
         while process.poll() is None:
@@ -92,13 +91,12 @@ class Command(Spoken):
             if supervisor.stopping.wait(0.5):
                 process.terminate()
                 process.wait()
-                self.say("the demo is not all here yet; the next start goes on with it")
+                self.report("the demo is not complete; the next start resumes loading")
                 return
         if process.returncode:
-            self.say(
-                f"the demo was not loaded (exit code {process.returncode}); the service runs all the same"
+            self.report(
+                f"loading the demo failed (exit code {process.returncode}); the service runs without it"
             )
 
-    def say(self, words: str) -> None:
-        self.stdout.write(f"evalsvc: {words}")
-        self.stdout.flush()
+    def report(self, message: str) -> None:
+        self.write(f"evalsvc: {message}")

@@ -24,7 +24,7 @@ from tests.cast.projects import (
     jsonl_file,
     project_with_items,
 )
-from tests.places.postgres import in_threads, somebody_waits, until
+from tests.places.postgres import in_threads, is_any_lock_awaited, until
 
 pytestmark = pytest.mark.django_db
 
@@ -79,7 +79,7 @@ def test_an_import_that_ends_and_a_change_of_the_labels_take_turns(
 
     def slowly(staging: Any) -> Any:
         ending.set()
-        until(somebody_waits)
+        until(is_any_lock_awaited)
         return offer(staging)
 
     def act(at: int) -> str:

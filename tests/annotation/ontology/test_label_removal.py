@@ -14,7 +14,7 @@ from annotation.ontology import inventory
 from annotation.queue import votes
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
-from tests.places.postgres import in_threads, somebody_waits, until
+from tests.places.postgres import in_threads, is_any_lock_awaited, until
 
 pytestmark = pytest.mark.postgres
 
@@ -26,7 +26,7 @@ def while_somebody_answers(of: Project, name: str, act: Any, patch: pytest.Monke
 
     def slowly(*told: Any) -> None:
         writing.set()
-        until(somebody_waits)
+        until(is_any_lock_awaited)
         derive(*told)
 
     def go(at: int) -> str:

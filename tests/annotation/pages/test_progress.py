@@ -240,7 +240,7 @@ def test_an_own_answer_changed_later_counts_once_among_the_people() -> None:
     assert [row["answers"] for row in rows] == ["1"]
 
 
-def test_too_many_answers_are_not_counted_while_somebody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_answers_are_not_counted_while_is_any_lock_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("annotation.pages.progress.LIVE", 1)
     of = labelled()
     assert "There are too many answers to count while you wait." in seen(of)

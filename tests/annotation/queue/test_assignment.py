@@ -22,7 +22,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast.basics import person
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
-from tests.places.postgres import in_threads, somebody_waits, until
+from tests.places.postgres import in_threads, is_any_lock_awaited, until
 
 
 def run_out(lease: Lease) -> None:
@@ -218,7 +218,7 @@ def test_who_comes_while_the_last_item_is_held_for_a_moment_gets_it_rather_than_
         with transaction.atomic():
             lease = assignment.lease_next(of, first)
             held.set()
-            until(somebody_waits)
+            until(is_any_lock_awaited)
             return lease
 
     assert all(in_threads(2, take_or_hold))

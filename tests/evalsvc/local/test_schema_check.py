@@ -1,4 +1,4 @@
-"""A data folder of another build is refused in words, before anything in it is touched."""
+"""A data folder of another build is rejected before anything in it is changed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from django.core.management import CommandError
 from evalsvc.local.startup_checks import prepare
 try:
     prepare()
-except CommandError as refused:
-    raise SystemExit(str(refused))
+except CommandError as error:
+    raise SystemExit(str(error))
 """
 
 
 def prepared(folder: Path) -> subprocess.CompletedProcess[str]:
-    """What `make up` does before it starts anything, in a process of its own."""
+    """Run the preparation of `make up` in a process of its own."""
     env = {"PATH": os.environ["PATH"], "EVALSVC_DATA": str(folder), "LOG_LEVEL": "WARNING"}
     env |= {"DJANGO_SETTINGS_MODULE": "evalsvc.settings"}
     command = [sys.executable, "-c", PREPARE]
@@ -66,37 +66,36 @@ def dumped(folder: Path) -> list[str]:
         return list(database.iterdump())
 
 
-def test_a_folder_of_this_build_is_taken_again(folder: Path) -> None:
+def test_a_data_folder_of_this_build_is_accepted(folder: Path) -> None:
     assert prepared(folder).returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "difference"),
     [
         (
             "ALTER TABLE evaluation_benchmark DROP COLUMN summary",
-            "the table evaluation_benchmark has no column summary",
+            "table evaluation_benchmark has no column summary",
         ),
         (
             "ALTER TABLE annotation_project ADD COLUMN colour text",
-            "the table annotation_project has a column colour",
+            "table annotation_project has an unknown column colour",
         ),
-        ("DROP TABLE teams_passwordtry", "the table teams_passwordtry is missing"),
+        ("DROP TABLE teams_passwordtry", "table teams_passwordtry is missing"),
         (
             "INSERT INTO django_migrations (app, name, applied) VALUES ('jobs', '0099_later', '2026-01-01')",
-            "they know a step jobs.0099_later, and this build does not",
+            "migration jobs.0099_later is applied",
         ),
     ],
 )
-def test_tables_of_another_build_are_refused_with_what_to_do(folder: Path, statement: str, said: str) -> None:
+def test_tables_of_another_build_are_rejected_with_a_way_out(
+    folder: Path, statement: str, difference: str
+) -> None:
     changed(folder, statement)
     before = dumped(folder)
     refused = prepared(folder)
     assert refused.returncode == 1
-    assert (
-        f"The tables in the data folder {folder} were made by another build of evalsvc: {said}"
-        in refused.stderr
-    )
+    assert f"data folder {folder} belong to another build of evalsvc: {difference}" in refused.stderr
     assert "EVALSVC_DATA=FOLDER make up" in refused.stderr
     assert "manage.py export" in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -104,18 +103,18 @@ def test_tables_of_another_build_are_refused_with_what_to_do(folder: Path, state
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]"])
-def test_a_note_that_never_reached_the_disk_hinders_no_start(folder: Path, text: str) -> None:
+def test_a_truncated_digest_file_does_not_prevent_a_start(folder: Path, text: str) -> None:
     (folder / "tables.json").write_text(text)
     again = prepared(folder)
     assert (again.returncode, again.stderr) == (0, "")
     assert "jobs.0001_initial" in (folder / "tables.json").read_text()
 
 
-def test_a_step_that_was_rewritten_since_is_refused_too(folder: Path) -> None:
+def test_a_changed_migration_is_rejected(folder: Path) -> None:
     stamp = folder / "tables.json"
     text = stamp.read_text()
     at = text.index('"jobs.0001_initial": "') + len('"jobs.0001_initial": "')
     stamp.write_text(text[:at] + "0" * 64 + text[at + 64 :])
     refused = prepared(folder)
     assert refused.returncode == 1
-    assert "the step jobs.0001_initial is not the one they were made by" in refused.stderr
+    assert "migration jobs.0001_initial differs" in refused.stderr

@@ -86,9 +86,9 @@ def test_thirty_megabytes_pass_through_a_web_process_that_stays_small(
     first, second = (scores(tmp_path / f"{seed}.jsonl", seed=seed) for seed in (1, 2))
     assert second.stat().st_size > MEGABYTES * 1_000_000
     send(web, token, "warm", way(first))
-    web.forget_the_most()
+    web.reset_peak()
     before = web.megabytes("VmRSS")
     told = send(web, token, "large", way(second))
     grown = web.megabytes("VmHWM") - before
     assert Submission.objects.get(pk=told["id"]).counts["claims"] == SENTENCES * len(LABELS)
-    assert grown < GROWTH, web.told()
+    assert grown < GROWTH, web.log_text()

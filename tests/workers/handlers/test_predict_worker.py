@@ -30,16 +30,16 @@ def test_a_worker_says_that_it_can_run_models_and_runs_one(
     assert model_intake.unavailable_reason() == model_intake.UNTESTED
     tiny.trained().to_disk(tmp_path / "tiny")
     started = worker(MODEL_UPLOADS="auto")
-    until(lambda: not model_intake.unavailable_reason(), seconds=180, told=started.told)
+    until(lambda: not model_intake.unavailable_reason(), seconds=180, details=started.log_text)
     ModelHost.objects.update(seen_at=timezone.now() - timedelta(minutes=10))
     until(
-        lambda: not model_intake.unavailable_reason(), told=started.told
+        lambda: not model_intake.unavailable_reason(), details=started.log_text
     )  # its next look for work is word enough
     told = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny", "run": "1"}
     chunks = [tiny.packed(tmp_path / "tiny")]
     pk = model_intake.receive(benchmark, chunks=chunks, **told).submission.pk
     ended = ("scored", "invalid", "failed")
-    until(lambda: Submission.objects.get(pk=pk).state in ended, seconds=180, told=started.told)
+    until(lambda: Submission.objects.get(pk=pk).state in ended, seconds=180, details=started.log_text)
     submission = Submission.objects.get(pk=pk)
     assert (submission.state, submission.reason) == ("scored", "")
     assert submission.evaluations.get().scores.get(measure="conll_micro_f1").value == 1.0

@@ -1,4 +1,4 @@
-"""What a command prints where it can't go on, and where nobody reads to the end."""
+"""Command output on errors, and when the reader of a pipe goes away."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
-from evalsvc.management.commands._base import opened
+from evalsvc.management.commands._base import open_file
 from tests.places.workers import ROOT
 
 
@@ -39,17 +39,17 @@ def run(folder: Path, *words: object, **more: str) -> subprocess.CompletedProces
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
 
 
-def test_work_that_is_done_here_leaves_no_line_of_a_log(folder: Path) -> None:
+def test_a_job_run_by_a_command_logs_nothing(folder: Path) -> None:
     key = folder / "other.txt"
     key.write_text("1\tOther\n")
     done = run(folder, "import_gold", key, "--name", "Other", "--set-version", "1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "import: done" in done.stdout
-    asked = run(folder, "describe", "other-1", LOG_LEVEL="INFO")
-    assert "sha256" in asked.stdout
+    described = run(folder, "describe", "other-1", LOG_LEVEL="INFO")
+    assert "sha256" in described.stdout
 
 
-def test_a_reader_that_goes_away_gets_no_traceback(folder: Path) -> None:
+def test_a_closed_pipe_gives_no_traceback(folder: Path) -> None:
     shell = f"set -o pipefail; {sys.executable} manage.py export key-1 | head -1"
     done = subprocess.run(
         ["bash", "-c", shell], cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=120
@@ -59,24 +59,26 @@ def test_a_reader_that_goes_away_gets_no_traceback(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
-        (("describe", "nowhere"), "There is no test set 'nowhere'; there are: "),
+        (("describe", "nowhere"), "There is no test set 'nowhere'."),
         (("import_items", "nowhere", "manage.py"), "There is no project 'nowhere'."),
         (("submit", "nowhere", "x", "--team", "t", "--system", "s"), "There is no benchmark 'nowhere'."),
-        (("create_project", "P", "--guideline", sys.executable), f"{sys.executable} is not text in UTF-8"),
-        (("export", "key-1", "-o", "/proc/no/such"), "/proc/no/such can't be written"),
+        (("create_project", "P", "--guideline", sys.executable), f"{sys.executable} is not UTF-8 text"),
+        (("export", "key-1", "-o", "/proc/no/such"), "Cannot write /proc/no/such"),
         (("import_gold", "no-file", "--name", "N", "--set-version", "1"), "There is no file no-file."),
     ],
 )
-def test_what_is_not_there_is_said_in_a_sentence(folder: Path, words: tuple[str, ...], said: str) -> None:
-    done = run(folder, *words)
+def test_a_missing_object_gives_a_one_line_message(
+    folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    done = run(folder, *arguments)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(said)
+    assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1
 
 
-def test_a_file_without_the_right_to_read_it_is_said_to_be_that(
+def test_an_unreadable_file_is_reported_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "votes.jsonl").touch()
@@ -85,14 +87,12 @@ def test_a_file_without_the_right_to_read_it_is_said_to_be_that(
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)  # root may read everything
-    with pytest.raises(CommandError, match=r"votes\.jsonl can't be read \(Permission denied\)"):  # noqa: SIM117
-        with opened(str(tmp_path / "votes.jsonl")):
+    with pytest.raises(CommandError, match=r"votes\.jsonl \(Permission denied\)"):  # noqa: SIM117
+        with open_file(str(tmp_path / "votes.jsonl")):
             pass
 
 
-def test_without_tables_a_command_says_how_to_get_them(tmp_path: Path) -> None:
+def test_without_tables_a_command_names_the_data_folder(tmp_path: Path) -> None:
     done = run(tmp_path, "describe", "key-1")
     assert done.returncode == 1
-    assert done.stderr.startswith(
-        f"There are no tables in the data folder {tmp_path} yet. Start once with make up"
-    )
+    assert done.stderr.startswith(f"No tables in the data folder {tmp_path}")

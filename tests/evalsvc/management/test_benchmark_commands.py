@@ -32,8 +32,8 @@ def file(cast: BenchmarkCast, tmp_path: Path) -> Path:
 
 
 def write(file: Path, **changes: Any) -> str:
-    told = {"slug": "rel", "title": "Relations", "task": "relations", "settings": [SETTING]}
-    file.write_text(json.dumps(told | changes))
+    output = {"slug": "rel", "title": "Relations", "task": "relations", "settings": [SETTING]}
+    file.write_text(json.dumps(output | changes))
     return str(file)
 
 
@@ -66,16 +66,16 @@ def test_an_unknown_key_of_the_file_is_named(file: Path) -> None:
         run("create_benchmark", write(file, colour="blue"), "--by", "olga")
 
 
-@pytest.mark.parametrize("told", ["gold", [["gold"]], {"test_set": "gold"}])
-def test_settings_that_are_no_list_of_objects_are_told_with_an_example(file: Path, told: Any) -> None:
-    with pytest.raises(CommandError, match=r"is no list of JSON objects(.|\n)*The file:"):
-        run("create_benchmark", write(file, settings=told), "--by", "olga")
+@pytest.mark.parametrize("output", ["gold", [["gold"]], {"test_set": "gold"}])
+def test_settings_that_are_no_list_of_objects_are_output_with_an_example(file: Path, output: Any) -> None:
+    with pytest.raises(CommandError, match=r"must be a list of JSON objects(.|\n)*Example:"):
+        run("create_benchmark", write(file, settings=output), "--by", "olga")
 
 
-def test_a_test_set_whose_import_failed_is_told_to_be_that(file: Path) -> None:
+def test_a_test_set_whose_import_failed_is_output_to_be_that(file: Path) -> None:
     olga = User.objects.get(username="olga")
     TestSet.objects.create(slug="half", name="Half", version="1", kind="relations", state="failed", by=olga)
-    with pytest.raises(CommandError, match="'half' is not frozen but failed"):
+    with pytest.raises(CommandError, match="'half' is failed, not frozen"):
         run("create_benchmark", write(file, settings=[SETTING | {"test_set": "half"}]), "--by", "olga")
 
 
@@ -88,8 +88,8 @@ def test_a_submitted_file_is_scored_here_and_its_figures_are_printed(file: Path,
     run("create_benchmark", write(file), "--by", "olga")
     predictions = tmp_path / "a.jsonl"
     predictions.write_bytes(jsonl({"id": line["id"], "label": "born_in"} for line in RELATION_GOLD))
-    told = run("submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net")
-    assert "micro_f1                         40.00" in told
+    output = run("submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net")
+    assert "micro_f1                         40.00" in output
     assert Submission.objects.get().state == "scored"
 
 

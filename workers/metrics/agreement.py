@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from workers.metrics.counts import Ints, integers, one_of
 from workers.metrics.ratios import Floats, divide
 from workers.metrics.report import Value, value_of
-from workers.metrics.resampling import REPLICATES, Interval, draw, percentile_interval
 
 COEFFICIENTS = ("observed", "fleiss", "alpha", "ac1")
 NO_PAIRS = "no item has two answers"
@@ -52,7 +51,7 @@ class AnswerTable:
 
     @cached_property
     def modal(self) -> int:
-        """Most common number of answers of items with two or more; 0 without any."""
+        """Most common number of answers above one; 0 without any."""
         several = self.votes >= 2
         if not several.any():
             return 0
@@ -225,42 +224,9 @@ def agreement(answers: AnswerTable) -> dict[str, Value]:
     return coefficients
 
 
-def interval(
-    figure: Callable[[Ints], float],
-    *,
-    n_items: int,
-    seed: int = 0,
-    replicates: Iterable[int] = range(REPLICATES),
-    level: float = 0.95,
-) -> Interval:
-    """Compute a bootstrap interval over items.
-
-    Parameters
-    ----------
-    figure : callable
-        From item weights to a number.
-    n_items : int
-    seed : int, default 0
-    replicates : iterable of int, default range(1000)
-    level : float, default 0.95
-
-    Returns
-    -------
-    Interval
-
-    Examples
-    --------
-    >>> answers = answers_of_table([[2, 0], [0, 2]])
-    >>> interval(lambda w: coefficient(answers, "observed", weights=w), n_items=2, replicates=range(9))
-    Interval(low=1.0, high=1.0)
-    """
-    drawn = [figure(draw(n_items, seed=seed, replicate=r)) for r in replicates]
-    return percentile_interval(drawn, level=level)
-
-
 @dataclass(frozen=True, eq=False)
 class GroupedAnswers:
-    """One item per group of identical answers, with the group of every item.
+    """Groups of items with identical answers, and the group of every item.
 
     Items of the largest group are left out of *item* and *kind*, so that resampling is faster.
     """
@@ -271,7 +237,7 @@ class GroupedAnswers:
     largest: int
 
     def totals(self, weights: ArrayLike, *, drawn: int) -> Floats:
-        """Return the weight of each group, given the weights of items and their sum.
+        """Return group weights from item weights and their sum.
 
         A coefficient of `answers` under these weights is that of all items under the given ones.
         """
@@ -320,7 +286,7 @@ def group_answers(answers: AnswerTable) -> GroupedAnswers:
 
 
 def _codes(answers: AnswerTable) -> Ints:
-    """Number items so that equal rows get equal numbers, one row at a time."""
+    """Number items so that equal rows get equal numbers."""
     n_rows = np.bincount(answers.item, minlength=answers.n_items)
     start = np.concatenate(([0], np.cumsum(n_rows)[:-1]))
     row = np.unique(

@@ -9,7 +9,7 @@ Edges = Sequence[tuple[int, int]]
 
 
 def heaviest(rows: Sequence[Edges]) -> list[int | None]:
-    """Assign each row at most one column, with the greatest sum of weights.
+    """Assign each row at most one column, maximising the weight.
 
     Shortest augmenting paths over reduced costs (Jonker and Volgenant 1987), one row at a time; a row may
     stay alone at weight 0, so only gains are taken. Weights are Python integers: nothing is rounded.
@@ -97,7 +97,7 @@ class _Search:
 
 
 def heaviest_in_tree(size: int, edges: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
-    """Find the heaviest set of edges of a tree that share no node.
+    """Find the heaviest edges of a tree that share no node.
 
     Spans that do not overlap within a side hang together as trees, however long the document.
 
@@ -134,7 +134,7 @@ def heaviest_in_tree(size: int, edges: Sequence[tuple[int, int, int]]) -> list[t
 
 
 def _rooted(size: int, edges: Sequence[tuple[int, int, int]]) -> tuple[list[int], list[int], list[int]]:
-    """List nodes from the root down, their parents, and the weights of these edges."""
+    """List nodes from the root down, with parents and edge weights."""
     around: list[list[tuple[int, int]]] = [[] for _ in range(size)]
     for one, other, weight in edges:
         around[one].append((other, weight))

@@ -63,7 +63,7 @@ def _check_codes(name: str, codes: NDArray[np.integer], low: int, high: int) -> 
 
 
 def confusion_counts(matrix: ArrayLike) -> Counts:
-    """Count per class; a missing answer is a miss and no false alarm.
+    """Count per class; a missing answer is only a miss.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def averaged_classes(
 
 
 class SetCounts(NamedTuple):
-    """Counts per label, and the number of items with exactly the gold set."""
+    """Counts per label, and of items with exactly the gold set."""
 
     counts: Counts
     exact: int

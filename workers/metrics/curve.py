@@ -51,7 +51,7 @@ def thin(curve: Points, *, most: int = MOST_POINTS, tolerance: float = TOLERANCE
 
 
 def _corners(hits: NDArray[np.number]) -> NDArray[np.int64]:
-    """Select the first and last point of every stretch without a new fact.
+    """Select both ends of every stretch without a new fact.
 
     Between them precision only falls.
     """
@@ -77,7 +77,7 @@ def _simplified(x: Floats, y: Floats, tolerance: float) -> NDArray[np.bool_]:
 
 
 def _distance(x: Floats, y: Floats) -> Floats:
-    """Distance of each point from the segment between the first and the last."""
+    """Distance of each point from the segment between the ends."""
     across, up = x[-1] - x[0], y[-1] - y[0]
     length = across * across + up * up
     along = ((x - x[0]) * across + (y - y[0]) * up) / length if length else np.zeros_like(x)

@@ -13,7 +13,7 @@ _LIMIT = 2**62
 
 
 class Vocabulary(dict[Hashable, int]):
-    """Names to codes in order of first use; looking up a new name adds it."""
+    """Codes of names by first use; lookup adds new names."""
 
     def __missing__(self, name: Hashable) -> int:
         code = len(self)
@@ -50,7 +50,7 @@ def encode(items: Sequence[Hashable], vocabulary: Vocabulary) -> NDArray[np.int3
 
 
 def label_codes(items: Sequence[str | None], labels: Sequence[str]) -> NDArray[np.int32]:
-    """Return codes of *items* in a fixed inventory; None (no answer) is −1.
+    """Return codes of labels in a fixed inventory; None is −1.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ _FEW_TIES = 64
 
 @dataclass(frozen=True, eq=False)
 class FactRanks:
-    """Claims that are facts by falling score, with the claims ranked before each.
+    """Ranks of the claims that are facts, by falling score.
 
     *before* counts claims with a higher score, *upto* those with at least its score; *rank* counts from 1,
     ties in input order. *ascending* holds the scores of all claims.

@@ -78,32 +78,11 @@ def masi_distance(a: ArrayLike, b: ArrayLike) -> Floats:
     return np.asarray(1 - jaccard * kind)
 
 
-def masi_alpha(set_answers: SetAnswers, *, weights: ArrayLike | None = None) -> float:
-    """Compute Krippendorff's α over label sets with the MASI distance.
-
-    Parameters
-    ----------
-    given : SetAnswers
-    weights : array_like of int, shape (items,), optional
-        How often each item is taken (bootstrap).
-
-    Returns
-    -------
-    float
-        nan when no item has two answers, or all answers are one set.
-
-    Examples
-    --------
-    >>> round(masi_alpha(sets_of_matrix([0, 0, 1, 1], [[1, 0], [1, 0], [0, 1], [0, 1]], n_items=2)), 4)
-    1.0
-    """
-    return MasiAlpha(set_answers)(weights)
-
-
 class MasiAlpha:
-    """α over label sets, prepared for many weightings.
+    """Krippendorff's α over label sets with the MASI distance, for many weightings.
 
-    Distances are stored unless there are too many sets.
+    nan when no item has two answers, or all answers are one set. Distances are stored unless there are
+    too many sets.
     """
 
     def __init__(self, set_answers: SetAnswers, *, most_kept: int = MOST_SETS) -> None:
@@ -133,7 +112,7 @@ class MasiAlpha:
         return masi_distance(self.members[some], self.members[others])
 
     def _apart(self) -> Floats:
-        """Sum distances over ordered pairs of answers per item, over (answers − 1)."""
+        """Sum of distances between answers per item, over (answers − 1)."""
         answers = self.answers
         bounds = np.searchsorted(answers.item, np.arange(answers.n_items + 1))
         total = np.zeros(answers.n_items)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Ints, one_of
+from workers.metrics.counts import Ints
 from workers.metrics.ratios import Floats, divide
 
 STATISTICS = ("ap", "auc", "max_f1")
@@ -145,7 +145,7 @@ def falling(score: Floats) -> Ints:
 
 
 def block_ends(score: Floats) -> Ints:
-    """Return the end of each run of equal scores in a sorted list.
+    """Return the ends of runs of equal scores.
 
     Parameters
     ----------
@@ -291,26 +291,3 @@ def precision_at(curve: Points, n: int) -> float:
     claims, hits = (int(part[at - 1]) if at else 0 for part in (curve.claims, curve.hits))
     share = (n - claims) / (int(curve.claims[at]) - claims)
     return (hits + share * (int(curve.hits[at]) - hits)) / n
-
-
-def statistic(curve: Points, name: str) -> float:
-    """Compute one of `STATISTICS`.
-
-    Parameters
-    ----------
-    curve : Points
-    name : {"ap", "auc", "max_f1"}
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> statistic(points(rank([0.9], [True], n_facts=1)), "max_f1")
-    1.0
-    """
-    one_of("name", name, STATISTICS)
-    if name == "ap":
-        return average_precision(curve)
-    return anchored_auc(curve) if name == "auc" else best_point(curve)[0]

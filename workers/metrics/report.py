@@ -35,7 +35,7 @@ class SpanOutcome(NamedTuple):
 
     @property
     def f1(self) -> float:
-        """Harmonic mean, 2(COR + ½ PAR) / (ACT + POS); nan without spans."""
+        """2(COR + ½ PAR) / (ACT + POS); nan without spans."""
         both = 2 * (self.correct + self.incorrect + self.partial) + self.missed + self.spurious
         return float(divide(2 * self.correct + self.partial, both))
 

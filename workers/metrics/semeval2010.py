@@ -38,7 +38,7 @@ class Evaluation:
 
     @property
     def accuracies(self) -> tuple[float, float, float]:
-        """Correct / answered; correct / items; the latter with skipped items as Other."""
+        """Accuracy of answers, of items, and with skipped items as Other."""
         as_other = self.right + self.skipped_without_direction
         totals = (self.right, self.answered), (self.right, self.items), (as_other, self.items)
         return tuple(float(divide(right, of)) for right, of in totals)  # type: ignore[return-value]

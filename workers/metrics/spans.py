@@ -154,7 +154,9 @@ def matches(gold: Spans, predicted: Spans) -> tuple[NDArray[np.bool_], NDArray[n
 
 
 def exact_counts(gold: Spans, predicted: Spans, *, n_labels: int) -> Counts:
-    """Count exact matches of bounds and label (Tjong Kim Sang and De Meulder 2003).
+    """Count exact matches of bounds and label.
+
+    Tjong Kim Sang and De Meulder 2003.
 
     Parameters
     ----------

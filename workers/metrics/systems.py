@@ -23,7 +23,7 @@ _WORDS = (
 
 
 class Spread(NamedTuple):
-    """Runs of one system; *deviation* (ddof 1) is nan for a single run."""
+    """Runs of one system; a single run has no *deviation* (ddof 1)."""
 
     n: int
     mean: float
@@ -86,7 +86,7 @@ class Comparison(NamedTuple):
 
 
 def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
-    """Compute Welch's two-sided t test of a − b, its interval, and Cohen's d.
+    """Compute Welch's two-sided t test of a − b, with interval and d.
 
     Harbecke et al. 2022, eq. 4.
 

@@ -29,7 +29,9 @@ class Weights(NamedTuple):
 
 
 def scheme_weights(gold: ArrayLike, scheme: str, *, items: int | None = None) -> Weights:
-    """Compute class weights of a scheme, Σ w_i = 1 (Harbecke et al. 2022).
+    """Compute class weights of a scheme, Σ w_i = 1.
+
+    Harbecke et al. 2022.
 
     weighted n_i; dodrans n_i^(3/4); entropy −n_i·log(n_i/N) with N = *items*; entropy-positive the same
     with N = Σ n_i; macro 1 for n_i > 0; macro-all 1. 0·log 0 is 0.
@@ -204,7 +206,9 @@ def scheme_averages(
 
 
 def macro_flip(counts: Counts, *, beta: float = 1.0) -> float:
-    """Compute the change of macro F if one example of the rarest class flips.
+    """Compute the change of macro F by one flipped example.
+
+    The example is one of the rarest class.
 
     A hit becomes a miss; without a hit, a miss becomes a hit.
 
@@ -262,7 +266,7 @@ def averages(
 
 
 def effective_share(weights: ArrayLike, gold: ArrayLike) -> NDArray[np.float64]:
-    """Compute the weight of one gold item of each class, w_i / n_i.
+    """Compute the weight per gold item of each class, w_i / n_i.
 
     Property D2 of Harbecke et al. (2022) compares these.
 

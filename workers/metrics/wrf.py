@@ -158,7 +158,7 @@ class WrfCounts:
 
     @property
     def f1(self) -> Floats:
-        """R1-F1 per class; nan where neither side has a word, 0 where one side is empty."""
+        """R1-F1 per class; nan without words, 0 if one side is empty."""
         scores = f_score(self.matched, self.predicted - self.matched, self.target - self.matched)
         return np.asarray(scores, dtype=np.float64)
 

@@ -13,7 +13,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.benchmarks import phases, versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
-from evalsvc.evaluation.measures.options import checked
+from evalsvc.evaluation.measures.options import validate_options
 from evalsvc.evaluation.models import Benchmark, Organiser, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, require
 
@@ -64,7 +64,7 @@ def create(
             labels=inventory,
             negative=negative,
             missing=missing,
-            options=checked(options or {}, task=task),
+            options=validate_options(options or {}, task=task),
             summary=summary,
             description=description,
             public=public,

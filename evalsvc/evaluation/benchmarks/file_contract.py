@@ -22,7 +22,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
-from evalsvc.evaluation.measures.options import effective
+from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
 Pair = tuple[str, str]
@@ -103,7 +103,7 @@ class FileContract:
 
     @cached_property
     def options(self) -> dict[str, Any]:
-        return effective(self.benchmark.options, task=self.benchmark.task)
+        return complete_options(self.benchmark.options, task=self.benchmark.task)
 
     @cached_property
     def forms(self) -> list[Form]:

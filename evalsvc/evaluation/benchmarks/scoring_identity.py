@@ -11,7 +11,7 @@ from django.db.models import F
 
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
-from evalsvc.evaluation.measures.options import effective
+from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 
 # Raise it whenever a figure may change.
@@ -61,7 +61,7 @@ def not_covered(submission: Submission) -> list[Setting]:
 def options_of(setting: Setting, submission: Submission) -> dict[str, Any]:
     """Return all options that change a figure, but for file and gold."""
     benchmark = setting.benchmark
-    chosen = effective(benchmark.options, task=benchmark.task)
+    chosen = complete_options(benchmark.options, task=benchmark.task)
     options = {
         "task": benchmark.task,
         "unit": setting.unit,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Measures that are computed together, and the units of settings that have them.
+    """Measures computed together, and the units of settings that have them.
 
-    Without units the measures are those of the command line only.
+    Without units they are measures of the command line only.
     """
 
     title: str

@@ -20,7 +20,7 @@ Positions = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure of a score, its explanation, and its default place on pages and in commands.
+    """A figure of a score, with its explanation and default positions.
 
     `unit` is "%" for shares, empty for plain numbers. A measure that does not rank says nothing about how
     good a system is. `board` and `submission` map a unit of settings to the position on that page;
@@ -52,7 +52,7 @@ MENU: dict[str, Measure] = {}
 
 
 def register(*measures: Measure) -> None:
-    """Add measures to the registry, in the order in which they are listed."""
+    """Add measures to the registry; lists keep this order."""
     for measure in measures:
         MEASURES[measure.key] = measure
         if FAMILIES[measure.family].units:
@@ -73,13 +73,16 @@ def by_family(measures: Iterable[Measure]) -> list[tuple[str, Family, list[Measu
 
 # ---- defaults: measures shown first -----------------------------------------------------------------
 def board_measures(setting: Setting, present: Collection[str]) -> list[str]:
-    """List the columns of a board: the main measure, then the chosen or default ones that are present."""
+    """List the columns of a board, the main measure first.
+
+    The setting's or the default ones follow, as far as they are present.
+    """
     usual = setting.measures or _by_position(setting.unit, "board")
     return list(dict.fromkeys([setting.main, *(key for key in usual if key in present)]))
 
 
 def submission_measures(setting: Setting, present: Collection[str]) -> list[str]:
-    """List the first measures of a submission: the main one, then the chosen or default ones, if present."""
+    """List the measures shown first for a submission, if present."""
     usual = setting.measures or _by_position(setting.unit, "submission")
     return list(dict.fromkeys(key for key in (setting.main, *usual) if key in present))
 
@@ -95,7 +98,7 @@ def compared_measures() -> list[str]:
 
 
 def as_shown(setting: Setting, key: str) -> Measure:
-    """Return a measure with the setting's digits and, for the main one, the setting's direction."""
+    """Return a measure with the digits and main direction of a setting."""
     measure = MENU[key]
     if setting.digits is not None and measure.unit == "%":
         measure = replace(measure, digits=setting.digits)

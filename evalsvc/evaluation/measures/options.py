@@ -1,4 +1,4 @@
-"""What a benchmark may set besides its labels: a closed table; each entry changes a number."""
+"""Scoring options of a benchmark; each one changes figures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from evalsvc.core.errors.exceptions import DomainError
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """Its default, what it changes, and which values it takes."""
+class ScoringOption:
+    """Default, effect and valid values of an option."""
 
     default: Any
     explains: str
@@ -35,43 +35,44 @@ class Option:
         return "a number" if self.least is None else f"a number above {self.least:g}"
 
 
-OPTIONS: dict[str, Option] = {
-    "beta": Option(1.0, "Weight of recall against precision in F.", least=0.0),
-    "threshold": Option(
-        0.5, "From this score on a claim counts as made, where label sets are counted.", task="relations"
+OPTIONS: dict[str, ScoringOption] = {
+    "beta": ScoringOption(1.0, "Weight of recall against precision in F.", least=0.0),
+    "threshold": ScoringOption(0.5, "Lowest score of a claim that is counted as a label.", task="relations"),
+    "include_negative": ScoringOption(
+        False, "Include the negative class in the averages of single-label settings.", task="relations"
     ),
-    "include_negative": Option(
-        False, "Whether the negative class enters the averages of single-label settings.", task="relations"
+    "scheme": ScoringOption(
+        "IOB2", "Tagging scheme of spans.", choices=("IOB1", "IOB2", "BIOES", "BILOU"), task="entities"
     ),
-    "scheme": Option(
-        "IOB2", "How tags write spans.", choices=("IOB1", "IOB2", "BIOES", "BILOU"), task="entities"
-    ),
-    "repair": Option(
+    "repair": ScoringOption(
         "conlleval",
-        "An I- that continues no entity opens one (conlleval) or is dropped (strict-iob2).",
+        "An I- tag that continues no entity starts one (conlleval) or is dropped (strict-iob2).",
         choices=("conlleval", "strict-iob2"),
         task="entities",
     ),
-    "casefold": Option(False, "Whether WRF takes words that differ only in case as one.", task="entities"),
+    "casefold": ScoringOption(False, "Treat words that differ only in case as one in WRF.", task="entities"),
 }
 
 
-def checked(given: dict[str, Any], *, task: str) -> dict[str, Any]:
-    """The options as given, or a refusal that names the key and what it takes."""
-    for key, value in given.items():
+def validate_options(options: dict[str, Any], *, task: str) -> dict[str, Any]:
+    """Return the options; reject unknown keys and invalid values."""
+    for key, value in options.items():
         option = OPTIONS.get(key)
         if option is None or option.task not in ("", task):
-            known = ", ".join(k for k, o in OPTIONS.items() if o.task in ("", task))
+            valid = ", ".join(k for k, o in OPTIONS.items() if o.task in ("", task))
             raise DomainError(
-                "unknown_option", f"{key} is no option of this task.", hint=f"Use {known}.", field="options"
+                "unknown_option",
+                f"Unknown option: {key}.",
+                hint=f"Use {valid}.",
+                field="options",
             )
         if not option.accepts(value):
             raise DomainError(
-                "bad_option", f"{key} is {value!r}, expected {option.expected()}.", field="options"
+                "bad_option", f"Invalid option {key}: {value!r}. Enter {option.expected()}.", field="options"
             )
-    return given
+    return options
 
 
-def effective(given: dict[str, Any], *, task: str) -> dict[str, Any]:
-    """Every option of the task with its value, defaults filled in."""
-    return {key: given.get(key, o.default) for key, o in OPTIONS.items() if o.task in ("", task)}
+def complete_options(options: dict[str, Any], *, task: str) -> dict[str, Any]:
+    """Return every option of the task, with defaults filled in."""
+    return {key: options.get(key, o.default) for key, o in OPTIONS.items() if o.task in ("", task)}

@@ -15,7 +15,7 @@ from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.evaluation.benchmarks.creation import KINDS
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts
-from evalsvc.evaluation.measures.options import OPTIONS, Option
+from evalsvc.evaluation.measures.options import OPTIONS, ScoringOption
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.pages.forms import Blocks, Parts, Sheet, address_of, follow_title
 
@@ -165,7 +165,7 @@ def _most(limit: str) -> int:
 
 
 # ---- a new board ---------------------------------------------------------------------------------
-def _option(key: str, option: Option) -> forms.Field:
+def _option(key: str, option: ScoringOption) -> forms.Field:
     """A field for an entry of the closed table; what it takes is the table's to say."""
     told: dict[str, Any] = {"label": key.replace("_", " ").capitalize(), "help_text": option.explains}
     told |= {"required": False, "initial": option.default}

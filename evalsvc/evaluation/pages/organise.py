@@ -21,7 +21,7 @@ from evalsvc.core.web.forms import add_form_error
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, phases, rules
 from evalsvc.evaluation.measures.menu import as_shown
-from evalsvc.evaluation.measures.options import effective
+from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import MISSING_WORDS, QUOTA_WORDS, BoardForm, RulesForm
 from evalsvc.evaluation.pages.boards import may_organise
@@ -128,7 +128,7 @@ def _row(setting: Setting, now: Any) -> dict[str, Any]:
 
 def _fixed(benchmark: Benchmark) -> list[tuple[str, str]]:
     """What scores rest on."""
-    options = effective(benchmark.options, task=benchmark.task)
+    options = complete_options(benchmark.options, task=benchmark.task)
     changed = {key: value for key, value in options.items() if key in benchmark.options}
     told = [f"{key.replace('_', ' ')} {_said(value)}" for key, value in changed.items()]
     return [

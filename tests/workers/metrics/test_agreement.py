@@ -19,10 +19,10 @@ from workers.metrics.agreement import (
     answers_of_table,
     coefficient,
     group_answers,
-    interval,
 )
 from workers.metrics.annotators import cohen_kappa, span_f1
-from workers.metrics.masi import MasiAlpha, SetAnswers, masi_alpha, masi_distance, sets_of_matrix
+from workers.metrics.masi import MasiAlpha, SetAnswers, masi_distance, sets_of_matrix
+from workers.metrics.resampling import draw, percentile_interval
 from workers.metrics.spans import spans_of_columns
 
 FLEISS = [
@@ -135,10 +135,10 @@ def test_alpha_masi_needs_neither_all_items_nor_all_distances_at_hand(votes, see
     whole = sets_of_matrix(item, rows, n_items=5)
     kinds = group_answers(whole.answers)
     lean = MasiAlpha(SetAnswers(kinds.answers, whole.members), most_kept=0)
-    assert lean() == pytest.approx(masi_alpha(whole), abs=1e-12, nan_ok=True)
+    assert lean() == pytest.approx(MasiAlpha(whole)(), abs=1e-12, nan_ok=True)
     weights = np.random.default_rng(seed).integers(0, 3, 5)
     totals = kinds.totals(weights, drawn=int(weights.sum()))
-    assert lean(totals) == pytest.approx(masi_alpha(whole, weights=weights), abs=1e-12, nan_ok=True)
+    assert lean(totals) == pytest.approx(MasiAlpha(whole)(weights), abs=1e-12, nan_ok=True)
 
 
 def test_fleiss_takes_items_with_the_modal_number_of_answers_only() -> None:
@@ -181,7 +181,7 @@ def test_alpha_masi_is_its_definition(votes) -> None:
     )
     across = sum(masi(a, b) for (_, a), (_, b) in itertools.permutations(pairable, 2))
     item, rows = zip(*votes, strict=True)
-    found = masi_alpha(sets_of_matrix(item, rows, n_items=5))
+    found = MasiAlpha(sets_of_matrix(item, rows, n_items=5))()
     expected = 1 - within * (len(pairable) - 1) / across if across else float("nan")
     assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
@@ -194,9 +194,12 @@ def test_an_interval_holds_the_figure_and_does_not_depend_on_sharding() -> None:
     alpha = MasiAlpha(
         sets_of_matrix([0, 0, 1, 1, 2, 2], [[1, 0], [1, 0], [0, 1], [1, 1], [0, 1], [0, 1]], n_items=3)
     )
-    found = interval(alpha, n_items=3, replicates=range(200))
-    assert found.low <= alpha() <= found.high
-    assert found == interval(alpha, n_items=3, replicates=reversed(range(200)))
+    drawn = [alpha(draw(3, seed=0, replicate=r)) for r in range(200)]
+    interval = percentile_interval(drawn)
+    assert interval.low <= alpha() <= interval.high
+    assert interval == percentile_interval(
+        [alpha(draw(3, seed=0, replicate=r)) for r in reversed(range(200))]
+    )
 
 
 @settings(max_examples=40, deadline=None)

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from workers.metrics.bags import Claims, Facts, claims_of_columns, facts_of_columns, hits
 from workers.metrics.classification import confusion, confusion_counts
-from workers.metrics.ranking import STATISTICS, points, rank, statistic
+from workers.metrics.ranking import (
+    STATISTICS,
+    Points,
+    anchored_auc,
+    average_precision,
+    best_point,
+    points,
+    rank,
+)
 from workers.metrics.reranking import bootstrap_ranking, randomise_ranking, sort_claims
 from workers.metrics.resampling import (
     Tallies,
@@ -31,6 +39,11 @@ DEALT = np.random.default_rng(11)
 GOLD = DEALT.integers(0, 3, 60)
 SAID = np.where(DEALT.random(60) < 0.7, GOLD, DEALT.integers(-1, 3, 60))
 OTHER = np.where(DEALT.random(60) < 0.5, GOLD, DEALT.integers(-1, 3, 60))
+
+
+def statistic(curve: Points, name: str) -> float:
+    """One of `STATISTICS` of a curve that is sorted anew."""
+    return {"ap": average_precision, "auc": anchored_auc, "max_f1": lambda c: best_point(c)[0]}[name](curve)
 
 
 def macro(sums: np.ndarray) -> float:

@@ -13,13 +13,12 @@ class AnnotationConfig(AppConfig):
         from annotation.queue import assignment
         from annotation.reports import agreement
         from evalsvc.core.accounts import invitations
-        from evalsvc.core.jobs import periodic
-        from evalsvc.core.jobs.kinds import Kind, register
+        from evalsvc.core.jobs.kinds import Kind, register, register_periodic
 
         register(Kind("import", "ingest", batches.mirror_job))
         register(Kind("freeze", "heavy", builder.mirror_job))
         register(Kind("describe", "heavy"))
         register(Kind("recompute", "heavy"))
         register(Kind("agreement", "heavy", agreement.follow))
-        periodic.register("leases", assignment.expire_overdue)
+        register_periodic("leases", assignment.expire_overdue)
         invitations.register(project_invitations.INVITATION_TARGET)

@@ -11,5 +11,5 @@ def run_next(queue: str) -> None:
     """There may be work in this queue: do one job of it."""
     if startup_check.runs_models(queue):
         startup_check.still_here()
-    worker_presence.looks_for_work(queue)
+    worker_presence.record_seen(queue)
     runner.run_next(queue)

@@ -24,7 +24,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.db.batched_reads import in_batches
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.records import token_starts
-from evalsvc.core.jobs.exceptions import InputFault, TryLater
+from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
@@ -125,7 +125,7 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     assert test_set.project is not None
     project = Project.objects.get(pk=test_set.project.pk)
     if item_state.is_recomputing(project):
-        raise TryLater(f"The items of {project} are being recomputed; the freeze follows.")
+        raise RetryLater(f"The items of {project} are being recomputed; the freeze follows.")
     leave_out = bool(test_set.manifest.get("leave_out"))
     mapping = mapping_of(project)
     total = project.items.count()
@@ -159,7 +159,7 @@ def _require_same_rules(project: Project) -> None:
     """Retry unless the labels and rules used for the lines are still the project's."""
     now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if any(getattr(now, name) != getattr(project, name) for name in RULES) or item_state.is_recomputing(now):
-        raise TryLater(f"Labels or rules of {project} changed meanwhile; it is frozen again.")
+        raise RetryLater(f"Labels or rules of {project} changed meanwhile; it is frozen again.")
 
 
 def mirror_job(job: Job) -> None:

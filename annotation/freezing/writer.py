@@ -15,7 +15,7 @@ from django.utils.text import slugify
 from annotation.testset import Origin, TestSet, TestSetRow, export_lines
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.core.formats.writer import canonical_line
-from evalsvc.core.jobs.exceptions import TryLater
+from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.queue import enqueue
 
@@ -80,7 +80,7 @@ def seal(
         digest.update(line)
         found += 1
     if found != count:
-        raise TryLater(f"{found:,} of {count:,} lines of {test_set} are there; it is built again.")
+        raise RetryLater(f"{found:,} of {count:,} lines of {test_set} are there; it is built again.")
     TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(
         state=TestSet.State.FROZEN,
         rows=count,

@@ -124,7 +124,7 @@ def _acted(request: HttpRequest, found: Batch, job: Job | None) -> None:
     sent, user, project = request.POST, person(request), found.project
     action, name, part = sent.get("action"), sent.get("name", ""), sent.get("part", "")
     if action is None and job:
-        queue.ask_cancel(job)
+        queue.request_cancel(job)
     if action is None or project is None:
         return
     if action == "merge":

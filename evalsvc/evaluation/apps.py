@@ -9,14 +9,13 @@ class EvaluationConfig(AppConfig):
 
     def ready(self) -> None:
         from evalsvc.core.accounts import invitations
-        from evalsvc.core.jobs import periodic
-        from evalsvc.core.jobs.kinds import Kind, register
+        from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.evaluation.benchmarks import organisers
         from evalsvc.evaluation.submission_states import follow
         from evalsvc.evaluation.submissions import file_store
 
-        register(Kind("score", queue="score", follow=follow))
-        register(Kind("check", queue="ingest", follow=follow))
-        register(Kind("predict", queue="heavy", follow=follow))
+        register(Kind("score", queue="score", on_change=follow))
+        register(Kind("check", queue="ingest", on_change=follow))
+        register(Kind("predict", queue="heavy", on_change=follow))
         invitations.register(organisers.INVITATION_TARGET)
-        periodic.register("unused files", file_store.tick)
+        register_periodic("unused files", file_store.tick)

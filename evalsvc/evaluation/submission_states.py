@@ -11,7 +11,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.problems import CODES
 from evalsvc.core.jobs import queue as queueing
-from evalsvc.core.jobs.exceptions import IllegalMove
+from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.roles import require_own
@@ -46,7 +46,7 @@ STATE_OF_CHECK: dict[str, str] = {
 def move(submission: Submission, to: str, *, code: str = "", reason: str = "") -> None:
     """Make a transition of the table; raise for any other."""
     if to not in MOVES[submission.state]:
-        raise IllegalMove(f"A submission can't go from {submission.state} to {to}.")
+        raise IllegalTransition(f"A submission can't go from {submission.state} to {to}.")
     times: dict[str, Any] = {"ended_at": Now() if to in ENDED else None}
     if to == S.SCORED:
         times["scored_at"] = Coalesce("scored_at", Now())
@@ -95,7 +95,7 @@ def cancel(submission: Submission, *, by: User) -> None:
     require_own(by, submission)
     if submission.job is None or S.CANCELLED not in MOVES[submission.state]:
         raise Conflict("ended", f"This submission is {submission.state} and can't be cancelled.")
-    queueing.ask_cancel(submission.job)
+    queueing.request_cancel(submission.job)
 
 
 def withdraw(submission: Submission, *, by: User) -> None:
@@ -104,6 +104,6 @@ def withdraw(submission: Submission, *, by: User) -> None:
     with transaction.atomic():
         # workers lock the job before the submission too
         if submission.job:
-            queueing.ask_cancel(submission.job)
+            queueing.request_cancel(submission.job)
         if not Submission.objects.filter(pk=submission.pk, withdrawn_at=None).update(withdrawn_at=Now()):
             raise Conflict("withdrawn", "This submission is already withdrawn.")

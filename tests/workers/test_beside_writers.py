@@ -1,4 +1,4 @@
-"""Long reads of a job go on while others write: on SQLite nobody writes after them from an open read."""
+"""Long reads of a job beside writers: on SQLite an open read would block every later write."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from evalsvc.core.db import batched_reads
 from tests.cast.basics import sentence
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.cast.projects import answered_item, create_project, curator, import_lines
-from workers.handlers import agreement
-from workers.scoring import frozen_gold
+from workers.handlers import agreement, scoring_inputs
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +29,7 @@ def small_pieces(
         (testset, "LINES_PER_READ", 2),
         (batched_reads, "ROWS_PER_READ", 2),
         (writer, "CHUNK", 1),
-        (frozen_gold, "STEP", 1),
+        (scoring_inputs, "STEP", 1),
         (agreement, "STEP", 1),
     ):
         monkeypatch.setattr(module, name, size)
@@ -40,8 +39,8 @@ def write() -> None:
     User.objects.update(last_name="Written")
 
 
-def both_write(*told: Any) -> None:
-    """Somebody else, as another process would, and then whoever reads."""
+def both_write(*progress: Any) -> None:
+    """Write in another thread, as another process would, then in this one."""
 
     def elsewhere() -> None:
         write()
@@ -55,7 +54,7 @@ def both_write(*told: Any) -> None:
 
 def test_gold_is_read_to_its_end() -> None:
     setting = BenchmarkCast.create().relations().settings.get()
-    gold = frozen_gold.load_gold(setting, tick=both_write)
+    gold = scoring_inputs.load_gold(setting, tick=both_write)
     assert list(gold.index) == [each["id"] for each in RELATION_GOLD]
 
 

@@ -11,7 +11,7 @@ import pytest
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import ask_cancel, enqueue
+from evalsvc.core.jobs.queue import request_cancel, enqueue
 from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.places.workers import Worker, until
 
@@ -58,7 +58,7 @@ def test_a_sleeper_that_wakes_after_its_lease_may_not_store(
     other = worker(SLOW, **QUICK)
     until(lambda: state(job) == "done", seconds=60, details=other.log_text)
     os.killpg(sleeper.process.pid, signal.SIGCONT)
-    until(lambda: "thrown away" in sleeper.log_text(), details=sleeper.log_text)
+    until(lambda: "is discarded" in sleeper.log_text(), details=sleeper.log_text)
     assert Team.objects.count() == 1
 
 
@@ -76,7 +76,7 @@ def test_a_running_job_can_be_cancelled_from_outside(sqlite: None, worker: Calla
     one = worker(SLOW, **QUICK)
     job = enqueue("slow", 600)
     until(lambda: state(job) == "running", details=one.log_text)
-    ask_cancel(job)
+    request_cancel(job)
     until(lambda: state(job) == "cancelled", details=one.log_text)
     assert Team.objects.count() == 0
 
@@ -86,14 +86,14 @@ def test_with_the_broker_down_work_is_accepted_at_once_and_done_when_it_is_back(
 ) -> None:
     one = worker(SLOW, **QUICK)
     broker.stop()
-    job = enqueue("slow", 1)  # comes back, though nobody takes the hint
+    job = enqueue("slow", 1)  # comes back, though no worker gets the message
     assert state(job) == "queued"
     broker.start()
     until(lambda: state(job) == "done", seconds=90, details=one.log_text)
     assert Team.objects.count() == 1
 
 
-def test_a_lost_hint_only_delays(sqlite: None, worker: Callable[..., Worker]) -> None:
+def test_a_lost_message_only_delays(sqlite: None, worker: Callable[..., Worker]) -> None:
     one = worker(SLOW, **QUICK)
-    job = Job.objects.create(kind="slow", queue="score", subject=1)  # no hint was ever sent
+    job = Job.objects.create(kind="slow", queue="score", subject=1)  # no message was ever sent
     until(lambda: state(job) == "done", details=one.log_text)

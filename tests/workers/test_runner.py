@@ -1,3 +1,5 @@
+"""One job from claim to end, and every way in which an attempt can end."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,10 +10,10 @@ from django.db import OperationalError
 from django.db.models import F
 
 from evalsvc.core.jobs import kinds
-from evalsvc.core.jobs.exceptions import InputFault, TryLater
+from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job, JobEvent
-from evalsvc.core.jobs.queue import ask_cancel, enqueue
+from evalsvc.core.jobs.queue import enqueue, request_cancel
 from evalsvc.core.jobs.transitions import Store
 from workers import runner
 from workers.handlers.registry import HANDLERS
@@ -22,7 +24,7 @@ Do = Callable[[Callable[[int, Progress], Store]], Job]
 
 @pytest.fixture
 def do(monkeypatch: pytest.MonkeyPatch) -> Do:
-    """Queue one job done by the given handler, run the queue once, and give the job back."""
+    """Queue one job for the given handler, run the queue once, and return the job."""
 
     def run(handler: Callable[[int, Progress], Store]) -> Job:
         monkeypatch.setitem(HANDLERS, "count", handler)
@@ -41,7 +43,7 @@ def raising(error: Exception) -> Callable[[int, Progress], Store]:
     return handler
 
 
-def test_an_empty_queue_is_no_work() -> None:
+def test_nothing_is_run_from_an_empty_queue() -> None:
     assert runner.run_next("score") is False
 
 
@@ -51,22 +53,22 @@ def test_the_handler_gets_its_subject_and_what_it_returns_is_stored_once(do: Do)
     assert (job.state, stored) == ("done", [7])
 
 
-def test_bad_input_fails_at_once_with_its_own_words(do: Do) -> None:
+def test_bad_input_fails_at_once_with_its_code_and_reason(do: Do) -> None:
     job = do(raising(InputFault("empty_file", "The file holds no lines.")))
     assert (job.state, job.error_code, job.error) == ("failed", "empty_file", "The file holds no lines.")
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    "error", [TryLater("no storage"), OperationalError("no storage"), ConnectionError("no storage")]
+    "error", [RetryLater("no storage"), OperationalError("no storage"), ConnectionError("no storage")]
 )
-def test_missing_surroundings_put_the_job_off(do: Do, error: Exception) -> None:
+def test_a_job_is_retried_later_after_an_infrastructure_fault(do: Do, error: Exception) -> None:
     job = do(raising(error))
     assert (job.state, JobEvent.objects.last().detail) == ("queued", "no storage")
     assert job.run_after > job.created_at
 
 
-def test_a_defect_fails_the_job_is_logged_and_tells_no_secrets(
+def test_a_defect_fails_the_job_and_is_logged_without_reaching_its_reason(
     do: Do, caplog: pytest.LogCaptureFixture
 ) -> None:
     job = do(raising(KeyError("secret gold")))
@@ -89,7 +91,7 @@ def test_a_kind_without_a_handler_is_a_defect(do: Do, monkeypatch: pytest.Monkey
     assert Job.objects.get().error_code == "defect"
 
 
-def test_work_beyond_the_time_limit_fails_and_says_so(do: Do) -> None:
+def test_work_beyond_the_time_limit_fails_with_its_code(do: Do) -> None:
     assert do(raising(SoftTimeLimitExceeded())).error_code == "time_limit"
 
 
@@ -97,24 +99,24 @@ def test_work_cancelled_on_the_way_ends_cancelled_and_stores_nothing(do: Do) -> 
     stored: list[int] = []
 
     def handler(subject: int, progress: Progress) -> Store:
-        ask_cancel(Job.objects.get())
+        request_cancel(Job.objects.get())
         progress(1, 2)
         return lambda: stored.append(subject)
 
     assert (do(handler).state, stored) == ("cancelled", [])
 
 
-def test_what_is_asked_to_stop_at_the_last_moment_is_cancelled_and_stores_nothing(do: Do) -> None:
+def test_a_cancellation_at_the_last_moment_stores_nothing(do: Do) -> None:
     stored: list[int] = []
 
     def handler(subject: int, progress: Progress) -> Store:
-        ask_cancel(Job.objects.get())  # and no report of progress after it
+        request_cancel(Job.objects.get())  # and no report of progress after it
         return lambda: stored.append(subject)
 
     assert (do(handler).state, stored) == ("cancelled", [])
 
 
-def test_a_worker_that_comes_too_late_throws_its_result_away(do: Do) -> None:
+def test_the_result_of_a_late_worker_is_discarded(do: Do) -> None:
     stored: list[int] = []
 
     def handler(subject: int, progress: Progress) -> Store:
@@ -124,28 +126,28 @@ def test_a_worker_that_comes_too_late_throws_its_result_away(do: Do) -> None:
     assert (do(handler).state, stored) == ("running", [])
 
 
-def test_more_work_in_the_queue_is_hinted_at_once_more(
+def test_more_work_in_the_queue_wakes_another_worker(
     do: Do, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Callable
 ) -> None:
-    hints: list[str] = []
-    monkeypatch.setattr(runner.queueing, "hint", hints.append)
+    messages: list[str] = []
+    monkeypatch.setattr(runner.job_queue, "wake_worker", messages.append)
     monkeypatch.setitem(HANDLERS, "count", lambda subject, progress: lambda: None)
     enqueue("count", 1)
     enqueue("count", 2)
     runner.run_next("score")
-    assert hints == ["score"]
+    assert messages == ["score"]
     runner.run_next("score")
-    assert hints == ["score"]
+    assert messages == ["score"]
 
 
-def test_one_certain_job_can_be_done_in_this_process(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_given_job_can_be_run_in_this_process(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(HANDLERS, "count", lambda subject, progress: lambda: None)
     first, second = enqueue("count", 1), enqueue("count", 2)
     assert runner.run_inline(second).state == "done"
     assert Job.objects.get(pk=first.pk).state == "queued"
 
 
-def test_doing_a_job_that_another_has_leaves_it_there(do: Do) -> None:
+def test_a_job_of_another_worker_is_left_to_it(do: Do) -> None:
     job = enqueue("count", 1)
     Job.objects.update(state="running", attempt=1)
     assert runner.run_inline(job).attempt == 1

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.problems import FileRejected
-from evalsvc.core.jobs.exceptions import InputFault, TryLater
+from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
@@ -52,7 +52,7 @@ def _require_sandbox() -> None:
         raise InputFault("models_off", "Models are switched off here. Submit a prediction file.")
     found = readiness()
     if not found.ready:
-        raise TryLater(f"This worker can't run models: {found.why_not}")
+        raise RetryLater(f"This worker can't run models: {found.why_not}")
 
 
 def bounds() -> Bounds:
@@ -120,7 +120,7 @@ def judge(ended: Ended) -> None:
         limit = f"{settings.MODEL_SECONDS:,} s"
         raise InputFault("model_too_slow", f"The model took longer than {limit}. Send a smaller one.")
     if ended.kind == "NotConfined":
-        raise TryLater(f"The sandbox could not be closed: {ended.said}")
+        raise RetryLater(f"The sandbox could not be closed: {ended.said}")
     if ended.kind == "BadPipeline":
         raise InputFault("bad_model", ended.said)
     if ended.code == -signal.SIGKILL:

@@ -1,4 +1,4 @@
-"""Taking a job: the fairest due one, under a lease, counted before the work starts."""
+"""Claim a job: the fairest due one, under a lease, with its attempt counted before work starts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.transitions import move
+from evalsvc.core.jobs.transitions import change_state
 
-# Whoever was last served longer ago than this waits as if never served.
+# A lane last served longer ago than this waits as if never served.
 REMEMBERED = timedelta(hours=1)
 
 
@@ -23,34 +23,34 @@ def due(queue: str) -> QuerySet[Job]:
     return Job.objects.filter(queue=queue, state=Job.State.QUEUED, run_after__lte=Now())
 
 
-def turns(queue: str) -> list[str]:
-    """Lanes with due jobs: least running first, then the one served longest ago, then the longest waiting.
+def lanes_in_turn(queue: str) -> list[str]:
+    """Order lanes with due jobs: fewest running, then served longest ago, then waiting longest.
 
-    Without the second rule a lone worker, which finds nobody running, would go by arrival alone.
+    Without the second rule a single worker, which finds nothing running, would go by arrival alone.
     """
     waiting = due(queue).order_by().values_list("lane").annotate(first=Min("run_after"))
     lately = Q(state=Job.State.RUNNING) | Q(started_at__gt=Now() - REMEMBERED)
     running = Count("pk", filter=Q(state=Job.State.RUNNING))
-    seen = Job.objects.filter(lately, queue=queue).order_by().values_list("lane")
-    served = {lane: (n, at.timestamp()) for lane, n, at in seen.annotate(n=running, at=Max("started_at"))}
+    recent = Job.objects.filter(lately, queue=queue).order_by().values_list("lane")
+    served = {lane: (n, at.timestamp()) for lane, n, at in recent.annotate(n=running, at=Max("started_at"))}
     return [lane for lane, first in sorted(waiting, key=lambda w: (*served.get(w[0], (0, 0.0)), w[1], w[0]))]
 
 
 def claim(queue: str, *, worker: str = "") -> Job | None:
-    """Take the fairest due job of the queue; None when nothing is due."""
-    for lane in turns(queue):  # a look takes no write lock
-        job = _take(due(queue).filter(lane=lane).order_by("run_after", "pk"), worker or me())
+    """Claim the fairest due job of the queue; None when nothing is due."""
+    for lane in lanes_in_turn(queue):  # reading takes no write lock
+        job = _claim_first(due(queue).filter(lane=lane).order_by("run_after", "pk"), worker)
         if job:
             return job
     return None
 
 
-def claim_this(job: Job, *, worker: str = "") -> Job | None:
-    """Take one certain job; None when somebody else has it or it isn't due."""
-    return _take(due(job.queue).filter(pk=job.pk), worker or me())
+def claim_job(job: Job, *, worker: str = "") -> Job | None:
+    """Claim this job; None when another worker has it or it isn't due."""
+    return _claim_first(due(job.queue).filter(pk=job.pk), worker)
 
 
-def me() -> str:
+def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
@@ -58,20 +58,21 @@ def lease_end() -> CombinedExpression:
     return Now() + timedelta(seconds=settings.JOB_LEASE_SECONDS)
 
 
-def _take(jobs: QuerySet[Job], worker: str) -> Job | None:
+def _claim_first(jobs: QuerySet[Job], worker: str) -> Job | None:
+    worker = worker or worker_name()
     with transaction.atomic():
         if connection.features.has_select_for_update_skip_locked:
             jobs = jobs.select_for_update(skip_locked=True, of=("self",))
         job = jobs.first()
         if job is None:
             return None
-        return move(
+        return change_state(
             job,
             Job.State.RUNNING,
-            what="claimed",
+            event="claimed",
             detail=worker,
             attempt=F("attempt") + 1,
             lease_until=lease_end(),
-            started_at=Coalesce(F("started_at"), Now()),
+            started_at=Coalesce(F("started_at"), Now()),  # of the first attempt; events have the others
             worker=worker[:120],
         )

@@ -1,31 +1,39 @@
-"""How an attempt ends: done, failed, cancelled, or put off. Every end is fenced by the attempt."""
+"""End an attempt: done, failed, cancelled or to be retried. Every end is fenced by the attempt."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now
 
 from evalsvc.core.jobs.exceptions import LeaseLost
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.transitions import Store, move
+from evalsvc.core.jobs.transitions import Store, change_state
 
 RETRIES = 20
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 2, 300
 
 
 def complete(job: Job, store: Store) -> Job:
-    """Store what was found and end the job, both or neither; raises LeaseLost when it isn't ours any more.
+    """Store the result and end the job, both or neither; raise LeaseLost when another attempt owns it.
 
-    Whoever asked for an end before this one is heard: then nothing is stored.
+    After a request to cancel, nothing is stored.
     """
-    every_step = Greatest(F("total"), 1)  # short work may never have told how many there are
-    told: dict[str, Any] = {"lease_until": None, "ended_at": Now(), "step": ""}
-    told |= {"done": every_step, "total": every_step}
+    steps = Greatest(F("total"), 1)  # short work may never have reported its number of steps
     try:
-        return move(job, Job.State.DONE, what="done", only=Q(cancel_asked=False), store=store, **told)
+        return change_state(
+            job,
+            Job.State.DONE,
+            event="done",
+            only=Q(cancel_asked=False),
+            store=store,
+            lease_until=None,
+            ended_at=Now(),
+            step="",
+            done=steps,
+            total=steps,
+        )
     except LeaseLost:
         if not Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
             raise
@@ -34,10 +42,10 @@ def complete(job: Job, store: Store) -> Job:
 
 def fail(job: Job, *, code: str, reason: str) -> Job:
     """End the job for good."""
-    return move(
+    return change_state(
         job,
         Job.State.FAILED,
-        what="failed",
+        event="failed",
         detail=f"{code}: {reason}",
         lease_until=None,
         ended_at=Now(),
@@ -47,20 +55,22 @@ def fail(job: Job, *, code: str, reason: str) -> Job:
 
 
 def cancel(job: Job) -> Job:
-    return move(job, Job.State.CANCELLED, what="cancelled", lease_until=None, ended_at=Now())
+    return change_state(job, Job.State.CANCELLED, event="cancelled", lease_until=None, ended_at=Now())
 
 
 def retry(job: Job, *, reason: str) -> Job:
-    """Put the job off with back-off; give up when its surroundings stay broken for about an hour."""
+    """Queue the job again after a growing wait; fail it when about an hour of retries did not help."""
     if Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
         return cancel(job)
-    put_off = job.events.filter(what="retried").count()
-    if put_off >= RETRIES:
-        return fail(job, code="unavailable", reason=f"Tried {put_off + 1} times. The last time: {reason}")
-    run_after = Now() + timedelta(seconds=wait_seconds(put_off))
-    return move(job, Job.State.QUEUED, what="retried", detail=reason, lease_until=None, run_after=run_after)
+    retries = job.events.filter(what="retried").count()
+    if retries >= RETRIES:
+        return fail(job, code="unavailable", reason=f"Gave up after {retries + 1} attempts. Last: {reason}")
+    run_after = Now() + timedelta(seconds=wait_seconds(retries))
+    return change_state(
+        job, Job.State.QUEUED, event="retried", detail=reason, lease_until=None, run_after=run_after
+    )
 
 
-def wait_seconds(put_off: int) -> int:
-    """How long to wait before the next try: 2, 4, 8 … 300 seconds."""
-    return min(FIRST_WAIT_SECONDS * 2**put_off, LONGEST_WAIT_SECONDS)
+def wait_seconds(retries: int) -> int:
+    """Return the seconds until the next attempt: 2, 4, 8 … 300."""
+    return min(FIRST_WAIT_SECONDS * 2**retries, LONGEST_WAIT_SECONDS)

@@ -1,4 +1,4 @@
-"""Why work ends early: the input or the surroundings are at fault, it was cancelled, or the lease is lost."""
+"""Reasons for work to end early: a fault of the input or the infrastructure, a cancellation, a lost lease."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 
 class InputFault(Exception):
-    """The input cannot be worked on; trying again would change nothing."""
+    """The input cannot be processed; trying again would change nothing."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
         self.code, self.reason = code, reason
 
 
-class TryLater(Exception):
-    """Something around the work is missing just now; the input is not to blame."""
+class RetryLater(Exception):
+    """Part of the infrastructure is missing at present; the input is not at fault."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -22,19 +22,19 @@ class TryLater(Exception):
 
 
 class Cancelled(Exception):
-    """Somebody asked for the work to stop."""
+    """A user asked for the work to stop."""
 
 
 class LeaseLost(Exception):
-    """Another attempt owns the job now: nothing this one found may be written."""
+    """Another attempt owns the job now: this one must not store anything."""
 
 
-class IllegalMove(Exception):
-    """A change of state that the table of moves does not know: a defect of ours."""
+class IllegalTransition(Exception):
+    """A change of state that the table of transitions does not have: a programming error."""
 
 
 def caught(call: Callable[[], object]) -> Exception | None:
-    """Run the call and hand back what it raised: the one place where anything at all is caught."""
+    """Run the call and return the exception it raised; the only place that catches every exception."""
     try:
         call()
     except Exception as error:  # noqa: BLE001 - one broken job must not stop the others

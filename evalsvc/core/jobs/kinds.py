@@ -1,34 +1,40 @@
-"""The kinds of work there are: which queue does them, and which room mirrors their state."""
+"""Registries filled when apps start: kinds of jobs, and periodic tasks that workers run."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`follow` runs inside the transaction of every change of state of a job of this kind."""
+    """`on_change` runs inside the transaction of every change of state of a job of this kind."""
 
     name: str
     queue: str
-    follow: Callable[[Job], None] | None = None
+    on_change: Callable[[Job], None] | None = None
 
 
+PeriodicTask = Callable[[], object]
 _kinds: dict[str, Kind] = {}
+_periodic: dict[str, PeriodicTask] = {}
 
 
 def register(kind: Kind) -> None:
-    """Called by each room when it starts."""
+    """Register a kind of job; the same one may be registered again."""
     if _kinds.setdefault(kind.name, kind) != kind:
-        raise ValueError(f"The kind of job {kind.name!r} is registered twice, differently.")
+        raise ValueError(f"The job kind {kind.name!r} is already registered with other values.")
 
 
 def get(name: str) -> Kind:
     if name not in _kinds:
-        raise LookupError(f"No room registered the kind of job {name!r}; known: {', '.join(names())}.")
+        raise LookupError(f"The job kind {name!r} is not registered. Use one of: {', '.join(names())}.")
     return _kinds[name]
 
 
@@ -36,8 +42,21 @@ def names() -> list[str]:
     return sorted(_kinds)
 
 
-def follow(job: Job) -> None:
-    """Tell the room of this job that its state changed; a kind no room knows any more has nobody to tell."""
+def state_changed(job: Job) -> None:
+    """Run the hook of the job's kind; a kind that is no longer registered has none."""
     kind = _kinds.get(job.kind)
-    if kind and kind.follow:
-        kind.follow(job)
+    if kind and kind.on_change:
+        kind.on_change(job)
+
+
+def register_periodic(name: str, task: PeriodicTask) -> None:
+    """Register a quick task that is safe to run by many workers at once."""
+    _periodic[name] = task
+
+
+def run_periodic() -> None:
+    """Run every periodic task once; one that fails is logged and stops no other."""
+    for name, task in _periodic.items():
+        error = caught(task)
+        if error:
+            log.error("Periodic task %s failed", name, exc_info=error)

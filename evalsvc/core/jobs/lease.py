@@ -1,4 +1,4 @@
-"""What a handler holds while it works: the lease kept alive beside it, and its report of progress."""
+"""The lease of a running job, renewed beside its handler, and the handler's report of progress."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ log = logging.getLogger(__name__)
 
 
 class Lease:
-    """Keeps a running job ours: a thread with a connection of its own renews the lease until told to stop."""
+    """Renews the lease of a running job in a thread with its own connection."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.lost = False
         self.cancel_asked = False
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name=f"lease-{job.pk}", daemon=True)
+        self._thread = threading.Thread(target=self._renew, name=f"lease-{job.pk}", daemon=True)
 
     def __enter__(self) -> Lease:
         self._thread.start()
@@ -37,22 +37,19 @@ class Lease:
         self._stop.set()
         self._thread.join()
 
-    def _keep(self) -> None:
+    def _renew(self) -> None:
         try:
             while not self._stop.wait(settings.JOB_HEARTBEAT_SECONDS):
-                self._beat()
+                try:
+                    self.write(lease_until=lease_end())
+                except DatabaseError as error:  # the next try may succeed; if none does, the lease runs out
+                    log.warning("The lease of job %s was not renewed: %s", self.job.pk, error)
+                    connection.close()
         finally:
             connection.close()
 
-    def _beat(self) -> None:
-        try:
-            self.write(lease_until=lease_end())
-        except DatabaseError as error:  # the next beat may get through; if none does, the lease runs out
-            log.warning("The lease of job %s was not renewed: %s", self.job.pk, error)
-            connection.close()
-
     def write(self, **fields: object) -> None:
-        """Update the row if this attempt still owns it, and notice when it doesn't or somebody cancelled."""
+        """Update the row if this attempt still owns it, and notice a lost lease or a cancellation."""
         owned = Job.objects.filter(pk=self.job.pk, state=Job.State.RUNNING, attempt=self.job.attempt)
         self.lost = self.lost or not owned.update(**fields)
         self.cancel_asked = self.cancel_asked or owned.filter(cancel_asked=True).exists()

@@ -1,4 +1,4 @@
-"""The job's row, what happened to it, and who looks for work."""
+"""Jobs, their events, and the workers that ask for work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class Job(models.Model):
-    """One piece of work. `attempt` is the fence: a write by an older attempt is refused."""
+    """One piece of work. `attempt` is the fence: a write by an older attempt is rejected."""
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -55,7 +55,7 @@ class Job(models.Model):
 
 
 class Worker(models.Model):
-    """A worker process, by the queue that it last looked for work in."""
+    """A worker process and a queue in which it asked for work."""
 
     queue = models.CharField(max_length=20)
     name = models.CharField(max_length=120)

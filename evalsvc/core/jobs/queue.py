@@ -1,4 +1,4 @@
-"""Asking for work, and asking it to stop."""
+"""Queue jobs and request their cancellation."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from redis.exceptions import RedisError
 from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.exceptions import LeaseLost
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.transitions import move, tell
+from evalsvc.core.jobs.transitions import change_state, record_event
 
 log = logging.getLogger(__name__)
 
 
 def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
-    """Insert the job into the caller's transaction; the hint goes out once that is committed."""
+    """Insert the job into the caller's transaction and wake a worker after the commit."""
     queue = kinds.get(kind).queue
     with transaction.atomic():
-        made = Job.objects.create(kind=kind, queue=queue, subject=subject, lane=lane)
-        job = tell(made.pk, what="queued")
-        transaction.on_commit(lambda: hint(queue))
+        row = Job.objects.create(kind=kind, queue=queue, subject=subject, lane=lane)
+        job = record_event(row.pk, "queued")
+        transaction.on_commit(lambda: wake_worker(queue))
     return job
 
 
-def hint(queue: str) -> None:
-    """Say that there is work. The row is the truth: a hint that can't be sent is only logged."""
+def wake_worker(queue: str) -> None:
+    """Send a message that there is work. The row is the truth: a message that fails is only logged."""
     signature = app.signature("workers.run_next", args=(queue,))
     try:
         signature.apply_async(queue=queue, retry=False, ignore_result=True)
     except (KombuError, RedisError, OSError) as error:
-        log.error("No hint for queue %s, its jobs wait for the next tick: %s", queue, error)
+        log.error("No message to queue %s, its jobs wait for the next tick: %s", queue, error)
 
 
-def ask_cancel(job: Job) -> None:
-    """A waiting job is cancelled at once; a running one stops at its next report of progress."""
+def request_cancel(job: Job) -> None:
+    """Cancel a queued job at once; a running one stops at its next report of progress."""
     with transaction.atomic():
         row = Job.objects.select_for_update().get(pk=job.pk)
         if row.state == Job.State.QUEUED:
             try:
-                move(row, Job.State.CANCELLED, what="cancelled", ended_at=Now())
+                change_state(row, Job.State.CANCELLED, event="cancelled", ended_at=Now())
             except LeaseLost:  # claimed between the look and the update, where rows can't be locked
                 row.refresh_from_db()
         if row.state == Job.State.RUNNING and not row.cancel_asked:
             Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_asked=True)
-            tell(job.pk, what="cancel asked")
+            record_event(job.pk, "cancel asked")

@@ -1,4 +1,4 @@
-"""How a job changes state: one table of legal moves, one fenced update."""
+"""Changes of a job's state: one table of legal transitions, one fenced update."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from django.db import transaction
 from django.db.models import Q
 
 from evalsvc.core.jobs import kinds
-from evalsvc.core.jobs.exceptions import IllegalMove, LeaseLost
+from evalsvc.core.jobs.exceptions import IllegalTransition, LeaseLost
 from evalsvc.core.jobs.models import Job, JobEvent
 
 Store = Callable[[], None]
 
 S = Job.State
-MOVES: dict[str, frozenset[str]] = {
+TRANSITIONS: dict[str, frozenset[str]] = {
     S.QUEUED: frozenset({S.RUNNING, S.CANCELLED}),
     S.RUNNING: frozenset({S.DONE, S.FAILED, S.CANCELLED, S.QUEUED}),
     S.DONE: frozenset(),
@@ -24,35 +24,35 @@ MOVES: dict[str, frozenset[str]] = {
 }
 
 
-def move(
+def change_state(
     job: Job,
     to: str,
     *,
-    what: str,
+    event: str,
     detail: str = "",
     only: Q | None = None,
     store: Store | None = None,
     **fields: Any,
 ) -> Job:
-    """Move the job in one transaction, with what it found, and hand back the row as it now is.
+    """Change the state and store the result in one transaction; return the new row.
 
-    The update comes first: it locks the row and asks whether this attempt still owns it. Only then is
+    The update comes first: it locks the row and checks that this attempt still owns it. Only then is
     anything stored.
     """
-    if to not in MOVES[job.state]:
-        raise IllegalMove(f"A job can't go from {job.state} to {to}.")
+    if to not in TRANSITIONS[job.state]:
+        raise IllegalTransition(f"A job can't go from {job.state} to {to}.")
     with transaction.atomic():
         owned = Job.objects.filter(only or Q(), pk=job.pk, state=job.state, attempt=job.attempt)
         if not owned.update(state=to, **fields):
             raise LeaseLost(f"Job {job.pk} is no longer {job.state} in attempt {job.attempt}.")
         if store:
             store()
-        return tell(job.pk, what=what, detail=detail)
+        return record_event(job.pk, event, detail=detail)
 
 
-def tell(pk: int, *, what: str, detail: str = "") -> Job:
-    """Write the event, let the room follow; in the caller's transaction."""
+def record_event(pk: int, event: str, *, detail: str = "") -> Job:
+    """Write the event and run the hook of the kind, in the caller's transaction."""
     job = Job.objects.get(pk=pk)
-    JobEvent.objects.create(job=job, attempt=job.attempt, what=what, detail=detail)
-    kinds.follow(job)
+    JobEvent.objects.create(job=job, attempt=job.attempt, what=event, detail=detail)
+    kinds.state_changed(job)
     return job

@@ -22,17 +22,20 @@ WORDS = {
 }
 
 
-class HealthSerializer(serializers.Serializer[queue_status.Health]):
+class HealthSerializer(serializers.Serializer[queue_status.QueueHealth]):
     queue = serializers.CharField()
     waiting = serializers.IntegerField()
     running = serializers.IntegerField()
     workers = serializers.IntegerField(help_text="Workers that run something now.")
     heard_of = serializers.IntegerField(
+        source="active_workers",
         help_text="Workers that looked for work in the last minute, or are in the middle of some. "
-        "0: nothing will be done until one comes. Of several idle ones some may go unheard."
+        "0: nothing will be done until one comes. Of several idle ones some may go unheard.",
     )
     heard_at = serializers.DateTimeField(
-        allow_null=True, help_text="When a worker last looked for work; null: not in the last day."
+        source="last_seen_at",
+        allow_null=True,
+        help_text="When a worker last looked for work; null: not in the last day.",
     )
     oldest_seconds = serializers.FloatField(help_text="How long the oldest has waited.")
     done = serializers.IntegerField(help_text="In the last hour.")
@@ -53,17 +56,17 @@ class Status(APIView):
     @extend_schema(operation_id="status", responses={200: StatusSerializer})
     def get(self, request: Request) -> Response:
         """What waits and runs in each queue, and how the last hour went."""
-        return Response(StatusSerializer({"queues": queue_status.health()}).data)
+        return Response(StatusSerializer({"queues": queue_status.queue_health()}).data)
 
 
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    queues = [(WORDS.get(health.queue, health.queue), health) for health in queue_status.health()]
-    unheard = [title for title, health in queues if not health.heard_of]
+    queues = [(WORDS.get(health.queue, health.queue), health) for health in queue_status.queue_health()]
+    unheard = [title for title, health in queues if not health.active_workers]
     told = {"queues": queues, "lead": _lead(queues), "unheard": unheard}
     return render(request, "evaluation/status.html", told)
 
 
-def _lead(queues: list[tuple[str, queue_status.Health]]) -> str:
+def _lead(queues: list[tuple[str, queue_status.QueueHealth]]) -> str:
     waiting, running = sum(h.waiting for _, h in queues), sum(h.running for _, h in queues)
     return f"{waiting:,} waiting, {running:,} running." if waiting or running else "Nothing waits."

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 
 from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.serializers import problems
-from evalsvc.core.jobs import queue_status as outlook
+from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.pagination import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
@@ -92,7 +92,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         return request.build_absolute_uri(path) if request else path
 
 
-class OutlookSerializer(serializers.Serializer[outlook.Outlook]):
+class OutlookSerializer(serializers.Serializer[queue_status.JobForecast]):
     """How long it may still take, reckoned from the last jobs; a guess, and said to be one."""
 
     position = serializers.IntegerField(help_text="1: it is next. 0: it runs.")
@@ -117,7 +117,7 @@ class SubmissionDetailSerializer(SubmissionSerializer):
 
     @extend_schema_field(OutlookSerializer(allow_null=True))
     def get_outlook(self, submission: Submission) -> dict[str, Any] | None:
-        found = outlook.of_job(submission.job) if submission.job else None
+        found = queue_status.forecast(submission.job) if submission.job else None
         return dict(OutlookSerializer(found).data) if found else None
 
 

@@ -96,7 +96,7 @@ def _waiting(submission: Submission) -> dict[str, Any]:
 def _where(submission: Submission) -> str:
     """Where the work is, in words."""
     job = submission.job
-    if job and submission.state == State.QUEUED and not worker_presence.heard_of(job.queue):
+    if job and submission.state == State.QUEUED and not worker_presence.active_workers(job.queue):
         return "no worker was heard of in the last minute; it is kept, and waits until one comes"
     if submission.state != State.RUNNING or job is None:
         return "a free worker takes it next; this page shows it by itself"

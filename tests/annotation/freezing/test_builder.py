@@ -18,9 +18,9 @@ from annotation.models import Item, Project
 from annotation.ontology import inventory
 from annotation.testset import TestSet, TestSetRow, export_lines, read_rows
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
-from evalsvc.core.jobs.exceptions import TryLater
+from evalsvc.core.jobs.exceptions import RetryLater
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import ask_cancel
+from evalsvc.core.jobs.queue import request_cancel
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import (
     annotators,
@@ -183,7 +183,7 @@ def test_an_item_reopened_between_asking_and_building_stops_the_freeze() -> None
 def test_a_failed_freeze_with_source_labels_makes_room_for_the_next_of_its_name() -> None:
     of = voting_project()
     made = builder.freeze(of, name="Trial", version="1.0", leave_out=True, by=curator())
-    ask_cancel(Job.objects.get(kind="freeze", subject=made.pk))
+    request_cancel(Job.objects.get(kind="freeze", subject=made.pk))
     assert TestSet.objects.count() == 2
     assert frozen(of).state == "frozen"
     assert set(TestSet.objects.values_list("state", flat=True)) == {"frozen"}
@@ -195,7 +195,7 @@ def test_labels_changed_while_the_lines_are_written_are_never_sealed_beside_the_
     made = builder.freeze(of, name="Trial", version="1.0", leave_out=True, by=curator())
     store = builder.build(made, lambda done, total, note: None)
     inventory.rename(of, "A", target="Z", by=curator())
-    with pytest.raises(TryLater, match="changed meanwhile"):
+    with pytest.raises(RetryLater, match="changed meanwhile"):
         store()
     run_job("freeze", made.pk)
     made.refresh_from_db()
@@ -206,7 +206,7 @@ def test_labels_changed_while_the_lines_are_written_are_never_sealed_beside_the_
 @pytest.mark.django_db
 def test_a_cancelled_freeze_leaves_no_set_behind_it() -> None:
     made = builder.freeze(voting_project(), name="Trial", version="1.0", leave_out=True, by=curator())
-    ask_cancel(Job.objects.get(kind="freeze", subject=made.pk))
+    request_cancel(Job.objects.get(kind="freeze", subject=made.pk))
     assert set(TestSet.objects.values_list("state", flat=True)) == {"failed"}
 
 

@@ -12,7 +12,7 @@ from annotation.imports import batches
 from annotation.models import Batch, Item, SourceLabels
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import ask_cancel
+from evalsvc.core.jobs.queue import request_cancel
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import annotators, create_project, curator, import_lines, jsonl_file
 
@@ -206,7 +206,7 @@ def test_one_import_at_a_time_and_a_cancelled_one_makes_room() -> None:
     )
     with pytest.raises(Conflict, match="still being imported"):
         import_lines(of, [sentence("s1")])
-    ask_cancel(Job.objects.get(subject=first.pk, kind="import"))
+    request_cancel(Job.objects.get(subject=first.pk, kind="import"))
     first.refresh_from_db()
     assert first.state == Batch.State.CANCELLED
     assert import_lines(of, [sentence("s1")]).state == "done"

@@ -9,7 +9,7 @@ from django.http import Http404
 
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import claim, completion, kinds
-from evalsvc.core.jobs.exceptions import IllegalMove
+from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Submission
@@ -34,7 +34,7 @@ def test_only_the_moves_of_the_table_are_taken(cast: BenchmarkCast, start: str, 
         submission_states.move(submission, to)
         assert fresh(submission).state == to
     else:
-        with pytest.raises(IllegalMove):
+        with pytest.raises(IllegalTransition):
             submission_states.move(submission, to)
         assert fresh(submission).state == start
 

@@ -197,7 +197,7 @@ def test_a_pickle_among_the_weights_is_not_run(
 def test_cancelling_stops_a_model_that_runs(cast: BenchmarkCast, on: Any, model: Path) -> None:
     submission = send(cast, cast.entities(), tiny.packed(model))
     assert submission.job is not None
-    job = runner.claim.claim_this(submission.job)
+    job = runner.claim.claim_job(submission.job)
     assert job is not None
     submission_states.cancel(Submission.objects.get(pk=submission.pk), by=cast.kim)
     runner.run(job)

@@ -1,4 +1,4 @@
-"""A kind of work that only these tests know."""
+"""A job kind that only these tests register."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from evalsvc.core.jobs.models import Job
 
 
 @pytest.fixture
-def followed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
-    """Register the kind `count`; the list fills with (attempt, state) as jobs of it move."""
-    seen: list[tuple[int, str]] = []
+def changes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
+    """Register the kind `count`; the list fills with (attempt, state) of its jobs."""
+    changes: list[tuple[int, str]] = []
 
-    def follow(job: Job) -> None:
-        seen.append((job.attempt, job.state))
+    def record(job: Job) -> None:
+        changes.append((job.attempt, job.state))
 
-    monkeypatch.setitem(kinds._kinds, "count", kinds.Kind("count", "score", follow))
-    return seen
+    monkeypatch.setitem(kinds._kinds, "count", kinds.Kind("count", "score", record))
+    return changes

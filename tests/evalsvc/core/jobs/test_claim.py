@@ -1,3 +1,5 @@
+"""Claims: the fairest due job, under a lease, by one worker only."""
+
 from __future__ import annotations
 
 from datetime import timedelta
@@ -10,7 +12,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 from tests.places.postgres import in_threads
 
-pytestmark = pytest.mark.usefixtures("followed")
+pytestmark = pytest.mark.usefixtures("changes")
 
 
 def put(lane: str, n: int = 1, *, kind: str = "count") -> list[int]:
@@ -23,7 +25,7 @@ def test_an_empty_queue_gives_nothing() -> None:
 
 
 @pytest.mark.django_db
-def test_a_claim_counts_the_attempt_and_holds_a_lease(settings) -> None:
+def test_a_claim_counts_the_attempt_and_sets_a_lease(settings) -> None:
     settings.JOB_LEASE_SECONDS = 10
     put("a")
     job = claim.claim("score", worker="me:1")
@@ -46,7 +48,7 @@ def test_among_equals_the_longest_waiting_goes_first() -> None:
 
 
 @pytest.mark.django_db
-def test_a_job_put_off_is_not_due() -> None:
+def test_a_job_to_be_retried_later_is_not_due() -> None:
     (pk,) = put("a")
     Job.objects.update(run_after=Now() + timedelta(seconds=60))
     assert claim.claim("score") is None
@@ -61,11 +63,11 @@ def test_queues_do_not_take_from_each_other() -> None:
 
 
 @pytest.mark.django_db
-def test_one_certain_job_is_claimed_only_once() -> None:
+def test_a_given_job_is_claimed_only_once() -> None:
     put("a", 2)
     last = Job.objects.last()
-    assert claim.claim_this(last).pk == last.pk
-    assert claim.claim_this(last) is None
+    assert claim.claim_job(last).pk == last.pk
+    assert claim.claim_job(last) is None
 
 
 def test_sixteen_claimers_take_each_job_exactly_once(either_database: str) -> None:

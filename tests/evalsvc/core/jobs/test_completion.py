@@ -1,3 +1,5 @@
+"""Ends of an attempt: done, failed, cancelled, retried later."""
+
 from __future__ import annotations
 
 from datetime import timedelta
@@ -7,9 +9,9 @@ from django.db.models.functions import Now
 
 from evalsvc.core.jobs import claim, completion
 from evalsvc.core.jobs.models import Job, JobEvent
-from evalsvc.core.jobs.queue import ask_cancel, enqueue
+from evalsvc.core.jobs.queue import enqueue, request_cancel
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("followed")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("changes")]
 
 
 def claimed() -> Job:
@@ -19,11 +21,11 @@ def claimed() -> Job:
     return job
 
 
-def test_the_pauses_double_up_to_five_minutes() -> None:
+def test_the_waits_double_up_to_five_minutes() -> None:
     assert [completion.wait_seconds(n) for n in range(10)] == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
 
 
-def test_a_job_put_off_waits_its_pause_and_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_retried_job_waits_and_is_not_counted_as_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(completion, "FIRST_WAIT_SECONDS", 200)
     made = enqueue("count", 1)
     job = completion.retry(claimed(), reason="no storage")
@@ -33,23 +35,38 @@ def test_a_job_put_off_waits_its_pause_and_is_no_crash(monkeypatch: pytest.Monke
     assert not JobEvent.objects.filter(what="lost").exists()
 
 
-def test_surroundings_that_stay_broken_end_the_job_with_the_last_reason(settings) -> None:
+def test_the_start_of_a_retried_job_stays_that_of_its_first_attempt() -> None:
+    enqueue("count", 1)
+    first = claimed()
+    completion.retry(first, reason="no storage")
+    assert Job.objects.get().started_at == first.started_at
+    second = claimed()
+    assert (second.attempt, second.started_at) == (2, first.started_at)
+    ended = completion.complete(second, lambda: None)
+    assert ended.started_at == first.started_at <= ended.ended_at
+    begun = JobEvent.objects.filter(what="claimed").order_by("pk").values_list("attempt", "at")
+    assert [attempt for attempt, _ in begun] == [1, 2]
+    assert begun[1][1] > begun[0][1]
+
+
+def test_after_the_last_retry_the_job_fails_with_the_last_reason(settings) -> None:
     enqueue("count", 1)
     for _ in range(completion.RETRIES):
         completion.retry(claimed(), reason="no storage")
     job = completion.retry(claimed(), reason="still no storage")
     assert (job.state, job.error_code) == ("failed", "unavailable")
-    assert job.error == "Tried 21 times. The last time: still no storage"
+    assert f"{completion.RETRIES + 1} attempts" in job.error
+    assert "still no storage" in job.error
 
 
-def test_a_job_somebody_cancelled_is_not_put_off() -> None:
+def test_a_cancelled_job_is_not_retried() -> None:
     enqueue("count", 1)
     job = claimed()
-    ask_cancel(job)
+    request_cancel(job)
     assert completion.retry(job, reason="no storage").state == "cancelled"
 
 
-def test_a_failure_says_code_and_reason_on_the_job_and_the_timeline() -> None:
+def test_a_failure_has_code_and_reason_on_the_job_and_in_its_event() -> None:
     enqueue("count", 1)
     job = completion.fail(claimed(), code="bad_gold", reason="The gold has no lines.")
     assert (job.state, job.error_code, job.error) == ("failed", "bad_gold", "The gold has no lines.")
@@ -57,10 +74,10 @@ def test_a_failure_says_code_and_reason_on_the_job_and_the_timeline() -> None:
     assert JobEvent.objects.last().detail == "bad_gold: The gold has no lines."
 
 
-@pytest.mark.parametrize(("done", "total", "told"), [(0, 12, (12, 12)), (5, 12, (12, 12)), (0, 0, (1, 1))])
-def test_a_job_that_is_done_has_done_every_step(done: int, total: int, told: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("done", "total", "ended"), [(0, 12, (12, 12)), (5, 12, (12, 12)), (0, 0, (1, 1))])
+def test_a_job_that_is_done_has_done_every_step(done: int, total: int, ended: tuple[int, int]) -> None:
     enqueue("count", 1)
     job = claimed()
     Job.objects.update(done=done, total=total)
-    ended = completion.complete(job, lambda: None)
-    assert (ended.done, ended.total) == told
+    job = completion.complete(job, lambda: None)
+    assert (job.done, job.total) == ended

@@ -10,7 +10,7 @@ from evalsvc.core.jobs import claim, completion, queue_status, worker_presence
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
-pytestmark = [pytest.mark.usefixtures("followed"), pytest.mark.django_db]
+pytestmark = [pytest.mark.usefixtures("changes"), pytest.mark.django_db]
 
 
 def put(lane: str, n: int = 1) -> list[Job]:
@@ -24,7 +24,7 @@ def take() -> Job:
 
 
 def serve(workers: int, jobs: int) -> list[str]:
-    """The lanes of the next jobs, in the order in which so many workers begin them."""
+    """Return the lanes of the next jobs in the order in which the workers begin them."""
     order, busy = [], [take() for _ in range(workers)]
     order += [job.lane for job in busy]
     while len(order) < jobs:
@@ -66,40 +66,39 @@ def test_a_team_is_not_served_twice_before_another_is_served_once() -> None:
     assert sorted(serve(1, 3)) == ["a", "b", "c"]
 
 
-def test_the_place_that_is_told_is_the_place_in_which_it_is_taken() -> None:
+def test_a_job_is_claimed_at_its_forecast_position() -> None:
     put("a", 6)
     jobs = put("b", 3)
-    told = queue_status.of_job(jobs[-1])
-    assert told is not None
+    expected = queue_status.forecast(jobs[-1])
+    assert expected is not None
     order = [take().pk for _ in range(9)]
-    assert order.index(jobs[-1].pk) + 1 <= told.position
+    assert order.index(jobs[-1].pk) + 1 <= expected.position
 
 
-def test_an_estimate_is_given_only_when_enough_is_known() -> None:
+def test_a_time_is_forecast_only_with_enough_jobs_and_a_worker() -> None:
     first = put("a", 4)
-    told = queue_status.of_job(first[-1])
-    assert told == queue_status.Outlook(4, None)
+    assert queue_status.forecast(first[-1]) == queue_status.JobForecast(4, None)
     for _ in range(3):
         completion.complete(take(), lambda: None)
-    unheard = queue_status.of_job(Job.objects.get(pk=first[-1].pk))
-    assert unheard == queue_status.Outlook(1, None)  # no worker is heard of: nobody knows
-    worker_presence.looks_for_work("score")
-    told = queue_status.of_job(Job.objects.get(pk=first[-1].pk))
-    assert told is not None
-    assert told.position == 1
-    assert told.seconds is not None
+    without_worker = queue_status.forecast(Job.objects.get(pk=first[-1].pk))
+    assert without_worker == queue_status.JobForecast(1, None)
+    worker_presence.record_seen("score")
+    expected = queue_status.forecast(Job.objects.get(pk=first[-1].pk))
+    assert expected is not None
+    assert expected.position == 1
+    assert expected.seconds is not None
 
 
-def test_an_ended_job_expects_nothing() -> None:
+def test_an_ended_job_has_no_forecast() -> None:
     put("a")
-    assert queue_status.of_job(completion.complete(take(), lambda: None)) is None
+    assert queue_status.forecast(completion.complete(take(), lambda: None)) is None
 
 
-def test_the_health_of_a_queue_counts_what_waits_runs_and_ended() -> None:
+def test_the_health_of_a_queue_counts_waiting_running_and_ended_jobs() -> None:
     put("a", 4)
     completion.complete(take(), lambda: None)
     completion.fail(take(), code="defect", reason="For the test.")
     take()
-    found = {health.queue: health for health in queue_status.health()}["score"]
-    assert (found.waiting, found.running, found.done, found.failed, found.workers) == (1, 1, 1, 1, 1)
-    assert found.oldest_seconds >= 0
+    score = {health.queue: health for health in queue_status.queue_health()}["score"]
+    assert (score.waiting, score.running, score.done, score.failed, score.workers) == (1, 1, 1, 1, 1)
+    assert score.oldest_seconds >= 0

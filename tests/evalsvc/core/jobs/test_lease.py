@@ -1,3 +1,5 @@
+"""The lease that is renewed while a handler works, and its progress."""
+
 from __future__ import annotations
 
 from datetime import timedelta
@@ -9,10 +11,10 @@ from evalsvc.core.jobs import claim
 from evalsvc.core.jobs.exceptions import Cancelled, LeaseLost
 from evalsvc.core.jobs.lease import Lease, Progress
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import ask_cancel, enqueue
+from evalsvc.core.jobs.queue import enqueue, request_cancel
 from tests.places.workers import until
 
-pytestmark = pytest.mark.usefixtures("followed")
+pytestmark = pytest.mark.usefixtures("changes")
 
 
 @pytest.fixture
@@ -60,6 +62,6 @@ def test_the_heartbeat_notices_a_lost_lease(job: Job, settings) -> None:
 
 
 def test_work_that_was_cancelled_stops_at_its_next_report(job: Job) -> None:
-    ask_cancel(job)
+    request_cancel(job)
     with pytest.raises(Cancelled):
         Progress(Lease(job))(5, 9)

@@ -1,3 +1,5 @@
+"""Queued jobs, the message that wakes a worker, and registered kinds."""
+
 from __future__ import annotations
 
 import logging
@@ -11,7 +13,7 @@ from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
-pytestmark = pytest.mark.usefixtures("followed")
+pytestmark = pytest.mark.usefixtures("changes")
 
 
 @pytest.fixture
@@ -25,28 +27,28 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...
     return sent
 
 
-def test_the_hint_names_the_task_and_the_queue_and_nothing_else(
+def test_the_message_has_the_task_and_the_queue_and_nothing_else(
     transactional_db: None, published: list
 ) -> None:
     enqueue("count", 42, lane="team 1")
     assert published == [("workers.run_next", ("score",), "score")]
 
 
-def test_the_hint_goes_out_only_after_the_commit(transactional_db: None, published: list) -> None:
+def test_the_message_goes_out_only_after_the_commit(transactional_db: None, published: list) -> None:
     with transaction.atomic():
         enqueue("count", 1)
         assert published == []
     assert len(published) == 1
 
 
-def test_what_is_rolled_back_leaves_neither_job_nor_hint(transactional_db: None, published: list) -> None:
+def test_a_rollback_leaves_neither_job_nor_message(transactional_db: None, published: list) -> None:
     with transaction.atomic():
         enqueue("count", 1)
         transaction.set_rollback(True)
     assert (Job.objects.count(), published) == (0, [])
 
 
-def test_a_hint_that_cannot_be_sent_is_logged_and_the_job_waits(
+def test_a_message_that_cannot_be_sent_is_logged_and_the_job_waits(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def send_task(*words: object, **options: object) -> None:
@@ -60,13 +62,13 @@ def test_a_hint_that_cannot_be_sent_is_logged_and_the_job_waits(
 
 
 @pytest.mark.django_db
-def test_a_kind_nobody_registered_is_refused_by_name() -> None:
-    with pytest.raises(LookupError, match="'unheard of'"):
-        enqueue("unheard of", 1)
+def test_an_unregistered_kind_is_rejected_by_name() -> None:
+    with pytest.raises(LookupError, match="'unknown'"):
+        enqueue("unknown", 1)
 
 
-def test_registering_a_kind_again_is_fine_only_when_it_is_the_same() -> None:
+def test_only_the_same_kind_may_be_registered_again() -> None:
     same = kinds.get("count")
     kinds.register(same)
-    with pytest.raises(ValueError, match="registered twice"):
+    with pytest.raises(ValueError, match="'count'"):
         kinds.register(kinds.Kind("count", "heavy"))

@@ -1,3 +1,5 @@
+"""Changes of state: the table, the fence and the events."""
+
 from __future__ import annotations
 
 from itertools import product
@@ -5,10 +7,10 @@ from itertools import product
 import pytest
 
 from evalsvc.core.jobs import claim, completion
-from evalsvc.core.jobs.exceptions import IllegalMove, LeaseLost
+from evalsvc.core.jobs.exceptions import IllegalTransition, LeaseLost
 from evalsvc.core.jobs.models import Job, JobEvent
-from evalsvc.core.jobs.queue import ask_cancel, enqueue
-from evalsvc.core.jobs.transitions import MOVES, move
+from evalsvc.core.jobs.queue import enqueue, request_cancel
+from evalsvc.core.jobs.transitions import TRANSITIONS, change_state
 
 LEGAL = {
     ("queued", "running"),
@@ -18,31 +20,31 @@ LEGAL = {
     ("running", "cancelled"),
     ("running", "queued"),
 }
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("followed")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("changes")]
 
 
 @pytest.mark.parametrize(("at", "to"), list(product(Job.State.values, repeat=2)))
-def test_a_job_moves_only_as_the_table_says(at: str, to: str) -> None:
+def test_a_job_changes_state_only_as_the_table_allows(at: str, to: str) -> None:
     job = enqueue("count", 1)
     Job.objects.update(state=at)
     job.refresh_from_db()
     if (at, to) in LEGAL:
-        assert move(job, to, what="moved").state == to
+        assert change_state(job, to, event="moved").state == to
     else:
-        with pytest.raises(IllegalMove, match=f"from {at} to {to}"):
-            move(job, to, what="moved")
+        with pytest.raises(IllegalTransition, match=f"from {at} to {to}"):
+            change_state(job, to, event="moved")
         job.refresh_from_db()
         assert job.state == at
 
 
 def test_an_ended_job_stays_as_it_ended() -> None:
-    assert {state for state, onward in MOVES.items() if not onward} == set(Job.ENDED)
+    assert {state for state, onward in TRANSITIONS.items() if not onward} == set(Job.ENDED)
 
 
-def test_every_change_is_told_to_the_room_and_to_the_timeline(followed: list[tuple[int, str]]) -> None:
+def test_every_change_calls_the_hook_and_writes_an_event(changes: list[tuple[int, str]]) -> None:
     enqueue("count", 1)
     completion.complete(claim.claim("score", worker="w"), store=lambda: None)
-    assert followed == [(0, "queued"), (1, "running"), (1, "done")]
+    assert changes == [(0, "queued"), (1, "running"), (1, "done")]
     assert list(JobEvent.objects.values_list("what", "attempt")) == [
         ("queued", 0),
         ("claimed", 1),
@@ -50,7 +52,7 @@ def test_every_change_is_told_to_the_room_and_to_the_timeline(followed: list[tup
     ]
 
 
-def test_a_late_worker_may_not_store_what_it_found() -> None:
+def test_a_late_worker_may_not_store_its_result() -> None:
     enqueue("count", 1)
     late = claim.claim("score")
     Job.objects.update(attempt=2)
@@ -67,7 +69,7 @@ def test_a_late_worker_may_not_store_what_it_found() -> None:
     assert Job.objects.get().state == "running"
 
 
-def test_when_storing_breaks_the_job_is_not_done() -> None:
+def test_a_job_whose_storing_fails_is_not_done() -> None:
     enqueue("count", 1)
     job = claim.claim("score")
 
@@ -83,23 +85,23 @@ def test_when_storing_breaks_the_job_is_not_done() -> None:
 
 def test_a_waiting_job_is_cancelled_at_once() -> None:
     job = enqueue("count", 1)
-    ask_cancel(job)
+    request_cancel(job)
     assert Job.objects.get().state == "cancelled"
     assert claim.claim("score") is None
 
 
-def test_a_running_job_is_only_asked_to_stop_and_that_once() -> None:
+def test_a_running_job_is_asked_to_stop_once() -> None:
     enqueue("count", 1)
     job = claim.claim("score")
-    ask_cancel(job)
-    ask_cancel(job)
+    request_cancel(job)
+    request_cancel(job)
     assert Job.objects.values_list("state", "cancel_asked").get() == ("running", True)
     assert JobEvent.objects.filter(what="cancel asked").count() == 1
 
 
-def test_cancelling_what_has_ended_changes_nothing(followed: list[tuple[int, str]]) -> None:
+def test_cancelling_an_ended_job_changes_nothing(changes: list[tuple[int, str]]) -> None:
     enqueue("count", 1)
     job = completion.complete(claim.claim("score"), store=lambda: None)
-    followed.clear()
-    ask_cancel(job)
-    assert (Job.objects.get().state, followed) == ("done", [])
+    changes.clear()
+    request_cancel(job)
+    assert (Job.objects.get().state, changes) == ("done", [])

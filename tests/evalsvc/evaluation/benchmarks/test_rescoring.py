@@ -172,7 +172,7 @@ def test_cancelling_a_rescoring_that_runs_leaves_the_run_scored(cast: BenchmarkC
     submission, _ = rescored(cast)
     job = claim.claim("score")
     assert job is not None
-    queue.ask_cancel(job)
+    queue.request_cancel(job)
     completion.cancel(job)
     assert fresh(submission).state == "scored"
 

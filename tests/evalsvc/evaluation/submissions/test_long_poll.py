@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import worker_presence
-from evalsvc.core.jobs.exceptions import IllegalMove
+from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.submissions import long_poll
@@ -159,7 +159,7 @@ def test_what_was_cancelled_or_invalid_goes_nowhere(cast: BenchmarkCast, to: str
     submission = cast.submit(cast.relations(), LINES)
     for state in ("cancelled", "invalid"):
         submission.state = state
-        with pytest.raises(IllegalMove):
+        with pytest.raises(IllegalTransition):
             submission_states.move(submission, to)
 
 
@@ -187,7 +187,7 @@ def test_queues_without_a_worker_say_so_until_one_is_heard_of(cast: BenchmarkCas
     own = reverse("submission", args=[Submission.objects.get().pk])
     assert "no worker was heard of in the last minute" in client.get(own).content.decode()
     for queue in told_settings.JOB_QUEUES:
-        worker_presence.looks_for_work(queue, worker="canary-host:17")
+        worker_presence.record_seen(queue, worker="canary-host:17")
     assert "a free worker takes it next" in client.get(own).content.decode()
     page = client.get("/status/")
     assert "No worker was heard of" not in page.content.decode()

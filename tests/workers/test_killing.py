@@ -11,7 +11,7 @@ import pytest
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import request_cancel, enqueue
+from evalsvc.core.jobs.queue import enqueue, request_cancel
 from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.places.workers import Worker, until
 

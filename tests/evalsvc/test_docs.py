@@ -17,8 +17,8 @@ from evalsvc.core.errors.handlers import CODES as STATUSES
 from evalsvc.core.formats.error_examples import EXAMPLES
 from evalsvc.core.formats.problems import CODES
 from evalsvc.core.formats.registry import FORMATS
+from evalsvc.core.web.templatetags.formatting import powers
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.templatetags.figures import powers
 
 
 def shown(client: Client, name: str) -> str:

@@ -25,8 +25,9 @@ for name in (
 os.environ["MODEL_UPLOADS"] = "off"  # workers of tests don't try their sandbox first; a test says auto
 
 from evalsvc.settings import *  # noqa: E402, F403
-from evalsvc.settings import STORAGES  # noqa: E402
+from evalsvc.settings import MIDDLEWARE, STORAGES  # noqa: E402
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = STORAGES | {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 CELERY_BROKER_URL = "memory://"
+MIDDLEWARE = ["tests.places.one_line.OneLineMiddleware", *MIDDLEWARE]

@@ -231,7 +231,7 @@ register(
         "mean F1 of the relations; the direction must be correct, and skipped examples count as missed",
         "mean over relations of 2PR/(P+R); P over predictions in either direction, R over all gold",
         SEMEVAL,
-        "no label of the inventory has a direction",
+        "no label has a direction, or no relation has a gold label",
         digits=2,
         board={"sentence": 1},
         submission={"sentence": 1},

@@ -1,4 +1,4 @@
-"""Agreement against textbooks, the krippendorff package, scikit-learn, and direct definitions."""
+"""Agreement: textbook tables, the krippendorff package, scikit-learn, definitions."""
 
 import itertools
 from dataclasses import replace
@@ -66,7 +66,7 @@ BIRTHPLACES = """
 """
 
 
-def test_a_relation_of_a_crowd_of_thousands() -> None:
+def test_agreement_on_a_crowdsourced_relation() -> None:
     votes, chosen, units = np.array(BIRTHPLACES.split(), dtype=np.int64).reshape(-1, 3).T
     found = agreement(replace(answers_of_table(np.stack((votes - chosen, chosen), axis=1)), times=units))
     assert found["fleiss"].value == pytest.approx(0.6494512002492937, abs=1e-13)
@@ -79,7 +79,7 @@ tables = st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=
 
 @settings(max_examples=60, deadline=None)
 @given(tables)
-def test_alpha_is_that_of_the_krippendorff_package(table) -> None:
+def test_alpha_equals_the_krippendorff_package(table) -> None:
     counts = np.array(table)
     pairable = counts[counts.sum(axis=1) >= 2]
     found = coefficient(answers_of_table(counts), "alpha")
@@ -92,7 +92,7 @@ def test_alpha_is_that_of_the_krippendorff_package(table) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(tables, st.lists(st.integers(0, 3), min_size=12, max_size=12))
-def test_weights_mean_the_same_as_repeated_items(table, times) -> None:
+def test_weighted_items_count_as_repeated_items(table, times) -> None:
     counts, times = np.array(table), np.array(times[: len(table)])
     repeated = np.repeat(counts, times, axis=0)
     whole = answers_of_table(counts)
@@ -105,7 +105,7 @@ def test_weights_mean_the_same_as_repeated_items(table, times) -> None:
 
 @settings(max_examples=60)
 @given(tables, st.data())
-def test_items_answered_alike_may_be_counted_by_kind(table, data) -> None:
+def test_grouped_answers_give_the_same_coefficients(table, data) -> None:
     answers = answers_of_table(table)
     kinds = group_answers(answers)
     assert kinds.answers.n_items == len({tuple(row) for row in table})
@@ -119,7 +119,7 @@ def test_items_answered_alike_may_be_counted_by_kind(table, data) -> None:
             assert found == pytest.approx(wanted, abs=1e-12, nan_ok=True)
 
 
-def test_kinds_are_told_apart_by_more_than_their_last_answer() -> None:
+def test_groups_differ_in_any_answer() -> None:
     answers = answers_of_columns([0, 0, 1, 1, 2, 3, 3], [0, 2, 1, 2, 2, 0, 2], n_items=4, n_categories=3)
     kinds = group_answers(answers)
     assert sorted(kinds.answers.times.tolist()) == [1, 1, 2]
@@ -130,7 +130,7 @@ def test_kinds_are_told_apart_by_more_than_their_last_answer() -> None:
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 7)), min_size=1, max_size=20), st.integers(0, 1_000)
 )
-def test_alpha_masi_needs_neither_all_items_nor_all_distances_at_hand(votes, seed) -> None:
+def test_masi_alpha_on_grouped_answers_without_stored_distances(votes, seed) -> None:
     item, rows = zip(*((at, [bool(code & 1 << bit) for bit in range(3)]) for at, code in votes), strict=True)
     whole = sets_of_matrix(item, rows, n_items=5)
     kinds = group_answers(whole.answers)
@@ -141,7 +141,7 @@ def test_alpha_masi_needs_neither_all_items_nor_all_distances_at_hand(votes, see
     assert lean(totals) == pytest.approx(MasiAlpha(whole)(weights), abs=1e-12, nan_ok=True)
 
 
-def test_fleiss_takes_items_with_the_modal_number_of_answers_only() -> None:
+def test_fleiss_uses_only_items_with_the_modal_number_of_answers() -> None:
     table = [[2, 1], [1, 2], [3, 0], [9, 0]]
     assert coefficient(answers_of_table(table), "fleiss") == coefficient(
         answers_of_table(table[:3]), "fleiss"
@@ -172,7 +172,7 @@ set_votes = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(set_votes)
-def test_alpha_masi_is_its_definition(votes) -> None:
+def test_masi_alpha_equals_its_definition(votes) -> None:
     held = [(item, {at for at, has in enumerate(row) if has}) for item, row in votes]
     pairable = [(i, s) for i, s in held if sum(j == i for j, _ in held) > 1]
     sizes = {i: sum(j == i for j, _ in held) for i, _ in held}
@@ -190,7 +190,7 @@ def test_masi_of_empty_sets() -> None:
     assert masi_distance([[0, 0]], [[0, 0], [1, 0]]).tolist() == [[0.0, 1.0]]
 
 
-def test_an_interval_holds_the_figure_and_does_not_depend_on_sharding() -> None:
+def test_an_interval_contains_the_figure_in_any_order_of_replicates() -> None:
     alpha = MasiAlpha(
         sets_of_matrix([0, 0, 1, 1, 2, 2], [[1, 0], [1, 0], [0, 1], [1, 1], [0, 1], [0, 1]], n_items=3)
     )
@@ -204,7 +204,7 @@ def test_an_interval_holds_the_figure_and_does_not_depend_on_sharding() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=10, max_size=25))
-def test_kappa_of_two_is_scikit_learns(answers) -> None:
+def test_cohen_kappa_equals_scikit_learn(answers) -> None:
     left, right = zip(*answers, strict=True)
     items = list(range(len(answers)))
     found = cohen_kappa(items * 2, [0] * len(items) + [1] * len(items), [*left, *right])
@@ -214,19 +214,19 @@ def test_kappa_of_two_is_scikit_learns(answers) -> None:
         assert found.value[0] == pytest.approx(cohen_kappa_score(left, right), abs=1e-12)
 
 
-def test_kappa_needs_enough_items_in_common() -> None:
+def test_cohen_kappa_needs_enough_common_items() -> None:
     found = cohen_kappa([0, 0, 1, 1], [0, 1, 0, 1], [1, 1, 0, 0])
     assert (found.common[0], found.observed[0]) == (2, 1.0)
     assert np.isnan(found.value[0])
 
 
-def test_the_heat_map_is_symmetric_with_an_empty_diagonal() -> None:
+def test_the_matrix_of_pairs_is_symmetric_with_an_undefined_diagonal() -> None:
     table = cohen_kappa([0, 0, 1, 1], [4, 1, 4, 1], [1, 1, 0, 0], least_common=2).matrix(5)
     assert table[1, 4] == table[4, 1] == 1.0
     assert np.isnan(np.diagonal(table)).all()
 
 
-def test_answering_twice_is_refused() -> None:
+def test_two_answers_of_one_annotator_to_an_item_are_rejected() -> None:
     with pytest.raises(ValueError, match="twice"):
         cohen_kappa([0, 0], [1, 1], [0, 1])
 
@@ -238,7 +238,7 @@ def test_span_f1_counts_common_items_only() -> None:
     assert (len(found), found.value[0]) == (1, pytest.approx(2 / 3))
 
 
-def test_span_f1_of_two_who_mark_nothing_is_undefined() -> None:
+def test_span_f1_without_spans_is_undefined() -> None:
     found = span_f1([0, 0], [0, 1], spans_of_columns([], [], [], [], n_documents=2))
     assert np.isnan(found.value[0])
     assert found.observed[0] == 1.0

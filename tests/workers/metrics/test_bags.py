@@ -32,7 +32,7 @@ def tiny() -> tuple[Claims, Facts]:
     return claims, facts_of_columns([0, 1, 2], [0, 1, 0], **size)
 
 
-def test_the_toolkits_figures_on_a_list_with_ties() -> None:
+def test_opennre_figures_on_a_list_with_ties() -> None:
     seen = opennre(*small())
     found = [seen.auc, seen.max_f1, seen.macro_f1_at_tau, seen.micro_f1_at_half, seen.macro_f1_at_half]
     published = [
@@ -46,7 +46,7 @@ def test_the_toolkits_figures_on_a_list_with_ties() -> None:
     assert [*seen.p_at.values(), seen.p_at_mean] == pytest.approx([0.74, 0.415, 0.28, 0.47833333333333333])
 
 
-def test_the_toolkits_f1_per_relation() -> None:
+def test_opennre_f1_per_relation() -> None:
     rows = bags_suite(*small(), relations=["r1", "r2", "r3"]).classes["opennre"]
     assert [row.f1 for row in rows] == pytest.approx([0.8433734939759037, 0.868421052631579, 0.0], abs=1e-15)
 
@@ -57,7 +57,7 @@ def test_corrected_figures_on_a_list_with_ties() -> None:
     assert found == pytest.approx([0.9137954310, 0.9137064786, 0.8395061728, 0.49, 0.5705981822], abs=5e-11)
 
 
-def test_a_fact_never_claimed_costs_macro_in_the_corrected_profile_only() -> None:
+def test_an_unclaimed_fact_lowers_macro_f1_only_in_the_corrected_profile() -> None:
     theirs, ours = opennre(*tiny()), corrected(*tiny())
     assert (theirs.macro_f1_at_tau, ours.macro_f1_at_tau) == pytest.approx(
         (0.8333333333333333, 0.6666666666666666)
@@ -84,7 +84,7 @@ ranked = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_s
 
 @settings(max_examples=80, deadline=None)
 @given(ranked)
-def test_corrected_is_scikit_learns_when_every_fact_is_scored(rows) -> None:
+def test_corrected_equals_scikit_learn_if_every_fact_is_scored(rows) -> None:
     score, hit = (np.array(column) for column in zip(*rows, strict=True))
     if not hit.any():
         return
@@ -99,7 +99,7 @@ def test_corrected_is_scikit_learns_when_every_fact_is_scored(rows) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(ranked, st.integers(0, 5))
-def test_opennre_is_the_toolkits_loop(rows, unscored) -> None:
+def test_opennre_equals_the_loop_of_the_toolkit(rows, unscored) -> None:
     score, hit = (np.array(column) for column in zip(*rows, strict=True))
     total = int(hit.sum()) + unscored
     if not total or len(score) < 2:
@@ -129,7 +129,7 @@ def test_opennre_is_the_toolkits_loop(rows, unscored) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.permutations(range(12)))
-def test_order_of_ties_cannot_matter_in_the_corrected_profile(order) -> None:
+def test_the_order_of_ties_does_not_matter_in_the_corrected_profile(order) -> None:
     size = {"n_pairs": 12, "n_relations": 1}
     score, facts = np.repeat([3.0, 2.0, 1.0], 4), facts_of_columns([0, 5, 6, 11], [0] * 4, **size)
     rows = np.array(order)
@@ -138,7 +138,7 @@ def test_order_of_ties_cannot_matter_in_the_corrected_profile(order) -> None:
     assert (seen.ap, seen.auc, seen.max_f1) == (plain.ap, plain.auc, plain.max_f1)
 
 
-def test_a_threshold_at_or_below_zero_takes_unscored_cells_as_claimed_in_the_toolkit() -> None:
+def test_opennre_counts_unscored_cells_as_claims_at_a_threshold_of_zero_or_less() -> None:
     size = {"n_pairs": 2, "n_relations": 2}
     claims = claims_of_columns([0, 1], [0, 0], [-1.0, -2.0], **size)
     facts = facts_of_columns([0, 1], [0, 0], **size)
@@ -148,12 +148,12 @@ def test_a_threshold_at_or_below_zero_takes_unscored_cells_as_claimed_in_the_too
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5, 3.0]), max_size=60))
-def test_ties_stay_in_the_order_of_input(scores) -> None:
+def test_ties_stay_in_input_order(scores) -> None:
     expected = sorted(range(len(scores)), key=lambda row: -scores[row])
     assert falling(np.array(scores, dtype=float)).tolist() == expected
 
 
-def test_precision_at_n_takes_a_tie_in_proportion() -> None:
+def test_precision_at_n_counts_ties_in_proportion() -> None:
     curve = points(rank([9, 5, 5, 5, 5], [True, True, False, False, True], n_facts=3))
     assert [precision_at(curve, n) for n in (1, 2, 3)] == pytest.approx([1.0, 0.75, 2 / 3])
     assert np.isnan(precision_at(curve, 6))
@@ -172,7 +172,7 @@ def test_undefined_figures_have_reasons() -> None:
     assert bags_suite(one, fact, relations=["r"]).values["p_at_100"].reason == FEW_CLAIMS
 
 
-def test_bags_take_the_maximum_or_the_mean_of_their_sentences() -> None:
+def test_bag_scores_are_the_maximum_or_mean_of_sentence_scores() -> None:
     sentences = claims_of_columns([0, 1, 2, 2], [1, 1, 1, 0], [0.2, 0.6, 0.5, 0.1], n_pairs=3, n_relations=2)
     one = bag_claims(sentences, [1, 1, 0], aggregation="ONE", n_bags=2)
     mean = bag_claims(sentences, [1, 1, 0], aggregation="AVG", n_bags=2)
@@ -180,7 +180,7 @@ def test_bags_take_the_maximum_or_the_mean_of_their_sentences() -> None:
     assert (one.score.tolist(), mean.score.tolist()) == ([0.6, 0.5, 0.1], pytest.approx([0.4, 0.5, 0.1]))
 
 
-def test_a_table_too_large_to_lay_out_gives_the_same_hits() -> None:
+def test_hits_are_the_same_without_a_lookup_table() -> None:
     size = {"n_pairs": 2**24, "n_relations": 8}
     claims = claims_of_columns([5, 2**24 - 1], [7, 0], [0.1, 0.2], **size)
     assert hits(claims, facts_of_columns([5], [7], **size)).tolist() == [True, False]
@@ -197,14 +197,14 @@ def test_a_table_too_large_to_lay_out_gives_the_same_hits() -> None:
         (([0], [0], [1.0, 2.0]), "1 claims and 2 scores"),
     ],
 )
-def test_bad_claims_are_refused_with_their_row(columns, message) -> None:
+def test_invalid_claims_are_rejected_with_their_row(columns, message) -> None:
     with pytest.raises(ValueError, match=message):
         claims_of_columns(*columns, n_pairs=2, n_relations=2)
 
 
-def test_a_thinned_curve_stays_near_every_point_of_the_full_one() -> None:
-    dealt = np.random.default_rng(7)
-    hit = dealt.random(60_000) < np.linspace(0.9, 0.0, 60_000)
+def test_a_thinned_curve_is_within_tolerance_of_every_point() -> None:
+    rng = np.random.default_rng(7)
+    hit = rng.random(60_000) < np.linspace(0.9, 0.0, 60_000)
     curve = points(rank(-np.arange(60_000), hit, n_facts=int(hit.sum()) + 50))
     thinned = thin(curve)
     assert len(thinned.recall) <= 2_000
@@ -220,7 +220,7 @@ def test_a_thinned_curve_stays_near_every_point_of_the_full_one() -> None:
     assert nearest.max() <= 5e-4 + 1e-12
 
 
-def test_a_curve_too_jagged_is_thinned_further_and_says_how_far() -> None:
+def test_a_jagged_curve_is_thinned_with_a_greater_tolerance() -> None:
     hit = np.arange(4_000) % 2 == 0
     thinned = thin(points(rank(-np.arange(4_000), hit, n_facts=2_000)), most=50)
     assert len(thinned.recall) <= 50

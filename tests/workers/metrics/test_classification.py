@@ -1,4 +1,4 @@
-"""Counting single labels; event detection; the scorer of SemEval-2010 Task 8."""
+"""Single labels: event detection, and the scorer of SemEval-2010 Task 8."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_items_of_the_negative_class_count_against_the_others() -> None:
     assert values["micro_recall"].value == 1.0
 
 
-def test_the_negative_class_enters_averages_only_when_asked() -> None:
+def test_the_negative_class_is_averaged_only_if_included() -> None:
     data = ([0, 0, 1], [1, 0, 1])
     out, inside = (
         classification_suite(*data, labels=["NA", "A"], negative="NA", include_negative=wanted).values
@@ -65,7 +65,7 @@ def test_beta_above_one_prefers_recall() -> None:
         (lambda: integers([0.5]), "whole"),
     ],
 )
-def test_bad_input_is_refused_with_its_place(call, message) -> None:
+def test_invalid_input_is_rejected_with_its_position(call, message) -> None:
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -126,16 +126,16 @@ def percentages(counts: Counts) -> list[float]:
     return [round(100 * figure, 2) for figure in semeval2010.macro(counts)]
 
 
-def test_official_macro_is_the_scorers() -> None:
+def test_macro_figures_equal_the_official_scorer() -> None:
     assert percentages(scored().official) == [6.37, 6.33, 6.35]
 
 
-def test_the_two_other_views_are_the_scorers() -> None:
+def test_the_other_two_views_equal_the_official_scorer() -> None:
     assert percentages(scored().directed) == [4.86, 4.83, 4.84]
     assert percentages(scored().undirected) == [9.74, 9.68, 9.71]
 
 
-def test_each_relation_is_the_scorers() -> None:
+def test_figures_per_relation_equal_the_official_scorer() -> None:
     seen = scored()
     official = seen.official
     rows = zip(official.tp / official.predicted, official.tp / official.gold, strict=True)
@@ -148,7 +148,7 @@ def test_coverage_counts_skipped_examples() -> None:
     assert round(100 * scored().coverage, 2) == 99.34
 
 
-def test_the_suite_gives_the_official_score_from_answers() -> None:
+def test_the_suite_computes_the_official_score() -> None:
     cells = [(row, column) for (row, column), count in np.ndenumerate(MATRIX) for _ in range(count)]
     gold, answer = np.array(cells).T
     values = classification_suite(
@@ -165,11 +165,11 @@ def test_without_directed_labels_the_official_score_is_undefined() -> None:
     assert value.reason == semeval2010.NO_DIRECTION
 
 
-def test_skipped_answers_are_left_out_counted_wrong_or_taken_as_other() -> None:
+def test_skipped_examples_in_the_three_accuracies() -> None:
     assert [round(100 * figure, 2) for figure in scored().accuracies] == [8.72, 8.66, 8.84]
 
 
-def test_the_table_of_the_official_scorer_has_a_row_per_relation_without_direction() -> None:
+def test_the_official_table_has_a_row_per_undirected_relation() -> None:
     names = ["R(e1,e2)", "R(e2,e1)", "Other"]
     report = classification_suite([0, 0, 1, 2], [0, 1, 1, -1], labels=names)
     (row,) = report.classes["semeval2010"]
@@ -178,13 +178,13 @@ def test_the_table_of_the_official_scorer_has_a_row_per_relation_without_directi
     assert report.values["semeval2010_accuracy_as_other"].value == 3 / 4
 
 
-def test_nothing_to_classify_is_an_empty_matrix() -> None:
+def test_no_items_give_an_empty_matrix() -> None:
     assert confusion([], [], n_labels=2).tolist() == [[0, 0, 0], [0, 0, 0]]
     values = classification_suite([], [], labels=["NA", "A"], negative="NA").values
     assert not any(value.defined for value in values.values())
 
 
-def test_codes_may_come_as_floats_without_a_fraction() -> None:
+def test_codes_can_be_floats_without_a_fraction() -> None:
     assert confusion([0.0, 1.0], [1.0, -1.0], n_labels=2).tolist() == [[0, 1, 0], [0, 0, 1]]
     with pytest.raises(ValueError, match=r"0\.5"):
         confusion([0.5], [0], n_labels=2)

@@ -1,4 +1,4 @@
-"""Every example in the library's documentation runs, and every public function has one."""
+"""Every public function has an example that runs."""
 
 import doctest
 import inspect
@@ -27,7 +27,7 @@ def test_examples_of_a_module_run(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_every_public_function_shows_an_example(name: str) -> None:
+def test_every_public_function_has_an_example(name: str) -> None:
     lacking = [
         f.__name__
         for f in public_functions(import_module(f"workers.metrics.{name}"))
@@ -36,10 +36,10 @@ def test_every_public_function_shows_an_example(name: str) -> None:
     assert lacking == []
 
 
-def test_a_module_is_reached_as_an_attribute() -> None:
+def test_a_submodule_loads_as_an_attribute() -> None:
     assert metrics.ratios.divide(1, 2) == 0.5
 
 
-def test_an_unknown_attribute_is_refused() -> None:
+def test_an_unknown_submodule_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         metrics.nothing  # noqa: B018

@@ -1,4 +1,4 @@
-"""Places of facts without sorting claims: the same figures as the sorted list gives."""
+"""Ranks of facts: the same figures as from sorted claims."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ CLAIMS = st.lists(
 @given(claims=CLAIMS, unscored=st.integers(0, 3), few=st.sampled_from([0, 2, 64]))
 @example(claims=[(0.5, False), (0.5, True), (0.5, True)], unscored=0, few=64)
 @example(claims=[], unscored=1, few=64)
-def test_the_figures_are_those_of_the_sorted_list(claims, unscored, few):
+def test_figures_equal_those_of_the_sorted_list(claims, unscored, few):
     score, hit = np.array([one for one, _ in claims]), np.array([two for _, two in claims], dtype=bool)
     n_facts = int(hit.sum()) + unscored
     with pytest.MonkeyPatch.context() as patch:
@@ -43,7 +43,7 @@ def test_the_figures_are_those_of_the_sorted_list(claims, unscored, few):
 
 @given(claims=CLAIMS)
 @example(claims=[(0.5, False), (0.25, False)])
-def test_the_toolkit_is_reproduced_point_by_point(claims):
+def test_opennre_is_reproduced_point_by_point(claims):
     size = {"n_pairs": 31, "n_relations": 1}
     facts = facts_of_columns(
         [at for at, (_, fact) in enumerate(claims) if fact] + [30],

@@ -1,4 +1,4 @@
-"""The pairing of spans: published cases, brute force, nervaluate, and indifference to order."""
+"""Pairing of spans: published cases, brute force, nervaluate, input order."""
 
 import itertools
 import random
@@ -160,7 +160,7 @@ def best_by_trying(gold: list[Row], answer: list[Row]) -> list[tuple[int, int]]:
 
 @settings(max_examples=150, deadline=None)
 @given(document, document)
-def test_the_pairing_is_the_greatest_of_all(gold, answer) -> None:
+def test_the_pairing_is_the_greatest_of_all_pairings(gold, answer) -> None:
     found = pair_spans(spans_of(gold), spans_of(answer))
     assert list(zip(found.gold.tolist(), found.predicted.tolist(), strict=True)) == best_by_trying(
         gold, answer
@@ -169,21 +169,21 @@ def test_the_pairing_is_the_greatest_of_all(gold, answer) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(document, document, st.randoms(use_true_random=False))
-def test_totals_do_not_depend_on_the_order_of_input(gold, answer, dealt) -> None:
+def test_totals_do_not_depend_on_input_order(gold, answer, rng) -> None:
     before = outcomes(spans_of(gold), spans_of(answer))
-    dealt.shuffle(gold)
-    dealt.shuffle(answer)
+    rng.shuffle(gold)
+    rng.shuffle(answer)
     assert outcomes(spans_of(gold), spans_of(answer)) == before
 
 
-def test_nervaluate_agrees_where_spans_do_not_compete() -> None:
-    dealt = random.Random(5)
+def test_nervaluate_agrees_on_spans_without_competition() -> None:
+    rng = random.Random(5)
     gold, answer = [], []
     for _ in range(40):
         starts = range(0, 40, 8)
-        gold.append([{"label": dealt.choice("AB"), "start": s, "end": s + 2} for s in starts])
-        moved = [(s + dealt.choice([0, 0, 1, 3]), dealt.choice([1, 2])) for s in starts]
-        answer.append([{"label": dealt.choice("AB"), "start": s, "end": s + w} for s, w in moved])
+        gold.append([{"label": rng.choice("AB"), "start": s, "end": s + 2} for s in starts])
+        moved = [(s + rng.choice([0, 0, 1, 3]), rng.choice([1, 2])) for s in starts]
+        answer.append([{"label": rng.choice("AB"), "start": s, "end": s + w} for s, w in moved])
     theirs = Evaluator(gold, answer, tags=["A", "B"]).evaluate()["overall"]
     sides = []
     for side in (gold, answer):
@@ -199,7 +199,7 @@ def test_nervaluate_agrees_where_spans_do_not_compete() -> None:
         assert list(ours) == [seen.correct, seen.incorrect, seen.partial, seen.missed, seen.spurious]
 
 
-def test_a_long_tangle_pairs_all_it_can_before_labels_count() -> None:
+def test_a_long_tangle_maximises_pairs_before_labels() -> None:
     gold = [(i, i + 2, 0) for i in range(0, 400, 2)]
     answer = [(i + 1, i + 3, i // 2 % 2) for i in range(0, 400, 2)]
     assert document_pairings(spans_of(gold), spans_of(answer)).sum(axis=0).tolist() == [
@@ -212,13 +212,11 @@ def test_a_long_tangle_pairs_all_it_can_before_labels_count() -> None:
     ]
 
 
-def test_crowded_tangles_use_the_dense_solver_with_the_same_totals() -> None:
-    dealt = random.Random(3)
-    gold = sorted(
-        {(s := dealt.randrange(60), s + dealt.randrange(40, 90), dealt.randrange(2)) for _ in range(160)}
-    )
+def test_the_dense_solver_gives_the_same_totals() -> None:
+    rng = random.Random(3)
+    gold = sorted({(s := rng.randrange(60), s + rng.randrange(40, 90), rng.randrange(2)) for _ in range(160)})
     answer = sorted(
-        {(s := dealt.randrange(60), s + dealt.randrange(40, 90), dealt.randrange(2)) for _ in range(160)}
+        {(s := rng.randrange(60), s + rng.randrange(40, 90), rng.randrange(2)) for _ in range(160)}
     )
     whole = document_pairings(spans_of(gold), spans_of(answer)).sum(axis=0).tolist()
     assert whole == document_pairings(spans_of(gold[::-1]), spans_of(answer[::-1])).sum(axis=0).tolist()
@@ -252,7 +250,7 @@ def test_the_matching_in_a_tree_is_the_heaviest(grown) -> None:
     assert sum(weight[min(pair), max(pair)] for pair in found) == tried
 
 
-def test_nothing_to_find_and_nothing_said_is_undefined() -> None:
+def test_no_gold_and_no_predictions_are_undefined() -> None:
     assert np.isnan(PairingCounts().outcome("strict").f1)
 
 
@@ -262,6 +260,6 @@ def test_pairing_counts_add() -> None:
     )
 
 
-def test_an_unknown_schema_is_refused() -> None:
+def test_an_unknown_schema_is_rejected() -> None:
     with pytest.raises(ValueError, match="strict, exact, partial, type"):
         PairingCounts().outcome("loose")

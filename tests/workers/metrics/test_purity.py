@@ -1,4 +1,4 @@
-"""The library loads fast and alone."""
+"""Imports of the metrics package."""
 
 import subprocess
 import sys
@@ -21,9 +21,9 @@ def loaded(code: str) -> str:
     ).stdout.strip()
 
 
-def test_no_module_loads_a_heavy_library_when_imported() -> None:
+def test_no_module_imports_a_heavy_library() -> None:
     assert loaded(PROBE) == "[]"
 
 
-def test_the_package_itself_loads_nothing_but_itself() -> None:
+def test_the_package_does_not_import_numpy() -> None:
     assert loaded("import sys, workers.metrics; print('numpy' in sys.modules)") == "False"

@@ -1,4 +1,4 @@
-"""The smallest cases in which reference implementations leave their definition, and what is given here."""
+"""Smallest examples of faults in reference implementations."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def paired(predicted: list[tuple[int, int, str]]) -> dict[str, tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("rival", [(0, 0, "B"), (0, 1, "A")])
-def test_nervaluate_lets_the_first_overlap_take_the_gold_of_an_exact_match(rival):
+def test_nervaluate_pairs_the_first_overlap_before_an_exact_match(rival):
     best = (1, 0, 0, 0, 1)
     assert nervaluated([*GOLD, rival])["strict"] == best
     assert nervaluated([rival, *GOLD])["strict"] == (0, 1, 0, 0, 1)
@@ -50,7 +50,7 @@ def test_nervaluate_lets_the_first_overlap_take_the_gold_of_an_exact_match(rival
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_seqeval_scores_nothing_to_find_and_nothing_found_as_zero():
+def test_seqeval_scores_no_gold_and_no_predictions_as_zero():
     assert f1_score([["O"]], [["O"]]) == 0.0
     assert f1_score([["O"]], [["O"]], mode="strict", scheme=IOB2) == 0.0
     labels = Vocabulary()
@@ -64,7 +64,7 @@ def test_seqeval_reads_two_units_as_one_entity():
     assert len(spans_of_tags([["U-X", "U-X"]], labels=Vocabulary(), scheme="bilou")) == 2
 
 
-def test_rouge_score_knows_no_letters_beyond_the_english_ones():
+def test_rouge_score_ignores_letters_outside_a_to_z():
     scorer = RougeScorer(["rouge1"])
     assert scorer.score("日本", "日本")["rouge1"].fmeasure == 0
     assert scorer.score("Größe", "gr e")["rouge1"].fmeasure == 1
@@ -73,7 +73,7 @@ def test_rouge_score_knows_no_letters_beyond_the_english_ones():
     assert wrf_counts(words, words, n_labels=1).f1.tolist() == [1.0]
 
 
-def test_an_absent_class_makes_the_entropy_formula_nan_as_it_is_written():
+def test_an_absent_class_makes_the_published_entropy_formula_nan():
     gold = np.array([3, 0])
     with np.errstate(all="ignore"):
         assert np.isnan(gold * np.log(gold / gold.sum())).any()
@@ -81,14 +81,14 @@ def test_an_absent_class_makes_the_entropy_formula_nan_as_it_is_written():
     assert scheme_weights(gold, "entropy", items=3).values.tolist() == [1, 0]
 
 
-def test_the_toolkit_gives_a_perfect_ranking_of_two_facts_one_half():
+def test_opennre_scores_a_perfect_ranking_of_two_facts_as_one_half():
     facts = facts_of_columns([0, 1], [0, 0], n_pairs=2, n_relations=1)
     claims = claims_of_columns([0, 1], [0, 0], [0.9, 0.8], n_pairs=2, n_relations=1)
     assert opennre(claims, facts).auc == 0.5
     assert corrected(claims, facts).auc == 1.0
 
 
-def test_the_toolkit_raises_macro_f1_when_less_is_claimed():
+def test_opennre_raises_macro_f1_with_fewer_claims():
     facts = facts_of_columns([0, 1, 2], [0, 0, 1], n_pairs=3, n_relations=2)
     size = {"n_pairs": 3, "n_relations": 2}
     less = claims_of_columns([0], [0], [0.9], **size)

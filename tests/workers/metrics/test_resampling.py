@@ -1,4 +1,4 @@
-"""Resampling: repeatable, shardable, equal to doing it the long way."""
+"""Resampling: repeatable, shardable, equal to direct computation."""
 
 import numpy as np
 import pytest
@@ -55,11 +55,11 @@ def tallied(answers: np.ndarray) -> Tallies:
 
 
 def claims_and_facts(seed: int, n: int = 30, width: int = 4) -> tuple[Claims, Facts]:
-    dealt = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     size = {"n_pairs": n, "n_relations": width}
     pair, relation = np.repeat(np.arange(n), width), np.tile(np.arange(width), n)
     facts = facts_of_columns(np.arange(0, n, 2), np.arange(0, n, 2) % width, **size)
-    plain = claims_of_columns(pair, relation, dealt.random(n * width).round(1), **size)
+    plain = claims_of_columns(pair, relation, rng.random(n * width).round(1), **size)
     return claims_of_columns(pair, relation, plain.score + 0.3 * hits(plain, facts), **size), facts
 
 
@@ -69,13 +69,13 @@ def test_a_replicate_depends_on_seed_and_number_alone() -> None:
     assert flips(99, seed=4, replicate=7).tolist() != flips(99, seed=5, replicate=7).tolist()
 
 
-def test_shards_give_the_numbers_of_the_whole() -> None:
+def test_sharded_replicates_equal_unsharded_ones() -> None:
     whole = bootstrap(tallied(SAID), macro, replicates=range(20))
     shards = [bootstrap(tallied(SAID), macro, replicates=range(at, at + 5)) for at in range(0, 20, 5)]
     assert np.concatenate(shards).tolist() == whole.tolist()
 
 
-def test_a_bootstrap_replicate_is_the_figure_of_the_items_drawn() -> None:
+def test_a_bootstrap_replicate_is_the_figure_of_the_drawn_items() -> None:
     rows = np.repeat(np.arange(60), draw(60, seed=0, replicate=3))
     expected = scheme_averages(confusion_counts(confusion(GOLD[rows], SAID[rows], n_labels=3)))[
         "macro_f1"
@@ -83,7 +83,7 @@ def test_a_bootstrap_replicate_is_the_figure_of_the_items_drawn() -> None:
     assert bootstrap(tallied(SAID), macro, replicates=[3])[0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_randomisation_replicate_is_the_difference_after_changing_sides() -> None:
+def test_a_randomisation_replicate_is_the_difference_after_swapping_answers() -> None:
     swap = flips(60, seed=2, replicate=5)
     sides = np.where(swap, OTHER, SAID), np.where(swap, SAID, OTHER)
     one, two = (macro(tallied(side).sums()) for side in sides)
@@ -103,7 +103,7 @@ def test_a_clear_difference_has_the_smallest_p() -> None:
     assert randomisation_p(perfect - macro(worst.sums()), drawn) == 1 / 100
 
 
-def test_systems_over_different_items_cannot_be_compared() -> None:
+def test_systems_with_different_items_are_rejected() -> None:
     with pytest.raises(ValueError, match="different items"):
         randomise(table_tallies([[1]]), table_tallies([[1], [1]]), lambda sums: 0.0, replicates=[0])
 
@@ -133,7 +133,7 @@ def test_reweighting_a_sorted_list_equals_sorting_again(seed, replicate, name) -
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 50), st.sampled_from(STATISTICS))
-def test_changing_sides_in_a_merged_list_equals_ranking_both_anew(seed, name) -> None:
+def test_swapping_claims_in_a_merged_list_equals_ranking_again(seed, name) -> None:
     (a, facts), (b, _) = claims_and_facts(seed), claims_and_facts(seed + 99)
     swap = flips(30, seed=3, replicate=seed)[a.pair]
     scores = np.where(swap, b.score, a.score), np.where(swap, a.score, b.score)
@@ -142,7 +142,7 @@ def test_changing_sides_in_a_merged_list_equals_ranking_both_anew(seed, name) ->
     assert found[0] == pytest.approx(one - two, abs=1e-12)
 
 
-def test_an_unknown_statistic_is_refused() -> None:
+def test_an_unknown_statistic_is_rejected() -> None:
     with pytest.raises(ValueError, match="ap, auc, max_f1"):
         bootstrap_ranking(sort_claims(*claims_and_facts(0)), name="p")
 
@@ -179,7 +179,7 @@ def repeated(texts, sides, weights):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_wrf_of_drawn_documents_is_wrf_of_the_documents_repeated(seed):
+def test_wrf_of_drawn_documents_equals_wrf_of_repeated_documents(seed):
     texts, sides = a_few_documents(seed)
     tokens, (gold, answer) = repeated(texts, sides, [1] * len(texts))
     weights = [gammas(2, mode=mode) for mode in MODES]

@@ -15,7 +15,7 @@ def spans(documents: list[list[tuple[int, int, str]]]) -> Spans:
     return spans_of_lists(documents, labels=LABELS)
 
 
-def test_each_outcome_is_counted_under_the_type_it_belongs_to() -> None:
+def test_each_outcome_is_counted_for_its_type() -> None:
     found = outcomes_by_label(pairings_by_label(spans(GOLD), spans(SAID), n_labels=3), LABELS)
     assert {label: tuple(outcome) for label, outcome in found["strict"].items()} == {
         "PER": (0, 1, 0, 0, 1),
@@ -27,12 +27,12 @@ def test_each_outcome_is_counted_under_the_type_it_belongs_to() -> None:
     assert tuple(found["exact"]["PER"]) == (1, 0, 0, 0, 1)
 
 
-def test_the_types_sum_to_the_whole_exactly() -> None:
+def test_the_types_sum_to_the_total() -> None:
     gold, answer = spans(GOLD), spans(SAID)
     whole = PairingCounts(*document_pairings(gold, answer).sum(axis=0).tolist())
     assert total(pairings_by_label(gold, answer, n_labels=3)) == whole
 
 
-def test_sides_with_different_numbers_of_documents_are_refused() -> None:
+def test_sides_with_different_numbers_of_documents_are_rejected() -> None:
     with pytest.raises(ValueError, match="3 documents"):
         pairings_by_label(spans(GOLD), spans(SAID[:1]), n_labels=3)

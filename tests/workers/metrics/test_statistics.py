@@ -1,4 +1,4 @@
-"""What sets are made of, source labels against human gold, label sets, relations between spans."""
+"""Label statistics, source quality, label sets, relations between spans."""
 
 import numpy as np
 import pytest
@@ -37,14 +37,14 @@ def test_an_empty_distribution_is_undefined() -> None:
     assert np.isnan([seen.ratio, seen.negative_share, perplexity([])]).all()
 
 
-def test_a_fact_counts_once_and_a_pair_is_na_only_without_any() -> None:
+def test_a_fact_counts_once_and_a_pair_without_facts_is_na() -> None:
     # sentences 0 and 1 of pair 0, sentence 2 of pair 1, sentence 3 of pair 2
     seen = set_statistics([0, 0, 1, 2], [0, 1, 1, 2], [4, 4, 2, 4], n_relations=5)
     assert (seen.sentences, seen.pairs, seen.facts, seen.relations) == (4, 3, 3, 2)
     assert (seen.na_sentences, seen.na_pairs, seen.na_share) == (1, 1, 0.25)
 
 
-def test_codes_out_of_range_are_refused() -> None:
+def test_codes_out_of_range_are_rejected() -> None:
     with pytest.raises(ValueError, match="label is out of range"):
         set_statistics([0], [0], [5], n_relations=5)
 
@@ -77,7 +77,7 @@ def test_label_sets_are_scored_as_scikit_learn_does(gold, data) -> None:
             assert values[f"{ours}_f1"].value == pytest.approx(expected, abs=1e-12)
 
 
-def test_sets_of_different_settings_are_refused() -> None:
+def test_label_sets_of_different_size_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"\(1, 1\) and \(2, 1\)"):
         set_counts(
             facts_of_columns([], [], n_pairs=1, n_relations=1),
@@ -88,7 +88,7 @@ def test_sets_of_different_settings_are_refused() -> None:
 SPANS = ([0, 0, 1], [0, 3, 0], [1, 4, 2])
 
 
-def test_relations_need_direction_ends_and_in_strict_mode_labels() -> None:
+def test_a_relation_is_correct_with_direction_and_ends_and_strictly_with_types() -> None:
     gold = links_of_columns(spans_of_columns(*SPANS, [0, 1, 0], n_documents=2), [0], [0], [1])
     other = spans_of_columns(*SPANS, [0, 0, 0], n_documents=2)
     same, turned = links_of_columns(other, [0], [0], [1]), links_of_columns(other, [1], [0], [0])
@@ -100,7 +100,7 @@ def test_relations_need_direction_ends_and_in_strict_mode_labels() -> None:
     assert found == [1, 0, 0, 0]
 
 
-def test_a_relation_said_twice_counts_once() -> None:
+def test_a_repeated_relation_counts_once() -> None:
     spans = spans_of_columns(*SPANS, [0, 1, 0], n_documents=2)
     counts = link_counts(
         links_of_columns(spans, [0], [0], [1]),
@@ -115,6 +115,6 @@ def test_a_relation_said_twice_counts_once() -> None:
     ("rows", "message"),
     [(([0], [0], [2]), "two documents"), (([9], [0], [0]), "3 spans"), (([0], [0], [0, 1]), "one length")],
 )
-def test_relations_that_join_nothing_are_refused(rows, message) -> None:
+def test_relations_between_invalid_ends_are_rejected(rows, message) -> None:
     with pytest.raises(ValueError, match=message):
         links_of_columns(spans_of_columns(*SPANS, [0, 1, 0], n_documents=2), *rows)

@@ -1,4 +1,4 @@
-"""What holds for every suite: the catalogue's keys, order, names, perfection, emptiness, shards."""
+"""Properties of every suite: registered keys, bounds, order, names, shards."""
 
 from collections.abc import Callable
 
@@ -30,18 +30,18 @@ NEVER_ONE = {"opennre_auc"}
 
 
 def single(seed: int, share: float) -> Report:
-    dealt = np.random.default_rng(seed)
-    gold = dealt.integers(0, 4, 50)
-    answer = np.where(dealt.random(50) < share, gold, (gold + 1) % 4)
-    order = dealt.permutation(50)
+    rng = np.random.default_rng(seed)
+    gold = rng.integers(0, 4, 50)
+    answer = np.where(rng.random(50) < share, gold, (gold + 1) % 4)
+    order = rng.permutation(50)
     return classification_suite(gold[order], answer[order], labels=LABELS, negative="Other")
 
 
 def sets(seed: int, share: float) -> Report:
-    dealt = np.random.default_rng(seed)
-    gold = dealt.integers(0, 3, 400)
-    answer = np.where(dealt.random(400) < share, gold, (gold + 1) % 3)
-    order = dealt.permutation(400)
+    rng = np.random.default_rng(seed)
+    gold = rng.integers(0, 3, 400)
+    answer = np.where(rng.random(400) < share, gold, (gold + 1) % 3)
+    order = rng.permutation(400)
     return sets_suite(range(400), gold, order, answer[order], n_items=400, labels=list("abc"))
 
 
@@ -109,8 +109,8 @@ def test_an_undefined_value_has_a_reason_and_only_it(suite: Suite) -> None:
 
 
 def test_the_order_of_items_does_not_matter() -> None:
-    dealt = np.random.default_rng(8)
-    gold, answer, order = dealt.integers(0, 4, 80), dealt.integers(-1, 4, 80), dealt.permutation(80)
+    rng = np.random.default_rng(8)
+    gold, answer, order = rng.integers(0, 4, 80), rng.integers(-1, 4, 80), rng.permutation(80)
     one, two = (
         classification_suite(gold[o], answer[o], labels=LABELS, negative="Other") for o in (order, range(80))
     )
@@ -118,15 +118,15 @@ def test_the_order_of_items_does_not_matter() -> None:
 
 
 def test_renaming_labels_changes_no_figure() -> None:
-    dealt = np.random.default_rng(9)
-    gold, answer, turn = dealt.integers(0, 4, 80), dealt.integers(0, 4, 80), np.array([2, 3, 0, 1])
+    rng = np.random.default_rng(9)
+    gold, answer, turn = rng.integers(0, 4, 80), rng.integers(0, 4, 80), np.array([2, 3, 0, 1])
     plain = classification_suite(gold, answer, labels=list("abcd"), negative="d")
     turned = classification_suite(turn[gold], turn[answer], labels=list("wxyz"), negative="x")
     for key, value in plain.values.items():
         assert turned.values[key].value == pytest.approx(value.value, abs=1e-12, nan_ok=True)
 
 
-def test_lists_are_as_good_as_arrays() -> None:
+def test_lists_and_arrays_give_the_same_figures() -> None:
     gold, answer = [0, 1, 2, 3], [0, 1, 1, -1]
     one, two = (
         classification_suite(g, s, labels=LABELS) for g, s in ((gold, answer), map(np.array, (gold, answer)))
@@ -134,9 +134,9 @@ def test_lists_are_as_good_as_arrays() -> None:
     assert repr(one) == repr(two)
 
 
-def test_shards_sum_to_the_whole() -> None:
-    dealt = np.random.default_rng(4)
-    gold, answer = dealt.integers(0, 4, 90), dealt.integers(-1, 4, 90)
+def test_shards_sum_to_the_total() -> None:
+    rng = np.random.default_rng(4)
+    gold, answer = rng.integers(0, 4, 90), rng.integers(-1, 4, 90)
     shards = [confusion_counts(confusion(gold[at::3], answer[at::3], n_labels=4)) for at in range(3)]
     assert shards[0] + shards[1] + shards[2] == confusion_counts(confusion(gold, answer, n_labels=4))
 
@@ -165,7 +165,7 @@ def test_a_scheme_for_wrf_changes_it() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["weighted", "entropy", "macro"])
-def test_a_scheme_for_wrf_without_gold_says_that_it_lacks_gold(scheme) -> None:
+def test_a_scheme_for_wrf_is_undefined_without_gold(scheme) -> None:
     gold, answer = spans_of_columns([], [], [], [], n_documents=6), spans([0, 1] * 6, 0)
     values = entities_suite(gold, answer, labels=["x", "y"], tokens=TOKENS, wrf_scheme=scheme).values
     found = [values[f"wrf_{key}"] for key in ("strict", "lenient", "strict_mean", "lenient_mean")]

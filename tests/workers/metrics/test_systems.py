@@ -1,4 +1,4 @@
-"""Comparing systems: SciPy, the paper's example, degenerate runs, Holm, bands."""
+"""Comparison of systems: SciPy, a published example, degenerate runs, Holm, bands."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_effect_size_is_pooled_for_unequal_n_and_averaged_for_equal() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(runs, runs)
-def test_welch_is_scipys(a, b) -> None:
+def test_welch_equals_scipy(a, b) -> None:
     if np.ptp(a) < 1e-6 or np.ptp(b) < 1e-6:
         return
     theirs, ours = stats.ttest_ind(a, b, equal_var=False), welch(a, b)
@@ -54,7 +54,7 @@ def test_the_spread_of_one_run_has_no_deviation() -> None:
     assert np.isnan(spread([0.5]).deviation)
 
 
-def test_figures_that_are_no_numbers_are_refused() -> None:
+def test_figures_that_are_not_finite_are_rejected() -> None:
     with pytest.raises(ValueError, match="finite"):
         spread([float("nan")])
 
@@ -75,7 +75,7 @@ def test_words_for_effect_sizes(d, word) -> None:
     assert size_word(d) == word
 
 
-def test_holm_rejects_in_steps_and_skips_what_was_not_tested() -> None:
+def test_holm_adjusts_in_steps_and_skips_missing_tests() -> None:
     adjusted = holm([0.01, float("nan"), 0.04, 0.03])
     assert adjusted[[0, 2, 3]].tolist() == pytest.approx([0.03, 0.06, 0.06])
     assert np.isnan(adjusted[1])
@@ -89,7 +89,7 @@ def test_holm_is_between_raw_and_bonferroni(p) -> None:
     assert (adjusted <= np.minimum(np.array(p) * len(p), 1) + 1e-15).all()
 
 
-def test_bands_reach_from_those_better_to_those_worse() -> None:
+def test_rank_bands_of_a_table() -> None:
     better = significantly_better([0.9, 0.8, 0.5], {(0, 1): 0.4, (0, 2): 0.001, (1, 2): 0.002})
     assert rank_bands(better) == [(1, 2), (1, 2), (3, 3)]
 
@@ -103,17 +103,17 @@ def test_a_table_of_bands_must_be_square() -> None:
         rank_bands([[True, False]])
 
 
-def test_schemes_that_order_two_systems_differently_are_named() -> None:
+def test_disagreements_name_both_schemes() -> None:
     found = disagreements({"micro": [0.7, 0.8, float("nan")], "macro": [0.6, 0.5, 0.9]})
     assert found == [(1, 0, "micro", "macro")]
 
 
-def test_the_papers_margin_is_huge() -> None:
+def test_effect_size_of_the_published_example_is_huge() -> None:
     assert size_word(cohens_d(Spread(5, 72.5, 0.3, 0, 0), Spread(5, 71.5, 0.4, 0, 0))) == "huge"
 
 
 @pytest.mark.parametrize("score", [0.1, 0.7, 1 / 3, 0.1 + 0.2])
-def test_equal_runs_do_not_vary_however_their_mean_is_rounded(score) -> None:
+def test_equal_runs_have_no_variance_despite_rounding(score) -> None:
     assert spread([score] * 3) == (3, score, 0.0, score, score)
     seen = welch([score] * 3, [score / 2] * 7)
     assert seen.reason == NO_VARIANCE

@@ -1,4 +1,4 @@
-"""Tags to spans and exact counts, against seqeval and by hand."""
+"""Spans from tags, and exact counts, against seqeval and worked cases."""
 
 import random
 
@@ -48,7 +48,7 @@ def figures(counts: Counts) -> list[float]:
 @given(pairs)
 @pytest.mark.parametrize("orphans", ["conlleval", "strict-iob2"])
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_micro_figures_are_seqevals(orphans, data) -> None:
+def test_micro_figures_equal_seqeval(orphans, data) -> None:
     gold, answer = ([list(side) for side in column] for column in zip(*data, strict=True))
     if not any(tag != "O" for tags in gold + answer for tag in tags):
         return
@@ -63,11 +63,11 @@ def test_micro_figures_are_seqevals(orphans, data) -> None:
 @settings(max_examples=40, deadline=None)
 @given(pairs)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_bioes_is_seqevals_too(data) -> None:
+def test_bioes_equals_seqeval(data) -> None:
     swap = {"B": "B", "I": "I", "P": "E", "L": "S"}
-    dealt = random.Random(1)
+    rng = random.Random(1)
     gold, answer = (
-        [[t if t == "O" else swap[dealt.choice("BIPL")] + t[1:] for t in tags] for tags in column]
+        [[t if t == "O" else swap[rng.choice("BIPL")] + t[1:] for t in tags] for tags in column]
         for column in zip(*data, strict=True)
     )
     if not any(tag != "O" for tags in gold + answer for tag in tags):
@@ -96,7 +96,7 @@ def test_runs_of_tags(tags, scheme, orphans, expected) -> None:
     assert [(start, end) for _, start, end, _ in rows(found)] == expected
 
 
-def test_an_entity_never_crosses_a_sentence_even_an_empty_one() -> None:
+def test_an_entity_never_crosses_a_sentence_boundary() -> None:
     found = spans_of_tags([["B-X"], [], ["I-X", "I-X"]], labels=Vocabulary())
     assert rows(found) == [(0, 0, 1, 0), (2, 0, 2, 0)]
 
@@ -121,12 +121,12 @@ def test_an_entity_never_crosses_a_sentence_even_an_empty_one() -> None:
         ),
     ],
 )
-def test_bad_spans_are_refused(call, message) -> None:
+def test_invalid_spans_are_rejected(call, message) -> None:
     with pytest.raises(ValueError, match=message):
         call()
 
 
-def test_a_span_given_twice_is_merged_and_counted() -> None:
+def test_a_repeated_span_is_merged_and_counted() -> None:
     spans = spans_of_lists([[(0, 2, "A"), (0, 2, "A"), (0, 2, "B")]], labels=["A", "B"])
     assert (len(spans), spans.duplicates) == (2, 1)
 
@@ -140,7 +140,7 @@ def test_huge_positions_do_not_collide() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(pairs)
-def test_documents_sum_to_the_whole(data) -> None:
+def test_documents_sum_to_the_total(data) -> None:
     gold, answer = ([list(side) for side in column] for column in zip(*data, strict=True))
     labels = Vocabulary()
     spans = [spans_of_tags(side, labels=labels) for side in (gold, answer)]

@@ -56,7 +56,7 @@ def picked(matrix: list[list[int]], classes: list[int]) -> Counts:
 
 
 @pytest.mark.parametrize(("matrix", "classes", "scheme", "precision", "recall", "f1"), PUBLISHED)
-def test_averages_are_those_of_the_authors_code(matrix, classes, scheme, precision, recall, f1) -> None:
+def test_averages_equal_the_published_code(matrix, classes, scheme, precision, recall, f1) -> None:
     found = scheme_averages(picked(matrix, classes))
     for kind, expected in zip(KINDS, (precision, recall, f1), strict=True):
         if expected is not None:
@@ -69,7 +69,7 @@ def test_micro_is_one_division_of_summed_counts() -> None:
     assert figures == pytest.approx([0.7368421052631579, 0.6829268292682927, 0.7088607594936709], abs=1e-15)
 
 
-def test_a_single_class_falls_back_to_macro_and_says_so() -> None:
+def test_a_single_class_falls_back_to_macro_with_a_reason() -> None:
     assert scheme_weights([10], "entropy", items=10) == ([1.0], ONE_CLASS)
 
 
@@ -79,7 +79,7 @@ def test_no_gold_leaves_averages_undefined_with_a_reason() -> None:
     assert found.reason == NO_GOLD
 
 
-def test_micro_of_nothing_is_undefined() -> None:
+def test_micro_without_labels_is_undefined() -> None:
     assert not micro_averages(Counts.of([0], [0], [0]))["micro_f1"].defined
 
 
@@ -89,12 +89,12 @@ def test_entropy_positive_differs_from_entropy_where_negatives_exist() -> None:
 
 
 @pytest.mark.parametrize("option", [{"entropy": "some"}, {"beta": 0}, {"schemes": ("best",)}])
-def test_an_option_outside_its_set_is_refused(option) -> None:
+def test_an_unknown_scheme_is_rejected(option) -> None:
     with pytest.raises(ValueError, match="expected"):
         scheme_averages(Counts.of([1], [1], [1]), **option)
 
 
-def test_items_below_the_gold_of_the_classes_are_refused() -> None:
+def test_fewer_items_than_gold_labels_are_rejected() -> None:
     with pytest.raises(ValueError, match="at least the 5"):
         scheme_weights([5], "entropy", items=4)
 

@@ -1,4 +1,4 @@
-"""WRF against the paper's tables, and the rules that the paper leaves open."""
+"""WRF against the published tables, and rules the paper leaves open."""
 
 import numpy as np
 import pytest
@@ -43,13 +43,13 @@ def of_tags(words: list[str], target: str, predicted: str) -> tuple[WrfCounts, f
 
 
 @pytest.mark.parametrize(("predicted", "f1", "strict", "lenient"), USE_CASES)
-def test_the_papers_use_cases(predicted, f1, strict, lenient) -> None:
+def test_the_published_use_cases(predicted, f1, strict, lenient) -> None:
     counts, exact = of_tags(WORDS, TARGET, predicted)
     found = exact, scored(counts), scored(counts, mode="lenient")
     assert found == pytest.approx((f1, strict, lenient), abs=5e-5)
 
 
-def test_a_redundant_entity_costs_exact_f1_and_not_wrf() -> None:
+def test_a_redundant_entity_lowers_exact_f1_but_not_wrf() -> None:
     counts, exact = of_tags(["scroll", *WORDS], f"O {TARGET}", f"B-loc {TARGET}")
     assert (exact, scored(counts), scored(counts, mode="lenient")) == pytest.approx(
         (0.8571, 1.0, 1.0), abs=5e-5
@@ -73,7 +73,7 @@ def test_removing_the_redundant_word_of_the_worked_example_changes_nothing() -> 
     assert less.f1.tolist() == whole.f1.tolist()
 
 
-def test_repeats_of_one_component_cost_exact_f1_only() -> None:
+def test_repeats_of_a_component_lower_only_exact_f1() -> None:
     words = ["blower", "noise", "noise", *["blower", "motor"] * 3]
     gold = [(1, 2, "type"), (2, 3, "type"), (3, 5, "loc"), (5, 7, "loc"), (7, 9, "loc")]
     answer = [(0, 1, "loc"), *gold]
@@ -84,7 +84,7 @@ def test_repeats_of_one_component_cost_exact_f1_only() -> None:
     assert scored(counted([words], [gold], [answer], labels=LABELS)) == 1.0
 
 
-def test_one_class_has_nothing_combined() -> None:
+def test_a_single_class_has_no_combined_class() -> None:
     assert counted([["a"]], [[(0, 1, "x")]], [[(0, 1, "x")]], labels=["x"]).f1.tolist() == [1.0]
 
 
@@ -98,7 +98,7 @@ def test_one_empty_side_counts_zero() -> None:
     assert scored(counted([["a"]], [[(0, 1, "loc")]], [[]], labels=LABELS)) == 0.0
 
 
-def test_nothing_on_either_side_is_undefined() -> None:
+def test_no_words_on_either_side_are_undefined() -> None:
     assert np.isnan(scored(counted([["a"]], [[]], [[]], labels=LABELS)))
 
 
@@ -116,7 +116,7 @@ def test_casefold_joins_words_that_differ_in_case() -> None:
     assert scored(counted(*data, labels=["x"], casefold=True)) == 1.0
 
 
-def test_a_scheme_divides_what_the_combined_class_leaves() -> None:
+def test_a_scheme_divides_the_rest_after_the_combined_class() -> None:
     weights = gammas(2, mode="lenient", scheme="weighted", gold=[3, 1])
     assert weights.tolist() == pytest.approx([0.375, 0.125, 0.5])
 
@@ -126,7 +126,7 @@ def test_custom_weights_are_scaled() -> None:
 
 
 @pytest.mark.parametrize("custom", [[1, 1], [1, -1, 1], [0, 0, 0], [1, 1, float("inf")]])
-def test_custom_weights_that_make_no_sense_are_refused(custom) -> None:
+def test_invalid_custom_weights_are_rejected(custom) -> None:
     with pytest.raises(ValueError, match="expected 3 weights"):
         gammas(2, custom=custom)
 
@@ -137,7 +137,7 @@ side = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 2), st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(documents, st.data())
-def test_sets_are_those_of_plain_python(words, data) -> None:
+def test_word_sets_equal_plain_python(words, data) -> None:
     drawn = [[[(s, min(s + w, 4), x) for s, w, x in data.draw(side)] for _ in words] for _ in "ab"]
     found = counted(words, *drawn, labels=LABELS, per_document=False)
     matched = np.zeros(3, dtype=int)
@@ -148,7 +148,7 @@ def test_sets_are_those_of_plain_python(words, data) -> None:
     assert found.matched.tolist() == matched.tolist()
 
 
-def test_documents_sum_to_the_whole() -> None:
+def test_documents_sum_to_the_total() -> None:
     words, gold, answer = [SENTENCE, SENTENCE], [GOLD, SAID], [SAID, GOLD]
     one, two = (counted(words[:1], [g], [s], labels=LABELS) for g, s in zip(gold, answer, strict=True))
     whole = counted(words, gold, answer, labels=LABELS)

@@ -1,4 +1,4 @@
-"""The menu explains every measure, and the document is as the menu is."""
+"""Registered measures are complete and documented."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalsvc.evaluation.models import Setting
 
 
 @pytest.mark.parametrize("measure", MENU.values(), ids=list(MENU))
-def test_a_measure_says_what_it_is_how_it_is_computed_and_when_it_is_undefined(measure: Measure) -> None:
+def test_a_measure_has_every_text_a_family_and_a_unit(measure: Measure) -> None:
     for words in (measure.title, measure.explains, measure.formula, measure.source, measure.undefined):
         assert words.strip()
     assert measure.family in FAMILIES
@@ -30,12 +30,12 @@ def test_every_unit_has_measures() -> None:
     assert {unit for unit in Setting.Unit.values if offered(unit)} == set(Setting.Unit.values)
 
 
-def test_the_document_is_as_the_menu_is() -> None:
+def test_the_document_is_up_to_date() -> None:
     text = (Path(settings.BASE_DIR) / "docs" / "measures.md").read_text()
     assert renewed(text) == text
 
 
-def test_what_stands_around_the_chapter_stays() -> None:
+def test_text_around_the_generated_chapter_stays() -> None:
     text = (Path(settings.BASE_DIR) / "docs" / "measures.md").read_text()
     assert renewed(text.replace("| `ap` |", "| `old` |") + "Afterword\n").endswith("Afterword\n")
     assert "`old`" not in renewed(text.replace("| `ap` |", "| `old` |"))

@@ -1,3 +1,3 @@
-"""evalsvc: trustworthy test sets, and systems ranked on them."""
+"""evalsvc: reliable test sets, and systems ranked on them."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The Django app of the shell: templates, static files, commands, checks."""
+"""Django app of the roof: home and docs pages, commands, system checks."""
 
 from importlib import import_module
 

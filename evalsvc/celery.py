@@ -1,4 +1,4 @@
-"""The one Celery app: configuration only. Workers start with `-A workers`, which registers the one task."""
+"""The Celery app. Workers start with `-A workers`, which registers the only task."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A client for evalsvc in one file that needs nothing but Python 3.11: as a module and as a program.
+"""Client for evalsvc in one file, as a module and as a program; needs Python 3.11 and nothing else.
 
     export EVALSVC_URL=https://… EVALSVC_TOKEN=evs_…
     python evalsvc_client.py validate BOARD FILE
@@ -6,8 +6,8 @@
     python evalsvc_client.py status ID --watch
     python evalsvc_client.py scores ID
 
-The program ends with 0 when all is well; 1 when the file does not fit or the submission ended without
-scores; 2 when it was called in a wrong way; 3 when the service refused; 4 when it could not be reached.
+Exit codes: 0 success; 1 invalid file, or a submission that ended without scores; 2 wrong arguments;
+3 request rejected by the service; 4 service unreachable.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from pathlib import Path
 from typing import IO, Any, NotRequired, TypedDict
 
 ENDED = frozenset({"scored", "invalid", "failed", "cancelled"})
-WELL, UNFIT, REFUSED, UNREACHED = 0, 1, 3, 4
-STOPPED, CLOSED_PIPE = 130, 141  # as a shell tells of them
+OK, INVALID, REJECTED, UNREACHABLE = 0, 1, 3, 4
+STOPPED, CLOSED_PIPE = 130, 141  # as shells report SIGINT and SIGPIPE
 TRIES = 6
-LONGEST_PAUSE = 120  # seconds; whoever is told to wait longer is told so instead
-PASSING = frozenset({429, 502, 503, 504})
-TIMEOUT = 60
-WAIT = 20
-STEP = 1 << 16
-BAR = 30
-Sent = Callable[[int, int], None]
+MAX_PAUSE_SECONDS = 120  # a longer Retry-After is reported instead of waited for
+TRANSIENT = frozenset({429, 502, 503, 504})
+TIMEOUT_SECONDS = 60
+WAIT_SECONDS = 20
+CHUNK_BYTES = 1 << 16
+BAR_WIDTH = 30
+OnSent = Callable[[int, int], None]
 
 
 class Progress(TypedDict):
@@ -51,7 +51,7 @@ class Progress(TypedDict):
 
 
 class Submission(TypedDict):
-    """What the service says of a submission; the API's description names every key."""
+    """A submission as the API returns it; the API documentation describes every key."""
 
     id: int
     status_url: str
@@ -65,7 +65,7 @@ class Submission(TypedDict):
     progress: Progress | None
 
 
-class Line(TypedDict):
+class FileProblem(TypedDict):
     """One problem of a file."""
 
     code: str
@@ -78,13 +78,13 @@ class Line(TypedDict):
     example: NotRequired[str]
 
 
-class Checked(TypedDict):
+class CheckResult(TypedDict):
     fits: bool
     format: str
     form: str
     counts: dict[str, int]
     error_count: int
-    errors: list[Line]
+    errors: list[FileProblem]
     errors_by_code: dict[str, int]
     warnings: dict[str, int]
 
@@ -109,52 +109,52 @@ class Scores(TypedDict):
     not_covered: list[str]
 
 
-class Refusal(Exception):
-    """The service said no; `status` and `code` are for programs, the text is for people."""
+class ServiceError(Exception):
+    """The service rejected a request; `status` and `code` are for programs, the message for people."""
 
     def __init__(self, status: int, body: Mapping[str, Any], retry_after: float | None = None) -> None:
         self.status, self.retry_after = status, retry_after
         self.code: str = body.get("code", "error")
-        self.errors: list[Line] = body.get("errors", [])
+        self.errors: list[FileProblem] = body.get("errors", [])
         self.error_count: int = body.get("error_count", len(self.errors))
-        told = body.get("detail") or f"The service answered {status}."
-        super().__init__(" ".join(filter(None, [told, body.get("hint")])))
+        detail = body.get("detail") or f"The service answered with status {status}."
+        super().__init__(" ".join(filter(None, [detail, body.get("hint")])))
 
 
-class Unreached(Exception):
-    """No answer, however often it was tried."""
+class ServiceUnreachable(Exception):
+    """No response after all retries."""
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """A redirect is an answer: the token goes to the address it was given for and to no other."""
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Follow no redirect, so that the token reaches no other address."""
 
     def redirect_request(self, *args: Any, **more: Any) -> None:
         return None
 
 
-class _Counted:
-    """A file that tells how much of it was read."""
+class _ReportingFile:
+    """A file that reports how much of it was read."""
 
-    def __init__(self, file: IO[bytes], size: int, sent: Sent | None) -> None:
+    def __init__(self, file: IO[bytes], size: int, sent: OnSent | None) -> None:
         self.file, self.size, self.sent = file, size, sent
 
-    def read(self, most: int = -1) -> bytes:
-        piece = self.file.read(most)
-        if self.sent and piece:
+    def read(self, size: int = -1) -> bytes:
+        chunk = self.file.read(size)
+        if self.sent and chunk:
             self.sent(self.file.tell(), self.size)
-        return piece
+        return chunk
 
 
 class Client:
-    """One service, asked with one token."""
+    """Connection to one service with one token."""
 
     def __init__(self, url: str = "", token: str = "") -> None:
-        """Without arguments both come from EVALSVC_URL and EVALSVC_TOKEN."""
+        """Defaults come from EVALSVC_URL and EVALSVC_TOKEN."""
         self.url = (url or os.environ.get("EVALSVC_URL", "http://127.0.0.1:8000")).rstrip("/")
         if not self.url.startswith(("http://", "https://")):
-            raise ValueError(f"{self.url} is no address of a service. Expected http://… or https://….")
+            raise ValueError(f"Invalid service URL {self.url}. Use http://… or https://….")
         self.token = token or os.environ.get("EVALSVC_TOKEN", "")
-        self._opener = urllib.request.build_opener(_Stay)
+        self._opener = urllib.request.build_opener(_NoRedirects)
 
     def submit(
         self,
@@ -164,53 +164,53 @@ class Client:
         system: str,
         run: str,
         key: str = "",
-        sent: Sent | None = None,
-        **said: str,
+        sent: OnSent | None = None,
+        **options: str,
     ) -> Submission:
-        """Send a file as a run of a system. `said`: team, aggregate, phase, tags (a JSON object).
+        """Submit a file as a run of a system. `options`: team, aggregate, phase, tags (a JSON object).
 
-        `key` is the Idempotency-Key; one is made when there is none, so that trying again is harmless.
+        `key` is the Idempotency-Key; without it one is generated, so that retries do no harm.
         """
-        told = {"system": system, "run": run, "filename": Path(file).name} | said
+        query = {"system": system, "run": run, "filename": Path(file).name} | options
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
-        path = f"benchmarks/{_part(benchmark)}/submissions"
-        with packed(file) as body:
-            found: Submission = self._ask("POST", path, told, headers=headers, body=body, sent=sent)
-        return found
+        path = f"benchmarks/{_quote(benchmark)}/submissions"
+        with gzipped(file) as body:
+            submission: Submission = self._request("POST", path, query, headers=headers, body=body, sent=sent)
+        return submission
 
     def validate(
-        self, benchmark: str, file: str | Path, *, phase: str = "", sent: Sent | None = None
-    ) -> Checked:
-        """Have a file checked; nothing is kept, and it costs nothing."""
-        with packed(file) as body:
-            path = f"benchmarks/{_part(benchmark)}/check"
-            checked: Checked = self._ask("POST", path, {"phase": phase}, body=body, sent=sent)
-        return checked
+        self, benchmark: str, file: str | Path, *, phase: str = "", sent: OnSent | None = None
+    ) -> CheckResult:
+        """Check a file without submitting it; nothing is stored and no quota is used."""
+        with gzipped(file) as body:
+            path = f"benchmarks/{_quote(benchmark)}/check"
+            result: CheckResult = self._request("POST", path, {"phase": phase}, body=body, sent=sent)
+        return result
 
     def status(self, submission: int, *, wait: int = 0) -> Submission:
-        """Where a submission is; with `wait`, as soon as that changes or after so many seconds."""
-        asked = {"wait": str(wait) if wait else ""}
-        found: Submission = self._ask("GET", f"submissions/{submission:d}", asked)
-        return found
+        """Return a submission; with `wait`, on its next change or after that many seconds."""
+        query = {"wait": str(wait) if wait else ""}
+        body: Submission = self._request("GET", f"submissions/{submission:d}", query)
+        return body
 
     def watch(self, submission: int) -> Iterator[Submission]:
-        """Its status now and whenever the service tells more, until it has ended."""
-        found = self.status(submission)
-        yield found
-        while found["state"] not in ENDED:
-            asked_at = time.monotonic()
-            found = self.status(submission, wait=WAIT)
-            yield found
-            if time.monotonic() - asked_at < 1 and found["state"] not in ENDED:
-                time.sleep(1)  # the service has too many who wait, and answers at once
+        """Yield the submission now and after each change, until it has ended."""
+        current = self.status(submission)
+        yield current
+        while current["state"] not in ENDED:
+            started = time.monotonic()
+            current = self.status(submission, wait=WAIT_SECONDS)
+            yield current
+            if time.monotonic() - started < 1 and current["state"] not in ENDED:
+                time.sleep(1)  # too many clients wait, so the service answered at once
 
     def scores(self, submission: int, *, version: int = 0) -> Scores:
-        """Its scores under each setting: those that hold now, or those of an earlier version."""
-        asked = {"version": str(version) if version else ""}
-        found: Scores = self._ask("GET", f"submissions/{submission:d}/scores", asked)
-        return found
+        """Return the scores under each setting, now or under an earlier version."""
+        query = {"version": str(version) if version else ""}
+        scores: Scores = self._request("GET", f"submissions/{submission:d}/scores", query)
+        return scores
 
-    def _ask(
+    def _request(
         self,
         method: str,
         path: str,
@@ -218,71 +218,76 @@ class Client:
         *,
         headers: Mapping[str, str] | None = None,
         body: IO[bytes] | None = None,
-        sent: Sent | None = None,
+        sent: OnSent | None = None,
     ) -> Any:
-        """Ask, and ask again where that may help; every request made here may be sent twice."""
-        given = urllib.parse.urlencode({name: value for name, value in (query or {}).items() if value})
-        address = f"{self.url}/api/v1/{path}" + (f"?{given}" if given else "")
+        """Send a request and retry transient failures; every request made here is safe to repeat."""
+        parameters = urllib.parse.urlencode({name: value for name, value in (query or {}).items() if value})
+        address = f"{self.url}/api/v1/{path}" + (f"?{parameters}" if parameters else "")
         for attempt in range(TRIES):
-            pause = min(0.5 * 2**attempt, LONGEST_PAUSE)
+            pause = min(0.5 * 2**attempt, MAX_PAUSE_SECONDS)
             try:
-                return self._once(method, address, headers or {}, body, sent)
-            except Refusal as refusal:
-                pause = pause if refusal.retry_after is None else refusal.retry_after
-                if refusal.status not in PASSING or pause > LONGEST_PAUSE or attempt == TRIES - 1:
+                return self._send(method, address, headers or {}, body, sent)
+            except ServiceError as error:
+                pause = pause if error.retry_after is None else error.retry_after
+                if error.status not in TRANSIENT or pause > MAX_PAUSE_SECONDS or attempt == TRIES - 1:
                     raise
             except (OSError, http.client.HTTPException) as error:
                 if attempt == TRIES - 1:
-                    raise Unreached(f"{self.url} can't be reached: {_why(error)}.") from error
+                    raise ServiceUnreachable(f"Cannot reach {self.url}: {_reason(error)}.") from error
             time.sleep(pause)
-        raise AssertionError("every last try returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
-    def _once(
-        self, method: str, address: str, headers: Mapping[str, str], body: IO[bytes] | None, sent: Sent | None
+    def _send(
+        self,
+        method: str,
+        address: str,
+        headers: Mapping[str, str],
+        body: IO[bytes] | None,
+        sent: OnSent | None,
     ) -> Any:
-        told = {"Accept": "application/json", **headers}
+        all_headers = {"Accept": "application/json", **headers}
         if self.token:
-            told["Authorization"] = f"Bearer {self.token}"
+            all_headers["Authorization"] = f"Bearer {self.token}"
         data: Any = None
         if body is not None:
             size = body.seek(0, os.SEEK_END)
             body.seek(0)
-            told |= {"Content-Type": "application/gzip", "Content-Length": str(size)}
-            data = _Counted(body, size, sent)
-        asked = urllib.request.Request(address, data=data, headers=told, method=method)  # noqa: S310
+            all_headers |= {"Content-Type": "application/gzip", "Content-Length": str(size)}
+            data = _ReportingFile(body, size, sent)
+        request = urllib.request.Request(address, data=data, headers=all_headers, method=method)  # noqa: S310
         try:
-            with self._opener.open(asked, timeout=TIMEOUT) as response:
+            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
             with error:
-                raise _refusal(error) from None
+                raise _service_error(error) from None
 
 
-def _why(error: Exception) -> str:
-    """What the system says of it, without what programs call it."""
+def _reason(error: Exception) -> str:
+    """The operating system's message, without error numbers and class names."""
     reason = getattr(error, "reason", error)
     return str(getattr(reason, "strerror", None) or reason or type(error).__name__).strip(".").lower()
 
 
-def _part(name: str) -> str:
+def _quote(name: str) -> str:
     return urllib.parse.quote(name, safe="")
 
 
-def _refusal(error: urllib.error.HTTPError) -> Refusal:
-    """What the answer says; a proxy between may answer without a problem."""
+def _service_error(error: urllib.error.HTTPError) -> ServiceError:
+    """Read the problem of a response; a proxy may answer with another body."""
     try:
         body = json.loads(error.read())
     except ValueError:
         body = {}
     after = error.headers.get("Retry-After") or ""
-    return Refusal(
+    return ServiceError(
         error.code, body if isinstance(body, dict) else {}, float(after) if after.isdecimal() else None
     )
 
 
 @contextmanager
-def packed(path: str | Path) -> Iterator[IO[bytes]]:
-    """The file as gzip; packed on disk, so that its length is known and it can be sent again."""
+def gzipped(path: str | Path) -> Iterator[IO[bytes]]:
+    """The file as gzip, on disk, so that its length is known and it can be sent again."""
     with open(path, "rb") as source:
         if source.read(2) == b"\x1f\x8b":
             yield source
@@ -290,158 +295,161 @@ def packed(path: str | Path) -> Iterator[IO[bytes]]:
         source.seek(0)
         with tempfile.TemporaryFile() as spool:
             with gzip.GzipFile(fileobj=spool, mode="wb", compresslevel=5, mtime=0) as pack:
-                shutil.copyfileobj(source, pack, STEP)
+                shutil.copyfileobj(source, pack, CHUNK_BYTES)
             yield spool
 
 
-# ---- the program ---------------------------------------------------------------------------------
-def say(text: str = "") -> None:
+# ---- command line --------------------------------------------------------------------------------
+def write(text: str = "") -> None:
     sys.stdout.write(f"{text}\n")
 
 
-def bar(title: str, done: int, total: int) -> None:
-    """One line that is written over; only where somebody looks."""
+def draw_bar(title: str, done: int, total: int) -> None:
+    """Draw the progress bar, on terminals only."""
     if sys.stderr.isatty():
-        full = BAR * done // total if total else 0
+        full = BAR_WIDTH * done // total if total else 0
         count = f"{done:,} of {total:,}" if total else ""
-        sys.stderr.write(f"\r\033[K{title:<10} [{'█' * full}{'·' * (BAR - full)}] {count}")
+        sys.stderr.write(f"\r\033[K{title:<10} [{'█' * full}{'·' * (BAR_WIDTH - full)}] {count}")
         sys.stderr.flush()
 
 
-def bar_ends() -> None:
+def clear_bar() -> None:
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
 
 
-def show_problems(errors: Sequence[Line], count: int) -> None:
-    shown = ""
-    for each in errors:
-        say(f"{each['code']}: {each['message']}")
-        example = each.get("example", "")
-        if example and example != shown:
-            say(f"    like this: {example}")
-        shown = example
+def show_problems(errors: Sequence[FileProblem], count: int) -> None:
+    previous = ""
+    for problem in errors:
+        write(f"{problem['code']}: {problem['message']}")
+        example = problem.get("example", "")
+        if example and example != previous:
+            write(f"    example: {example}")
+        previous = example
     if count > len(errors):
-        say(f"… and {count - len(errors):,} more.")
+        write(f"… and {count - len(errors):,} more.")
 
 
-def do_validate(client: Client, asked: argparse.Namespace) -> int:
-    checked = client.validate(
-        asked.board, asked.file, phase=asked.phase, sent=lambda done, total: bar("sending", done, total)
+def do_validate(client: Client, arguments: argparse.Namespace) -> int:
+    result = client.validate(
+        arguments.board,
+        arguments.file,
+        phase=arguments.phase,
+        sent=lambda done, total: draw_bar("sending", done, total),
     )
-    bar_ends()
-    show_problems(checked["errors"], checked["error_count"])
-    if checked["fits"]:
-        counts = ", ".join(f"{n:,} {what}" for what, n in checked["counts"].items())
-        say(f"It fits: {checked['format']}, {checked['form']}; {counts}.")
-    return WELL if checked["fits"] else UNFIT
+    clear_bar()
+    show_problems(result["errors"], result["error_count"])
+    if result["fits"]:
+        counts = ", ".join(f"{n:,} {what}" for what, n in result["counts"].items())
+        write(f"Valid: {result['format']}, {result['form']}; {counts}.")
+    return OK if result["fits"] else INVALID
 
 
-def do_submit(client: Client, asked: argparse.Namespace) -> int:
+def do_submit(client: Client, arguments: argparse.Namespace) -> int:
     names = ("team", "aggregate", "phase", "tags")
-    said = {name: getattr(asked, name) for name in names}
-    found = client.submit(
-        asked.board,
-        asked.file,
-        system=asked.system,
-        run=asked.run,
-        key=asked.key,
-        sent=lambda done, total: bar("sending", done, total),
-        **said,
+    options = {name: getattr(arguments, name) for name in names}
+    submission = client.submit(
+        arguments.board,
+        arguments.file,
+        system=arguments.system,
+        run=arguments.run,
+        key=arguments.key,
+        sent=lambda done, total: draw_bar("sending", done, total),
+        **options,
     )
-    bar_ends()
-    say(f"Submission {found['id']}: {found['state']}")
-    return follow(client, found["id"]) if asked.watch else WELL
+    clear_bar()
+    write(f"Submission {submission['id']}: {submission['state']}")
+    return follow(client, submission["id"]) if arguments.watch else OK
 
 
-def do_status(client: Client, asked: argparse.Namespace) -> int:
-    if asked.watch:
-        return follow(client, asked.id)
-    return ending(client.status(asked.id))
+def do_status(client: Client, arguments: argparse.Namespace) -> int:
+    if arguments.watch:
+        return follow(client, arguments.id)
+    return write_state(client.status(arguments.id))
 
 
-def do_scores(client: Client, asked: argparse.Namespace) -> int:
-    told = client.scores(asked.id, version=asked.version)
-    if asked.json:
-        say(json.dumps(told, ensure_ascii=False, indent=2))
+def do_scores(client: Client, arguments: argparse.Namespace) -> int:
+    scores = client.scores(arguments.id, version=arguments.version)
+    if arguments.json:
+        write(json.dumps(scores, ensure_ascii=False, indent=2))
     else:
-        show_scores(told)
-    return WELL if told["evaluations"] or told["sealed"] else UNFIT
+        show_scores(scores)
+    return OK if scores["evaluations"] or scores["sealed"] else INVALID
 
 
-def show_scores(told: Scores) -> None:
-    if not told["evaluations"] and not told["sealed"]:
-        say(f"Submission {told['submission']} is {told['state']} and has no scores.")
-    for evaluation in told["evaluations"]:
-        say(evaluation["setting"] + _among(evaluation, told))
+def show_scores(scores: Scores) -> None:
+    if not scores["evaluations"] and not scores["sealed"]:
+        write(f"Submission {scores['submission']} is {scores['state']} and has no scores.")
+    for evaluation in scores["evaluations"]:
+        write(evaluation["setting"] + _version_note(evaluation, scores))
         for measure, score in sorted(evaluation["scores"].items()):
             value = score["value"]
-            say(
+            write(
                 f"  {measure:<28} "
                 + (f"{value:.6g}" if value is not None else f"– {score.get('reason', '')}")
             )
-    for setting in told["sealed"]:
-        say(f"{setting}: shown once its phase has closed")
-    for setting in told["not_covered"]:
-        say(f"{setting}: not scored, its gold changed after this file was sent")
+    for setting in scores["sealed"]:
+        write(f"{setting}: shown after its phase has closed")
+    for setting in scores["not_covered"]:
+        write(f"{setting}: not scored: its gold changed after this submission")
 
 
-def _among(evaluation: Evaluation, told: Scores) -> str:
-    """Which version's scores these are, where there are those of several."""
-    mine, all_of_it = evaluation["versions"], told["versions"].get(evaluation["setting"], [])
-    if len(all_of_it) < 2:
+def _version_note(evaluation: Evaluation, scores: Scores) -> str:
+    """The version of these scores, where several have scores."""
+    versions, available = evaluation["versions"], scores["versions"].get(evaluation["setting"], [])
+    if len(available) < 2:
         return ""
-    return f" (version {', '.join(map(str, mine))}; there are scores of {', '.join(map(str, all_of_it))})"
+    return f" (version {', '.join(map(str, versions))}; available: {', '.join(map(str, available))})"
 
 
 def follow(client: Client, submission: int) -> int:
-    """Show the way of a submission until it has ended."""
-    before = ""
-    for found in client.watch(submission):
-        progress = found["progress"]
-        if progress and found["state"] == "running":
-            bar(progress["step"] or "running", progress["done"], progress["total"])
-        elif found["state"] != before and found["state"] not in ENDED:
-            say(found["state"])
-        before = found["state"]
-    bar_ends()
-    code = ending(found)
-    if code == WELL:
+    """Show the progress of a submission until it has ended."""
+    previous = ""
+    for current in client.watch(submission):
+        progress = current["progress"]
+        if progress and current["state"] == "running":
+            draw_bar(progress["step"] or "running", progress["done"], progress["total"])
+        elif current["state"] != previous and current["state"] not in ENDED:
+            write(current["state"])
+        previous = current["state"]
+    clear_bar()
+    code = write_state(current)
+    if code == OK:
         show_scores(client.scores(submission))
     return code
 
 
-def ending(found: Submission) -> int:
-    """Say the state, and why when it is not a good one."""
-    why = f": {found['reason']} ({found['reason_code']})" if found["reason"] else ""
-    say(f"Submission {found['id']}: {found['state']}{why}")
-    return UNFIT if found["state"] in ENDED - {"scored"} else WELL
+def write_state(submission: Submission) -> int:
+    """Print the state with its reason; return the exit code."""
+    reason = f": {submission['reason']} ({submission['reason_code']})" if submission["reason"] else ""
+    write(f"Submission {submission['id']}: {submission['state']}{reason}")
+    return INVALID if submission["state"] in ENDED - {"scored"} else OK
 
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="evalsvc_client.py", description="Submit runs and read their scores.")
-    top.add_argument("--url", default="", help="where the service is; else EVALSVC_URL")
+    top.add_argument("--url", default="", help="address of the service; default: EVALSVC_URL")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    submit = commands.add_parser("submit", help="send a file as a run of a system")
-    validate = commands.add_parser("validate", help="have a file checked; nothing is kept")
+    submit = commands.add_parser("submit", help="submit a file as a run of a system")
+    validate = commands.add_parser("validate", help="check a file without submitting it")
     for each in (submit, validate):
         each.add_argument("board", help="slug of the benchmark")
         each.add_argument("file")
         each.add_argument("--phase", default="", choices=["", "dev", "test"])
     submit.add_argument("--system", required=True)
-    submit.add_argument("--run", required=True, help="its name, such as the seed")
-    submit.add_argument("--team", default="", help="slug; for people in several teams")
+    submit.add_argument("--run", required=True, help="name of the run, for example the seed")
+    submit.add_argument("--team", default="", help="slug of the team, if you are in several")
     submit.add_argument("--aggregate", default="", choices=["", "ONE", "AVG"])
-    submit.add_argument("--tags", default="", help="a JSON object: what the team declares")
-    submit.add_argument("--key", default="", help="Idempotency-Key; made anew when there is none")
-    status = commands.add_parser("status", help="where a submission is")
-    scores = commands.add_parser("scores", help="its scores under each setting")
+    submit.add_argument("--tags", default="", help="declarations, as a JSON object")
+    submit.add_argument("--key", default="", help="Idempotency-Key; default: generated")
+    status = commands.add_parser("status", help="show the state of a submission")
+    scores = commands.add_parser("scores", help="show the scores of a submission")
     for each in (status, scores):
         each.add_argument("id", type=int)
     for each in (submit, status):
-        each.add_argument("--watch", action="store_true", help="stay until it has ended")
+        each.add_argument("--watch", action="store_true", help="wait until it has ended")
     scores.add_argument(
-        "--version", type=int, default=0, help="of the setting; else the newest that is scored"
+        "--version", type=int, default=0, help="version of the setting; default: the newest scored"
     )
     scores.add_argument("--json", action="store_true")
     for each, do in ((submit, do_submit), (validate, do_validate), (status, do_status), (scores, do_scores)):
@@ -450,31 +458,31 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the program; the token comes from EVALSVC_TOKEN, never from the command line."""
-    asked = parser().parse_args(words)
+    """Run a command; the token comes from EVALSVC_TOKEN, never from the command line."""
+    arguments = parser().parse_args(words)
     try:
-        code = int(asked.do(Client(asked.url), asked))
+        code = int(arguments.do(Client(arguments.url), arguments))
         sys.stdout.flush()
         return code
-    except Refusal as refusal:
-        bar_ends()
-        sys.stderr.write(f"{refusal.code}: {refusal}\n")
-        show_problems(refusal.errors, refusal.error_count)
-        return UNFIT if refusal.status == 422 else REFUSED
+    except ServiceError as error:
+        clear_bar()
+        sys.stderr.write(f"{error.code}: {error}\n")
+        show_problems(error.errors, error.error_count)
+        return INVALID if error.status == 422 else REJECTED
     except KeyboardInterrupt:
-        bar_ends()
-        sys.stderr.write("Stopped here. What was submitted goes on: status ID --watch follows it.\n")
+        clear_bar()
+        sys.stderr.write("Stopped. The submission continues; follow it with status ID --watch.\n")
         return STOPPED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit succeeds
         return CLOSED_PIPE
     except FileNotFoundError as error:
         sys.stderr.write(f"There is no file {error.filename}.\n")
         return 2
-    except (Unreached, OSError, ValueError) as error:
-        bar_ends()
+    except (ServiceUnreachable, OSError, ValueError) as error:
+        clear_bar()
         sys.stderr.write(f"{error}\n")
-        return UNREACHED if isinstance(error, Unreached) else 2
+        return UNREACHABLE if isinstance(error, ServiceUnreachable) else 2
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The pages to look things up, made from the tables that the program itself uses."""
+"""Reference pages generated from the registries of measures, formats and errors."""
 
 from __future__ import annotations
 
@@ -24,52 +24,52 @@ SUPPORT = {
 
 
 @dataclass(frozen=True)
-class Form:
-    """A form of prediction lines: when to use it, and an example."""
+class PredictionForm:
+    """A form of prediction lines, with an example."""
 
     title: str
-    says: str
+    description: str
     example: str
 
 
 FORMS = (
-    Form("One label", "The relation of each sentence, the negative class spelt as the board says.",
+    PredictionForm("One label", "The relation of each sentence; negative class as the benchmark spells it.",
          '{"id": "s1", "label": "born_in"}'),
-    Form("A set of labels", "Several relations may hold; an empty set is N/A.",
+    PredictionForm("A set of labels", "Several relations per sentence; an empty list is N/A.",
          '{"id": "s1", "labels": ["born_in", "lived_in"]}'),
-    Form("Scores", "A score for each relation claimed. Makes curves, and bags by ONE or AVG.",
+    PredictionForm("Scores", "A score per predicted relation. Gives curves, and bags by ONE or AVG.",
          '{"id": "s1", "scores": {"born_in": 0.93, "lived_in": 0.41}}'),
-    Form("A scored triple", "A claim about a pair of entities: for bag settings only.",
+    PredictionForm("A scored triple", "A relation of an entity pair; for bag settings only.",
          '{"h": "Q1", "t": "Q2", "relation": "born_in", "score": 0.93}'),
-    Form("Spans", "Half-open [start, end) with a label; in tokens where there are any, else in characters.",
+    PredictionForm("Spans", "Half-open [start, end) with a label; in tokens, else in characters.",
          '{"id": "d1", "spans": [[0, 2, "person"], [5, 6, "place"]]}'),
-    Form("Tags", "One tag per token, by the scheme the board says.",
+    PredictionForm("Tags", "One tag per token in the scheme of the benchmark.",
          '{"id": "d1", "tags": ["B-person", "I-person", "O"]}'),
 )  # fmt: skip
 
 KEYS = {
     "Everywhere in labelling": (
         ("↵", "submit and next"),
-        ("Z", "undo, ⇧Z redo, 50 steps"),
-        ("H", "the last 10 answers, each re-opened by its digit"),
+        ("Z", "undo; ⇧Z redo; 50 steps"),
+        ("H", "last 10 answers; a digit opens one"),
         ("S", "skip, with a reason"),
         ("C", "comment"),
         ("F", "flag"),
-        ("?", "the keys; Esc leaves a field"),
+        ("?", "list of keys; Esc leaves a field"),
     ),
     "Relations": (
-        ("1 … 0", "the first ten relations; ⇧ the next ten, ⌥ the ten after"),
-        ("N", "N/A, clears the rest"),
-        ("/", "find by name, ↵ takes the first"),
-        ("↑ ↓", "move, space chooses"),
+        ("1 … 0", "first ten relations; ⇧ the next ten, ⌥ the ten after"),
+        ("N", "N/A; clears all relations"),
+        ("/", "find by name; ↵ chooses the first"),
+        ("↑ ↓", "move; space chooses"),
     ),
-    "Deciding": (
-        ("1 2 …", "one of the voted answers; 3 both, when there are two"),
+    "Disputes": (
+        ("1 2 …", "one of the answers; 3 for both of two"),
         ("N", "N/A"),
         ("/", "another relation"),
-        ("A", "ask one more person"),
-        ("B E", "the sentence is broken, an entity is marked wrongly: it leaves the set"),
-        ("W", "why, kept with the decision"),
+        ("A", "ask another annotator"),
+        ("B E", "sentence broken, entity marked wrongly: leave it out of the test set"),
+        ("W", "reason, stored with the decision"),
         ("Z", "undo the last decision"),
         ("S", "later"),
         ("↵", "decide"),
@@ -83,20 +83,20 @@ def measures(request: HttpRequest) -> HttpResponse:
 
 def formats(request: HttpRequest) -> HttpResponse:
     groups = (
-        ("items", "Sentences and gold", "Imported into projects, or as published test sets.", ITEM_FORMATS),
-        ("predictions", "Predictions", "Submitted to boards, plain or gzip.", PREDICTION_FORMATS),
-        ("votes", "Votes", "Labels that people gave elsewhere.", VOTE_FORMATS),
-        ("beside", "Beside these", "Lists that go with another file.", tuple(SUPPORT)),
+        ("items", "Sentences and gold", "For import into projects, or as published test sets.", ITEM_FORMATS),
+        ("predictions", "Predictions", "For submission to benchmarks, plain or gzip.", PREDICTION_FORMATS),
+        ("votes", "Votes", "Answers given elsewhere, for import into projects.", VOTE_FORMATS),
+        ("beside", "Supporting files", "Lists that accompany another file.", tuple(SUPPORT)),
     )
-    told = [(key, title, says, [FORMATS[name] for name in names]) for key, title, says, names in groups]
-    return render(request, "docs/formats.html", {"doc": "formats", "groups": told, "forms": FORMS})
+    filled = [(key, title, text, [FORMATS[name] for name in names]) for key, title, text, names in groups]
+    return render(request, "docs/formats.html", {"doc": "formats", "groups": filled, "forms": FORMS})
 
 
 def errors(request: HttpRequest) -> HttpResponse:
-    lines = [(code, says, EXAMPLES[code], code in WARNINGS) for code, says in LINE_CODES.items()]
+    lines = [(code, text, EXAMPLES[code], code in WARNINGS) for code, text in LINE_CODES.items()]
     statuses = [(status, code, title) for status, (code, title) in STATUSES.items()]
-    told = {"doc": "errors", "lines": lines, "statuses": statuses, "rooms": list(ROOMS.items())}
-    return render(request, "docs/errors.html", told)
+    context = {"doc": "errors", "lines": lines, "statuses": statuses, "rooms": list(ROOMS.items())}
+    return render(request, "docs/errors.html", context)
 
 
 def keyboard(request: HttpRequest) -> HttpResponse:
@@ -104,7 +104,7 @@ def keyboard(request: HttpRequest) -> HttpResponse:
 
 
 def client(request: HttpRequest) -> FileResponse:
-    """The client as it stands here, so that it always fits the service it was taken from."""
+    """Serve the client of this version."""
     source = Path(__file__).with_name("client.py").open("rb")
     return FileResponse(
         source, as_attachment=True, filename="evalsvc_client.py", content_type="text/x-python; charset=utf-8"

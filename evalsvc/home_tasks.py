@@ -1,4 +1,4 @@
-"""What waits for a person, and the first steps of an empty place."""
+"""Tasks waiting for a user, and first steps on an empty installation."""
 
 from __future__ import annotations
 
@@ -17,132 +17,129 @@ from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.pages import run_list
 
-Person = User | AnonymousUser
+AnyUser = User | AnonymousUser
 Role = Member.Role
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """One thing to do, and where."""
+class HomeTask:
+    """A task on the home page with its link."""
 
     title: str
     detail: str
-    verb: str
+    action: str
     address: str
     submission: Submission | None = None
 
 
 @dataclass(frozen=True)
-class Step:
+class FirstStep:
     title: str
     detail: str
     address: str = ""
 
 
 @dataclass(frozen=True)
-class Steps:
+class FirstSteps:
     title: str
-    steps: list[Step]
+    steps: list[FirstStep]
 
 
-def for_person(person: Person) -> list[Waiting]:
+def tasks_for(person: AnyUser) -> list[HomeTask]:
     if not isinstance(person, User):
         return []
-    return [*_to_label(person), *_to_decide(person), *_under_way(person)]
+    return [*_items_to_label(person), *_disputes_to_decide(person), *_running_submissions(person)]
 
 
-def _projects(person: User, *held: str) -> QuerySet[Project]:
+def _projects(person: User, *roles: str) -> QuerySet[Project]:
     """Open projects where the person has one of these roles."""
-    mine = Project.objects.filter(members__user=person, members__role__in=held)
+    mine = Project.objects.filter(members__user=person, members__role__in=roles)
     return mine.filter(state=Project.State.OPEN).order_by("title")
 
 
-def _wanting(project: Project, person: User) -> int:
+def _items_left(project: Project, person: User) -> int:
     return left_for(project, person, role=Role.ANNOTATOR)
 
 
-def _to_label(person: User) -> list[Waiting]:
-    found = []
+def _items_to_label(person: User) -> list[HomeTask]:
+    tasks = []
     for project in _projects(person, Role.ANNOTATOR):
-        wanting = _wanting(project, person)
-        if wanting:
-            title = f"{counted(wanting, 'sentence')} to label"
-            found.append(Waiting(title, project.title, "Label", reverse("label", args=[project.slug])))
-    return found
+        n = _items_left(project, person)
+        if n:
+            title = f"{counted(n, 'sentence')} to label"
+            tasks.append(HomeTask(title, project.title, "Label", reverse("label", args=[project.slug])))
+    return tasks
 
 
-def next_project(person: Person) -> Project | None:
-    """The first project that has a sentence for this person."""
+def next_project(person: AnyUser) -> Project | None:
+    """The first project with an item for this user."""
     if not isinstance(person, User):
         return None
-    return next((p for p in _projects(person, Role.ANNOTATOR) if _wanting(p, person)), None)
+    return next((p for p in _projects(person, Role.ANNOTATOR) if _items_left(p, person)), None)
 
 
-def _to_decide(person: User) -> list[Waiting]:
+def _disputes_to_decide(person: User) -> list[HomeTask]:
     mine = Project.objects.filter(members__user=person, members__role__in=[Role.ADJUDICATOR, Role.CURATOR])
-    found = []
+    tasks = []
     for project in mine.order_by("title"):
         disputes = decisions.disputes(project).count()
         if disputes:
             title = f"{counted(disputes, 'dispute')} to decide"
-            found.append(Waiting(title, project.title, "Decide", reverse("disputes", args=[project.slug])))
-    return found
+            tasks.append(HomeTask(title, project.title, "Decide", reverse("disputes", args=[project.slug])))
+    return tasks
 
 
-def _under_way(person: User) -> list[Waiting]:
+def _running_submissions(person: User) -> list[HomeTask]:
     mine = Submission.objects.filter(system__team__members__user=person, state__in=run_list.UNDER_WAY)
     return [
-        Waiting(str(s), s.benchmark.title, "Watch", reverse("submission", args=[s.pk]), s)
+        HomeTask(str(s), s.benchmark.title, "Watch", reverse("submission", args=[s.pk]), s)
         for s in mine.select_related("system", "benchmark").order_by("-pk")[:5]
     ]
 
 
-def has_team(person: Person) -> bool:
+def has_team(person: AnyUser) -> bool:
     return isinstance(person, User) and person.memberships.exists()
 
 
-def test_sets_of(person: Person) -> QuerySet[TestSet]:
-    """The test sets a person may know of."""
+def test_sets_of(person: AnyUser) -> QuerySet[TestSet]:
+    """Test sets visible to this user."""
     return TestSet.objects.visible_to(person) if isinstance(person, User) else TestSet.objects.none()
 
 
-def first_steps(person: Person) -> Steps:
-    """What to do first where nothing is yet, for who is asking."""
+def first_steps(person: AnyUser) -> FirstSteps:
+    """First steps for this user on an empty installation."""
     if not isinstance(person, User):
-        return Steps("Nothing here yet", [_log_in()])
+        return FirstSteps("Nothing here yet", [_log_in()])
     if not (person.is_superuser or person.may_organise):
-        return Steps("Nothing here for you yet", [_wait()])
-    return Steps("Nothing here yet: three ways to begin", _organise())
+        return FirstSteps("Nothing for you yet", [_wait()])
+    return FirstSteps("Nothing here yet: three ways to start", _organise())
 
 
-def _log_in() -> Step:
-    told = (
-        "Accounts are made by whoever runs this place. The first one is made on the machine itself: "
-        "manage.py createsuperuser."
-    )
-    return Step("Log in", told, reverse("login"))
+def _log_in() -> FirstStep:
+    detail = "An administrator creates accounts. Create the first with manage.py createsuperuser."
+    return FirstStep("Log in", detail, reverse("login"))
 
 
-def _wait() -> Step:
-    told = "A curator adds you to a project, or an owner to a team. Then your work appears on this page."
-    return Step("Wait to be added", told)
+def _wait() -> FirstStep:
+    detail = "Once a curator adds you to a project, or an owner to a team, your tasks appear here."
+    return FirstStep("Wait to be added", detail)
 
 
-def _organise() -> list[Step]:
+def _organise() -> list[FirstStep]:
     return [
-        Step(
-            "Open a project and import sentences",
-            "Several people label each; the majority decides, you settle the rest, and freeze the set.",
+        FirstStep(
+            "Create a project and import sentences",
+            "Several people label each sentence; the majority decides, you decide disputes and freeze.",
             reverse("project-new"),
         ),
-        Step(
+        FirstStep(
             "Import a published test set",
-            "Gold that exists already: relation lines, CoNLL columns, or a key of ids and labels.",
+            "Existing gold: relation lines, CoNLL columns, or a list of ids and labels.",
             reverse("test-set-import"),
         ),
-        Step(
-            "Open a board on a frozen test set",
-            "Choose the settings and the main measure; teams then submit prediction files.",
+        FirstStep(
+            "Create a benchmark on a frozen test set",
+            "Choose settings and main measure; teams then submit prediction files.",
             reverse("board-new"),
         ),
     ]

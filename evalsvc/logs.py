@@ -1,28 +1,28 @@
-"""What the logs say: one line a happening, and nothing that only repeats itself."""
+"""Logging: one line per event, without repetitions."""
 
 from __future__ import annotations
 
 import logging
 from typing import Any
 
-# Ticks come every few seconds and would drown what matters; each job is logged by the runner.
+# Celery logs every tick, every few seconds; the runner logs each job.
 QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
-# Whoever scans the net asks for other hosts; a clock without a broker fails to reach it at each tick.
+# Network scans request unknown hosts; beat without a broker fails at each tick.
 REPEATED = ("django.security.DisallowedHost", "celery.beat")
 
 
-def logging_of(level: str) -> dict[str, Any]:
-    """Django's LOGGING: everything to the console, from this level on."""
+def logging_config(level: str) -> dict[str, Any]:
+    """Value of Django's LOGGING: everything from this level on to the console."""
     loggers: dict[str, dict[str, Any]] = {name: {"level": "WARNING"} for name in QUIET}
-    loggers["celery.app.trace"]["filters"] = ["no database"]
+    loggers["celery.app.trace"]["filters"] = ["database error"]
     for name in REPEATED:
-        loggers.setdefault(name, {})["filters"] = ["one line"]
+        loggers.setdefault(name, {})["filters"] = ["first line"]
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "filters": {
-            "one line": {"()": "evalsvc.logs.InOneLine"},
-            "no database": {"()": "evalsvc.logs.WithoutDatabase"},
+            "first line": {"()": "evalsvc.logs.FirstLineFilter"},
+            "database error": {"()": "evalsvc.logs.DatabaseErrorFilter"},
         },
         "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
@@ -31,8 +31,8 @@ def logging_of(level: str) -> dict[str, Any]:
     }
 
 
-class InOneLine(logging.Filter):
-    """The first line says it all, and where it happened is always the same."""
+class FirstLineFilter(logging.Filter):
+    """Keep the first line of a message; its traceback is always the same."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = record.getMessage().partition("\n")[0], ()
@@ -40,8 +40,8 @@ class InOneLine(logging.Filter):
         return True
 
 
-class WithoutDatabase(logging.Filter):
-    """Each tick finds a database that is gone anew; where it was looked for says nothing."""
+class DatabaseErrorFilter(logging.Filter):
+    """Drop tracebacks of database errors, which every tick repeats during an outage."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         from django.db import InterfaceError, OperationalError

@@ -1,43 +1,43 @@
-"""What the API's description says beside what its views say of themselves."""
+"""Additions to the OpenAPI description: groups, summaries, ETags and text patterns."""
 
 from __future__ import annotations
 
 from typing import Any
 
-Told = dict[str, Any]
+Schema = dict[str, Any]
 GROUPS = (
-    ("Submissions", "Check a file, submit it, follow it, read its scores.",
+    ("Submissions", "Check a file, submit it, follow its progress, read its scores.",
      {"submissions", "check", "models"}),
-    ("Boards", "Benchmarks with their settings, inputs, boards and limits; the measures.",
+    ("Boards", "Benchmarks with settings, inputs, leaderboards and limits; measures.",
      {"benchmarks", "measures"}),
-    ("Test sets", "Frozen sets and their gold, for whoever may read it.", {"test-sets"}),
-    ("Labelling", "Projects: items, answers, disputes, the people and how they agree; freezing.",
+    ("Test sets", "Frozen test sets, and their gold for those allowed to read it.", {"test-sets"}),
+    ("Labelling", "Projects: items, answers, disputes, participants and agreement; freezing.",
      {"projects", "imports", "items", "leases", "annotators"}),
-    ("Service", "How the queues are doing, and what may be sent.", {"status", "limits"}),
+    ("Service", "State of the queues, and upload limits.", {"status", "limits"}),
 )  # fmt: skip
 IF_NONE_MATCH = {
     "name": "If-None-Match",
     "in": "header",
     "schema": {"type": "string"},
-    "description": "The ETag of what you have; 304 when it is still that.",
+    "description": "ETag of your copy; 304 if it is current.",
 }
-ETAG = {"ETag": {"schema": {"type": "string"}, "description": "Changes when the answer does."}}
-TEXT, SAYING_SOMETHING = r"^[^\u0000]*$", r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+ETAG = {"ETag": {"schema": {"type": "string"}, "description": "Changes with the response."}}
+TEXT, NON_BLANK_TEXT = r"^[^\u0000]*$", r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 
 
-def finished(result: Told, **kwargs: Any) -> Told:
-    """The description once the views are in it."""
-    _groups(result)
-    _reads_that_are_known(result)
-    _texts_as_they_are_taken(result)
+def complete(result: Schema, **kwargs: Any) -> Schema:
+    """Postprocess the description generated from the views."""
+    _group(result)
+    _add_etags(result)
+    _add_text_patterns(result)
     return result
 
 
-def _groups(result: Told) -> None:
-    """Operations by what one comes for, submitting first; each with its first sentence as a summary."""
+def _group(result: Schema) -> None:
+    """Group operations by task, submissions first; a summary is the first sentence of a description."""
     paths = sorted(result["paths"].items(), key=lambda item: (_rank(item[0]), "/submissions" not in item[0]))
     result["paths"] = dict(paths)
-    result["tags"] = [{"name": name, "description": says} for name, says, _ in GROUPS]
+    result["tags"] = [{"name": name, "description": description} for name, description, _ in GROUPS]
     for path, item in paths:
         for operation in item.values():
             operation["tags"] = [GROUPS[_rank(path)][0]]
@@ -45,32 +45,32 @@ def _groups(result: Told) -> None:
 
 
 def _rank(path: str) -> int:
-    """The first group with a word of the path; what is new belongs to the last until it is given one."""
+    """Index of the first group with a part of the path; the last by default."""
     parts = set(path.split("/"))
     return next((n for n, (_, _, words) in enumerate(GROUPS) if parts & words), len(GROUPS) - 1)
 
 
-def _reads_that_are_known(result: Told) -> None:
-    """Every read whose answer is JSON has an ETag, and answers 304 to who has it."""
+def _add_etags(result: Schema) -> None:
+    """Describe ETag and 304 of every GET that returns JSON."""
     for item in result["paths"].values():
         read = item.get("get")
-        answer = read["responses"].get("200") if read else None
-        if answer and "application/json" in answer.get("content", {}):
-            answer["headers"] = answer.get("headers", {}) | ETAG
+        response = read["responses"].get("200") if read else None
+        if response and "application/json" in response.get("content", {}):
+            response["headers"] = response.get("headers", {}) | ETAG
             read["parameters"] = [*read.get("parameters", []), dict(IF_NONE_MATCH)]
-            read["responses"]["304"] = {"description": "Nothing changed.", "headers": dict(ETAG)}
+            read["responses"]["304"] = {"description": "Not modified.", "headers": dict(ETAG)}
 
 
-def _texts_as_they_are_taken(result: Told) -> None:
-    """No text that is sent may hold a NUL, and one that has to say something is not made of spaces."""
+def _add_text_patterns(result: Schema) -> None:
+    """Request texts contain no NUL; required ones are not blank."""
     for name, shape in result["components"]["schemas"].items():
         if name.endswith("Request"):
             for field in shape.get("properties", {}).values():
                 for text in (field, field.get("items", {}), field.get("additionalProperties", {})):
-                    _bound(text)
+                    _add_pattern(text)
 
 
-def _bound(text: Any) -> None:
-    plain = isinstance(text, dict) and text.get("type") == "string"
-    if plain and not text.keys() & {"enum", "format", "pattern"}:
-        text["pattern"] = SAYING_SOMETHING if text.get("minLength") else TEXT
+def _add_pattern(text: Any) -> None:
+    is_text = isinstance(text, dict) and text.get("type") == "string"
+    if is_text and not text.keys() & {"enum", "format", "pattern"}:
+        text["pattern"] = NON_BLANK_TEXT if text.get("minLength") else TEXT

@@ -1,4 +1,4 @@
-"""All settings, read from the environment; a value that makes no sense stops the start."""
+"""All settings, read from the environment; an invalid value stops the start."""
 
 from __future__ import annotations
 
@@ -16,26 +16,25 @@ from evalsvc.environment import (
     env_choice,
     env_database,
     env_folder,
+    env_for_sign_on,
     env_int,
     env_level,
     env_mail,
-    env_needed,
     env_object,
     secret_key,
 )
-from evalsvc.logs import logging_of
+from evalsvc.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
-# ---- where things lie --------------------------------------------------------------------------
+# ---- data folder and security ------------------------------------------------------------------
 DATA_DIR = env_folder("EVALSVC_DATA", default=BASE_DIR / ".data")
 
 DEBUG = env_bool("DEBUG", default=False)
 HTTPS = env_bool("EVALSVC_HTTPS", default=False)
 if HTTPS and not os.environ.get("SECRET_KEY"):
-    told = "EVALSVC_HTTPS is on and SECRET_KEY is not set: set it (50 characters or more)."
-    raise ImproperlyConfigured(told)
+    raise ImproperlyConfigured("EVALSVC_HTTPS needs a SECRET_KEY of 50 characters or more.")
 SECRET_KEY = secret_key(DATA_DIR)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
@@ -88,7 +87,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "evalsvc.home.frame",
+                "evalsvc.home.page_context",
             ],
         },
     }
@@ -99,7 +98,7 @@ DATABASES: dict[str, dict[str, Any]] = {
     "default": env_database("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'evalsvc.sqlite3'}")
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    # IMMEDIATE and WAL: without them parallel writers meet "database is locked".
+    # IMMEDIATE and WAL keep parallel writers from failing with "database is locked".
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -108,7 +107,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
 else:
     DATABASES["default"] |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
-    if env_bool("DATABASE_PREPARES", default=True):  # the queue's queries stay planned in the server
+    if env_bool("DATABASE_PREPARES", default=True):  # PostgreSQL keeps the plans of the queue's queries
         DATABASES["default"].setdefault("OPTIONS", {})["prepare_threshold"] = 2
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -125,17 +124,17 @@ STATIC_URL = "/static/"
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT", DATA_DIR / "static"))
 FILE_UPLOAD_PERMISSIONS = 0o600
 
-# ---- limits, all told by GET /api/v1/limits ------------------------------------------------------
+# ---- limits, listed by GET /api/v1/limits --------------------------------------------------------
 UPLOAD_MAX_BYTES = env_int("UPLOAD_MAX_BYTES", default=200_000_000, least=1)
 UPLOAD_MAX_UNPACKED_BYTES = env_int("UPLOAD_MAX_UNPACKED_BYTES", default=2_000_000_000, least=1)
 UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", default=20_000_000, least=1)
 UPLOAD_MAX_LINE_BYTES = env_int("UPLOAD_MAX_LINE_BYTES", default=4_000_000, least=1)
-# An import keeps of each line what tells it from the others: some 400 bytes.
+# An import holds about 400 bytes of each line in memory, to detect duplicates.
 IMPORT_MAX_LINES = min(env_int("IMPORT_MAX_LINES", default=2_000_000, least=1), UPLOAD_MAX_LINES)
-# Threads of one web process; a quarter of them may be held by answers that wait.
+# Threads of one web process; long polls may occupy a quarter of them.
 WEB_THREADS = env_int("WEB_THREADS", default=4, least=1)
 WAIT_MAX_SECONDS = env_int("WAIT_MAX_SECONDS", default=20)
-# Models are run where a worker's self-test passes; `off` refuses them everywhere.
+# Models run where a worker's self-test passes; `off` rejects them everywhere.
 MODEL_UPLOADS = env_choice("MODEL_UPLOADS", "auto", "off")
 MODEL_MAX_BYTES = env_int("MODEL_MAX_BYTES", default=200_000_000, least=1)
 MODEL_MAX_FILES = env_int("MODEL_MAX_FILES", default=200, least=1)
@@ -146,7 +145,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 5_000_000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
 
-# ---- people ------------------------------------------------------------------------------------
+# ---- accounts ----------------------------------------------------------------------------------
 AUTH_USER_MODEL = "teams.User"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -157,14 +156,14 @@ SIGN_UP = env_choice("SIGN_UP", "invitation", "open", "closed")
 TEAMS_PER_PERSON = env_int("TEAMS_PER_PERSON", default=3, least=1)
 # Wrong passwords in 15 minutes: this many per person and network, 5 times per person, 10 times per network.
 PASSWORD_TRIES = env_int("PASSWORD_TRIES", default=10, least=1)
-# How many proxies in front of this add to X-Forwarded-For; 0: the header is not believed.
+# Number of proxies that append to X-Forwarded-For; with 0 the header is ignored.
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", default=0)
 PASSWORD_RESET_TIMEOUT = 86_400
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-# ---- mail: only to set a new password ------------------------------------------------------------
+# ---- mail: password resets and invitations -------------------------------------------------------
 globals().update(env_mail("EMAIL_URL"))
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "evalsvc@localhost"
@@ -173,22 +172,22 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "evalsvc@loc
 OIDC_RP_CLIENT_ID = os.environ.get("OIDC_CLIENT_ID", "")
 SINGLE_SIGN_ON = bool(OIDC_RP_CLIENT_ID)
 if SINGLE_SIGN_ON:
-    OIDC_RP_CLIENT_SECRET = env_needed("OIDC_CLIENT_SECRET")
-    OIDC_ISSUER = env_needed("OIDC_ISSUER")
-    OIDC_OP_AUTHORIZATION_ENDPOINT = env_needed("OIDC_AUTHORIZATION_URL")
-    OIDC_OP_TOKEN_ENDPOINT = env_needed("OIDC_TOKEN_URL")
-    OIDC_OP_USER_ENDPOINT = env_needed("OIDC_USERINFO_URL")
-    OIDC_OP_JWKS_ENDPOINT = env_needed("OIDC_JWKS_URL")
+    OIDC_RP_CLIENT_SECRET = env_for_sign_on("OIDC_CLIENT_SECRET")
+    OIDC_ISSUER = env_for_sign_on("OIDC_ISSUER")
+    OIDC_OP_AUTHORIZATION_ENDPOINT = env_for_sign_on("OIDC_AUTHORIZATION_URL")
+    OIDC_OP_TOKEN_ENDPOINT = env_for_sign_on("OIDC_TOKEN_URL")
+    OIDC_OP_USER_ENDPOINT = env_for_sign_on("OIDC_USERINFO_URL")
+    OIDC_OP_JWKS_ENDPOINT = env_for_sign_on("OIDC_JWKS_URL")
     OIDC_RP_SIGN_ALGO = env_choice("OIDC_SIGN_ALGO", "RS256", "ES256", "HS256")
     OIDC_TITLE = os.environ.get("OIDC_TITLE") or "single sign-on"
-    # Whether somebody the provider knows may have an account without an invitation.
+    # Create accounts for users of the provider without an invitation.
     OIDC_OPENS_ACCOUNTS = env_bool("OIDC_OPENS_ACCOUNTS", default=SIGN_UP == "open")
     OIDC_RP_SCOPES, OIDC_USE_PKCE, OIDC_TIMEOUT = "openid email profile", True, 10
     OIDC_AUTHENTICATION_CALLBACK_URL = "single-sign-on-back"
     LOGIN_REDIRECT_URL_FAILURE = "/login/?refused=single-sign-on"
     AUTHENTICATION_BACKENDS += ["evalsvc.core.accounts.single_sign_on.Provider"]
 
-# ---- what a browser is told ----------------------------------------------------------------------
+# ---- response headers ----------------------------------------------------------------------------
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -211,10 +210,10 @@ if HTTPS:
     SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
     SECURE_HSTS_SECONDS = env_int("HSTS_SECONDS", default=31_536_000)
-    # These bind every host below this one's name, the operator's other ones too: only who asks has them.
+    # These also bind all subdomains, including the operator's other hosts, so they are off by default.
     SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("HSTS_SUBDOMAINS", default=False)
     SECURE_HSTS_PRELOAD = env_bool("HSTS_PRELOAD", default=False)
-    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # that they are not asked for is no fault
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # both are off on purpose
 
 # ---- API ---------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -233,7 +232,7 @@ REST_FRAMEWORK = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
-    # a link within a button cannot be reached by everybody
+    # links nested in buttons are not accessible
     "SWAGGER_UI_SETTINGS": {"deepLinking": False},
     "TITLE": "evalsvc",
     "DESCRIPTION": "Label, freeze, submit, score, compare.",
@@ -242,7 +241,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     **dict.fromkeys(("SWAGGER_UI_DIST", "SWAGGER_UI_FAVICON_HREF"), "SIDECAR"),
     "COMPONENT_SPLIT_REQUEST": True,
-    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "evalsvc.openapi.finished"],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "evalsvc.openapi.complete"],
     "ENUM_NAME_OVERRIDES": {
         "SubmissionState": "evalsvc.evaluation.models.Submission.State",
         "ProjectState": "annotation.models.Project.State",
@@ -253,11 +252,11 @@ SPECTACULAR_SETTINGS = {
 }
 
 
-# ---- work off the request ------------------------------------------------------------------------
+# ---- jobs ----------------------------------------------------------------------------------------
 def _broker_url() -> str:
-    """BROKER_URL, REDIS_URL, else what the embedded broker wrote down, else Redis on this machine."""
-    written = DATA_DIR / "broker.url"
-    fallback = written.read_text().strip() if written.exists() else "redis://127.0.0.1:6379/0"
+    """BROKER_URL, else REDIS_URL, else the embedded broker, else Redis on this machine."""
+    embedded = DATA_DIR / "broker.url"
+    fallback = embedded.read_text().strip() if embedded.exists() else "redis://127.0.0.1:6379/0"
     return os.environ.get("BROKER_URL") or os.environ.get("REDIS_URL") or fallback
 
 
@@ -276,31 +275,31 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# A process is replaced after an hour or two of looks for work, or once a job made it large (kB).
+# Replace a process after 2,000 ticks (an hour or two), or when it exceeds this size (kB).
 CELERY_WORKER_MAX_TASKS_PER_CHILD, CELERY_WORKER_MAX_MEMORY_PER_CHILD = 2_000, 1_000_000
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# A broker that restarts must not kill work: the fence already keeps a doubled attempt from storing.
+# A broker restart must not kill jobs: the fence already keeps a second attempt from storing.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 if CELERY_BROKER_URL.startswith(("redis", "rediss")):
-    # Visibility lies above the hard time limit: a hint is handed out twice only when its worker is gone.
+    # Above the hard time limit, so that a message is redelivered only if its worker is gone.
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
         "visibility_timeout": CELERY_TASK_TIME_LIMIT + 240,
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
     } | {"socket_connect_timeout": 2, "socket_timeout": 30, "health_check_interval": 25}
-    # A request that publishes while the broker is gone gives up at once instead of after 6 s.
+    # Publishing without a broker fails at once instead of after 6 s.
     CELERY_BROKER_TRANSPORT_OPTIONS |= {"max_retries": 1, "interval_start": 0, "interval_max": 0.1}
     CELERY_BROKER_TRANSPORT_OPTIONS["interval_step"] = 0.1
     if not CELERY_BROKER_URL.startswith("redis+socket"):
         CELERY_BROKER_TRANSPORT_OPTIONS["socket_keepalive"] = True
 
-# ---- words -------------------------------------------------------------------------------------
+# ---- language and time -------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = False
 
-LOGGING = logging_of(env_level("LOG_LEVEL"))
+LOGGING = logging_config(env_level("LOG_LEVEL"))

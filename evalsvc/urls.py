@@ -1,4 +1,4 @@
-"""Which address leads to which room."""
+"""URL routes of the whole service."""
 
 from csp.constants import SELF, UNSAFE_INLINE
 from csp.decorators import csp_update
@@ -14,7 +14,7 @@ from evalsvc.core.accounts.page_urls import page_patterns as team_pages
 from evalsvc.evaluation.page_urls import page_patterns as evaluation_pages
 from evalsvc.evaluation.urls import api_patterns as evaluation_api
 
-# Swagger writes styles into the page; its script is served from here, and no other page is relaxed.
+# Swagger UI writes inline styles; only its page may.
 swagger = csp_update({"style-src": [SELF, UNSAFE_INLINE]})(
     SpectacularSwaggerSplitView.as_view(
         url_name="schema", template_name="docs/api.html", permission_classes=[], authentication_classes=[]

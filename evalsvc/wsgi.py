@@ -1,4 +1,4 @@
-"""The door for web servers."""
+"""Entry point for web servers."""
 
 import os
 

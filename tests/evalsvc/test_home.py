@@ -22,22 +22,21 @@ def home(client: Client, person: User | None = None) -> str:
     return response.content.decode()
 
 
-def test_an_empty_place_tells_a_visitor_to_log_in(client: Client, db: None) -> None:
+def test_a_visitor_of_an_empty_service_is_sent_to_log_in(client: Client, db: None) -> None:
     page = home(client)
     assert "Nothing here yet" in page
     assert "manage.py createsuperuser" in page
     assert "Waiting for you" not in page
 
 
-def test_an_empty_place_tells_an_organiser_how_to_begin(client: Client, db: None) -> None:
+def test_an_organiser_of_an_empty_service_gets_first_steps(client: Client, db: None) -> None:
     page = home(client, User.objects.create_user("olga", may_organise=True))
     for name in ("project-new", "test-set-import", "board-new"):
         assert reverse(name) in page
 
 
-def test_an_empty_place_offers_nothing_that_a_person_may_not_do(client: Client, db: None) -> None:
+def test_first_steps_offer_nothing_that_is_not_allowed(client: Client, db: None) -> None:
     page = home(client, User.objects.create_user("kim"))
-    assert "Nothing here for you yet" in page
     assert reverse("project-new") not in page
 
 
@@ -55,21 +54,21 @@ def test_sentences_to_label_wait_for_annotators(client: Client, project_cast: Pr
     assert "to label" not in home(client, project_cast.people["vera"])
 
 
-def test_disputes_wait_for_those_who_decide(client: Client, project_cast: ProjectCast) -> None:
+def test_disputes_wait_for_adjudicators(client: Client, project_cast: ProjectCast) -> None:
     project_cast.dispute(1)
     assert Item.objects.filter(state="disputed").count() == 1
     assert "1 dispute to decide" in home(client, project_cast.people["judy"])
     assert "to decide" not in home(client, project_cast.people["ann"]).split("Waiting for you")[1]
 
 
-def test_runs_under_way_wait_for_their_team_alone(client: Client, cast: BenchmarkCast) -> None:
+def test_running_submissions_are_listed_for_their_team_only(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     address = reverse("submission", args=[submission.pk])
     assert address in home(client, cast.kim)
     assert address not in home(client, cast.lars)
 
 
-def test_a_visitor_sees_public_boards_and_nothing_that_waits(client: Client, cast: BenchmarkCast) -> None:
+def test_a_visitor_sees_public_benchmarks_and_no_tasks(client: Client, cast: BenchmarkCast) -> None:
     cast.relations(title="Open board")
     cast.benchmark("secret", title="Closed board", public=False)
     page = home(client)

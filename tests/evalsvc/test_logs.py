@@ -16,7 +16,7 @@ def test_a_request_for_another_host_is_one_line(client: Client, caplog: pytest.L
     assert record.exc_info is None
 
 
-def test_a_tick_of_the_clock_without_a_broker_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_tick_without_a_broker_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
     try:
         raise ConnectionRefusedError("nobody listens")
     except ConnectionRefusedError as error:

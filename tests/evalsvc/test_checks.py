@@ -55,7 +55,7 @@ def test_production_on_sqlite_without_a_broker_gives_warnings(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("backend", "options", "name"),
     [
-        ("storages.backends.nowhere.Storage", {}, "storages.backends.nowhere.Storage can't be had"),
+        ("storages.backends.nowhere.Storage", {}, "storages.backends.nowhere.Storage"),
         ("django.core.files.storage.FileSystemStorage", {"bucket_name": "b"}, "bucket_name"),
     ],
 )

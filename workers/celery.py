@@ -1,15 +1,34 @@
-"""What `celery -A workers` finds: the app of the service, with the one task and the clock that repeats it."""
+"""The app of `celery -A workers`: one task, the clock that repeats it, and the steps of a worker's start."""
+
+import gc
+from importlib import import_module
+from typing import Any
 
 import django
+from celery import bootsteps
 from django.conf import settings
 
 from evalsvc.celery import app
 
 django.setup()
 app.conf.imports = ("workers.tasks",)
-for step in ("workers.preload:Warmed", "workers.sandbox.startup_check:ModelSelfTest"):
+
+
+class Preload(bootsteps.Step):
+    """Import all handlers before the pool starts, so that its processes share them."""
+
+    def __init__(self, parent: Any, **options: Any) -> None:
+        super().__init__(parent, **options)
+        from workers.handlers.registry import HANDLER_PATHS
+
+        for path in HANDLER_PATHS.values():
+            import_module(path.partition(":")[0])
+        gc.freeze()  # these objects stay: no process scans or copies them
+
+
+for step in (Preload, "workers.sandbox.readiness:ModelSelfTest"):
     app.steps["worker"].add(step)
-# A tick heals what a lost hint, an expired lease or a back-off left waiting. A late one is of no use.
+# A tick runs what a lost message, an expired lease or a retry left waiting. A late one is of no use.
 app.conf.beat_schedule = {
     f"tick {queue}": {
         "task": "workers.run_next",

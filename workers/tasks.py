@@ -3,13 +3,13 @@
 from evalsvc.celery import app
 from evalsvc.core.jobs import worker_presence
 from workers import runner
-from workers.sandbox import startup_check
+from workers.sandbox import readiness
 
 
 @app.task(name="workers.run_next")
 def run_next(queue: str) -> None:
-    """There may be work in this queue: do one job of it."""
-    if startup_check.runs_models(queue):
-        startup_check.still_here()
+    """Run one job of the queue, if any is due."""
+    if readiness.serves_models(queue):
+        readiness.record_active()
     worker_presence.record_seen(queue)
     runner.run_next(queue)

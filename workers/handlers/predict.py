@@ -1,4 +1,4 @@
-"""The handler of kind `predict`: a pipeline over the inputs, confined; its result goes as any file does."""
+"""Handler of job kind `predict`: run an uploaded pipeline in the sandbox and submit its result."""
 
 from __future__ import annotations
 
@@ -24,47 +24,44 @@ from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import open_file, store
 from evalsvc.evaluation.submissions.model_intake import bounds as file_bounds
 from workers.sandbox.confinement import Bounds
-from workers.sandbox.launcher import Ended, launch, place
+from workers.sandbox.launcher import ProcessEnd, launch, work_folder
 from workers.sandbox.readiness import readiness
 
 SPACY_CODE = re.compile(r"\[(E\d{3,4})\]")
-STEP = 1 << 18
+PIECE_BYTES = 1 << 18
+HINT = "Load the folder with spacy.load and run it over the downloaded inputs."
 
 
 def predict(subject: int, progress: Progress) -> Store:
-    """Run the pipeline and keep what it predicts; then ask for the scoring."""
+    """Run the pipeline, store its predictions and queue their scoring."""
     submission = Submission.objects.select_related("benchmark", "file", "system").get(pk=subject)
     _require_sandbox()
     contract = file_contract.present(submission)
-    with place() as folder:
+    with work_folder() as folder:
         pipeline = unpack(submission.file, folder)
         total = write_inputs(contract, folder / "in" / "inputs.jsonl")
         result = folder / "out" / "result.jsonl"
         modules = [f"spacy.lang.{pipeline.language}"]
-        watch = Watch(progress, result, total)
-        judge(launch("predict", folder, bounds=bounds(), modules=modules, watch=watch))
-        checked, file = taken(contract, result)
+        watch = ResultWatch(progress, result, total)
+        bounds = Bounds(
+            seconds=settings.MODEL_SECONDS,
+            memory_bytes=settings.MODEL_MEMORY_BYTES,
+            result_bytes=settings.MODEL_RESULT_BYTES,
+        )
+        require_success(launch("predict", folder, bounds=bounds, modules=modules, watch=watch))
+        checked, file = store_result(contract, result)
     return lambda: _stored(submission, contract, checked, file)
 
 
 def _require_sandbox() -> None:
     if settings.MODEL_UPLOADS == "off":
         raise InputFault("models_off", "Models are switched off here. Submit a prediction file.")
-    found = readiness()
-    if not found.ready:
-        raise RetryLater(f"This worker can't run models: {found.why_not}")
+    if not readiness().ready:
+        raise RetryLater(f"This worker can't run models: {readiness().reason}")
 
 
-def bounds() -> Bounds:
-    return Bounds(
-        seconds=settings.MODEL_SECONDS,
-        memory_bytes=settings.MODEL_MEMORY_BYTES,
-        result_bytes=settings.MODEL_RESULT_BYTES,
-    )
-
-
-class Watch:
-    """Counts the lines of the result as they come, and tells them; a cancellation stops the run."""
+class ResultWatch:
+    """Counts the lines of the result and reports progress; a cancellation stops the run."""
 
     def __init__(self, progress: Progress, result: Path, total: int) -> None:
         self.progress, self.result, self.total = progress, result, total
@@ -73,14 +70,14 @@ class Watch:
     def __call__(self) -> None:
         with self.result.open("rb") as file:
             file.seek(self.read)
-            while piece := file.read(STEP):
+            while piece := file.read(PIECE_BYTES):
                 self.read += len(piece)
                 self.done += piece.count(b"\n")
         self.progress(min(self.done, self.total), self.total, "Running the model")
 
 
 def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
-    """The pipeline as files that the confined user can read and nobody can run."""
+    """Unpack the pipeline into files that the confined user can read and not run."""
     try:
         with open_file(file) as packed:
             pipeline = spacy_pipeline.inspect(packed, bounds=file_bounds())
@@ -89,11 +86,11 @@ def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
                 regular = [member for member in tar if member.isreg()]
                 tar.extractall(folder / "unpacked", members=regular, filter="data")
     except FileNotFoundError as error:
-        raise InputFault("file_lost", "The stored file is gone. Submit it again.") from error
+        raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
     except spacy_pipeline.BadPipeline as error:
         raise InputFault("bad_model", str(error)) from error
     except (tarfile.TarError, OSError) as error:
-        raise InputFault("bad_model", f"The tar can't be unpacked: {error}.") from error
+        raise InputFault("bad_model", f"The tar file can't be unpacked: {error}.") from error
     (folder / "model").rmdir()
     (folder / "unpacked" / pipeline.root).rename(folder / "model")
     for path in (folder / "model", *(folder / "model").rglob("*")):
@@ -102,7 +99,7 @@ def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
 
 
 def write_inputs(contract: FileContract, path: Path) -> int:
-    """Every document of the settings once: what teams may download, and nothing else."""
+    """Write every document of the settings once, without its gold."""
     seen: set[bytes] = set()
     with path.open("wb") as out:
         for setting in contract.settings:
@@ -114,46 +111,43 @@ def write_inputs(contract: FileContract, path: Path) -> int:
     return len(seen)
 
 
-def judge(ended: Ended) -> None:
-    """Raise unless the run ended well. Nothing a stranger wrote is repeated but names we know."""
-    if ended.overdue or ended.code == -signal.SIGXCPU:
+def require_success(end: ProcessEnd) -> None:
+    """Raise unless the run succeeded; messages of uploaded code are not repeated."""
+    if end.overdue or end.code == -signal.SIGXCPU:
         limit = f"{settings.MODEL_SECONDS:,} s"
         raise InputFault("model_too_slow", f"The model took longer than {limit}. Send a smaller one.")
-    if ended.kind == "NotConfined":
-        raise RetryLater(f"The sandbox could not be closed: {ended.said}")
-    if ended.kind == "BadPipeline":
-        raise InputFault("bad_model", ended.said)
-    if ended.code == -signal.SIGKILL:
+    if end.kind == "NotConfined":
+        raise RetryLater(f"The process could not be confined: {end.message}")
+    if end.kind == "BadPipeline":
+        raise InputFault("bad_model", end.message)
+    if end.code == -signal.SIGKILL:
         raise InputFault("model_too_big", "This machine has too little memory for the model.")
-    if ended.kind == "MemoryError":
+    if end.kind == "MemoryError":
         limit = f"{settings.MODEL_MEMORY_BYTES:,} bytes"
         raise InputFault("model_too_big", f"The model needed more than {limit} of memory.")
-    if ended.code:
-        raise InputFault("model_failed", f"The model stopped with {named(ended)}. {HINT}")
+    if end.code:
+        raise InputFault("model_failed", f"The model stopped with {error_name(end)}. {HINT}")
 
 
-HINT = "Try spacy.load on the folder, and run it over the downloaded inputs."
+def error_name(end: ProcessEnd) -> str:
+    """Return the name of a built-in exception, a signal or a spaCy code."""
+    if end.code < 0:
+        return f"signal {-end.code}"
+    name = end.kind if hasattr(builtins, end.kind or " ") else "an exception of its own"
+    code = SPACY_CODE.match(end.message)
+    return f"{name} {code[1]}" if code else name
 
 
-def named(ended: Ended) -> str:
-    """The error by a name of Python's or a code of spaCy's."""
-    if ended.code < 0:
-        return f"signal {-ended.code}"
-    known = ended.kind if hasattr(builtins, ended.kind or " ") else "an error of its own"
-    code = SPACY_CODE.match(ended.said)
-    return f"{known} {code[1]}" if code else known
-
-
-def taken(contract: FileContract, result: Path) -> tuple[Checked, PredictionFile]:
-    """The result through the same check as any file."""
+def store_result(contract: FileContract, result: Path) -> tuple[Checked, PredictionFile]:
+    """Check the result as any file and store it."""
     with tempfile.TemporaryFile() as spool, result.open("rb") as file:
         try:
-            checked = check_stream(contract, iter(lambda: file.read(STEP), b""), copy=spool)
+            checked = check_stream(contract, iter(lambda: file.read(PIECE_BYTES), b""), copy=spool)
             checked.problems.raise_if_any()
         except FileRejected as error:
             code = next(iter(error.problems.by_code))
             raise InputFault(
-                code, f"What the model predicts does not fit. {error.problems.summary()}"
+                code, f"The predictions of the model are invalid. {error.problems.summary()}"
             ) from error
         return checked, store(spool, sha256=checked.sha256, size=checked.size)
 

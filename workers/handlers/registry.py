@@ -1,4 +1,4 @@
-"""Which function does which kind of job, and which it is found in when first needed."""
+"""The handler of each job kind, imported when first needed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from evalsvc.core.jobs.transitions import Store
 
 Handler = Callable[[int, Progress], Store]
 
-PLACES = {
+HANDLER_PATHS = {
     "score": "workers.handlers.score:score",
     "check": "workers.handlers.dense_scores:check",
     "predict": "workers.handlers.predict:predict",
-    "import": "workers.handlers.import_file:load",
-    "freeze": "workers.handlers.freeze:build",
+    "import": "workers.handlers.annotation:import_file",
+    "freeze": "workers.handlers.annotation:freeze",
+    "recompute": "workers.handlers.annotation:recompute",
     "describe": "workers.handlers.describe:describe",
-    "recompute": "workers.handlers.recompute:recompute",
     "agreement": "workers.handlers.agreement:agree",
 }
 
 
-def lazily(place: str) -> Handler:
-    """A handler whose module is imported when it is needed: the clock, which knows it too, needs none."""
-    module, name = place.split(":")
+def lazy_handler(path: str) -> Handler:
+    """Return a handler that imports its module when called: the clock, which knows it too, needs none."""
+    module, name = path.split(":")
 
     def handle(subject: int, progress: Progress) -> Store:
         handler: Handler = getattr(import_module(module), name)
@@ -33,4 +33,4 @@ def lazily(place: str) -> Handler:
     return handle
 
 
-HANDLERS: dict[str, Handler] = {kind: lazily(place) for kind, place in PLACES.items()}
+HANDLERS: dict[str, Handler] = {kind: lazy_handler(path) for kind, path in HANDLER_PATHS.items()}

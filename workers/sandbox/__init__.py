@@ -1,1 +1,1 @@
-"""Running strangers' pipelines in a process that can read little, write one folder and reach nothing."""
+"""Sandbox for uploaded pipelines: they read little, write one file and reach no network."""

@@ -1,4 +1,4 @@
-"""What runs in the confined process: confine first, then one task; an error is told in one line."""
+"""Entry point of the confined process: confine, then run one task."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_N
 
 
 def main() -> None:
-    """`inside PLAN`: the plan is JSON, and nothing else comes in but files."""
-    sys.excepthook = tell
+    """Run the task of the JSON plan in the first argument."""
+    sys.excepthook = report_error
     plan: dict[str, Any] = json.loads(sys.argv[1])
     os.environ.update(dict.fromkeys(THREADS, "1"))
     task = import_module(TASKS[plan["task"]])
@@ -26,9 +26,9 @@ def main() -> None:
         import_module(name)
     sys.path[:] = [path for path in sys.path if path != plan["code"]]
     confine(Bounds(**plan["bounds"]), parent=plan["parent"], read=plan["read"], write=plan["write"])
-    task.run(Path(plan["folder"]), **plan["given"])
+    task.run(Path(plan["folder"]), **plan["arguments"])
 
 
-def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """One line that the parent understands; longer words are for the log only."""
-    os.write(2, json.dumps({"kind": kind.__name__, "said": str(error)[:2_000]}).encode() + b"\n")
+def report_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Write the error as one JSON line, which the parent reads."""
+    os.write(2, json.dumps({"kind": kind.__name__, "message": str(error)[:2_000]}).encode() + b"\n")

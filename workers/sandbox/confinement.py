@@ -1,4 +1,7 @@
-"""Everything a process gives up for good, in the one order in which each step still can be taken."""
+"""Confine the process for good: files, system calls, limits and user.
+
+The order matters: each step takes rights that an earlier one needs.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from workers.sandbox import landlock, seccomp
-from workers.sandbox.prctl import NotConfined, drop_capabilities, prctl
+from workers.sandbox.system_calls import NotConfined, drop_capabilities, prctl
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 SIGKILL = 9
-# A user that owns nothing; in no range that systems give out by themselves.
+# A user that owns nothing, outside the ranges that systems assign.
 OTHER_USER = 60_999
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 DEVICES = ("/dev/null", "/dev/urandom")
@@ -25,7 +28,7 @@ DEVICES = ("/dev/null", "/dev/urandom")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much the process may use."""
+    """Limits of the process."""
 
     seconds: int
     memory_bytes: int
@@ -34,40 +37,40 @@ class Bounds:
 
 
 def python_folders() -> list[str]:
-    """Where the interpreter and its packages lie."""
+    """Return the folders of the interpreter and its packages."""
     named = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     return sorted(named | set(site.getsitepackages()))
 
 
 def confine(bounds: Bounds, *, parent: int, read: list[str], write: list[str]) -> None:
-    """Give everything up; raises, and then nothing of a stranger's may be run."""
+    """Confine this process; after an exception no uploaded code may run."""
     if len(os.listdir("/proc/self/task")) != 1:
-        raise NotConfined("More than one thread runs already: the others would not be confined.")
+        raise NotConfined("Several threads run already. The others would not be confined.")
     os.environ.clear()
     with open("/proc/self/oom_score_adj", "w") as first:
-        first.write("1000")  # where memory runs out this process goes, not the worker
+        first.write("1000")  # when memory runs out, this process ends, not the worker
     os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    sys.addaudithook(_no_pickle)
+    sys.addaudithook(_reject_pickles)
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     landlock.restrict(read=[*python_folders(), *LIBRARIES, *DEVICES, *read], write=write)
-    _bound(bounds)
-    _become_nobody()
+    _set_limits(bounds)
+    _change_user()
     prctl("dumpable", PR_SET_DUMPABLE, 0)
-    # after the change of user, which clears it: the process must not outlive who started it
+    # after the change of user, which clears it: the process must not outlive its parent
     prctl("parent death", PR_SET_PDEATHSIG, SIGKILL)
     if os.getppid() != parent:
-        raise NotConfined("Who started the process is gone.")
+        raise NotConfined("The parent process has ended.")
     gc.collect()
     seccomp.install()
 
 
-def _no_pickle(event: str, args: tuple[Any, ...]) -> None:
-    """A pickle that may name no class or function can do nothing."""
+def _reject_pickles(event: str, args: tuple[Any, ...]) -> None:
+    """Reject every class or function that a pickle names."""
     if event == "pickle.find_class":
         raise pickle.UnpicklingError("Pickles are not loaded here.")
 
 
-def _bound(bounds: Bounds) -> None:
+def _set_limits(bounds: Bounds) -> None:
     limits = {
         resource.RLIMIT_AS: bounds.memory_bytes,
         resource.RLIMIT_FSIZE: bounds.result_bytes,
@@ -79,12 +82,12 @@ def _bound(bounds: Bounds) -> None:
     }
     for which, most in limits.items():
         resource.setrlimit(which, (most, most))
-    # at the first a signal of its own ends the process, so that it is known why
+    # the soft limit sends a signal of its own, which names the cause
     resource.setrlimit(resource.RLIMIT_CPU, (bounds.seconds, bounds.seconds + 1))
 
 
-def _become_nobody() -> None:
-    """Root becomes another user, anybody else stays who they are; neither keeps a capability."""
+def _change_user() -> None:
+    """Turn root into a user without rights, and drop every capability."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(OTHER_USER, OTHER_USER, OTHER_USER)

@@ -1,4 +1,4 @@
-"""Which files a process can open: Landlock, by system calls alone."""
+"""Landlock: limit the files that a process can open, by system calls alone."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ import stat
 from collections.abc import Iterable
 from typing import ClassVar
 
-from workers.sandbox.allowed_syscalls import LANDLOCK_ADD, LANDLOCK_CREATE, LANDLOCK_RESTRICT
-from workers.sandbox.prctl import NotConfined, call, libc
+from workers.sandbox.system_calls import (
+    LANDLOCK_ADD,
+    LANDLOCK_CREATE,
+    LANDLOCK_RESTRICT,
+    NotConfined,
+    call,
+    libc,
+)
 
 WRITE_FILE, READ_FILE, READ_DIR = 1 << 1, 1 << 2, 1 << 3
 TRUNCATE = 1 << 14
 VERSION_FLAG, PATH_BENEATH = 1, 1
-# Every right of a version of Landlock is handled, so that what no rule allows is refused.
+# Every right of a Landlock version is handled, so that anything without a rule is denied.
 RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 NETWORK, SCOPES = (1 << 2) - 1, (1 << 2) - 1
 NETWORK_FROM, SCOPES_FROM = 4, 6
@@ -34,15 +40,15 @@ class Beneath(ctypes.Structure):
 
 
 def version() -> int:
-    """The kernel's version of Landlock; raises where there is none (before 5.13, or switched off)."""
-    found = int(libc.syscall(ctypes.c_long(LANDLOCK_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
-    if found < 1:
-        raise NotConfined("The kernel has no Landlock: it needs 5.13 or later, with Landlock switched on.")
-    return found
+    """Return the kernel's Landlock version; reject kernels before 5.13 and with Landlock off."""
+    abi = int(libc.syscall(ctypes.c_long(LANDLOCK_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
+    if abi < 1:
+        raise NotConfined("The kernel has no Landlock. Use Linux 5.13 or later with Landlock switched on.")
+    return abi
 
 
 def restrict(*, read: Iterable[str], write: Iterable[str]) -> None:
-    """From now on: open for reading below `read`, for writing what is there below `write`, nothing else."""
+    """Allow reading below `read` and writing existing files below `write`, nothing else."""
     abi = version()
     handled = RIGHTS[min(abi, max(RIGHTS))]
     ruleset = _ruleset(abi, handled)
@@ -56,19 +62,19 @@ def restrict(*, read: Iterable[str], write: Iterable[str]) -> None:
 
 def _ruleset(abi: int, handled: int) -> int:
     network = NETWORK if abi >= NETWORK_FROM else 0
-    told = Ruleset(handled, network, SCOPES if abi >= SCOPES_FROM else 0)
-    known = 24 if abi >= SCOPES_FROM else 16 if abi >= NETWORK_FROM else 8
+    attributes = Ruleset(handled, network, SCOPES if abi >= SCOPES_FROM else 0)
+    size = 24 if abi >= SCOPES_FROM else 16 if abi >= NETWORK_FROM else 8
     return call(
         "landlock_create_ruleset",
         LANDLOCK_CREATE,
-        ctypes.byref(told),
-        ctypes.c_size_t(known),
+        ctypes.byref(attributes),
+        ctypes.c_size_t(size),
         ctypes.c_uint32(0),
     )
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
-    """A rule for a folder, or for a single file; what is not there needs none."""
+    """Add a rule for a folder or a file; a missing path needs none."""
     try:
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:

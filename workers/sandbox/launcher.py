@@ -1,4 +1,4 @@
-"""Starting the confined process, watching its clock, and reading what it left."""
+"""Start the confined process, watch its clock, and read its error."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from workers.sandbox.confinement import OTHER_USER, Bounds
 
 CODE = str(Path(__file__).resolve().parents[2])
 START = "import sys; sys.path.append({code!r}); from workers.sandbox.child_main import main; main()"
-PREFIX, LEFT_SECONDS = "evalsvc-model-", 7 * 86_400
-LOOK_EVERY_SECONDS = 0.05
-SAID_BYTES = 8_000
+PREFIX, STALE_SECONDS = "evalsvc-model-", 7 * 86_400
+CHECK_EVERY_SECONDS = 0.05
+ERROR_BYTES = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How the process ended: in time with 0, or with what it said of its error."""
+class ProcessEnd:
+    """Exit code of the process, and class and message of its error."""
 
     code: int
     overdue: bool
     kind: str = ""
-    said: str = ""
+    message: str = ""
 
 
 @contextmanager
-def place() -> Iterator[Path]:
-    """A folder of its own: `model` and `in` to read, `out` with one file to write, gone afterwards."""
-    _sweep()
+def work_folder() -> Iterator[Path]:
+    """Make a folder for one run: `model` and `in` to read, one file in `out` to write."""
+    _delete_stale()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     try:
         folder.chmod(0o711)
@@ -52,15 +52,15 @@ def place() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sweep() -> None:
-    """Take away what workers left that were killed in the middle; no job lasts as long."""
-    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+def _delete_stale() -> None:
+    """Delete the folders of killed workers; no job lasts as long."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         try:
-            age = time.time() - left.lstat().st_mtime
-        except FileNotFoundError:  # its owner is just done
+            age = time.time() - folder.lstat().st_mtime
+        except FileNotFoundError:  # deleted by its owner just now
             continue
-        if age > LEFT_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)  # refuses what is only a link
+        if age > STALE_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)  # skips a link
 
 
 def launch(
@@ -68,11 +68,11 @@ def launch(
     folder: Path,
     *,
     bounds: Bounds,
-    given: dict[str, Any] | None = None,
+    arguments: dict[str, Any] | None = None,
     modules: Sequence[str] = (),
     watch: Callable[[], None] = lambda: None,
-) -> Ended:
-    """Run one task to its end. What `watch` raises stops it, as does the clock."""
+) -> ProcessEnd:
+    """Run one task to its end. The clock stops it, and so does an exception of `watch`."""
     plan = {
         "task": task,
         "folder": str(folder),
@@ -82,32 +82,34 @@ def launch(
         "bounds": asdict(bounds),
         "read": [str(folder / "model"), str(folder / "in")],
         "write": [str(folder / "out")],
-        "given": given or {},
+        "arguments": arguments or {},
     }
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and code, the plan as an argument
             [sys.executable, "-I", "-c", START.format(code=CODE), json.dumps(plan)],
             env={},
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=said,
+            stderr=errors,
             close_fds=True,
             start_new_session=True,
         )
-        overdue = _watched(process, bounds.seconds, watch)
-        kind, words = _told(_end_of(said))
-    return Ended(process.returncode, overdue, kind, words)
+        overdue = _wait(process, bounds.seconds, watch)
+        # the error comes last, and a pipeline may have written many warnings before it
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
+        kind, message = read_error(errors.read(ERROR_BYTES))
+    return ProcessEnd(process.returncode, overdue, kind, message)
 
 
-def _watched(process: subprocess.Popen[bytes], seconds: float, watch: Callable[[], None]) -> bool:
-    """Wait for the end; True when the clock ended it. Whatever happens, nothing is left running."""
+def _wait(process: subprocess.Popen[bytes], seconds: float, watch: Callable[[], None]) -> bool:
+    """Wait for the end and return True when time ran out; nothing is left running."""
     end = time.monotonic() + seconds
     try:
         while time.monotonic() < end:
             watch()
             try:
-                process.wait(LOOK_EVERY_SECONDS)
+                process.wait(CHECK_EVERY_SECONDS)
             except subprocess.TimeoutExpired:
                 continue
             return False
@@ -117,18 +119,12 @@ def _watched(process: subprocess.Popen[bytes], seconds: float, watch: Callable[[
         process.wait()
 
 
-def _end_of(said: IO[bytes]) -> bytes:
-    """Its last words: an error is told at the end, and a pipeline may have warned of much before it."""
-    said.seek(max(0, said.seek(0, os.SEEK_END) - SAID_BYTES))
-    return said.read(SAID_BYTES)
-
-
-def _told(said: bytes) -> tuple[str, str]:
-    """The line in which the process told its error; a stranger may have written anything there."""
-    words = said.decode(errors="replace")
-    line = next((line for line in reversed(words.splitlines()) if line.startswith('{"kind"')), "{}")
+def read_error(output: bytes) -> tuple[str, str]:
+    """Return class and message of the error that the process wrote; a pipeline may have written anything."""
+    text = output.decode(errors="replace")
+    line = next((line for line in reversed(text.splitlines()) if line.startswith('{"kind"')), "{}")
     try:
-        told = json.loads(line)
+        error = json.loads(line)
     except (ValueError, RecursionError):
-        told = {}
-    return str(told.get("kind", "")), str(told.get("said", words[-400:]))
+        error = {}
+    return str(error.get("kind", "")), str(error.get("message", text[-400:]))

@@ -1,4 +1,4 @@
-"""A pipeline over the inputs, confined: one result line per document."""
+"""Task of the confined process: run a pipeline, one result line per document."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ BATCH = 64
 
 
 def run(folder: Path) -> None:
-    """Read model and inputs, write the result."""
+    """Read the model and the inputs and write the result."""
     model = folder / "model"
-    # What the web read as text is read once more as the pipeline's own reader understands it.
+    # The upload was checked as text; check it again as the pipeline's own reader understands it.
     spacy_pipeline.check_config(spacy.util.load_config(model / "config.cfg", interpolate=True))
     nlp = spacy.load(model)
     with (folder / "out" / "result.jsonl").open("r+", encoding="utf-8") as out:
-        for line in predicted(nlp, folder / "in" / "inputs.jsonl"):
+        for line in predictions(nlp, folder / "in" / "inputs.jsonl"):
             out.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
-def predicted(nlp: Language, inputs: Path) -> Iterator[dict[str, Any]]:
+def predictions(nlp: Language, inputs: Path) -> Iterator[dict[str, Any]]:
     with inputs.open(encoding="utf-8") as lines:
-        documents = ((made(nlp, given), given) for given in map(json.loads, lines))
-        for doc, given in nlp.pipe(documents, as_tuples=True, batch_size=BATCH):
-            yield {"id": given["id"], "spans": spans(doc, by_token=given.get("tokens") is not None)}
+        documents = ((document(nlp, item), item) for item in map(json.loads, lines))
+        for doc, item in nlp.pipe(documents, as_tuples=True, batch_size=BATCH):
+            yield {"id": item["id"], "spans": spans(doc, by_token=item.get("tokens") is not None)}
 
 
-def made(nlp: Language, given: dict[str, Any]) -> Doc:
-    """The document as the gold has it: its tokens, or its text where it has none."""
-    if given.get("tokens") is not None:
-        return Doc(nlp.vocab, words=given["tokens"])
-    return nlp.make_doc(given["text"])
+def document(nlp: Language, item: dict[str, Any]) -> Doc:
+    """Return the document with the gold's tokens, or of its text where it has none."""
+    if item.get("tokens") is not None:
+        return Doc(nlp.vocab, words=item["tokens"])
+    return nlp.make_doc(item["text"])
 
 
 def spans(doc: Doc, *, by_token: bool) -> list[tuple[int, int, str]]:

@@ -1,4 +1,4 @@
-"""Trying each forbidden thing from within. A try that goes through is told; the self-test then fails."""
+"""Attempts at everything forbidden, run inside the sandbox for the self-test."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from workers.sandbox.allowed_syscalls import FORBIDDEN, machine
-from workers.sandbox.prctl import libc
+from workers.sandbox.system_calls import FORBIDDEN, libc, machine
 
-# Any other error says that the kernel did look at what was asked.
-NO = frozenset({errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EFBIG, errno.ENOMEM})
-Try = Callable[[], object]
+# Any other error means that the kernel considered the request.
+DENIED = frozenset({errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EFBIG, errno.ENOMEM})
+Attempt = Callable[[], object]
 
 
-def refused(attempt: Try) -> bool:
+def denied(attempt: Attempt) -> bool:
     try:
         attempt()
     except OSError as error:
-        return error.errno in NO
+        return error.errno in DENIED
     except (MemoryError, RuntimeError, ValueError, pickle.UnpicklingError):
         return True
     return False
 
 
 def by_number(name: str, *args: int) -> None:
-    """A system call around the C library's own door."""
+    """Make a system call without the C library's function."""
     number = FORBIDDEN[machine()][name]
     result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(arg) for arg in args])
     if result < 0:
@@ -56,7 +55,7 @@ def more_files() -> None:
 
 
 def inherited() -> None:
-    """Any descriptor besides the three standard ones; refused means that there is none."""
+    """Look for a descriptor besides the three standard ones."""
     if not any(map(is_open, range(3, 256))):
         raise OSError(errno.EPERM, "none")
 
@@ -75,7 +74,7 @@ def environment() -> None:
 
 
 def other_user() -> None:
-    """Being root, or becoming it."""
+    """Be root, or become it."""
     if os.getuid() != 0:
         os.setuid(0)
 
@@ -89,8 +88,8 @@ def overlong(path: Path) -> None:
         file.write(bytes(resource.getrlimit(resource.RLIMIT_FSIZE)[0] + 1))
 
 
-def tries(folder: Path, memory_bytes: int) -> dict[str, Try]:
-    """Each forbidden thing by its name."""
+def attempts(folder: Path, memory_bytes: int) -> dict[str, Attempt]:
+    """Return each forbidden action by name."""
     own, parent = os.getpid(), os.getppid()
     create, cut = os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_TRUNC
     return {
@@ -131,18 +130,18 @@ def tries(folder: Path, memory_bytes: int) -> dict[str, Try]:
         "the environment": environment,
         "being root": other_user,
         "a pickle": lambda: pickle.loads(b"cposix\nsystem\n."),  # noqa: S301
-        # last, for it would replace this process; then no report comes, which fails the test as well
+        # last, as it would replace this process, which then reports nothing and fails the test
         "another program by its number": lambda: by_number("execveat", -100, 0, 0, 0, 0),
         "another program": lambda: os.execv("/bin/true", ["true"]),  # noqa: S606
     }
 
 
 def run(folder: Path, memory_bytes: int) -> None:
-    """Try everything; then use a pipeline, which must work. The report is the result."""
-    report = {name: refused(attempt) for name, attempt in tries(folder, memory_bytes).items()}
+    """Try everything, then run a pipeline, which must work; write the report."""
+    report = {name: denied(attempt) for name, attempt in attempts(folder, memory_bytes).items()}
     with (folder / "out" / "result.jsonl").open("r+") as out:
         out.truncate(0)
-        out.write(json.dumps({"refused": report, "tokens": pipeline()}) + "\n")
+        out.write(json.dumps({"denied": report, "tokens": pipeline()}) + "\n")
 
 
 def pipeline() -> int:

@@ -1,65 +1,115 @@
-"""Whether strangers' pipelines may run on this machine: every forbidden thing is tried first."""
+"""The self-test at a worker's start: models run only where the sandbox denies everything forbidden."""
 
 from __future__ import annotations
 
 import json
+import logging
 import platform
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from workers.sandbox import allowed_syscalls, landlock
+from celery import bootsteps
+from django.conf import settings
+
+from evalsvc.core.jobs import kinds
+from evalsvc.core.jobs.exceptions import caught
+from evalsvc.evaluation.submissions import model_intake
+from workers.sandbox import landlock, system_calls
 from workers.sandbox.confinement import Bounds
-from workers.sandbox.launcher import Ended, launch, place
-from workers.sandbox.prctl import NotConfined
+from workers.sandbox.launcher import ProcessEnd, launch, work_folder
 
+log = logging.getLogger(__name__)
 BOUNDS = Bounds(seconds=180, memory_bytes=2_000_000_000, result_bytes=100_000)
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """`why_not` is empty when everything was refused as it must be."""
+    """`reason` is empty where models can run."""
 
-    why_not: str
-    told: str = ""
+    reason: str
+    detail: str = ""
 
     @property
     def ready(self) -> bool:
-        return not self.why_not
+        return not self.reason
 
 
 @lru_cache(maxsize=1)
 def readiness() -> Readiness:
-    """Try once per process."""
+    """Run the self-test once per process."""
     if platform.system() != "Linux":
         return Readiness("Models need Linux.")
     try:
-        allowed_syscalls.machine()
+        system_calls.machine()
         abi = landlock.version()
-    except NotConfined as error:
+    except system_calls.NotConfined as error:
         return Readiness(str(error))
-    why_not, report = self_test()
-    return Readiness(why_not, f"Landlock {abi}, {len(report)} forbidden things were tried and refused.")
+    reason, report = self_test()
+    return Readiness(reason, f"Landlock {abi}; {len(report)} forbidden actions were tried and denied.")
 
 
 def self_test() -> tuple[str, dict[str, bool]]:
-    """Why models can't run here, or nothing; and each thing tried with whether it was refused."""
-    with place() as folder:
+    """Try every forbidden action; return the reason against models, if any, and each result."""
+    with work_folder() as folder:
         (folder / "beside.txt").write_text("not for the model")
         (folder / "beside.txt").chmod(0o666)
         (folder / "model" / "config.cfg").write_text("[nlp]\n")
-        given = {"memory_bytes": BOUNDS.memory_bytes}
-        ended = launch("probe", folder, bounds=BOUNDS, given=given, modules=["spacy.lang.xx"])
-        return judged(ended, folder / "out" / "result.jsonl")
+        arguments = {"memory_bytes": BOUNDS.memory_bytes}
+        end = launch("probe", folder, bounds=BOUNDS, arguments=arguments, modules=["spacy.lang.xx"])
+        return evaluate(end, folder / "out" / "result.jsonl")
 
 
-def judged(ended: Ended, result: Path) -> tuple[str, dict[str, bool]]:
-    """Only a whole report in which everything was refused counts; silence doesn't."""
+def evaluate(end: ProcessEnd, result: Path) -> tuple[str, dict[str, bool]]:
+    """Accept only a complete report in which everything was denied."""
     text = result.read_text()
-    if ended.overdue or ended.code != 0 or not text:
-        return f"The self-test of the sandbox did not end: {ended.kind} {ended.said}".rstrip(), {}
-    report: dict[str, bool] = json.loads(text)["refused"]
-    allowed = [name for name, was_refused in report.items() if not was_refused]
-    if allowed:
-        return f"The sandbox let through what it must refuse: {', '.join(allowed)}.", report
-    return "", report
+    if end.overdue or end.code != 0 or not text:
+        return f"The self-test of the sandbox failed: {end.kind} {end.message}".rstrip(), {}
+    report: dict[str, bool] = json.loads(text)["denied"]
+    allowed = [name for name, was_denied in report.items() if not was_denied]
+    return (f"The sandbox allowed what it must deny: {', '.join(allowed)}." if allowed else ""), report
+
+
+# ---- at the start of a worker --------------------------------------------------------------------
+class ModelSelfTest(bootsteps.StartStopStep):
+    """Step of a worker's start; the test takes seconds, so the worker does not wait for it.
+
+    It is a process, not a thread: a thread that starts a program while the worker forks its pool leaves
+    an end of its pipe in the new process, and then waits for that process for ever.
+    """
+
+    def __init__(self, parent: Any, **options: Any) -> None:
+        super().__init__(parent, **options)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, parent: Any) -> None:
+        if serves_models(*parent.app.amqp.queues.consume_from):
+            command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "try_models"]
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603 - our own code
+
+    def stop(self, parent: Any) -> None:
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
+
+
+def serves_models(*queues: str) -> bool:
+    """True when a worker of these queues may get a model."""
+    return settings.MODEL_UPLOADS == "auto" and kinds.get("predict").queue in queues
+
+
+def record_active() -> None:
+    """Record that this machine asked for work; a failure must not stop the work."""
+    error = caught(lambda: model_intake.record_seen(platform.node()))
+    if error:
+        log.warning("The presence of a model host was not recorded: %s", error)
+
+
+def run_and_record() -> Readiness:
+    """Run the self-test and record its result under this machine's name."""
+    result = readiness()
+    model_intake.record_self_test(platform.node(), why_not=result.reason)
+    return result

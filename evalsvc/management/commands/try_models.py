@@ -11,10 +11,10 @@ class Command(BaseCommand):
     help = __doc__
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from workers.sandbox.startup_check import try_and_tell
+        from workers.sandbox.readiness import run_and_record
 
-        result = try_and_tell()
+        result = run_and_record()
         if result.ready:
-            self.stderr.write(f"Models can run here. {result.told}")
+            self.stderr.write(f"Models can run here. {result.detail}")
         else:
-            self.stderr.write(f"Models cannot run here: {result.why_not}")
+            self.stderr.write(f"Models cannot run here: {result.reason}")

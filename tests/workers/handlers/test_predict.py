@@ -20,7 +20,7 @@ from tests.cast.benchmarks import ENTITY_GOLD, BenchmarkCast, freeze
 from tests.workers import tiny
 from workers import runner
 from workers.handlers import predict
-from workers.sandbox.launcher import Ended
+from workers.sandbox.launcher import ProcessEnd
 from workers.sandbox.readiness import readiness
 
 TEXTS = [
@@ -40,7 +40,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def on(settings: Any, db: None) -> Any:
     """Models switched on, where this machine's sandbox passed its self-test."""
     if not readiness().ready:
-        pytest.skip(readiness().why_not)
+        pytest.skip(readiness().reason)
     settings.MODEL_UPLOADS = "auto"
     settings.JOB_HEARTBEAT_SECONDS = 60  # the test's own transaction would keep the lease from renewing
     model_intake.record_self_test("here", why_not="")
@@ -237,26 +237,29 @@ def test_models_are_for_entities_only(cast: BenchmarkCast, on: Any, model: Path)
 
 
 def test_what_a_stranger_wrote_is_not_repeated() -> None:
-    for kind, said in (("canary", "canary"), ("ValueError", "canary canary"), ("ValueError", "[canary]")):
+    for kind, message in (("canary", "canary"), ("ValueError", "canary canary"), ("ValueError", "[canary]")):
         with pytest.raises(predict.InputFault) as fault:
-            predict.judge(Ended(1, overdue=False, kind=kind, said=said))
+            predict.require_success(ProcessEnd(1, overdue=False, kind=kind, message=message))
         assert "canary" not in fault.value.reason
-    assert predict.named(Ended(1, overdue=False, kind="ValueError", said="[E050] x")) == "ValueError E050"
+    assert (
+        predict.error_name(ProcessEnd(1, overdue=False, kind="ValueError", message="[E050] x"))
+        == "ValueError E050"
+    )
 
 
 @pytest.mark.parametrize(
     ("ended", "code"),
     [
-        (Ended(-signal.SIGKILL, overdue=True), "model_too_slow"),
-        (Ended(-signal.SIGXCPU, overdue=False), "model_too_slow"),
-        (Ended(-signal.SIGKILL, overdue=False), "model_too_big"),  # memory ran out on the machine
-        (Ended(1, overdue=False, kind="MemoryError"), "model_too_big"),
-        (Ended(-signal.SIGSEGV, overdue=False), "model_failed"),
+        (ProcessEnd(-signal.SIGKILL, overdue=True), "model_too_slow"),
+        (ProcessEnd(-signal.SIGXCPU, overdue=False), "model_too_slow"),
+        (ProcessEnd(-signal.SIGKILL, overdue=False), "model_too_big"),  # memory ran out on the machine
+        (ProcessEnd(1, overdue=False, kind="MemoryError"), "model_too_big"),
+        (ProcessEnd(-signal.SIGSEGV, overdue=False), "model_failed"),
     ],
 )
-def test_the_way_a_model_ended_tells_what_was_too_much(ended: Ended, code: str) -> None:
+def test_the_end_of_a_model_has_a_code(ended: ProcessEnd, code: str) -> None:
     with pytest.raises(predict.InputFault) as fault:
-        predict.judge(ended)
+        predict.require_success(ended)
     assert fault.value.code == code
 
 

@@ -1,4 +1,4 @@
-"""The sandbox: every forbidden thing is tried inside, and whatever is missing keeps it shut."""
+"""The sandbox: every forbidden action is denied inside, and a missing part stops the run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.places.workers import until
-from workers.sandbox import landlock, prctl, probes, readiness
+from workers.sandbox import landlock, launcher, probes, readiness, system_calls
 from workers.sandbox.confinement import Bounds
-from workers.sandbox.launcher import Ended, launch, place
+from workers.sandbox.launcher import ProcessEnd, launch, read_error, work_folder
 
 BOUNDS = Bounds(seconds=60, memory_bytes=2_000_000_000, result_bytes=100_000)
 FORBIDDEN = [
@@ -32,22 +32,22 @@ FORBIDDEN = [
 @pytest.fixture(scope="module")
 def ready() -> None:
     if not readiness.readiness().ready:
-        pytest.skip(readiness.readiness().why_not)
+        pytest.skip(readiness.readiness().reason)
 
 
 @pytest.fixture(scope="module")
 def report(ready: None) -> dict[str, bool]:
-    why_not, found = readiness.self_test()
-    assert why_not == ""
-    return found
+    reason, report = readiness.self_test()
+    assert reason == ""
+    return report
 
 
-def test_nothing_forbidden_is_left_untried(report: dict[str, bool]) -> None:
+def test_every_forbidden_action_is_tried(report: dict[str, bool]) -> None:
     assert sorted(report) == FORBIDDEN
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
-def test_inside_it_is_refused(report: dict[str, bool], name: str) -> None:
+def test_it_is_denied_inside(report: dict[str, bool], name: str) -> None:
     assert report[name]
 
 
@@ -58,39 +58,39 @@ def test_inside_it_is_refused(report: dict[str, bool], name: str) -> None:
      "writing outside", "writing beside", "a new file in its folder", "cutting short", "linking",
      "the environment", "io_uring", "another program by its number", "deleting"],
 )  # fmt: skip
-def test_outside_the_same_try_goes_through(name: str) -> None:
-    with place() as folder:
+def test_it_succeeds_outside(name: str) -> None:
+    with work_folder() as folder:
         (folder / "beside.txt").write_text("x")
         (folder / "model" / "config.cfg").write_text("x")
-        attempt = probes.tries(folder, 10_000_000)[name]
-        assert not probes.refused(attempt)
+        attempt = probes.attempts(folder, 10_000_000)[name]
+        assert not probes.denied(attempt)
     Path(f"/tmp/evalsvc-{os.getpid()}").unlink(missing_ok=True)
 
 
-def test_one_thing_let_through_switches_models_off_and_is_named(tmp_path: Path) -> None:
+def test_an_allowed_action_switches_models_off_and_is_named(tmp_path: Path) -> None:
     result = tmp_path / "result"
-    result.write_text('{"refused": {"tracing": true, "bpf": false}, "tokens": 5}')
-    why_not, _ = readiness.judged(Ended(0, overdue=False), result)
-    assert "bpf" in why_not
-    assert "tracing" not in why_not
+    result.write_text('{"denied": {"tracing": true, "bpf": false}, "tokens": 5}')
+    reason, _ = readiness.evaluate(ProcessEnd(0, overdue=False), result)
+    assert "bpf" in reason
+    assert "tracing" not in reason
 
 
 @pytest.mark.parametrize(
-    "ended", [Ended(-9, overdue=True), Ended(1, overdue=False), Ended(-31, overdue=False)]
+    "ended", [ProcessEnd(-9, overdue=True), ProcessEnd(1, overdue=False), ProcessEnd(-31, overdue=False)]
 )
-def test_a_self_test_that_did_not_end_well_counts_as_failed(tmp_path: Path, ended: Ended) -> None:
+def test_a_self_test_that_did_not_end_well_counts_as_failed(tmp_path: Path, ended: ProcessEnd) -> None:
     result = tmp_path / "result"
-    result.write_text('{"refused": {"tracing": true}, "tokens": 5}')
-    assert readiness.judged(ended, result)[0] != ""
+    result.write_text('{"denied": {"tracing": true}, "tokens": 5}')
+    assert readiness.evaluate(ended, result)[0] != ""
 
 
 def test_a_silent_self_test_counts_as_failed(tmp_path: Path) -> None:
     result = tmp_path / "result"
     result.touch()
-    assert readiness.judged(Ended(0, overdue=False), result)[0] != ""
+    assert readiness.evaluate(ProcessEnd(0, overdue=False), result)[0] != ""
 
 
-def test_a_kernel_without_landlock_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_without_landlock_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     class Kernel:
         @staticmethod
         def syscall(*args: object) -> int:
@@ -99,27 +99,27 @@ def test_a_kernel_without_landlock_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(landlock, "libc", Kernel)
     readiness.readiness.cache_clear()
     try:
-        assert "5.13" in readiness.readiness().why_not
+        assert "5.13" in readiness.readiness().reason
     finally:
         readiness.readiness.cache_clear()
 
 
-def test_an_unknown_processor_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_processor_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     readiness.readiness.cache_clear()
     try:
-        assert "riscv64" in readiness.readiness().why_not
+        assert "riscv64" in readiness.readiness().reason
     finally:
         readiness.readiness.cache_clear()
 
 
 def test_a_second_thread_keeps_a_process_from_running_anything() -> None:
-    with place() as folder:
+    with work_folder() as folder:
         ended = launch(
             "probe",
             folder,
             bounds=BOUNDS,
-            given={"memory_bytes": 1},
+            arguments={"memory_bytes": 1},
             modules=["spacy.lang.xx", "tests.workers.two_threads"],
         )
         assert (ended.kind, ended.code) == ("NotConfined", 1)
@@ -127,34 +127,32 @@ def test_a_second_thread_keeps_a_process_from_running_anything() -> None:
 
 
 def test_the_clock_ends_a_process_and_leaves_nothing_behind() -> None:
-    with place() as folder:
+    with work_folder() as folder:
         bounds = Bounds(seconds=0, memory_bytes=2_000_000_000, result_bytes=1_000)
-        assert launch("probe", folder, bounds=bounds, given={"memory_bytes": 1}).overdue
+        assert launch("probe", folder, bounds=bounds, arguments={"memory_bytes": 1}).overdue
     assert not folder.exists()
 
 
-def test_what_the_watch_raises_stops_the_process() -> None:
+def test_an_exception_of_the_watch_stops_the_process() -> None:
     class Enough(Exception):
         pass
 
     def watch() -> None:
         raise Enough
 
-    with place() as folder, pytest.raises(Enough):
-        launch("probe", folder, bounds=BOUNDS, given={"memory_bytes": 1}, watch=watch)
+    with work_folder() as folder, pytest.raises(Enough):
+        launch("probe", folder, bounds=BOUNDS, arguments={"memory_bytes": 1}, watch=watch)
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert str(folder) not in running
 
 
-def test_a_result_is_read_even_where_a_stranger_wrote_the_error() -> None:
-    from workers.sandbox.launcher import _told
-
-    assert _told(b'{"kind": "broken') == ("", '{"kind": "broken')
-    assert _told(b'{"kind": "KeyError", "said": "x"}\n') == ("KeyError", "x")
-    assert _told(b"\xff\n") == ("", "\ufffd\n")
+def test_an_error_is_read_even_where_a_pipeline_wrote_anything() -> None:
+    assert read_error(b'{"kind": "broken') == ("", '{"kind": "broken')
+    assert read_error(b'{"kind": "KeyError", "message": "x"}\n') == ("KeyError", "x")
+    assert read_error(b"\xff\n") == ("", "\ufffd\n")
 
 
-def test_what_a_killed_worker_left_is_taken_away_in_time(
+def test_the_folders_of_killed_workers_are_deleted_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -165,20 +163,22 @@ def test_what_a_killed_worker_left_is_taken_away_in_time(
     linked.symlink_to(other)
     for path in (other, old, linked):
         os.utime(path, (0, 0), follow_symlinks=False)
-    with place() as folder:
+    with work_folder() as folder:
         assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
             [folder.name, linked.name, other.name, young.name]
         )
     assert (other / "model").exists()
 
 
-def test_an_error_is_heard_after_any_number_of_warnings(tmp_path: Path) -> None:
-    from workers.sandbox.launcher import _end_of, _told
-
-    with (tmp_path / "said").open("w+b") as said:
-        said.write(b"a warning of a component\n" * 10_000)
-        said.write(b'{"kind": "MemoryError", "said": "Unable to allocate"}\n')
-        assert _told(_end_of(said)) == ("MemoryError", "Unable to allocate")
+def test_the_error_is_read_after_any_number_of_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    noisy = (
+        "import sys; sys.stderr.write('a warning of a component\\n' * 10_000); "
+        'sys.stderr.write(\'{{"kind": "MemoryError", "message": "Unable to allocate"}}\\n\')'
+    )
+    monkeypatch.setattr(launcher, "START", noisy)
+    with work_folder() as folder:
+        ended = launch("probe", folder, bounds=BOUNDS)
+    assert (ended.kind, ended.message) == ("MemoryError", "Unable to allocate")
 
 
 CONFINED = """
@@ -198,23 +198,23 @@ def endless(*, seconds: int, parent: int = os.getpid()) -> list[str]:
 
 @pytest.fixture
 def confined(ready: None) -> Iterator[int]:
-    """A process that gave everything up and goes on."""
+    """A confined process that keeps running."""
     process = subprocess.Popen(endless(seconds=60))
-    until(lambda: process.poll() is not None or told(process.pid)["Seccomp"] == ["2"])
+    until(lambda: process.poll() is not None or kernel_status(process.pid)["Seccomp"] == ["2"])
     assert process.poll() is None
     yield process.pid
     process.kill()
     process.wait()
 
 
-def told(pid: int) -> dict[str, list[str]]:
-    """What the kernel says of a process."""
+def kernel_status(pid: int) -> dict[str, list[str]]:
+    """Return the kernel's status of a process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return {name: rest.split() for name, _, rest in (line.partition(":") for line in lines)}
 
 
-def test_the_kernel_says_what_a_confined_process_gave_up(confined: int) -> None:
-    status = told(confined)
+def test_the_kernel_confirms_the_rights_that_a_confined_process_dropped(confined: int) -> None:
+    status = kernel_status(confined)
     assert (status["NoNewPrivs"], status["Seccomp"], status["Threads"]) == (["1"], ["2"], ["1"])
     assert Path(f"/proc/{confined}/oom_score_adj").read_text().strip() == "1000"
     assert {int(status[name][0], 16) for name in ("CapPrm", "CapEff", "CapAmb", "CapInh")} == {0}
@@ -223,7 +223,7 @@ def test_the_kernel_says_what_a_confined_process_gave_up(confined: int) -> None:
         assert status["Groups"] == []
 
 
-def test_the_kernel_holds_a_confined_process_to_its_limits(confined: int) -> None:
+def test_the_kernel_confirms_the_limits_of_a_confined_process(confined: int) -> None:
     lines = Path(f"/proc/{confined}/limits").read_text().splitlines()[1:]
     hard = {line[:25].strip(): line[46:67].strip() for line in lines}
     assert hard["Max address space"] == "1000000000"
@@ -234,14 +234,14 @@ def test_the_kernel_holds_a_confined_process_to_its_limits(confined: int) -> Non
     assert {hard[name] for name in none} == {"0"}
 
 
-def test_a_process_whose_parent_is_gone_runs_nothing() -> None:
+def test_a_process_whose_parent_has_ended_runs_nothing() -> None:
     command = endless(seconds=60, parent=os.getpid() + 1)
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 1
     assert "NotConfined" in ended.stderr
 
 
-def test_the_end_of_its_processor_time_is_told_by_a_signal_of_its_own(ready: None) -> None:
+def test_the_end_of_processor_time_has_a_signal_of_its_own(ready: None) -> None:
     ended = subprocess.run(endless(seconds=1), timeout=60, check=False)
     assert ended.returncode == -signal.SIGXCPU
 
@@ -249,9 +249,9 @@ def test_the_end_of_its_processor_time_is_told_by_a_signal_of_its_own(ready: Non
 ABI_SCRIPT = """
 import sys
 sys.path.insert(0, {root!r})
-from workers.sandbox import landlock, prctl
+from workers.sandbox import landlock, system_calls
 landlock.version = lambda: {abi}
-prctl.prctl("no_new_privs", 38, 1)
+system_calls.prctl("no_new_privs", 38, 1)
 landlock.restrict(read=["/usr"], write=[{folder!r}])
 open({folder!r} + "/there", "r+").close()
 for path, mode in (("/etc/passwd", "r"), ({folder!r} + "/new", "w"), ("/usr/new", "w")):
@@ -264,10 +264,10 @@ for path, mode in (("/etc/passwd", "r"), ({folder!r} + "/new", "w"), ("/usr/new"
 
 
 @pytest.mark.parametrize("abi", [1, 2, 3, 4, 5, 6, 7])
-def test_each_version_of_landlock_is_spoken(tmp_path: Path, abi: int) -> None:
+def test_each_version_of_landlock_is_supported(tmp_path: Path, abi: int) -> None:
     try:
         known = landlock.version()
-    except prctl.NotConfined as error:
+    except system_calls.NotConfined as error:
         pytest.skip(str(error))
     if abi > known:
         pytest.skip(f"This kernel speaks Landlock {known}.")

@@ -1,10 +1,15 @@
-"""Which system calls a confined pipeline may make, by their numbers on each processor."""
+"""System calls: the ones a confined pipeline may make, and the ones that confine it."""
 
 from __future__ import annotations
 
+import ctypes
+import os
 import platform
 
-from workers.sandbox.prctl import NotConfined
+
+class NotConfined(Exception):
+    """The process could not be confined, so nothing may run in it."""
+
 
 X86_64 = {
     "read": 0, "write": 1, "open": 2, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7, "lseek": 8,
@@ -34,13 +39,13 @@ AARCH64 = {
     "membarrier": 283, "statx": 291, "rseq": 293, "faccessat2": 439,
 }  # fmt: skip
 ALLOWED = {"x86_64": X86_64, "aarch64": AARCH64}
-# Which argument of a call is looked at, and the values let through: limits of other processes, and
-# descriptors that would have signals sent to others, stay out of reach.
+# The argument that is checked, and its allowed values: limits of other processes, and descriptors that
+# would send signals to others, stay out of reach.
 ONLY = {"prlimit64": (0, (0,)), "fcntl": (1, (0, 1, 2, 3, 1030))}
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-# The same on both processors.
+# Equal on both processors.
 CLONE3, LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 435, 444, 445, 446
-# For trying what must not work.
+# Tried by the self-test, which must fail.
 FORBIDDEN = {
     "x86_64": {
         "ptrace": 101, "process_vm_readv": 310, "io_uring_setup": 425, "memfd_create": 319, "bpf": 321,
@@ -54,10 +59,33 @@ FORBIDDEN = {
     },
 }  # fmt: skip
 
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(name: str, number: int, *args: object) -> int:
+    """Make a system call by its number; raise when the kernel rejects it."""
+    result = int(libc.syscall(ctypes.c_long(number), *args))
+    if result < 0:
+        raise NotConfined(f"{name}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def prctl(name: str, option: int, value: int = 0) -> None:
+    none = ctypes.c_ulong(0)
+    if libc.prctl(option, ctypes.c_ulong(value), none, none, none) != 0:
+        raise NotConfined(f"{name}: {os.strerror(ctypes.get_errno())}")
+
+
+def drop_capabilities() -> None:
+    """Drop every capability; the ambient ones follow."""
+    version_3, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    if libc.capset(version_3, none) != 0:
+        raise NotConfined(f"capset: {os.strerror(ctypes.get_errno())}")
+
 
 def machine() -> str:
-    """The processor, when its numbers are known."""
+    """Return the processor's name; reject one without a table."""
     name = platform.machine()
     if name not in ALLOWED:
-        raise NotConfined(f"Processors of the kind {name} are not supported: x86_64 and aarch64 are.")
+        raise NotConfined(f"The processor {name} is not supported. Models need x86_64 or aarch64.")
     return name

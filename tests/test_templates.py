@@ -46,3 +46,13 @@ def test_a_template_uses_only_files_and_tags_of_its_own_layer_or_below(template:
     own = [(name, path) for name, path in references(template) if path.is_relative_to(ROOT)]
     above = [name for name, path in own if ".venv" not in path.parts and layer(path) > layer(template)]
     assert above == []
+
+
+def test_no_template_line_is_longer_than_160_characters() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in TEMPLATES
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if path.suffix == ".html" and len(line) > 160
+    ]
+    assert long == []

@@ -27,6 +27,7 @@ class OneLineMiddleware:
 def one_line(html: bytes) -> bytes:
     if VERBATIM.match(html):
         return html
-    html = re.sub(rb">\s*\n\s*", b">", html)
+    html = re.sub(rb"(<(?!/)[^<>]*>)\s*\n\s*", rb"\1", html)
+    html = re.sub(rb">\s*\n\s*<", b"><", html)
     html = re.sub(rb"\s*\n\s*</", b"</", html)
     return re.sub(rb"\s*\n\s*", b" ", html)

@@ -12,6 +12,12 @@ from django.utils.safestring import SafeString, mark_safe
 from evalsvc.core.web import formatting, svg
 
 register = template.Library()
+STATE_SHAPES = {
+    **dict.fromkeys(("open", "running", "building"), "run"),
+    **dict.fromkeys(("closed", "done", "frozen", "past"), "done"),
+    **dict.fromkeys(("failed", "cancelled"), "warn"),
+    "refused": "bad",
+}
 
 for _filter in (
     formatting.count,
@@ -24,6 +30,12 @@ for _filter in (
     register.filter(_filter.__name__, _filter)
 register.filter("share_of", formatting.share)
 register.simple_tag(svg.swatch, name="swatch")
+
+
+@register.filter
+def state_shape(state: str) -> str:
+    """Suffix of the `state--` class for the state of a project, import, set, job or setting."""
+    return STATE_SHAPES.get(state, "wait")
 
 
 @register.filter

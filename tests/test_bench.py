@@ -8,6 +8,7 @@ import pytest
 from bench import harness
 from bench.cases import CASES, bags, entities, files, labels, processes, words
 from bench.harness import Case, Side
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 
 SMALL = {
     "seqeval": partial(entities.seqeval_default, 60),
@@ -66,3 +67,14 @@ def test_a_report_has_every_round_and_the_median_ratio(monkeypatch):
     assert (row["ratio"], row["ratio_range"]) == (4.0, [2.0, 4.0])
     assert json.loads(json.dumps(row)) == row
     assert "4.00×" in harness.table_row(row)
+
+
+def test_a_submission_is_scored_in_this_process_without_storing(db, tmp_path, settings):
+    from bench.service.cases import scoring_seconds
+
+    settings.MEDIA_ROOT = tmp_path
+    cast = BenchmarkCast.create()
+    predictions = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+    submission = cast.submit(cast.relations(), predictions)
+    assert scoring_seconds(submission) > 0
+    assert not submission.evaluations.exists()

@@ -75,7 +75,7 @@ def _scored(
         submission = service.wait_for(pk)
         queued = submission.job.events.get(what="queued").at
         waited.append((submission.ended_at - queued).total_seconds())
-        here.append(_in_process(submission))
+        here.append(scoring_seconds(submission))
     overhead = [w - h for w, h in zip(waited, here, strict=True)]
     return {
         "case": f"accepted → scored, {title}", "goal": goal, "megabytes": round(len(body) / 1e6, 1),
@@ -84,11 +84,11 @@ def _scored(
     }  # fmt: skip
 
 
-def _in_process(submission: Submission) -> float:
+def scoring_seconds(submission: Submission) -> float:
     """Time to read file and gold and score; nothing is stored or reused."""
     begun = time.perf_counter()
     with uncollected():
-        list(score._scored(submission, scoring_identity.fitting(submission), lambda *_: None))  # type: ignore[arg-type]
+        list(score._results(submission, scoring_identity.fitting(submission), lambda *_: None))  # type: ignore[arg-type]
     return time.perf_counter() - begun
 
 

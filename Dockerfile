@@ -1,4 +1,4 @@
-# One image; the command chooses what it is: web, worker or beat.
+# One image for web, worker and beat; the command selects.
 FROM python:3.11-slim AS packages
 COPY requirements.txt .
 RUN pip install --no-cache-dir --prefix=/packages -r requirements.txt

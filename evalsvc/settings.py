@@ -65,7 +65,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "evalsvc.core.web.middleware.ApiConditionalGetMiddleware",
-    "evalsvc.core.errors.handlers.ApiProblems",
+    "evalsvc.core.errors.handlers.ProblemMiddleware",
     "evalsvc.core.web.middleware.TruncatedBodyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -11,8 +11,7 @@ import pytest
 from django.test import Client
 
 from evalsvc.core.accounts.tokens import issue
-from evalsvc.core.formats.error_examples import EXAMPLES, OF_A_LINE
-from evalsvc.core.formats.problems import CODES, WARNINGS
+from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.models import Submission
 from tests.cast.basics import jsonl
@@ -20,7 +19,9 @@ from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.corpus.broken import BROKEN, ELSEWHERE, ROOM, TOO_LARGE, Broken
 
 SOFTWARE = re.compile(r"\b(str|int|float|bool|dict|None|NoneType|Error|Traceback)\b")
-ABOUT_A_LINE = [broken for broken in BROKEN if broken.code in OF_A_LINE - {"wrong_columns"}]
+ABOUT_A_LINE = [
+    broken for broken in BROKEN if KINDS[broken.code].use_file_line and broken.code != "wrong_columns"
+]
 
 
 SCORES = jsonl({"id": f"s{n}", "scores": {"born_in": 0.5}} for n in range(1, 7))
@@ -116,10 +117,6 @@ def test_a_body_that_breaks_off_is_no_submission(
     assert not Submission.objects.exists()
 
 
-def test_every_code_has_an_example() -> None:
-    assert EXAMPLES.keys() == CODES.keys()
-
-
 @pytest.mark.parametrize(
     "content", [content for _, content in TOO_LARGE], ids=[name for name, _ in TOO_LARGE]
 )
@@ -133,4 +130,4 @@ def test_a_file_without_room_is_told_how_much_there_is(content: bytes, bearer: d
 
 def test_the_table_has_every_code_that_a_prediction_file_can_have() -> None:
     seen = {code for broken in BROKEN for code in broken.counts}
-    assert seen == CODES.keys() - WARNINGS - ELSEWHERE
+    assert seen == {code for code, kind in KINDS.items() if not kind.warning} - ELSEWHERE

@@ -20,7 +20,7 @@ from django.urls import Resolver404, resolve
 from annotation.models import Annotator
 from evalsvc.core.accounts import tokens
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.handlers import CODES
+from evalsvc.core.errors.codes import STATUSES
 from tests.cast.basics import PASSWORD
 from tests.cast.service import ServiceCast, run_job
 from tests.permissions import requester
@@ -156,7 +156,7 @@ def is_let_in(cell: str, method: str) -> bool:
 
 def test_every_status_of_an_error_is_explained() -> None:
     section = API_MD.read_text().partition("## Errors")[2].partition("\n## ")[0]
-    assert {int(status) for status in re.findall(r"\b4\d\d\b", section)} >= {s for s in CODES if s < 500}
+    assert {int(status) for status in re.findall(r"\b4\d\d\b", section)} >= {s for s in STATUSES if s < 500}
 
 
 def shell_blocks() -> list[str]:

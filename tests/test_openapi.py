@@ -188,7 +188,7 @@ def test_a_page_without_the_csrf_token_is_a_page_that_says_so(requester: Request
     careful.force_login(requester.cast["cleo"])
     response = careful.post("/projects/harbour/", {"action": "close"})
     assert response.status_code == 403
-    assert "Load the page again" in response.content.decode()
+    assert "/docs/errors/#csrf" in response.content.decode()
 
 
 def test_json_larger_than_the_limit_is_a_problem(

@@ -19,7 +19,7 @@ from annotation.roles import CURATOR, require, require_organiser
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.registry import FORMATS, recognise_source
+from evalsvc.core.formats.registry import formats, recognise_source, stated_format
 from evalsvc.core.formats.text_lines import GZIP, Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
@@ -93,7 +93,7 @@ def receive(
 ) -> Batch:
     """Store the file; the batch and its job come to be in one transaction."""
     options = dict(options or {})
-    format = format or ("jsonl-predictions" if what == Batch.What.SUGGESTIONS else "")
+    format = format or (next(iter(formats("suggestions"))) if what == Batch.What.SUGGESTIONS else "")
     _allowed(what, project, by)
     _check_options(what, format, options)
     digest, size = _measured(upload)
@@ -133,8 +133,9 @@ def _check_options(what: str, format: str, options: dict[str, Any]) -> None:
             hint=f"It has {', '.join(sorted(OPTIONS[what]))}.",
             field="options",
         )
-    if format and format not in FORMATS:
-        raise DomainError("unknown_format", f"{format!r} is none of {', '.join(FORMATS)}.", field="format")
+    if format and format not in formats():
+        detail = f"{format!r} is not a format. Use one of: {', '.join(formats())}."
+        raise DomainError("unknown_format", detail, field="format")
     for name, (fits, expected) in OPTION_CHECKS.items():
         if name in options and not fits(options[name]):
             raise DomainError("bad_option", f"{name} is {expected}, not {options[name]!r}.", field=name)
@@ -203,7 +204,7 @@ def load(batch: Batch, progress: Progress) -> Store:
 
 def _format(file: BinaryIO, options: Mapping[str, Any], problems: Problems) -> str:
     """A stated tag scheme says that the file is columns; else its content tells."""
-    return "conll" if options.get("scheme") else recognise_source(file, problems=problems)
+    return stated_format("", options.get("scheme")) or recognise_source(file, problems=problems)
 
 
 def _note(batch: Batch, problems: Problems) -> None:

@@ -16,11 +16,11 @@ from annotation.models import Batch
 from annotation.ontology.presets import title_from_name
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.duplicates import Line, MergedItem, find_repeats
+from evalsvc.core.formats.duplicates import MergedItem, NumberedItem, find_repeats
 from evalsvc.core.formats.problems import Problems, did_you_mean
-from evalsvc.core.formats.readers import open_items
 from evalsvc.core.formats.records import ItemLine
-from evalsvc.core.formats.text_lines import Limits, read_lines
+from evalsvc.core.formats.registry import formats, open_items
+from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.formats.writer import item_object
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -84,16 +84,11 @@ def _seal(test_set: TestSet, negative: str, count: int, labels: list[str], manif
     writer.seal(test_set, count=count, labels=inventory, manifest=manifest)
 
 
-def _lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[Line]:
+def _lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[NumberedItem]:
     """The file from its beginning."""
     file.seek(0)
-    if batch.format == "labels":
-        for line, text in read_lines(file, problems=problems, limits=limits):
-            if text.strip():
-                yield line, ItemLine(str(line), None, relations=(text.strip(),))
-        return
     options = reading_options(batch) | {"require_text": False}
-    yield from open_items(file, format=batch.format, problems=problems, limits=limits, **options)
+    return open_items(file, format=batch.format, problems=problems, limits=limits, **options)
 
 
 def _checked(entries: Iterable[MergedItem], kind: str, problems: Problems) -> Iterator[MergedItem]:
@@ -134,7 +129,7 @@ def _negative(batch: Batch, used: Container[str]) -> tuple[str, str]:
     said = batch.options.get("negative")
     if said:
         return str(said), "options"
-    usual = ("Other", *NEGATIVE) if batch.format.startswith("semeval") else NEGATIVE
+    usual = (*formats()[batch.format].negatives, *NEGATIVE)
     found = next((name for name in usual if name in used), None)
     return (found, "data") if found else ("N/A", "default")
 
@@ -158,7 +153,7 @@ def _check_labels(
 ) -> None:
     for entry in entries:
         for name in set(_names(entry.item)) - {*stated, negative}:
-            problems.add("unknown_label", line=entry.line, found=name, hint=did_you_mean(name, stated))
+            problems.add("unknown_label", line=entry.line, value=name, hint=did_you_mean(name, stated))
 
 
 def _gold(item: ItemLine, negative: str) -> dict[str, Any]:

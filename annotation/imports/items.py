@@ -18,9 +18,10 @@ from annotation.imports.line_reader import CHUNK, fitting_lines, negatives, read
 from annotation.models import Batch, Item, KnownAnswer, OntologyLabel, SourceLabels
 from annotation.ontology.inventory import add_entries, mapping_of, parts_of
 from annotation.ontology.presets import PresetLabel
-from evalsvc.core.formats.duplicates import By, Facts, MergedItem, find_repeats
+from evalsvc.core.formats.duplicates import FactCounter, MergedItem, find_repeats
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.records import Entity, ItemLine, payload
+from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -29,7 +30,9 @@ from evalsvc.core.jobs.transitions import Store
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read and find what repeats what, read again and stage; the store then makes the items count."""
     lines = with_progress(read_item_lines(batch, file, problems, limits), progress)
-    repeats = find_repeats(fitting_lines(lines, batch, problems), problems=problems, by=_by(batch))
+    repeats = find_repeats(
+        fitting_lines(lines, batch, problems), problems=problems, by=formats()[batch.format].merge_by
+    )
     staging = _Staging(batch, problems)
     told = Problems()  # again what the first reading found
     merged, done = repeats.merged(fitting_lines(read_item_lines(batch, file, told, limits), batch, told)), 0
@@ -41,11 +44,6 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
         problems.raise_if_any()
     batch.counts = {"lines": problems.lines_read} | staging.counts()
     return staging.store
-
-
-def _by(batch: Batch) -> By:
-    """Units of judgment and of a published test set keep their ids: votes and predictions name them."""
-    return "id" if batch.format in ("crowdtruth-units", "semeval-test") else "content"
 
 
 def content_key(item: ItemLine, *, by: str = "content") -> str:
@@ -67,7 +65,7 @@ class _Staging:
         self.there = {part: self._there(part) for part in parts_of(self.project)}
         self.stored = 0
         self.repeated_lines = self.exact_repeats = self.several = 0
-        self.facts = Facts()
+        self.facts = FactCounter()
         self.repeated: dict[int, list[MergedItem]] = {}
         self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
 
@@ -86,7 +84,7 @@ class _Staging:
                     "unknown_label",
                     line=entry.line,
                     field="relations" if part == OntologyLabel.Part.RELATION else "spans",
-                    found=lacking[0],
+                    value=lacking[0],
                     expected="a known answer that people can choose",
                     hint=did_you_mean(lacking[0], there) or "Add it to the ontology, or mend the line.",
                 )
@@ -112,7 +110,7 @@ class _Staging:
 
     def take(self, chunk: Sequence[MergedItem]) -> None:
         """Store those that are new, in one short transaction, and remember those that are not."""
-        by = _by(self.batch)
+        by = formats()[self.batch.format].merge_by
         keys = {content_key(entry.item, by=by): entry for entry in chunk}
         present = self.project.items.present()
         known = dict(present.filter(content_key__in=keys).values_list("content_key", "pk"))
@@ -124,7 +122,7 @@ class _Staging:
                 self.repeated.setdefault(known[key], []).append(_labels_alone(entry))
             elif names.get(entry.item.id, key) != key:
                 hint = "Another sentence of the project has this id."
-                self.problems.add("duplicate_id", line=entry.line, field="id", found=entry.item.id, hint=hint)
+                self.problems.add("duplicate_id", line=entry.line, field="id", value=entry.item.id, hint=hint)
             elif not self.use or self._can_be_given(entry):
                 fresh.append((key, entry))
         self._insert(fresh)

@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 
 from annotation.models import Batch
 from annotation.testset import Kind
-from evalsvc.core.formats.duplicates import Line
+from evalsvc.core.formats.duplicates import NumberedItem
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.readers import open_items
+from evalsvc.core.formats.registry import formats, open_items
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress
 
@@ -26,11 +26,11 @@ def reading_options(batch: Batch) -> dict[str, Any]:
 def negatives(batch: Batch) -> frozenset[str]:
     """How this file may spell N/A."""
     said = batch.options.get("negative")
-    usual = (*NEGATIVE, "Other") if batch.format.startswith("semeval") else NEGATIVE
+    usual = (*NEGATIVE, *formats()[batch.format].negatives)
     return frozenset(usual if not said else [said] if isinstance(said, str) else said)
 
 
-def with_progress(lines: Iterable[Line], progress: Progress) -> Iterator[Line]:
+def with_progress(lines: Iterable[NumberedItem], progress: Progress) -> Iterator[NumberedItem]:
     """The lines, saying now and then how far the reading is."""
     for line, item in lines:
         if line % CHUNK == 0:
@@ -38,13 +38,15 @@ def with_progress(lines: Iterable[Line], progress: Progress) -> Iterator[Line]:
         yield line, item
 
 
-def read_item_lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[Line]:
+def read_item_lines(
+    batch: Batch, file: BinaryIO, problems: Problems, limits: Limits
+) -> Iterator[NumberedItem]:
     """The file from its beginning."""
     file.seek(0)
     return open_items(file, format=batch.format, problems=problems, limits=limits, **reading_options(batch))
 
 
-def fitting_lines(lines: Iterable[Line], batch: Batch, problems: Problems) -> Iterator[Line]:
+def fitting_lines(lines: Iterable[NumberedItem], batch: Batch, problems: Problems) -> Iterator[NumberedItem]:
     """Lines of the project's kind: with head and tail, or without."""
     assert batch.project is not None
     kind, answered = batch.project.kind, "known" in batch.options

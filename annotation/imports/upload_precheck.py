@@ -8,19 +8,23 @@ from annotation.models import Batch
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.registry import FORMATS, ITEM_FORMATS, VOTE_FORMATS, recognise, stranger
+from evalsvc.core.formats.registry import (
+    Role,
+    foreign_format_hint,
+    formats,
+    recognise,
+    share_a_reader,
+    stated_format,
+)
 from evalsvc.core.formats.text_lines import read_lines
 
-SUGGESTION_FORMATS = ("jsonl-predictions", "semeval-answers")  # by sentence, and nothing to be stated
 LOOKED_AT, MOST_LETTERS = 5_000, 4_000_000
 SAMPLE = 50
-FITTING = {
-    Batch.What.ITEMS: tuple(
-        name for name in ITEM_FORMATS if name != "semeval-answers"
-    ),  # it has no sentences
-    Batch.What.GOLD: (*ITEM_FORMATS, "labels"),
-    Batch.What.VOTES: VOTE_FORMATS,
-    Batch.What.SUGGESTIONS: SUGGESTION_FORMATS,
+ROLES: dict[str, Role] = {
+    Batch.What.ITEMS: "items",
+    Batch.What.GOLD: "gold",
+    Batch.What.VOTES: "votes",
+    Batch.What.SUGGESTIONS: "suggestions",
 }
 CALLED = {
     Batch.What.ITEMS: "sentences to label",
@@ -28,37 +32,35 @@ CALLED = {
     Batch.What.VOTES: "answers that people gave already",
     Batch.What.SUGGESTIONS: "predictions",
 }
-LIKE = ({"jsonl-items", "opennre-gold"}, {"jsonl-predictions", "opennre-results"})
-HEADED = {"crowdtruth-units", "crowdtruth-judgments"}
-SPANS, PAIRS = {"conll"}, {"nyt10", "semeval-test", "crowdtruth-units", "opennre-gold"}
 
 
 def precheck(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", kind: str = "") -> None:
     """Refuse what the beginning of the file shows to be wrong, with the field that has to be mended."""
     lines = _first_lines(upload)
-    found = recognise(lines) or ""
-    if found == "labels" and found not in FITTING[Batch.What(what)]:
-        found = ""  # short lines of any kind look like labels
-    stated = format or ("conll" if scheme else "")
-    if stated and found in FORMATS and stated != found and {stated, found} not in LIKE:
+    known, accepted = formats(), formats(ROLES[what])
+    recognised = recognise(lines) or ""
+    if recognised and known[recognised].catch_all and recognised not in accepted:
+        recognised = ""
+    stated = stated_format(format, scheme)
+    if stated and recognised and stated != recognised and not share_a_reader(stated, recognised):
         raise DomainError(
             "unknown_format",
-            f"The content looks like {_title(found)}, not like {_title(stated)}.",
-            hint="Let the content tell, or send another file.",
+            f"The content looks like {known[recognised].title}, not like {known[stated].title}.",
+            hint="Leave the format to be recognised, or choose another file.",
             field="format" if format else "scheme",
         )
-    meant = stated or found
-    if meant not in FITTING[Batch.What(what)]:
-        _elsewhere(what, meant, lines[0])
+    meant = stated or recognised
+    if meant not in accepted:
+        _reject_format(what, meant, lines[0])
     _of_kind(meant, kind)
-    if meant in HEADED and len(lines) == 1:
+    if known[meant].has_header and len(lines) == 1:
         raise DomainError(
             "empty_file",
             "There is a header line and nothing after it.",
             hint="Send the file with its rows: at least one under the header.",
             field="upload",
         )
-    if meant == "conll" and not scheme and what != Batch.What.SUGGESTIONS:
+    if known[meant].needs_scheme and not scheme:
         raise DomainError(
             "no_scheme",
             "This file has CoNLL columns, and its tag scheme is not stated.",
@@ -86,21 +88,20 @@ def _first_lines(upload: Any) -> list[str]:
     return lines
 
 
-def _elsewhere(what: str, meant: str, first: str) -> None:
-    """Tell what the file looks like, and as what it can be sent."""
-    wanted = Batch.What(what)
+def _reject_format(what: str, meant: str, first_line: str) -> None:
+    """Name the format that the file seems to have, and where it can be imported."""
+    purpose = CALLED[Batch.What(what)]
     if not meant:
-        known = ", ".join(FORMATS[name].title for name in FITTING[wanted])
-        detail = f"The content is none of the formats for {CALLED[wanted]}: {known}."
-        hint = stranger(first) or "“Formats” has an example of each."
+        titles = ", ".join(format.title for format in formats(ROLES[what]).values())
+        detail = f"The content matches none of the formats for {purpose}: {titles}."
+        hint = foreign_format_hint(first_line) or "See “Formats” for an example of each."
         raise DomainError("unknown_format", detail, hint=hint, field="upload")
-    for other, formats in FITTING.items():
-        if meant in formats and other != Batch.What.GOLD:
-            detail = f"This looks like {_title(meant)}: {CALLED[other]}, not {CALLED[wanted]}."
+    title = formats()[meant].title
+    for other, role in ROLES.items():
+        if meant in formats(role) and other != Batch.What.GOLD:
+            detail = f"This looks like {title}: {CALLED[Batch.What(other)]}, not {purpose}."
             raise DomainError("unknown_format", detail, hint=_where(what, other), field="upload")
-    raise DomainError(
-        "unknown_format", f"This looks like {_title(meant)}: not {CALLED[wanted]}.", field="upload"
-    )
+    raise DomainError("unknown_format", f"This looks like {title}, not {purpose}.", field="upload")
 
 
 def _where(what: str, other: str) -> str:
@@ -114,18 +115,13 @@ def _where(what: str, other: str) -> str:
 
 
 def _of_kind(meant: str, kind: str) -> None:
-    if kind == Kind.RELATIONS and meant in SPANS:
-        detail = (
-            f"In {_title(meant)} spans are marked; this project asks for relations of two given entities."
-        )
-    elif kind and kind != Kind.RELATIONS and meant in PAIRS:
-        detail = f"In {_title(meant)} each sentence has a head and a tail; this project asks for spans."
+    """Reject a format that marks spans in a project for relations, and the reverse."""
+    format = formats()[meant]
+    if kind == Kind.RELATIONS and format.marks == "spans":
+        detail = f"{format.title} mark spans, but this project is for relations of two given entities."
+    elif kind and kind != Kind.RELATIONS and format.marks == "pairs":
+        detail = f"In {format.title} each sentence has a head and a tail, but this project is for spans."
     else:
         return
-    raise DomainError(
-        "mixed_forms", detail, hint="Send another file, or make a project of the other kind.", field="upload"
-    )
-
-
-def _title(format: str) -> str:
-    return FORMATS[format].title
+    hint = "Choose another file, or create a project of the other kind."
+    raise DomainError("mixed_forms", detail, hint=hint, field="upload")

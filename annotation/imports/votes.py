@@ -21,8 +21,8 @@ from annotation.ontology.inventory import add_entries, lock_project, mapping_of,
 from annotation.ontology.presets import PresetLabel
 from annotation.testset import Kind
 from evalsvc.core.formats.problems import Problems, did_you_mean
-from evalsvc.core.formats.readers import open_votes
 from evalsvc.core.formats.records import VoteLine
+from evalsvc.core.formats.registry import open_votes
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -108,7 +108,7 @@ class _Staging:
                 "unknown_id",
                 line=line,
                 field="item",
-                found=vote.item,
+                value=vote.item,
                 expected="the id of an item of this project",
             )
             return None
@@ -127,7 +127,7 @@ class _Staging:
         given = vote.payload["relations"]
         kept = [one for one in given if (one if isinstance(one, str) else one[1]) not in self.negative]
         if kept and len(kept) < len(given) and isinstance(given[0], str):
-            self.problems.add("negative_with_label", line=line, found=", ".join(map(str, given)))
+            self.problems.add("negative_with_label", line=line, value=", ".join(map(str, given)))
             return None
         blank = not given and not vote.payload["spans"] and not vote.na
         is_cell = self.project.kind == Kind.RELATIONS
@@ -155,7 +155,7 @@ class _Staging:
         outside = [span for span in said["spans"] if span[1] > length]
         for start, end, _ in outside[:1]:
             self.problems.add(
-                "bad_span", line=line, field="spans", found=f"[{start}, {end})", expected=f"end ≤ {length:,}"
+                "bad_span", line=line, field="spans", value=f"[{start}, {end})", expected=f"end ≤ {length:,}"
             )
         return not outside
 
@@ -163,7 +163,7 @@ class _Staging:
         known = self.known[part]
         if known is None or name in known:
             return True
-        self.problems.add("unknown_label", line=line, found=name, hint=lambda: did_you_mean(name, known))
+        self.problems.add("unknown_label", line=line, value=name, hint=lambda: did_you_mean(name, known))
         return False
 
     def _meet(self, votes: Iterator[VoteLine]) -> None:
@@ -205,7 +205,7 @@ class _Staging:
             else:
                 found = f"{vote.annotator} on {vote.item}"
                 self.problems.add(
-                    "duplicate_vote", line=line, found=found, hint="Another answer is there already."
+                    "duplicate_vote", line=line, value=found, hint="Another answer is there already."
                 )
         return fresh
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -14,7 +15,7 @@ from annotation.ontology.presets import PRESETS
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.registry import FORMATS, ITEM_FORMATS, VOTE_FORMATS
+from evalsvc.core.formats.registry import Role, formats
 from evalsvc.core.web.forms import PageForm, add_form_error
 
 POLICIES = [
@@ -74,8 +75,9 @@ class GuidelineForm(PageForm):
     )
 
 
-def formats(names: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [("", "told by its content"), *((name, FORMATS[name].title) for name in names)]
+def format_choices(*roles: Role) -> Callable[[], list[tuple[str, str]]]:
+    """Return the choices of a format field, made anew for each form."""
+    return lambda: [("", "recognised by content"), *((key, f.title) for key, f in formats(*roles).items())]
 
 
 SCHEMES = [("", "not needed"), *((name, name) for name in ("IOB2", "IOB1", "BIOES", "BILOU"))]
@@ -119,7 +121,7 @@ class ImportForm(FileForm):
         widget=forms.RadioSelect,
     )
     upload = upload_field(f"UTF-8 text, gzip allowed, up to {settings.IMPORT_MAX_LINES:,} lines.")
-    format = forms.ChoiceField(required=False, choices=[*formats(ITEM_FORMATS), *formats(VOTE_FORMATS)[1:]])
+    format = forms.ChoiceField(required=False, choices=format_choices("items", "votes"))
     scheme = forms.ChoiceField(
         label="Tag scheme of CoNLL columns",
         required=False,
@@ -139,7 +141,7 @@ class GoldForm(FileForm):
     name = forms.CharField(max_length=120)
     version = forms.CharField(max_length=20, initial="1.0")
     kind = forms.ChoiceField(choices=KINDS, initial=Kind.RELATIONS, widget=forms.RadioSelect)
-    format = forms.ChoiceField(required=False, choices=formats(ITEM_FORMATS))
+    format = forms.ChoiceField(required=False, choices=format_choices("gold"))
     scheme = forms.ChoiceField(
         label="Tag scheme of CoNLL columns",
         required=False,

@@ -17,7 +17,7 @@ from annotation.ontology import inventory
 from annotation.pages.forms import GoldForm, ImportForm
 from annotation.pages.view_helpers import around, project_for
 from evalsvc.core.accounts.users import person
-from evalsvc.core.formats.problems import CODES, Problem
+from evalsvc.core.formats.problems import KINDS, Problem
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.views import attempt, page
@@ -220,7 +220,7 @@ def _seen(text: str) -> str:
 def _alike(by_code: dict[str, int]) -> str:
     """How many lines have the same thing wrong with them, the most common first."""
     order = sorted(by_code.items(), key=lambda entry: -entry[1])
-    said = [(n, CODES.get(code, code).rstrip(".")) for code, n in order]
+    said = [(n, KINDS[code].message.rstrip(".") if code in KINDS else code) for code, n in order]
     return "; ".join(f"{n:,} × {words[:1].lower()}{words[1:]}" for n, words in said)
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from django import forms
 
-from annotation.imports.upload_precheck import SUGGESTION_FORMATS
 from annotation.models import Batch, Item, Project
-from annotation.pages.forms import FileForm, formats, upload_field
+from annotation.pages.forms import FileForm, format_choices, upload_field
 from evalsvc.core.web.forms import PageForm
 
 
@@ -31,7 +30,7 @@ class PredictionsForm(FileForm):
     upload = upload_field(
         "Predictions by id, for sentences of this project. A later file replaces an earlier one."
     )
-    format = forms.ChoiceField(required=False, choices=formats(SUGGESTION_FORMATS))
+    format = forms.ChoiceField(required=False, choices=format_choices("suggestions"))
 
 
 class QualityForm(PageForm, forms.ModelForm):

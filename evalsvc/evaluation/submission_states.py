@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce, Now
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.formats.problems import CODES
+from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
@@ -64,7 +64,7 @@ def follow(job: Job) -> None:
     if submission is None or submission.job_id not in (None, job.pk):
         return
     mirrored = STATE_OF_CHECK if job.kind == "check" else STATE_OF_JOB
-    at_fault = job.error_code in CODES or job.error_code in MODEL_FAULTS
+    at_fault = job.error_code in KINDS or job.error_code in MODEL_FAULTS
     to = mirrored.get(job.state) or (S.INVALID if at_fault else S.FAILED)
     if submission.scored_at and to in ENDED:  # a failed re-scoring leaves the run on its boards
         to = S.SCORED

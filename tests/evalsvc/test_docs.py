@@ -12,11 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from evalsvc.core.errors.codes import ROOMS
-from evalsvc.core.errors.handlers import CODES as STATUSES
-from evalsvc.core.formats.error_examples import EXAMPLES
-from evalsvc.core.formats.problems import CODES
-from evalsvc.core.formats.registry import FORMATS
+from evalsvc.core.errors.codes import SECTIONS, STATUSES
+from evalsvc.core.formats.problems import KINDS
+from evalsvc.core.formats.registry import formats
 from evalsvc.core.web.templatetags.formatting import powers
 from evalsvc.evaluation.measures.menu import MENU
 
@@ -36,15 +34,15 @@ def test_every_measure_has_its_place_formula_and_source(client: Client) -> None:
 
 def test_every_format_has_an_example(client: Client) -> None:
     page = shown(client, "docs-formats")
-    for format in FORMATS.values():
+    for format in formats().values():
         assert escape(format.example.splitlines()[0]) in page
 
 
 def test_every_code_of_a_line_has_its_place(client: Client) -> None:
     page = shown(client, "docs-errors")
-    for code in CODES:
+    for code, kind in KINDS.items():
         assert f'id="{code}"' in page
-        assert escape(EXAMPLES[code]) in page
+        assert escape(kind.example) in page
 
 
 RAISED = {"DomainError", "Conflict", "NotAllowed", "TooLarge", "QuotaExceeded", "InputFault"}
@@ -61,19 +59,15 @@ def raised_codes() -> Iterator[tuple[str, str]]:
                         yield str(first.value), path.name
 
 
-# Raised for the options of `score` and `compare` only, and shown there with the remedy.
-COMMAND_LINE = {"negative_class", "no_label", "other_measures", "several_labels"}
-
-
 def test_every_code_that_is_raised_is_explained() -> None:
-    domain = {code for codes in ROOMS.values() for code in codes}
-    known = COMMAND_LINE | domain | set(CODES) | {code for code, _ in STATUSES.values()}
+    explained = {code for codes in SECTIONS.values() for code in codes}
+    known = explained | set(KINDS) | {code for code, _ in STATUSES.values()}
     assert {(code, file) for code, file in raised_codes() if code not in known} == set()
 
 
 def test_a_code_has_one_place(client: Client) -> None:
     page = shown(client, "docs-errors")
-    for codes in ROOMS.values():
+    for codes in SECTIONS.values():
         for code in codes:
             assert page.count(f'id="{code}"') == 1
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.core.formats.conll_columns import regular_columns
+from evalsvc.core.formats.conll import read_regular_columns
 from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
@@ -89,7 +89,7 @@ def _read(path: Path, columns: Sequence[int], words: Vocabulary | None, tags: Vo
     wanted = columns if words is None else (0, *columns)
     parts: list[list[Codes]] = [[np.zeros(0, dtype=np.int32)] for _ in wanted]
     lengths: list[int] = []
-    for stretch in regular_columns(path, wanted, problems=Problems()):
+    for stretch in read_regular_columns(path, wanted, problems=Problems()):
         for at, column in enumerate(stretch.columns):
             parts[at].append(encode(column, words if words is not None and at == 0 else tags))
         lengths += stretch.lengths

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from evalsvc.core.formats import jsonl_gold, npy
-from evalsvc.core.formats.jsonl_predictions import read_predictions as read_prediction_lines
-from evalsvc.core.formats.label_list import read_label_lines, read_labels
+from evalsvc.core.formats import conll, jsonl_items, label_list, npy
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.readers import open_items, open_predictions
 from evalsvc.core.formats.records import (
     BagPrediction,
-    ItemLine,
     LabelPrediction,
-    LabelsPrediction,
     PredictionLine,
     TagsPrediction,
 )
-from evalsvc.core.formats.registry import recognise_source
+from evalsvc.core.formats.registry import formats, open_gold, open_items, open_predictions, recognise_source
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.cli import conll_columns
 from workers.cli.arguments import Options, naming
@@ -41,8 +37,6 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "bags": ("bag", "scores", "labels", "label"),
     "entities": ("spans", "tags"),
 }
-REPEATING = frozenset({"opennre-gold", "nyt10"})  # several lines hold the labels of one item
-WITHOUT_IDS = ("conll", "labels")
 LEFT_OUT = "Left out: {:,} predictions about items that the gold does not have."
 BETA = "Averages and the F of their classes are F_β with β = {:g}; other figures are F1."
 
@@ -89,7 +83,7 @@ def read_gold(path: Path, options: Options, *, column: int) -> LocalGold:
         problems = Problems()
         format, unit = _format_of(path, options, problems), UNITS[options.task]
         gold = None
-        if format == "jsonl-items" and unit != "document":
+        if format == jsonl_items.FORMAT.key and unit != "document":
             gold = relation_columns(path, unit, negatives=(options.negative,))
         if gold is None:
             gold = _gold_by_line(_items(path, format, options, problems, column), format, options, problems)
@@ -99,52 +93,32 @@ def read_gold(path: Path, options: Options, *, column: int) -> LocalGold:
 def _format_of(path: Path, options: Options, problems: Problems) -> str:
     """Recognise the format; among entities, what looks like labels is columns with a wrong tag."""
     format = recognise_source(path, problems=problems)
-    return "conll" if format == "labels" and options.task == "entities" else format
+    is_guess = formats()[format].catch_all and options.task == "entities"
+    return conll.FORMAT.key if is_guess else format
 
 
 def _gold_by_line(items: NumberedItems, format: str, options: Options, problems: Problems) -> Gold:
-    gold, negatives = Gold(), (options.negative,)
+    gold, negatives, repeats = Gold(), (options.negative,), formats()[format].repeats_items
     for line, item in items:
-        if format == "labels" and item.id != str(len(gold) + 1):
+        if format == label_list.FORMAT.key and item.id != str(len(gold) + 1):
             problems.stop("wrong_columns", line=line - 1, expected="a label in every line of the gold")
         if item.id not in gold.index:
             gold.add(item, UNITS[options.task], negatives)
-        elif format in REPEATING:
+        elif repeats:
             gold.add_labels(gold.index[item.id], item, negatives)
         else:
-            problems.add("duplicate_id", line=line, field="id", found=item.id)
+            problems.add("duplicate_id", line=line, field="id", value=item.id)
     problems.raise_if_any()
     return gold
 
 
 def _items(path: Path, format: str, options: Options, problems: Problems, column: int) -> NumberedItems:
-    if format == "opennre-gold" or (format == "jsonl-items" and options.task != "entities"):
-        return jsonl_gold.read_gold(path, problems=problems)
-    if format == "labels":
-        return _labelled(read_label_lines(path, problems=problems), problems)
-    if format == "jsonl-predictions":
-        return _labelled(read_prediction_lines(path, problems=problems), problems)
-    return open_items(
-        path,
-        format=format,
-        problems=problems,
-        scheme=options.scheme,
-        repair=options.repair,
-        column=column,
-        require_text=False,
+    open_lines = open_gold
+    if options.task == "entities" and "items" in formats()[format].readers:
+        open_lines = partial(open_items, require_text=False)
+    return open_lines(
+        path, format=format, problems=problems, scheme=options.scheme, repair=options.repair, column=column
     )
-
-
-def _labelled(
-    lines: Iterable[tuple[int, PredictionLine]], problems: Problems
-) -> Iterator[tuple[int, ItemLine]]:
-    """Turn lines of an id and its labels into items."""
-    for line, given in lines:
-        if isinstance(given, LabelPrediction | LabelsPrediction):
-            labels = (given.label,) if isinstance(given, LabelPrediction) else given.labels
-            yield line, ItemLine(given.id, None, relations=labels)
-        else:
-            problems.add("mixed_forms", line=line, expected="gold with label or labels")
 
 
 def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
@@ -158,7 +132,7 @@ def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
     if options.labels is not None:
         with naming(options.labels):
             problems = Problems()
-            stated = read_labels(options.labels, problems=problems)
+            stated = label_list.read_labels(options.labels, problems=problems)
             problems.raise_if_any()
     labels = [name for name in stated if name != options.negative]
     unlisted = sorted(used.keys() - set(labels))
@@ -189,7 +163,7 @@ def _read_predictions(path: Path, local: LocalGold) -> Predictions:
         if file.read(len(npy.MAGIC)) == npy.MAGIC:
             return _dense(path.read_bytes(), expected, problems)
     format = _format_of(path, local.options, problems)
-    if format in column_reader.FORMATS:
+    if column_reader.can_read(format):
         predictions = column_reader.read_columns(path, expected)
         if predictions is not None:
             return predictions
@@ -215,13 +189,10 @@ def _by_line(
     """Check each line. A board's file may be about other items too: these are left out, unless all are."""
     problems, gold, options = Problems(), local.gold, local.options
     check, collector = _check(local, expected, problems), Collector(expected.codes)
-    if format == "labels":
-        lines: Iterator[tuple[int, PredictionLine]] = read_label_lines(path, problems=problems)
-    else:
-        lines = open_predictions(
-            path, format=format, problems=problems, scheme=options.scheme, column=options.column
-        )
-    if format in WITHOUT_IDS:
+    lines = open_predictions(
+        path, format=format, problems=problems, scheme=options.scheme, column=options.column
+    )
+    if not formats()[format].has_ids:
         lines = _in_order(lines, expected.ids)
     elif others:
         lines = _about_gold(lines, gold, collector)
@@ -287,8 +258,8 @@ def _dense(content: bytes, expected: Expected, problems: Problems) -> Prediction
     if form is None or not columns <= header.columns <= columns + (expected.negative is not None):
         sizes = " or ".join(f"{len(keys[form]):,}" for form in expected.forms if form in keys)
         shape = f"({sizes or 'no'} rows, {columns:,} columns)"
-        problems.stop("wrong_shape", found=f"({header.rows:,}, {header.columns:,})", expected=shape)
+        problems.stop("wrong_shape", value=f"({header.rows:,}, {header.columns:,})", expected=shape)
     matrix = np.frombuffer(content, header.type, offset=header.begin).reshape(header.rows, header.columns)
     if not np.isfinite(matrix).all():
-        problems.stop("bad_score", found="nan or infinity", expected="a finite number in every cell")
+        problems.stop("bad_score", value="nan or infinity", expected="a finite number in every cell")
     return dense_predictions(matrix, keys[form], form, columns)

@@ -80,7 +80,7 @@ def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
     """Unpack the pipeline into files that the confined user can read and not run."""
     try:
         with open_file(file) as packed:
-            pipeline = spacy_pipeline.inspect(packed, bounds=file_bounds())
+            pipeline = spacy_pipeline.inspect(packed, limits=file_bounds())
             packed.seek(0)
             with tarfile.open(fileobj=packed, mode="r:") as tar:
                 regular = [member for member in tar if member.isreg()]

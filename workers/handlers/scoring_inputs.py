@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from annotation.testset import TestSet, TestSetRow, export_lines
-from evalsvc.core.formats import jsonl_gold, jsonl_items
+from evalsvc.core.formats import jsonl_items
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.exceptions import InputFault
@@ -48,7 +48,7 @@ def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:
         items = (
             jsonl_items.read_items(lines, problems=problems, limits=UNLIMITED, require_text=False)
             if by_document
-            else jsonl_gold.read_gold(lines, problems=problems, limits=UNLIMITED)
+            else jsonl_items.read_gold(lines, problems=problems, limits=UNLIMITED)
         )
         try:
             for _, item in items:
@@ -80,7 +80,7 @@ def load_predictions(
 ) -> Predictions:
     """Read a stored file by columns where it still fits, else line by line to name what does not."""
     expected = expected_of(contract)
-    if format in column_reader.FORMATS:
+    if column_reader.can_read(format):
         predictions = column_reader.read_columns(file, expected, limits=contract.limits, tick=tick)
         if predictions is not None:
             return predictions

@@ -12,15 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalsvc.core.formats.json_blocks import Irregular
-from evalsvc.core.formats.jsonl_predictions import read_parts
+from evalsvc.core.formats.jsonl_predictions import read_predictions, read_uniform_predictions
 from evalsvc.core.formats.prediction_check import FORM_OF, SILENT_FORMS
 from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from workers.metrics.counts import Ints
 from workers.scoring.predictions import NO_SCORE, NONE, Expected, Floats, Predictions
 
-FORMATS = frozenset({"jsonl-predictions", "opennre-results"})
 Tick = Callable[[int], None]
+
+
+def can_read(format: str) -> bool:
+    """Return whether files of the format are JSON Lines of predictions."""
+    reader = formats()[format].readers.get("predictions")
+    return reader is not None and reader.read is read_predictions
 
 
 def read_columns(
@@ -30,7 +36,7 @@ def read_columns(
     codes = _Codes(expected)
     form, parts, done = "", [], 0
     try:
-        for part in read_parts(source, problems=Problems(), limits=limits):
+        for part in read_uniform_predictions(source, problems=Problems(), limits=limits):
             form = FORM_OF[type(part[0])]
             parts.append(READERS[form](part, codes))
             tick(done := done + len(part))

@@ -8,8 +8,8 @@ from itertools import count
 
 import numpy as np
 
-from evalsvc.core.formats import jsonl_gold
 from evalsvc.core.formats.json_blocks import Irregular
+from evalsvc.core.formats.jsonl_items import GoldColumns, read_gold_columns
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ItemLine, Link
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
@@ -104,7 +104,7 @@ def relation_columns(
     """Read regular relation lines by columns; None where a line needs the line reader."""
     gold = Gold()
     try:
-        for part in jsonl_gold.read_parts(source, pairs=unit == "bag", problems=Problems(), limits=limits):
+        for part in read_gold_columns(source, pairs=unit == "bag", problems=Problems(), limits=limits):
             rows = [row for row, name in enumerate(part.ids) if only is None or name in only]
             _extend(gold, part, rows, negatives)
     except (Irregular, FileRejected):
@@ -112,7 +112,7 @@ def relation_columns(
     return gold
 
 
-def _extend(gold: Gold, part: jsonl_gold.Part, rows: Sequence[int], negatives: Container[str | None]) -> None:
+def _extend(gold: Gold, part: GoldColumns, rows: Sequence[int], negatives: Container[str | None]) -> None:
     first = len(gold.index)
     gold.index.update(zip(map(part.ids.__getitem__, rows), count(first)))
     if len(gold.index) < first + len(rows):

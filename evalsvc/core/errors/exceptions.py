@@ -1,4 +1,4 @@
-"""What a verb raises when it will not do what was asked: a code, a sentence, and how to mend it."""
+"""Exceptions of the domain, each with a code, a message and a hint."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 
 class DomainError(Exception):
-    """A request that cannot be met as it stands; nothing was changed."""
+    """A request that cannot be met; nothing was changed."""
 
     status: ClassVar[int] = 400
-    title: ClassVar[str] = "The request can't be met as it stands"
+    title: ClassVar[str] = ""
 
     def __init__(self, code: str, detail: str, *, hint: str = "", field: str = "") -> None:
         super().__init__(detail)
@@ -19,24 +19,21 @@ class DomainError(Exception):
 
 
 class Conflict(DomainError):
-    """The thing has moved on: frozen, closed, decided, or answered elsewhere."""
+    """The object changed: it is frozen, closed, decided, or answered elsewhere."""
 
     status = 409
-    title = "It has changed meanwhile"
 
 
 class NotAllowed(DomainError):
-    """The person is known, and this is not theirs to do."""
+    """The person is known, but lacks the permission."""
 
     status = 403
-    title = "Your role doesn't allow this"
 
 
 class TooLarge(DomainError):
-    """More bytes, lines or items than the stated limit."""
+    """More bytes, lines or items than the limit."""
 
     status = 413
-    title = "Larger than the limit"
 
     def __init__(self, code: str, detail: str, *, hint: str = "", field: str = "", limit: int = 0) -> None:
         super().__init__(code, detail, hint=hint, field=field)
@@ -44,10 +41,10 @@ class TooLarge(DomainError):
 
 
 class QuotaExceeded(DomainError):
-    """The team's quota is used up; `retry_after` says in how many seconds the next one is allowed."""
+    """The team's quota is used up for `retry_after` seconds."""
 
     status = 429
-    title = "The quota is used up"
+    title = "Quota exceeded"
 
     def __init__(
         self, code: str, detail: str, *, retry_after: int, hint: str = "", next_at: datetime | None = None

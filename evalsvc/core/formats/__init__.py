@@ -1,1 +1,18 @@
-"""The customs house: every file format in and out, streamed, errors with line and code."""
+"""File formats. A new format is one module that calls `register`, and one import line below."""
+
+
+def load() -> None:
+    """Import every format, which registers it; not done at start-up, where it would cost time."""
+    from evalsvc.core.formats import (  # noqa: F401
+        conll,
+        crowdtruth,
+        jsonl_items,
+        jsonl_predictions,
+        jsonl_votes,
+        label_list,
+        npy,
+        nyt10,
+        opennre,
+        semeval,
+        spacy_pipeline,
+    )

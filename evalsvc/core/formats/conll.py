@@ -1,24 +1,40 @@
-"""CoNLL columns: a token and its tag a line, a blank line after each sentence.
+"""CoNLL columns: a token and its tag per line, a blank line after each sentence.
 
-Columns are separated by tabs, or by spaces where the line has no tab. The first column is the token, the last
-the tag unless another is named (`column=-2` reads the gold of token, gold, predicted). Sentences are numbered
-from 1, and the number is the id; lines that begin with -DOCSTART- are skipped.
+Columns are separated by tabs, or by spaces if the line has no tab. The first column is the token, the last
+one the tag unless another is chosen (`column=-2` is the gold tag of token, gold, predicted). Sentences are
+numbered from 1, and the number is the id. Lines that begin with -DOCSTART- are skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, TagsPrediction
-from evalsvc.core.formats.tag_schemes import Repair, Scheme, expected_tags, first_bad_tag, tags_to_spans
-from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
+from evalsvc.core.formats.registry import Format, Reader, Sample, register
+from evalsvc.core.formats.tag_schemes import (
+    Repair,
+    Scheme,
+    expected_tags,
+    first_bad_tag,
+    share_tagged,
+    tags_to_spans,
+)
+from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines, unpacked
+
+DOCUMENT = "-DOCSTART-"
+MOSTLY = 0.8
+CHUNK_BYTES = 1 << 22
+DOCUMENT_LINE = re.compile(rb"(?m)^-DOCSTART-.*\n")
 
 
-class Sentence(msgspec.Struct, frozen=True):
-    """Tokens with their tags; `line` is the first one's."""
+class TaggedSentence(msgspec.Struct, frozen=True):
+    """Tokens with their tags; `line` is that of the first token."""
 
     id: str
     line: int
@@ -28,7 +44,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
 def read_sentences(
     source: Source, *, scheme: Scheme, problems: Problems, column: int = -1, limits: Limits = LIMITS
-) -> Iterator[Sentence]:
+) -> Iterator[TaggedSentence]:
     """Yield sentences whose tags all belong to the scheme; report the others."""
     rows: list[tuple[str, str]] = []
     first = number = 0
@@ -39,42 +55,33 @@ def read_sentences(
             rows.append((token, tag))
         elif rows:
             number += 1
-            sentence = _sentence(rows, number, first, scheme, problems)
+            tokens, tags = zip(*rows, strict=True)
             rows = []
-            if sentence is not None:
-                yield sentence
+            at = first_bad_tag(tags, scheme)
+            if at is None:
+                yield TaggedSentence(str(number), first, tokens, tags)
+            else:
+                expected = f"{expected_tags(scheme)} ({scheme})"
+                problems.add("bad_tag", line=first + at, field="tag", value=tags[at], expected=expected)
 
 
 def _rows(
     source: Source, column: int, problems: Problems, limits: Limits
 ) -> Iterator[tuple[int, str, str] | None]:
-    """Rows of token and tag, None where a sentence ends; a broken row is reported and leaves a hole."""
+    """Yield (line, token, tag), and None where a sentence ends; report and skip invalid lines."""
     width = 0
     for line, text in read_lines(source, problems=problems, limits=limits):
         if not text.strip(" \t"):
             yield None
-        elif not text.startswith("-DOCSTART-"):
-            fields = text.split("\t") if "\t" in text else text.split(" ")
-            fields = fields if "\t" in text else [field for field in fields if field]
+        elif not text.startswith(DOCUMENT):
+            fields = text.split("\t") if "\t" in text else [field for field in text.split(" ") if field]
             width = width or max(len(fields), 2, -column, column + 1)
             if len(fields) != width or not fields[0].strip():
                 expected = f"{width} columns, the token first, the tag last"
-                problems.add("wrong_columns", line=line, found=text, expected=expected)
+                problems.add("wrong_columns", line=line, value=text, expected=expected)
                 continue
             yield line, fields[0], fields[column].strip()
     yield None
-
-
-def _sentence(
-    rows: list[tuple[str, str]], number: int, first: int, scheme: Scheme, problems: Problems
-) -> Sentence | None:
-    tokens, tags = zip(*rows, strict=True)
-    at = first_bad_tag(tags, scheme)
-    if at is not None:
-        expected = f"{expected_tags(scheme)} ({scheme})"
-        problems.add("bad_tag", line=first + at, field="tag", found=tags[at], expected=expected)
-        return None
-    return Sentence(str(number), first, tokens, tags)
 
 
 def read_conll_items(
@@ -87,14 +94,107 @@ def read_conll_items(
     limits: Limits = LIMITS,
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) with spans in tokens; the text is the tokens joined by single spaces."""
-    for found in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
-        spans = tuple(tags_to_spans(found.tags, scheme, repair=repair))
-        yield found.line, ItemLine(found.id, " ".join(found.tokens), found.tokens, spans=spans)
+    for row in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
+        spans = tuple(tags_to_spans(row.tags, scheme, repair=repair))
+        yield row.line, ItemLine(row.id, " ".join(row.tokens), row.tokens, spans=spans)
 
 
 def read_conll_predictions(
     source: Source, *, scheme: Scheme, problems: Problems, column: int = -1, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, TagsPrediction]]:
-    """Yield (line, tags) with the tokens, so that they can be held against the text's."""
-    for found in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
-        yield found.line, TagsPrediction(found.id, found.tags, found.tokens)
+    """Yield (line, tags) with the tokens, which are compared with those of the text."""
+    for row in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
+        yield row.line, TagsPrediction(row.id, row.tags, row.tokens)
+
+
+class SentenceColumns(NamedTuple):
+    """Some whole sentences: the chosen columns, and the number of rows of each sentence."""
+
+    columns: list[list[str]]
+    lengths: list[int]
+
+
+def read_regular_columns(
+    source: Source, columns: Sequence[int], *, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[SentenceColumns]:
+    """Yield the chosen columns of a file whose rows all have one width and a token; a tag may be empty.
+
+    Raises `Irregular` at any other row, `FileRejected` if the file cannot be unpacked.
+    """
+    data = _normalised(b"".join(unpacked(source, problems)), limits)
+    separator = b"\t" if b"\t" in data else b" "
+    width = data.partition(b"\n")[0].count(separator) + 1
+    if width < 2 or any(not -width <= column < width for column in columns):
+        raise Irregular
+    start = 0
+    while start < len(data):
+        cut = data.find(b"\n\n", start + CHUNK_BYTES)
+        end = len(data) if cut < 0 else cut + 2
+        yield _split_columns(data[start:end], separator, width, columns)
+        start = end
+
+
+def _normalised(data: bytes, limits: Limits) -> bytes:
+    """Remove byte order mark, carriage returns, document lines, and blank lines at both ends."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
+    data = data.strip(b"\n") + b"\n"
+    if DOCUMENT.encode() in data:
+        data = DOCUMENT_LINE.sub(b"", data).lstrip(b"\n")
+    too_long = len(data) > limits.max_bytes or data.count(b"\n") > limits.max_lines
+    if too_long or b"\r" in data or b"\0" in data:
+        raise Irregular
+    return data
+
+
+def _split_columns(piece: bytes, separator: bytes, width: int, columns: Sequence[int]) -> SentenceColumns:
+    """Split a piece that has only rows of one shape and empty lines.
+
+    Without the text, a piece is separators and line ends. Each row has the same ones; the rest must be as
+    many line ends as there are empty lines.
+    """
+    row = separator * (width - 1) + b"\n"
+    text_bytes = bytes(byte for byte in range(256) if byte not in (separator[0], 10))
+    shape = piece.translate(None, text_bytes).replace(row, b"x")
+    rows = piece
+    while b"\n\n" in rows:
+        rows = rows.replace(b"\n\n", b"\n")
+    empty_lines = len(piece) - len(rows) + rows.startswith(b"\n")
+    rows = rows.strip(b"\n")
+    without_token = rows.startswith(separator) or b"\n" + separator in rows
+    doubled = separator == b" " and b"  " in rows
+    if separator in shape or shape.count(b"\n") != empty_lines or without_token or doubled:
+        raise Irregular
+    try:
+        fields = rows.decode().replace("\n", separator.decode()).split(separator.decode()) if rows else []
+    except UnicodeDecodeError as error:
+        raise Irregular from error
+    lengths = [len(sentence) for sentence in shape.split(b"\n") if sentence]
+    return SentenceColumns([fields[column % width :: width] for column in columns], lengths)
+
+
+def _recognise(sample: Sample) -> bool:
+    rows = [line for line in sample.lines if not line.startswith(DOCUMENT)]
+    return not sample.keys and share_tagged(rows) > MOSTLY
+
+
+FORMAT = register(
+    Format(
+        "conll",
+        "CoNLL columns",
+        "A token and its tag per line, a blank line after each sentence. The tag scheme must be stated.",
+        "Turin\tB-location",
+        roles=("items", "gold", "predictions"),
+        rank=90,
+        recognise=_recognise,
+        readers={
+            "items": Reader(read_conll_items, ("scheme", "repair", "column")),
+            "predictions": Reader(read_conll_predictions, ("scheme", "column")),
+        },
+        has_ids=False,
+        needs_scheme=True,
+        marks="spans",
+        task="entities",
+        example_line=lambda id, label, tag: f"Turin\t{tag}",
+    )
+)

@@ -1,7 +1,7 @@
-"""Lines that repeat an item become one item, its labels their union, the repeats kept.
+"""Merge lines that repeat an item; the union of their labels becomes the item's.
 
-A file is read twice: first it is found which lines repeat which, then its items come one by one, each with
-its repeats. Of a line that repeats nothing only its id and a digest are kept, however long its text is.
+A file is read twice: the first time to find the repeats, the second time to yield each item with its repeats.
+Of other lines only the id and a digest are kept in memory.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import msgspec
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine
 
-Line = tuple[int, ItemLine]
+NumberedItem = tuple[int, ItemLine]
 By = Literal["content", "id"]
 
 
-class Repeat(msgspec.Struct, frozen=True):
-    """One further line of an item: where it stood, its own id, and what it said."""
+class RepeatedLine(msgspec.Struct, frozen=True):
+    """A further line of an item: its number, id and labels."""
 
     line: int
     id: str
@@ -28,67 +28,67 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class MergedItem(msgspec.Struct, frozen=True):
-    """An item with the union of its labels; `line` is its first, `exact` counts repeats that add no label."""
+    """An item with the union of its labels; `exact` counts repeats that add no label."""
 
     line: int
     item: ItemLine
-    repeats: tuple[Repeat, ...] = ()
+    repeats: tuple[RepeatedLine, ...] = ()
     exact: int = 0
 
 
 class Repeats:
-    """Which of the lines repeat an item, as the first reading found it."""
+    """Lines that repeat an item, by the first line of the item."""
 
     def __init__(self) -> None:
         self.items = 0
-        self._of: dict[int, list[Repeat]] = {}
-        self._left_out: set[int] = set()
+        self._by_first: dict[int, list[RepeatedLine]] = {}
+        self._skipped: set[int] = set()
 
-    def merged(self, lines: Iterable[Line]) -> Iterator[MergedItem]:
-        """The same lines again: their items, in the order of their first lines."""
+    def merged(self, lines: Iterable[NumberedItem]) -> Iterator[MergedItem]:
+        """Yield the items of the same lines, in the order of their first lines."""
         for line, item in lines:
-            if line not in self._left_out:
-                yield _merge(line, item, self._of.get(line, ()))
+            if line not in self._skipped:
+                yield _merge(line, item, self._by_first.get(line, ()))
 
-    def leave_out(self, line: int) -> None:
-        self._left_out.add(line)
+    def skip(self, line: int) -> None:
+        self._skipped.add(line)
 
-    def note(self, line: int, item: ItemLine, *, first: int) -> None:
-        """The line says again what the first one asks about."""
-        self._of.setdefault(first, []).append(Repeat(line, item.id, item.relations))
-        self._left_out.add(line)
+    def add(self, line: int, item: ItemLine, *, first: int) -> None:
+        """Record that a line repeats the item of the first one."""
+        self._by_first.setdefault(first, []).append(RepeatedLine(line, item.id, item.relations))
+        self._skipped.add(line)
 
 
-def find_repeats(lines: Iterable[Line], *, problems: Problems, by: By = "content") -> Repeats:
-    """Find the lines that repeat an item; refuse an id that names two different items.
+def find_repeats(lines: Iterable[NumberedItem], *, problems: Problems, by: By = "content") -> Repeats:
+    """Return the lines that repeat an item; report an id of two different items.
 
-    By content, an item is its text with the positions and ids of head and tail: entities that share a
-    position but not an id belong to different bags and stay apart. By id, equal sentences with ids of their
-    own stay apart too, as published predictions refer to them. Lines without head and tail never merge.
+    By content, an item is its text with the positions and ids of head and tail. Entities with the same
+    position but different ids belong to different bags and are not merged. By id, equal sentences with
+    different ids are not merged either, because published predictions refer to them. Lines without head and
+    tail never merge.
     """
-    found = Repeats()
-    firsts: dict[bytes, int] = {}
-    names: dict[str, int] = {}
+    repeats = Repeats()
+    first_lines: dict[bytes, int] = {}
+    line_of_id: dict[str, int] = {}
     for line, item in lines:
         key = _digest(item, by)
-        first = line if key is None else firsts.get(key, line)
-        named = names.setdefault(item.id, first)
-        if named != first:
-            problems.add(
-                "duplicate_id", line=line, field="id", found=item.id, hint=f"First in line {named:,}."
-            )
-            found.leave_out(line)
+        first = line if key is None else first_lines.get(key, line)
+        other = line_of_id.setdefault(item.id, first)
+        if other != first:
+            hint = f"Line {other:,} already has this id. Give each item its own."
+            problems.add("duplicate_id", line=line, field="id", value=item.id, hint=hint)
+            repeats.skip(line)
         elif first != line:
-            found.note(line, item, first=first)
+            repeats.add(line, item, first=first)
         else:
-            found.items += 1
+            repeats.items += 1
             if key is not None:
-                firsts[key] = line
-    return found
+                first_lines[key] = line
+    return repeats
 
 
 def _digest(item: ItemLine, by: str) -> bytes | None:
-    """What makes two lines the same item, in 16 bytes; None for what never merges."""
+    """Return 16 bytes that identify the item, or None if it never merges."""
     if item.head is None or item.tail is None:
         return None
     mentions = [(entity.key, entity.start, entity.end) for entity in (item.head, item.tail)]
@@ -96,23 +96,23 @@ def _digest(item: ItemLine, by: str) -> bytes | None:
     return hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).digest()
 
 
-def _merge(line: int, first: ItemLine, repeats: Sequence[Repeat]) -> MergedItem:
+def _merge(line: int, first: ItemLine, repeats: Sequence[RepeatedLine]) -> MergedItem:
     if not repeats:
         return MergedItem(line, first)
-    said, exact = dict.fromkeys(first.relations or ()), 0
+    labels, exact = dict.fromkeys(first.relations or ()), 0
     for repeat in repeats:
-        before = len(said)
-        said |= dict.fromkeys(repeat.relations or ())
-        exact += len(said) == before
-    unknown = first.relations is None and all(repeat.relations is None for repeat in repeats)
-    union: Any = None if unknown else tuple(said)
+        before = len(labels)
+        labels |= dict.fromkeys(repeat.relations or ())
+        exact += len(labels) == before
+    unlabelled = first.relations is None and all(repeat.relations is None for repeat in repeats)
+    union: Any = None if unlabelled else tuple(labels)
     return MergedItem(line, msgspec.structs.replace(first, relations=union), tuple(repeats), exact)
 
 
-class Facts:
-    """Counts ordered pairs, and facts (head, relation, tail) of any relation but the negative class.
+class FactCounter:
+    """Counter of pairs, and of facts (head, relation, tail) without the negative class.
 
-    Each is kept as a number of eight bytes: there may be as many as there are lines.
+    Each is stored as a number of eight bytes, because there may be as many as there are lines.
     """
 
     def __init__(self, *, negative: str | None = None) -> None:
@@ -121,11 +121,10 @@ class Facts:
         self._facts: set[int] = set()
 
     def add(self, item: ItemLine) -> None:
-        if item.pair is None:
-            return
-        self._pairs.add(_number(item.pair))
-        told = (name for name in item.relations or () if name != self.negative)
-        self._facts.update(_number((item.pair, name)) for name in told)
+        if item.pair is not None:
+            self._pairs.add(_short_digest(item.pair))
+            labels = [name for name in item.relations or () if name != self.negative]
+            self._facts.update(_short_digest((item.pair, name)) for name in labels)
 
     @property
     def pairs(self) -> int:
@@ -136,5 +135,5 @@ class Facts:
         return len(self._facts)
 
 
-def _number(parts: Any) -> int:
+def _short_digest(parts: Any) -> int:
     return int.from_bytes(hashlib.blake2b(msgspec.json.encode(parts), digest_size=8).digest())

@@ -1,4 +1,4 @@
-"""Whole lines by the block: what is regular is decoded at once, the rest line by line."""
+"""Blocks of complete lines: regular ones are decoded at once, others line by line."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ KEY = re.compile(rb'"[ \t]*:')
 
 
 class Irregular(Exception):
-    """The file has a line that only the careful reader can judge."""
+    """The file has a line that needs the line-by-line reader."""
 
 
 class Block:
-    """Some whole lines, without their ends in `rows`; `first` is the number of the first."""
+    """Some complete lines; `rows` are without line ends, `first` is the number of the first."""
 
     __slots__ = ("data", "first", "rows")
 
@@ -28,7 +28,7 @@ class Block:
         self.data, self.first, self.rows = data, first, data.splitlines()
 
     def texts(self, *, problems: Problems, limits: Limits) -> Iterator[tuple[int, str]]:
-        """The lines one by one, blank ones left out; whatever is wrong with one stops the file."""
+        """Yield (number, text) of the lines that are not blank."""
         for number, raw in enumerate(self.rows, self.first):
             text = checked_line(raw, number, problems=problems, limits=limits)
             if text and not text.isspace():
@@ -36,29 +36,33 @@ class Block:
 
 
 def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> Iterator[Block]:
-    """Yield blocks of whole lines; a file with nothing in it is refused."""
+    """Yield blocks of complete lines; reject an empty file."""
     carry, read, number, content = b"", 0, 1, False
     for piece in unpacked(source, problems):
         read += len(piece)
         if read > limits.max_bytes:
-            problems.stop("too_large", found="more", expected=f"at most {limits.max_bytes:,} bytes unpacked")
-        whole, carry = _cut(carry, piece, limits)
-        if whole:
-            block = Block(whole, number)
-            number, content = number + len(block.rows), content or not whole.isspace()
+            problems.stop(
+                "too_large",
+                value=f"more than {limits.max_bytes:,} bytes",
+                expected=f"at most {limits.max_bytes:,} bytes unpacked",
+            )
+        lines, carry = _cut(carry, piece, limits)
+        if lines:
+            block = Block(lines, number)
+            number, content = number + len(block.rows), content or not lines.isspace()
             problems.lines_read = number - 1
             yield block
     if carry:
         problems.lines_read = number
         yield Block(carry, number)
     if not content and (not carry or carry.isspace()):
-        problems.stop("empty_file", found="no text", expected="at least one line that is not blank")
+        problems.stop("empty_file", value="no text", expected="at least one non-blank line")
 
 
 def _cut(carry: bytes, piece: bytes, limits: Limits) -> tuple[bytes, bytes]:
-    """Whole lines, and the beginning of the next; a line without end is not waited for for ever.
+    """Return complete lines and the rest; a line that is too long is not collected further.
 
-    A carriage return at the edge may be half of a line end: it waits for what follows.
+    A carriage return at the edge may be the first half of a line end, so it belongs to the rest.
     """
     cut = piece.rfind(b"\n") + 1
     if cut:
@@ -69,10 +73,10 @@ def _cut(carry: bytes, piece: bytes, limits: Limits) -> tuple[bytes, bytes]:
     return data[:cut], data[cut:]
 
 
-def decoded(block: Block, decoder: msgspec.json.Decoder[Shape], *, limits: Limits) -> list[Shape] | None:
-    """Decode a block in which every line is one object; None when any line is unusual.
+def decode_block(block: Block, decoder: msgspec.json.Decoder[Shape], *, limits: Limits) -> list[Shape] | None:
+    """Return the objects of a block, one per line, or None if any line is irregular.
 
-    Whether a key stands twice is for the caller to rule out with `has_keys`.
+    Duplicate keys are not detected: check `has_keys` too.
     """
     data, rows = block.data, block.rows
     if (
@@ -82,15 +86,15 @@ def decoded(block: Block, decoder: msgspec.json.Decoder[Shape], *, limits: Limit
     ):
         return None
     try:
-        found = list(map(decoder.decode, rows))
-        data.isascii() or data.decode()  # what is passed over was not decoded
+        objects = list(map(decoder.decode, rows))
+        data.isascii() or data.decode()  # skipped values are not decoded above
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
-    return found
+    return objects
 
 
 def has_keys(block: Block, expected: int) -> bool:
-    """Whether the block has just so many keys: one more than its objects have is a key given twice."""
+    """Return whether the block has exactly this many keys, so none occurs twice in an object."""
     data = block.data
     if data.count(b":") == expected:
         return True

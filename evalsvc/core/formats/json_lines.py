@@ -63,7 +63,7 @@ def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, proble
         found = decoder.decode(text)
     except msgspec.ValidationError as error:
         if str(error).startswith("Expected `object`") and not PLACE.search(str(error)):
-            problems.add("not_json", line=line, found=text, expected="one JSON object", hint=_hint(text))
+            problems.add("not_json", line=line, value=text, expected="one JSON object", hint=_hint(text))
             return None
         _report_shape(str(error), decoder.type, text, line=line, problems=problems)
         return None
@@ -75,21 +75,21 @@ def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, proble
         problems.add(
             "nul_character",
             line=line,
-            found="\\u0000",
+            value="\\u0000",
             expected="text without it",
             hint=NO_NUL,
             example=example,
         )
         return None
-    repeated = _repeated_key(text, found) if text.count(":") != keys_of(found) else None
+    repeated = _repeated_key(text, found) if text.count(":") != count_keys(found) else None
     if repeated is not None:
         twice = f"{repeated} more than once"
-        problems.add("duplicate_key", line=line, field=repeated, found=twice, expected="each key once")
+        problems.add("duplicate_key", line=line, field=repeated, value=twice, expected="each key once")
         return None
     return found
 
 
-def plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Tell whether a text can be an id as it stands."""
     return 0 < len(name) <= LONGEST_ID and not (name[0].isspace() or name[-1].isspace())
 
@@ -101,20 +101,20 @@ def all_plain(names: Collection[str]) -> bool:
     joined = "\0".join(("", *names, ""))
     if len(joined.split(None, 1)) == 1:
         return "\0\0" not in joined and max(map(len, names)) <= LONGEST_ID
-    return all(map(plain, names))
+    return all(map(is_plain, names))
 
 
 def identifier(given: Identifier, *, line: int, field: str, problems: Problems) -> str | None:
     """Ids are text of 1 to 200 characters; whole numbers are taken as their digits."""
     text = str(given) if isinstance(given, int) and abs(given) < 1 << 63 else given
-    if isinstance(text, str) and plain(text):
+    if isinstance(text, str) and is_plain(text):
         return text
     expected = f"1–{LONGEST_ID} characters without space around them"
-    problems.add("wrong_type", line=line, field=field, found=text, expected=expected)
+    problems.add("wrong_type", line=line, field=field, value=text, expected=expected)
     return None
 
 
-def keys_of(found: msgspec.Struct) -> int:
+def count_keys(found: msgspec.Struct) -> int:
     """How many keys the decoded object holds, nested ones included, for the quick check on repeated keys."""
     keys = 0
     for name in found.__struct_fields__:
@@ -124,13 +124,13 @@ def keys_of(found: msgspec.Struct) -> int:
             if isinstance(value, dict):
                 keys += len(value)
             elif isinstance(value, msgspec.Struct):
-                keys += keys_of(value)
+                keys += count_keys(value)
     return keys
 
 
 def _repeated_key(text: str, found: msgspec.Struct) -> str | None:
     """JSON readers silently keep the last of two equal keys; a claim must not vanish that way."""
-    if len(KEY.findall(text)) == keys_of(found):
+    if len(KEY.findall(text)) == count_keys(found):
         return None
     repeated: list[str] = []
 
@@ -156,12 +156,12 @@ def _report_shape(
             "unknown_key",
             line=line,
             field=field,
-            found=name,
+            value=name,
             expected=f"one of: {', '.join(keys)}",
             hint=lambda: did_you_mean(name, keys),
         )
     elif "missing required" in said:
-        problems.add("missing_key", line=line, field=field, found=text, expected=f"the key {name}")
+        problems.add("missing_key", line=line, field=field, value=text, expected=f"the key {name}")
     elif "out of range" in said:
         _report_score(text, line=line, problems=problems)
     else:
@@ -177,7 +177,7 @@ def _report_type(said: str, text: str, path: str, *, line: int, problems: Proble
         "wrong_type",
         line=line,
         field=path.replace("[...]", "") or None,
-        found=_value_at(text, STEPS.findall(path), kind[0] if kind else ""),
+        value=_value_at(text, STEPS.findall(path), kind[0] if kind else ""),
         expected=_in_words(expected),
     )
 
@@ -212,13 +212,13 @@ def _report_json(text: str, message: str, *, line: int, problems: Problems) -> N
         _report_score(text, line=line, problems=problems)
     elif code == "lone_surrogate":
         hint = "Write the character itself, in UTF-8."
-        problems.add(code, line=line, found=ascii(text), expected="whole characters", hint=hint)
+        problems.add(code, line=line, value=ascii(text), expected="whole characters", hint=hint)
     else:
         said = message.replace("JSON is malformed: ", "").replace(
             "Input data was truncated", "the line ends early"
         )
         problems.add(
-            "not_json", line=line, found=text, expected=f"one JSON object ({said})", hint=_hint(text)
+            "not_json", line=line, value=text, expected=f"one JSON object ({said})", hint=_hint(text)
         )
 
 
@@ -246,7 +246,7 @@ def _report_score(text: str, *, line: int, problems: Problems) -> None:
         inside = [(outer or name, name if outer else "", each) for name, each in named]
         inside += [(outer, key, each) for each in value] if isinstance(value, list) else []
         waiting += reversed(inside)
-    problems.add("bad_score", line=line, field=field, found=found, expected="a finite number")
+    problems.add("bad_score", line=line, field=field, value=found, expected="a finite number")
 
 
 def _refused_by_us_alone(text: str) -> str | None:

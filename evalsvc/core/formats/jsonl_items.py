@@ -1,27 +1,44 @@
-"""Item and gold lines in JSONL, the house's own and OpenNRE's spelling.
+"""Items and gold as JSON Lines, also in OpenNRE's spelling.
 
-Offsets are half-open. They count code points of `text`; where `tokens` (or OpenNRE's `token`) stand instead,
-they count tokens, except that a mention whose name is found at the same offsets in code points of the
-joined tokens, and not at the token offsets, is taken at its code points. A relation item without an id is
-named after its content, any other item after its line.
+Offsets are half-open. They count code points of `text`; with `tokens` (or OpenNRE's `token`) they count
+tokens. Exception: if the name of a mention occurs at the offsets in code points of the joined tokens, and not
+at the token offsets, the offsets are code points. A relation item without an id is named after its content,
+any other item after its line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from evalsvc.core.formats.json_lines import Identifier, decode_lines, identifier
+from evalsvc.core.formats.json_blocks import Irregular, decode_block, has_keys, read_blocks
+from evalsvc.core.formats.json_lines import (
+    Identifier,
+    all_plain,
+    count_keys,
+    decode,
+    decode_lines,
+    identifier,
+    is_plain,
+)
 from evalsvc.core.formats.mention_search import locate
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, Link, Span, content_id, token_starts
+from evalsvc.core.formats.registry import Format, Reader, Sample, register
 from evalsvc.core.formats.span_checks import check_bounds, checked_spans
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 
+TEXT_KEYS = {"text", "tokens", "token"}
+PREDICTION_KEYS = {"label", "labels", "scores", "score", "tags", "spans", "entpair"}
 
-class Mention(msgspec.Struct, forbid_unknown_fields=True):
+
+class WireMention(msgspec.Struct, forbid_unknown_fields=True):
+    """A mention as JSON."""
+
     name: str | UnsetType = UNSET
     id: Identifier | UnsetType | None = UNSET
     pos: tuple[int, int] | UnsetType = UNSET
@@ -29,12 +46,14 @@ class Mention(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WireItem(msgspec.Struct, forbid_unknown_fields=True):
+    """An item as JSON."""
+
     id: Identifier | UnsetType = UNSET
     text: str | UnsetType = UNSET
     tokens: list[str] | UnsetType = UNSET
     token: list[str] | UnsetType = UNSET
-    h: Mention | UnsetType = UNSET
-    t: Mention | UnsetType = UNSET
+    h: WireMention | UnsetType = UNSET
+    t: WireMention | UnsetType = UNSET
     relation: str | UnsetType = UNSET
     relations: list[str | Link] | UnsetType = UNSET
     anno_relation_list: list[str] | UnsetType = UNSET
@@ -44,193 +63,306 @@ class WireItem(msgspec.Struct, forbid_unknown_fields=True):
 def read_items(
     source: Source, *, problems: Problems, limits: Limits = LIMITS, require_text: bool = True
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item); lines that cannot be taken are reported and left out.
+    """Yield (line, item); report and skip invalid lines.
 
-    Published gold may come without text (`require_text=False`); its lines then need ids.
+    Published gold may lack text (`require_text=False`); its lines then need ids.
     """
     for line, wire in decode_lines(source, WireItem, problems=problems, limits=limits):
-        item = item_of(wire, line=line, problems=problems, require_text=require_text)
+        item = _ItemBuilder(wire, line, problems).build(require_text=require_text)
         if item is not None:
             yield line, item
 
 
-def item_of(wire: WireItem, *, line: int, problems: Problems, require_text: bool = True) -> ItemLine | None:
-    """The item of a decoded line, or None and a report of what is wrong with it."""
-    return _Item(wire, line, problems).build(require_text=require_text)
+class _BadLine(Exception):
+    """The line has a reported problem."""
 
 
-class _Fault(Exception):
-    """The line was reported; leave it out."""
+class _ItemBuilder:
+    """Turns a decoded line into an item, or reports its problem."""
 
-
-class _Item:
     def __init__(self, wire: WireItem, line: int, problems: Problems) -> None:
         self.wire, self.line, self.problems = wire, line, problems
+        self.text: str | None = None
+        self.tokens: tuple[str, ...] | None = None
 
     def build(self, *, require_text: bool) -> ItemLine | None:
+        """Return the item, or None after a report."""
         try:
-            self._refuse_mixtures()
-            tokens = self._tokens()
-            text = self._text(tokens, require_text=require_text)
-            if self.wire.spans is not UNSET:
-                return self._with_spans(text, tokens)
-            return self._with_mentions(text, tokens)
-        except _Fault:
+            self._reject_mixtures()
+            self._read_text(require_text=require_text)
+            return self._with_mentions() if self.wire.spans is UNSET else self._with_spans(self.wire.spans)
+        except _BadLine:
             return None
 
-    def _fault(self, code: str, *, field: str, expected: str) -> _Fault:
+    def _problem(self, code: str, *, field: str, expected: str) -> _BadLine:
         self.problems.add(code, line=self.line, field=field, expected=expected)
-        return _Fault()
+        return _BadLine()
 
-    def _refuse_mixtures(self) -> None:
+    def _reject_mixtures(self) -> None:
         wire = self.wire
         if sum(part is not UNSET for part in (wire.text, wire.tokens, wire.token)) > 1:
-            raise self._fault("mixed_forms", field="text", expected="either text or tokens")
+            raise self._problem("mixed_forms", field="text", expected="either text or tokens")
         if wire.relation is not UNSET and wire.relations is not UNSET:
-            raise self._fault("mixed_forms", field="relation", expected="either relation or relations")
+            raise self._problem("mixed_forms", field="relation", expected="either relation or relations")
         if wire.spans is not UNSET and (wire.h is not UNSET or wire.t is not UNSET):
-            raise self._fault("mixed_forms", field="spans", expected="either h and t or spans")
+            raise self._problem("mixed_forms", field="spans", expected="either h and t or spans")
         if (wire.h is UNSET) != (wire.t is UNSET):
-            raise self._fault("missing_key", field="h" if wire.h is UNSET else "t", expected="both h and t")
+            field = "h" if wire.h is UNSET else "t"
+            raise self._problem("missing_key", field=field, expected="both h and t")
 
-    def _tokens(self) -> tuple[str, ...] | None:
-        given = self.wire.token if self.wire.tokens is UNSET else self.wire.tokens
-        if given is UNSET:
-            return None
-        if not given or not all(given):
-            raise self._fault("wrong_type", field="tokens", expected="at least one token, none of them empty")
-        return tuple(given)
+    def _read_text(self, *, require_text: bool) -> None:
+        tokens = self.wire.token if self.wire.tokens is UNSET else self.wire.tokens
+        if tokens is not UNSET:
+            if not tokens or not all(tokens):
+                raise self._problem(
+                    "wrong_type", field="tokens", expected="at least one token, and no empty token"
+                )
+            self.tokens, self.text = tuple(tokens), " ".join(tokens)
+        elif self.wire.text is not UNSET:
+            if not self.wire.text.strip():
+                raise self._problem("wrong_type", field="text", expected="text that is not blank")
+            self.text = self.wire.text
+        elif require_text:
+            raise self._problem("missing_key", field="text", expected="the key text or tokens")
 
-    def _text(self, tokens: tuple[str, ...] | None, *, require_text: bool) -> str | None:
-        if tokens is not None:
-            return " ".join(tokens)
-        if self.wire.text is UNSET:
-            if require_text:
-                raise self._fault("missing_key", field="text", expected="the key text or tokens")
-            return None
-        if not self.wire.text.strip():
-            raise self._fault("wrong_type", field="text", expected="text that is not blank")
-        return self.wire.text
-
-    def _with_spans(self, text: str | None, tokens: tuple[str, ...] | None) -> ItemLine:
-        links = self._links()
-        bare = ItemLine(self._id(f"line-{self.line}"), text, tokens)
-        spans = [] if self.wire.spans is UNSET else self.wire.spans
-        checked = checked_spans(spans, links, length=bare.length, line=self.line, problems=self.problems)
+    def _with_spans(self, spans: list[Span]) -> ItemLine:
+        relations = [] if self.wire.relations is UNSET else self.wire.relations
+        links = [link for link in relations if not isinstance(link, str)]
+        if len(links) < len(relations) or self.wire.relation is not UNSET:
+            raise self._problem("mixed_forms", field="relations", expected="triples [span, relation, span]")
+        item = ItemLine(self._id(f"line-{self.line}"), self.text, self.tokens)
+        checked = checked_spans(spans, links, length=item.length, line=self.line, problems=self.problems)
         if checked is None:
-            raise _Fault
-        given = self.wire.relations is not UNSET
-        return msgspec.structs.replace(bare, spans=checked[0], relations=checked[1] if given else None)
+            raise _BadLine
+        has_links = self.wire.relations is not UNSET
+        return msgspec.structs.replace(item, spans=checked[0], relations=checked[1] if has_links else None)
 
-    def _links(self) -> list[Link]:
-        given = [] if self.wire.relations is UNSET else self.wire.relations
-        links = [link for link in given if not isinstance(link, str)]
-        if len(links) < len(given) or self.wire.relation is not UNSET:
-            raise self._fault("mixed_forms", field="relations", expected="triples [span, relation, span]")
-        return links
-
-    def _with_mentions(self, text: str | None, tokens: tuple[str, ...] | None) -> ItemLine:
+    def _with_mentions(self) -> ItemLine:
         relations = self._relations()
-        head, tail = self._mention("h", text, tokens), self._mention("t", text, tokens)
-        named = content_id(text, head, tail) if text is not None and head is not None else None
-        item_id = self._id(named or f"line-{self.line}")
-        return ItemLine(item_id, text, tokens, head, tail, None, relations)
+        head, tail = self._mention("h"), self._mention("t")
+        by_content = content_id(self.text, head, tail) if self.text is not None and head is not None else None
+        item_id = self._id(by_content or f"line-{self.line}")
+        return ItemLine(item_id, self.text, self.tokens, head, tail, None, relations)
 
     def _relations(self) -> tuple[str, ...] | None:
         wire = self.wire
-        given: list[str | Link] | None = None if wire.relations is UNSET else wire.relations
-        given = [wire.relation] if wire.relation is not UNSET else given
-        # OpenNRE's several human labels, where there are any, replace its single one
-        given = list(wire.anno_relation_list) if wire.anno_relation_list is not UNSET else given
-        names = [name for name in given or [] if isinstance(name, str) and name]
-        if given is not None and len(names) < len(given):
-            raise self._fault("mixed_forms", field="relations", expected="names of relations")
-        return None if given is None else tuple(dict.fromkeys(names))
+        relations: list[str | Link] | None = None if wire.relations is UNSET else wire.relations
+        relations = [wire.relation] if wire.relation is not UNSET else relations
+        # OpenNRE: several human labels, if present, replace the single one.
+        relations = list(wire.anno_relation_list) if wire.anno_relation_list is not UNSET else relations
+        names = [name for name in relations or [] if isinstance(name, str) and name]
+        if relations is not None and len(names) < len(relations):
+            raise self._problem("mixed_forms", field="relations", expected="names of relations")
+        return None if relations is None else tuple(dict.fromkeys(names))
 
-    def _id(self, otherwise: str) -> str:
+    def _id(self, default: str) -> str:
         if self.wire.id is UNSET:
-            return otherwise
-        found = identifier(self.wire.id, line=self.line, field="id", problems=self.problems)
-        if found is None:
-            raise _Fault
-        return found
+            return default
+        return self._checked_id(self.wire.id, "id")
 
-    def _mention(self, key: str, text: str | None, tokens: tuple[str, ...] | None) -> Entity | None:
-        mention: Mention | UnsetType = getattr(self.wire, key)
+    def _checked_id(self, value: Identifier, field: str) -> str:
+        checked = identifier(value, line=self.line, field=field, problems=self.problems)
+        if checked is None:
+            raise _BadLine
+        return checked
+
+    def _mention(self, key: str) -> Entity | None:
+        mention: WireMention | UnsetType = getattr(self.wire, key)
         if mention is UNSET:
             return None
-        found = self._named(mention, key, text, tokens)
-        return msgspec.structs.replace(found, type=mention.type) if mention.type else found
+        entity = self._entity(mention, key)
+        return msgspec.structs.replace(entity, type=mention.type) if mention.type else entity
 
-    def _named(self, mention: Mention, key: str, text: str | None, tokens: tuple[str, ...] | None) -> Entity:
-        entity_id = self._entity_id(mention, key)
-        start, end = (None, None) if mention.pos is UNSET else self._offsets(mention, key, text, tokens)
-        if mention.name is not UNSET and mention.name:
-            if text is not None and start is None:
-                return self._located(mention.name, entity_id, key, text)
-            if text is not None and start is not None:
-                self._compare(mention.name, text, start, end, key)
-            return Entity(entity_id, mention.name, start, end)
-        if text is None or start is None:
-            raise self._fault("missing_key", field=f"{key}.name", expected="a name, or pos in a text")
-        return Entity(entity_id, text[start:end], start, end)
+    def _entity(self, mention: WireMention, key: str) -> Entity:
+        entity_id = None
+        if mention.id is not UNSET and mention.id is not None:
+            entity_id = self._checked_id(mention.id, f"{key}.id")
+        offsets = None if mention.pos is UNSET else self._offsets(mention, key)
+        name, text = "" if mention.name is UNSET else mention.name, self.text
+        if not name and (text is None or offsets is None):
+            raise self._problem("missing_key", field=f"{key}.name", expected="a name, or pos in a text")
+        if text is None:
+            return Entity(entity_id, name, *(offsets or ()))
+        if offsets is not None:
+            if name:
+                self._compare(name, text[slice(*offsets)], key)
+            return Entity(entity_id, name or text[slice(*offsets)], *offsets)
+        entity = locate(
+            text, name, entity_id=entity_id, line=self.line, field=f"{key}.name", problems=self.problems
+        )
+        if entity is None:
+            raise _BadLine
+        return entity
 
-    def _compare(self, name: str, text: str, start: int, end: int | None, key: str) -> None:
-        """A name that stands elsewhere tells of offsets counted otherwise; one that is nowhere does not."""
-        covered = text[start:end].casefold()
-        if covered != name.casefold() and name.casefold() in text.casefold():
+    def _compare(self, name: str, covered: str, key: str) -> None:
+        """Warn if the name occurs elsewhere, a sign of offsets in another unit."""
+        if covered.casefold() != name.casefold() and name.casefold() in (self.text or "").casefold():
             self.problems.add(
                 "other_words",
                 line=self.line,
                 field=f"{key}.pos",
-                found=text[start:end],
+                value=covered,
                 expected=name,
-                hint="Offsets count characters from 0, not bytes or UTF-16 units; the end is not included.",
+                hint="Offsets count characters from 0, not bytes or UTF-16 units; the end is exclusive.",
             )
 
-    def _entity_id(self, mention: Mention, key: str) -> str | None:
-        if mention.id is UNSET or mention.id is None:
-            return None
-        found = identifier(mention.id, line=self.line, field=f"{key}.id", problems=self.problems)
-        if found is None:
-            raise _Fault
-        return found
-
-    def _located(self, name: str, entity_id: str | None, key: str, text: str) -> Entity:
-        found = locate(
-            text, name, entity_id=entity_id, line=self.line, field=f"{key}.name", problems=self.problems
-        )
-        if found is None:
-            raise _Fault
-        return found
-
-    def _offsets(
-        self, mention: Mention, key: str, text: str | None, tokens: tuple[str, ...] | None
-    ) -> tuple[int, int]:
+    def _offsets(self, mention: WireMention, key: str) -> tuple[int, int]:
+        """Return the offsets of a mention in code points of the text."""
         assert mention.pos is not UNSET
         start, end = mention.pos
-        if (
-            tokens is not None
-            and text is not None
-            and not self._means_code_points(mention.name, start, end, text, tokens)
-        ):
-            self._bounds(start, end, len(tokens), key)
-            starts = token_starts(tokens)
-            return starts[start], starts[end - 1] + len(tokens[end - 1])
-        self._bounds(start, end, None if text is None else len(text), key)
-        return start, end
+        length = None if self.text is None else len(self.text)
+        in_tokens = self.tokens is not None and not self._are_code_points(mention.name, start, end)
+        length = len(self.tokens) if self.tokens is not None and in_tokens else length
+        field = f"{key}.pos"
+        if not check_bounds(start, end, length=length, line=self.line, field=field, problems=self.problems):
+            raise _BadLine
+        if self.tokens is None or not in_tokens:
+            return start, end
+        starts = token_starts(self.tokens)
+        return starts[start], starts[end - 1] + len(self.tokens[end - 1])
 
-    @staticmethod
-    def _means_code_points(
-        name: str | UnsetType, start: int, end: int, text: str, tokens: tuple[str, ...]
-    ) -> bool:
+    def _are_code_points(self, name: str | UnsetType, start: int, end: int) -> bool:
+        text, tokens = self.text or "", self.tokens or ()
         if name is UNSET or not 0 <= start < end <= len(text):
             return False
-        as_tokens = " ".join(tokens[start:end])
-        return text[start:end].casefold() == name.casefold() != as_tokens.casefold()
+        return text[start:end].casefold() == name.casefold() != " ".join(tokens[start:end]).casefold()
 
-    def _bounds(self, start: int, end: int, length: int | None, key: str) -> None:
-        if not check_bounds(
-            start, end, length=length, line=self.line, field=f"{key}.pos", problems=self.problems
-        ):
-            raise _Fault
+
+def read_gold(
+    source: Source, *, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[tuple[int, ItemLine]]:
+    """Yield (line, item) with the labels and pairs of gold, fast.
+
+    Text and offsets of relation lines are neither kept nor checked: no relation measure uses them, and
+    published gold may lack them. Lines with spans are read as by `read_items`.
+    """
+    decoder = msgspec.json.Decoder(WireItem)
+    for block in read_blocks(source, problems=problems, limits=limits):
+        wires = decode_block(block, decoder, limits=limits)
+        lines: Iterator[tuple[int, WireItem | None]]
+        if wires is not None and has_keys(block, sum(map(count_keys, wires))):
+            lines = iter(enumerate(wires, block.first))
+        else:
+            texts = block.texts(problems=problems, limits=limits)
+            lines = ((line, decode(decoder, text, line=line, problems=problems)) for line, text in texts)
+        for line, wire in lines:
+            item = wire and (
+                _plain_gold(wire) or _ItemBuilder(wire, line, problems).build(require_text=False)
+            )
+            if item:
+                yield line, item
+
+
+def _plain_gold(wire: WireItem) -> ItemLine | None:
+    """Return the item of a relation line in its usual form, None for any other."""
+    relations: Any = wire.relations
+    if relations is UNSET:
+        relations = () if wire.relation is UNSET else (wire.relation,)
+    if (
+        wire.h is UNSET
+        or wire.t is UNSET
+        or wire.anno_relation_list is not UNSET
+        or wire.spans is not UNSET
+        or not all(type(name) is str and name for name in relations)
+    ):
+        return None
+    head, tail, item_id = _plain_entity(wire.h), _plain_entity(wire.t), wire.id
+    if head is None or tail is None:
+        return None
+    if item_id is UNSET:
+        if wire.text is UNSET or head.start is None or tail.start is None:
+            return None
+        item_id = content_id(wire.text, head, tail)
+    if type(item_id) is not str or not is_plain(item_id):
+        return None
+    return ItemLine(item_id, None, None, head, tail, None, tuple(relations))
+
+
+def _plain_entity(mention: WireMention) -> Entity | None:
+    entity_id = None if mention.id is UNSET else mention.id
+    is_usual = entity_id is None or (type(entity_id) is str and is_plain(entity_id))
+    if mention.name is UNSET or not mention.name or not is_usual:
+        return None
+    return Entity(entity_id, mention.name, *(mention.pos if mention.pos is not UNSET else ()))  # type: ignore[arg-type]
+
+
+class _GoldMention(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    id: str
+    name: msgspec.Raw
+    pos: msgspec.Raw
+
+
+class _GoldLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    id: str
+    relations: list[str]
+    h: _GoldMention
+    t: _GoldMention
+
+
+class _GoldTextLine(_GoldLine, forbid_unknown_fields=True, gc=False):
+    text: msgspec.Raw
+
+
+class _GoldTokensLine(_GoldLine, forbid_unknown_fields=True, gc=False):
+    tokens: msgspec.Raw
+
+
+# Each has the same number of keys in every line.
+GOLD_DECODERS: tuple[tuple[msgspec.json.Decoder[Any], int], ...] = (
+    (msgspec.json.Decoder(_GoldTextLine), 11),
+    (msgspec.json.Decoder(_GoldTokensLine), 11),
+    (msgspec.json.Decoder(_GoldLine), 10),
+)
+
+
+class GoldColumns(NamedTuple):
+    """Columns of some gold lines."""
+
+    ids: list[str]
+    labels: list[list[str]]
+    pairs: list[tuple[str, str]]
+
+
+def read_gold_columns(
+    source: Source, *, pairs: bool, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[GoldColumns]:
+    """Yield the columns of relation lines with ids; raise `Irregular` at any other line.
+
+    Without `pairs` that column is empty.
+    """
+    for block in read_blocks(source, problems=problems, limits=limits):
+        lines: list[_GoldLine] | None = None
+        for decoder, keys in GOLD_DECODERS:
+            lines = decode_block(block, decoder, limits=limits)
+            if lines is not None and has_keys(block, keys * len(lines)):
+                break
+            lines = None
+        if lines is None:
+            raise Irregular
+        entities = [(line.h.id, line.t.id) for line in lines] if pairs else []
+        columns = GoldColumns([line.id for line in lines], [line.relations for line in lines], entities)
+        names = columns.ids + [name for pair in entities for name in pair]
+        if not all_plain(names) or "" in chain.from_iterable(columns.labels):
+            raise Irregular
+        yield columns
+
+
+def _recognise(sample: Sample) -> bool:
+    if sample.keys & TEXT_KEYS:
+        return not sample.keys & {"relation", "token"}
+    return bool(sample.keys & {"relation", "relations"}) and not sample.keys & PREDICTION_KEYS
+
+
+FORMAT = register(
+    Format(
+        "jsonl-items",
+        "Items (JSONL)",
+        "One sentence per line with head and tail, or with spans, and with gold labels if available.",
+        '{"h":{"id":"Q1","name":"Ada","pos":[0,3]},"id":"s1","relations":["born_in"],'
+        '"t":{"id":"Q2","name":"Turin","pos":[16,21]},"text":"Ada was born in Turin."}',
+        roles=("items", "gold"),
+        rank=20,
+        recognise=_recognise,
+        readers={"items": Reader(read_items, ("require_text",)), "gold": Reader(read_gold)},
+    )
+)

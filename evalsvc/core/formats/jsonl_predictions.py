@@ -1,4 +1,4 @@
-"""Prediction lines in JSONL: labels, label sets, scores, bag triples (OpenNRE's too), spans and tags."""
+"""Predictions as JSON Lines: labels, label sets, scores, bag triples (also OpenNRE's), spans and tags."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from evalsvc.core.formats.json_blocks import Block, Irregular, decoded, has_keys, read_blocks
+from evalsvc.core.formats.json_blocks import Block, Irregular, decode_block, has_keys, read_blocks
 from evalsvc.core.formats.json_lines import Identifier, all_plain, decode, identifier
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import (
     BagPrediction,
+    ItemLine,
     LabelPrediction,
     LabelsPrediction,
     Link,
@@ -22,11 +23,14 @@ from evalsvc.core.formats.records import (
     SpansPrediction,
     TagsPrediction,
 )
+from evalsvc.core.formats.registry import Format, Reader, Sample, Variant, register
 from evalsvc.core.formats.span_checks import checked_spans
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 
 
 class WirePrediction(msgspec.Struct, forbid_unknown_fields=True):
+    """A prediction as JSON, in any form."""
+
     id: Identifier | UnsetType = UNSET
     label: str | UnsetType = UNSET
     labels: list[str] | UnsetType = UNSET
@@ -42,125 +46,111 @@ class WirePrediction(msgspec.Struct, forbid_unknown_fields=True):
 
 
 KEYS = WirePrediction.__struct_fields__
+CONSTRUCTORS: dict[tuple[str, ...], Callable[[str, Any], PredictionLine]] = {
+    ("id", "label"): LabelPrediction,
+    ("id", "labels"): lambda id, labels: LabelsPrediction(id, tuple(labels)),
+    ("id", "scores"): ScoresPrediction,
+    ("id", "tags"): lambda id, tags: TagsPrediction(id, tuple(tags)),
+}
+PAIR_KEYS = ("h", "t", "relation", "score")
+ENTPAIR_KEYS = ("entpair", "relation", "score")
+SPAN_KEYS = ("id", "spans"), ("id", "spans", "relations")
+KEY_SETS = (*CONSTRUCTORS, PAIR_KEYS, ENTPAIR_KEYS, *SPAN_KEYS)
 FORMS = (
-    "id and label",
-    "id and labels",
-    "id and scores",
-    "h, t, relation and score",
-    "entpair, relation and score",
-    "id and spans (and relations)",
-    "id and tags",
+    "one of: id and label; id and labels; id and scores; h, t, relation and score; "
+    "entpair, relation and score; id and spans (and relations); id and tags"
 )
 
 
 def read_predictions(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, PredictionLine]]:
-    """Yield (line, prediction); lines that cannot be taken are reported and left out.
+    """Yield (line, prediction); report and skip invalid lines.
 
-    A block of lines is first tried in the form of the line before it, which is several times faster.
+    A block of lines is first decoded in the form of the line before it, which is several times faster.
     """
     decoder = msgspec.json.Decoder(WirePrediction)
-    whole: Whole = _nothing
+    read_block: BlockReader | None = None
     for block in read_blocks(source, problems=problems, limits=limits):
-        quick = whole(block, limits)
-        if quick is not None and all_plain(_names_of(quick)):
-            yield from enumerate(quick, block.first)
+        predictions = read_block(block, limits) if read_block else None
+        if predictions is not None and all_plain(_names_of(predictions)):
+            yield from enumerate(predictions, block.first)
             continue
         prediction: PredictionLine | None = None
         for line, text in block.texts(problems=problems, limits=limits):
             wire = decode(decoder, text, line=line, problems=problems)
-            prediction = None if wire is None else _built(wire, line, problems)
+            prediction = None if wire is None else _build(wire, line, problems)
             if prediction is None:
-                problems.unread.line(text)
+                problems.unread.add_line(text)
             else:
                 yield line, prediction
-        whole = WHOLE.get(type(prediction), _nothing)
+        read_block = BLOCK_READERS.get(type(prediction))
 
 
-def read_parts(
+def read_uniform_predictions(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[Sequence[PredictionLine]]:
-    """Yield predictions of one form, many at a time; raises `Irregular` at anything unusual.
+    """Yield many predictions of one form at a time; raise `Irregular` at any other line.
 
-    Whether a text can be an id is not asked: whoever looks the ids up among known ones finds out.
+    Ids are not checked: they are looked up among known ones later.
     """
-    forms: Collection[Whole] = WHOLE.values()
+    readers: Collection[BlockReader] = BLOCK_READERS.values()
     for block in read_blocks(source, problems=problems, limits=limits):
-        for form in forms:
-            found = form(block, limits)
-            if found is not None:
-                forms = (form,)
-                yield found
+        for read_block in readers:
+            predictions = read_block(block, limits)
+            if predictions is not None:
+                readers = (read_block,)
+                yield predictions
                 break
         else:
             raise Irregular
 
 
-def _built(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
-    given = tuple([key for key in KEYS if getattr(wire, key) is not UNSET])
-    build = _BUILDERS.get(given)
-    if build is not None:
-        return build(wire, line, problems)
-    _report_form(given, line=line, problems=problems)
-    return None
+def read_labels_as_gold(
+    source: Source, *, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[tuple[int, ItemLine]]:
+    """Yield (line, item) of lines with label or labels, which are gold without text."""
+    for line, prediction in read_predictions(source, problems=problems, limits=limits):
+        if isinstance(prediction, LabelPrediction):
+            yield line, ItemLine(prediction.id, None, relations=(prediction.label,))
+        elif isinstance(prediction, LabelsPrediction):
+            yield line, ItemLine(prediction.id, None, relations=prediction.labels)
+        else:
+            problems.add("mixed_forms", line=line, expected="gold with label or labels")
 
 
-def _report_form(given: tuple[str, ...], *, line: int, problems: Problems) -> None:
-    """Say what is lacking where one form was begun, or that forms are mixed."""
-    given_keys = set(given)
-    begun = sorted((form for form in _BUILDERS if given_keys < set(form)), key=len)
-    if not given or begun:
-        lacking = [key for key in begun[0] if key not in given_keys] if begun else []
-        expected = f"also {' and '.join(lacking)}" if lacking else f"one of: {'; '.join(FORMS)}"
-        problems.add("missing_key", line=line, found=", ".join(given), expected=expected)
-    else:
-        problems.add("mixed_forms", line=line, found=", ".join(given), expected=f"one of: {'; '.join(FORMS)}")
-
-
-def _id(wire: WirePrediction, line: int, problems: Problems) -> str | None:
-    return None if wire.id is UNSET else identifier(wire.id, line=line, field="id", problems=problems)
-
-
-def _label(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
-    name = _id(wire, line, problems)
-    return None if name is None or wire.label is UNSET else LabelPrediction(name, wire.label)
-
-
-def _labels(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
-    name = _id(wire, line, problems)
-    return None if name is None or wire.labels is UNSET else LabelsPrediction(name, tuple(wire.labels))
-
-
-def _scores(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
-    name = _id(wire, line, problems)
-    return None if name is None or wire.scores is UNSET else ScoresPrediction(name, wire.scores)
-
-
-def _tags(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
-    name = _id(wire, line, problems)
-    return None if name is None or wire.tags is UNSET else TagsPrediction(name, tuple(wire.tags))
-
-
-def _spans(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
-    name = _id(wire, line, problems)
-    links = [] if wire.relations is UNSET else wire.relations
-    if name is None or wire.spans is UNSET:
+def _build(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
+    """Return the prediction of a decoded line, or report its problem."""
+    keys = tuple([key for key in KEYS if getattr(wire, key) is not UNSET])
+    if keys == ENTPAIR_KEYS:
+        head, tail = wire.entpair  # type: ignore[misc]
+        return _triple(wire, (head, tail), ("entpair[0]", "entpair[1]"), line, problems)
+    if keys == PAIR_KEYS:
+        return _triple(wire, (wire.h, wire.t), ("h", "t"), line, problems)  # type: ignore[arg-type]
+    if keys not in KEY_SETS:
+        _report_form(keys, line=line, problems=problems)
         return None
-    checked = checked_spans(wire.spans, links, length=None, line=line, problems=problems)
+    name = identifier(wire.id, line=line, field="id", problems=problems)  # type: ignore[arg-type]
+    if name is None:
+        return None
+    if keys in CONSTRUCTORS:
+        return CONSTRUCTORS[keys](name, getattr(wire, keys[1]))
+    links = [] if wire.relations is UNSET else wire.relations
+    spans = [] if wire.spans is UNSET else wire.spans
+    checked = checked_spans(spans, links, length=None, line=line, problems=problems)
     return None if checked is None else SpansPrediction(name, *checked)
 
 
-def _bag(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
-    if wire.h is UNSET or wire.t is UNSET:
-        return None
-    return _triple(wire, (wire.h, wire.t), ("h", "t"), line, problems)
-
-
-def _entpair(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
-    if wire.entpair is UNSET:
-        return None
-    return _triple(wire, wire.entpair, ("entpair[0]", "entpair[1]"), line, problems)
+def _report_form(keys: tuple[str, ...], *, line: int, problems: Problems) -> None:
+    """Report the missing keys of the form that was begun, or a mixture of forms."""
+    begun = sorted((complete for complete in KEY_SETS if set(keys) < set(complete)), key=len)
+    missing = [key for key in begun[0] if key not in keys] if keys and begun else []
+    problems.add(
+        "mixed_forms" if keys and not begun else "missing_key",
+        line=line,
+        value=", ".join(keys),
+        expected=f"also {' and '.join(missing)}" if missing else FORMS,
+    )
 
 
 def _triple(
@@ -177,104 +167,132 @@ def _triple(
     return BagPrediction(head, tail, wire.relation, wire.score)
 
 
-Builder = Callable[[WirePrediction, int, Problems], PredictionLine | None]
-_BUILDERS: dict[tuple[str, ...], Builder] = {
-    ("id", "label"): _label,
-    ("id", "labels"): _labels,
-    ("id", "scores"): _scores,
-    ("h", "t", "relation", "score"): _bag,
-    ("entpair", "relation", "score"): _entpair,
-    ("id", "spans"): _spans,
-    ("id", "spans", "relations"): _spans,
-    ("id", "tags"): _tags,
-}
-
-
-class _Entpair(msgspec.Struct, forbid_unknown_fields=True):
+class _EntpairLine(msgspec.Struct, forbid_unknown_fields=True):
     entpair: tuple[str, str]
     relation: str
     score: float
 
 
-class _Pair(msgspec.Struct, forbid_unknown_fields=True):
+class _PairLine(msgspec.Struct, forbid_unknown_fields=True):
     h: str
     t: str
     relation: str
     score: float
 
 
-class _Spans(msgspec.Struct, forbid_unknown_fields=True):
+class _SpansLine(msgspec.Struct, forbid_unknown_fields=True):
     id: str
     spans: tuple[Span, ...]
 
 
-FARTHEST = 1 << 31  # beyond it the careful reader looks
-LABEL = msgspec.json.Decoder(LabelPrediction)
-SCORES = msgspec.json.Decoder(ScoresPrediction)
-ENTPAIR = msgspec.json.Decoder(_Entpair)
-PAIR = msgspec.json.Decoder(_Pair)
-SPANS = msgspec.json.Decoder(_Spans)
+MAX_OFFSET = 1 << 31  # lines with larger ones are read one by one
+LABEL_DECODER = msgspec.json.Decoder(LabelPrediction)
+SCORES_DECODER = msgspec.json.Decoder(ScoresPrediction)
+ENTPAIR_DECODER = msgspec.json.Decoder(_EntpairLine)
+PAIR_DECODER = msgspec.json.Decoder(_PairLine)
+SPANS_DECODER = msgspec.json.Decoder(_SpansLine)
 
 
-def _nothing(block: Block, limits: Limits) -> None:
-    return None
+def _read_label_block(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
+    lines = decode_block(block, LABEL_DECODER, limits=limits)
+    return lines if lines is not None and has_keys(block, 2 * len(lines)) else None
 
 
-def _all_labels(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
-    found = decoded(block, LABEL, limits=limits)
-    return found if found is not None and has_keys(block, 2 * len(found)) else None
-
-
-def _all_scores(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
-    found = decoded(block, SCORES, limits=limits)
-    if found is None or not has_keys(block, 2 * len(found) + sum([len(one.scores) for one in found])):
+def _read_scores_block(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
+    lines = decode_block(block, SCORES_DECODER, limits=limits)
+    if lines is None or not has_keys(block, 2 * len(lines) + sum([len(line.scores) for line in lines])):
         return None
-    return found
+    return lines
 
 
-def _all_triples(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
-    entpair = b'"entpair"' in block.data
-    triples = _entpairs(block, limits) if entpair else _pairs(block, limits)
-    if triples is None or not has_keys(block, (3 if entpair else 4) * len(triples)):
+def _read_triple_block(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
+    if b'"entpair"' in block.data:
+        lines = decode_block(block, ENTPAIR_DECODER, limits=limits)
+        if lines is None or not has_keys(block, 3 * len(lines)):
+            return None
+        return [BagPrediction(*line.entpair, line.relation, line.score) for line in lines]
+    pairs = decode_block(block, PAIR_DECODER, limits=limits)
+    if pairs is None or not has_keys(block, 4 * len(pairs)):
         return None
-    return triples
+    return [BagPrediction(pair.h, pair.t, pair.relation, pair.score) for pair in pairs]
 
 
-def _entpairs(block: Block, limits: Limits) -> list[BagPrediction] | None:
-    found = decoded(block, ENTPAIR, limits=limits)
-    return None if found is None else [BagPrediction(*one.entpair, one.relation, one.score) for one in found]
-
-
-def _pairs(block: Block, limits: Limits) -> list[BagPrediction] | None:
-    found = decoded(block, PAIR, limits=limits)
-    return None if found is None else [BagPrediction(one.h, one.t, one.relation, one.score) for one in found]
-
-
-def _all_spans(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
-    found = decoded(block, SPANS, limits=limits)
-    if found is None or not has_keys(block, 2 * len(found)):
+def _read_spans_block(block: Block, limits: Limits) -> Sequence[PredictionLine] | None:
+    lines = decode_block(block, SPANS_DECODER, limits=limits)
+    if lines is None or not has_keys(block, 2 * len(lines)):
         return None
-    for line in found:
+    for line in lines:
         spans = line.spans
         if len(spans) > 1 and len(set(spans)) < len(spans):
             return None
         for start, end, label in spans:
-            if not (0 <= start < end <= FARTHEST and label):
+            if not (0 <= start < end <= MAX_OFFSET and label):
                 return None
-    return [SpansPrediction(line.id, line.spans) for line in found]
+    return [SpansPrediction(line.id, line.spans) for line in lines]
 
 
-def _names_of(found: Sequence[Any]) -> list[str]:
-    """The ids that lines of one form give."""
-    if isinstance(found[0], BagPrediction):
-        return [name for one in found for name in (one.head, one.tail)]
-    return [one.id for one in found]
+def _names_of(predictions: Sequence[Any]) -> list[str]:
+    """Return the ids of lines of one form."""
+    if isinstance(predictions[0], BagPrediction):
+        return [name for line in predictions for name in (line.head, line.tail)]
+    return [line.id for line in predictions]
 
 
-Whole = Callable[[Block, Limits], Sequence[PredictionLine] | None]
-WHOLE: dict[type, Whole] = {
-    LabelPrediction: _all_labels,
-    ScoresPrediction: _all_scores,
-    BagPrediction: _all_triples,
-    SpansPrediction: _all_spans,
+BlockReader = Callable[[Block, Limits], Sequence[PredictionLine] | None]
+BLOCK_READERS: dict[type, BlockReader] = {
+    LabelPrediction: _read_label_block,
+    ScoresPrediction: _read_scores_block,
+    BagPrediction: _read_triple_block,
+    SpansPrediction: _read_spans_block,
 }
+
+
+def _recognise(sample: Sample) -> bool:
+    known = {"label", "labels", "scores", "score", "spans", "tags"}
+    return bool(sample.keys & known) and "entpair" not in sample.keys
+
+
+FORMAT = register(
+    Format(
+        "jsonl-predictions",
+        "Predictions (JSONL)",
+        "One item per line with a label, labels, scores, spans or tags; or one scored triple per line.",
+        '{"id":"s1","scores":{"born_in":0.93}}',
+        roles=("predictions", "suggestions"),
+        rank=40,
+        recognise=_recognise,
+        readers={"predictions": Reader(read_predictions), "gold": Reader(read_labels_as_gold)},
+        variants=(
+            Variant(
+                "Label",
+                "The relation of each sentence. Spell the negative class as the benchmark does.",
+                '{"id": "s1", "label": "born_in"}',
+            ),
+            Variant(
+                "Label set",
+                "Use it if several relations can hold. An empty list means the negative class.",
+                '{"id": "s1", "labels": ["born_in", "lived_in"]}',
+            ),
+            Variant(
+                "Scores",
+                "A score for each predicted relation. Needed for curves, and for bags by ONE or AVG.",
+                '{"id": "s1", "scores": {"born_in": 0.93, "lived_in": 0.41}}',
+            ),
+            Variant(
+                "Scored triple",
+                "A score for a relation of an entity pair, for bag settings only.",
+                '{"h": "Q1", "t": "Q2", "relation": "born_in", "score": 0.93}',
+            ),
+            Variant(
+                "Spans",
+                "Half-open offsets [start, end), in tokens or else in characters, and a label.",
+                '{"id": "d1", "spans": [[0, 2, "person"], [5, 6, "place"]]}',
+            ),
+            Variant(
+                "Tags",
+                "One tag per token in the tag scheme of the benchmark.",
+                '{"id": "d1", "tags": ["B-person", "I-person", "O"]}',
+            ),
+        ),
+    )
+)

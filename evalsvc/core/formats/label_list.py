@@ -1,4 +1,4 @@
-"""Label inventories: one label a line, or OpenNRE's relation numbers as JSON or as `name number` lines."""
+"""Label lists: one label per line, or OpenNRE's relation numbers as JSON or as `name number`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Iterator
 import msgspec
 
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import LabelPrediction
+from evalsvc.core.formats.records import ItemLine, LabelPrediction
+from evalsvc.core.formats.registry import Format, Reader, Sample, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
 NUMBERED = re.compile(r"(\S+)[ \t]+(\d+)")
-LONGEST = 200
+LONGEST_LABEL = 200
 
 
 def read_labels(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> list[str]:
-    """Read an inventory in its own order; numbered ones in the order of their numbers."""
+    """Return the labels in the order of the file, or of their numbers."""
     lines = [
         (line, text.strip())
         for line, text in read_lines(source, problems=problems, limits=limits)
@@ -40,18 +41,18 @@ def _from_json(text: str, problems: Problems) -> list[str]:
     try:
         numbers = msgspec.json.decode(text, type=dict[str, int])
     except (msgspec.DecodeError, RecursionError) as error:
-        problems.stop("not_json", found=text, expected=f"an object of relation: number ({error})")
+        problems.stop("not_json", value=text, expected=f"an object of relation: number ({error})")
     return _once([(1, name) for name in sorted(numbers, key=lambda name: numbers[name])], problems)
 
 
 def _once(lines: list[tuple[int, str]], problems: Problems) -> list[str]:
     first: dict[str, int] = {}
     for line, label in lines:
-        if not label or len(label) > LONGEST:
-            problems.add("wrong_type", line=line, found=label, expected=f"1–{LONGEST} characters")
+        if not label or len(label) > LONGEST_LABEL:
+            problems.add("wrong_type", line=line, value=label, expected=f"1–{LONGEST_LABEL} characters")
         elif label in first:
-            hint = f"First in line {first[label]:,}."
-            problems.add("duplicate_label", line=line, found=label, hint=hint)
+            hint = f"It is already in line {first[label]:,}."
+            problems.add("duplicate_label", line=line, value=label, hint=hint)
         first.setdefault(label, line)
     return list(first)
 
@@ -59,13 +60,42 @@ def _once(lines: list[tuple[int, str]], problems: Problems) -> list[str]:
 def read_label_lines(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, LabelPrediction]]:
-    """Yield (line, answer) of a file with one label a line; the id is the line's number.
+    """Yield (line, prediction) of a file with one label per line; the id is the line number.
 
     A blank line is an item without an answer.
     """
     for line, text in read_lines(source, problems=problems, limits=limits):
         label = text.strip()
-        if len(label) > LONGEST:
-            problems.add("wrong_type", line=line, found=label, expected=f"1–{LONGEST} characters")
+        if len(label) > LONGEST_LABEL:
+            problems.add("wrong_type", line=line, value=label, expected=f"1–{LONGEST_LABEL} characters")
         elif label:
             yield line, LabelPrediction(str(line), label)
+
+
+def read_label_items(
+    source: Source, *, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[tuple[int, ItemLine]]:
+    """Yield (line, item) of gold with one label per line and no text."""
+    for line, answer in read_label_lines(source, problems=problems, limits=limits):
+        yield line, ItemLine(answer.id, None, relations=(answer.label,))
+
+
+def _recognise(sample: Sample) -> bool:
+    is_list = not sample.keys and not sample.lines[0].lstrip().startswith("[")
+    return is_list and all("\t" not in line and len(line) <= LONGEST_LABEL for line in sample.lines)
+
+
+FORMAT = register(
+    Format(
+        "labels",
+        "Labels",
+        "One label per line: a label inventory, or gold labels in the order of the items.",
+        "born_in",
+        roles=("gold", "labels"),
+        rank=100,
+        recognise=_recognise,
+        readers={"items": Reader(read_label_items), "predictions": Reader(read_label_lines)},
+        has_ids=False,
+        catch_all=True,
+    )
+)

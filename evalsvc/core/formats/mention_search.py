@@ -1,4 +1,4 @@
-"""Where a name stands in a text: first occurrence as tokens, with an optional looser search."""
+"""Search for a mention by its name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity
 
 
-class Found(msgspec.Struct, frozen=True):
-    """Code points of the first occurrence; how many there are; whether it had to be searched for loosely."""
+class NameMatch(msgspec.Struct, frozen=True):
+    """The first occurrence of a name in code points, and the number of occurrences."""
 
     start: int
     end: int
@@ -17,21 +17,21 @@ class Found(msgspec.Struct, frozen=True):
     loose: bool = False
 
 
-def find_name(text: str, name: str, *, loose: bool = False) -> Found | None:
-    """Find the first occurrence equal to the name as tokens (between single spaces).
+def find_name(text: str, name: str, *, loose: bool = False) -> NameMatch | None:
+    """Return the first occurrence of the name as whole tokens (between single spaces).
 
-    With `loose`, a name that is no run of tokens is searched as tokens in any letter case, then as any part
+    With `loose`, a name without such an occurrence is searched as tokens in any letter case, then as any part
     of the text, then as any part in any letter case.
     """
     if not name:
         return None
-    exact = _as_tokens(text, name)
+    exact = _match_tokens(text, name)
     if exact or not loose:
         return exact
-    # lower-casing letter by letter keeps every offset
-    low, wanted = _lower(text), _lower(name)
-    anywhere = _as_tokens(low, wanted) or _as_part(text, name) or _as_part(low, wanted)
-    return anywhere and msgspec.structs.replace(anywhere, loose=True)
+    # Lower-casing letter by letter keeps every offset.
+    low_text, low_name = _lower(text), _lower(name)
+    match = _match_tokens(low_text, low_name) or _match_part(text, name) or _match_part(low_text, low_name)
+    return match and msgspec.structs.replace(match, loose=True)
 
 
 def locate(
@@ -44,21 +44,21 @@ def locate(
     problems: Problems,
     loose: bool = False,
 ) -> Entity | None:
-    """Give a name its position, and report where it is missing, ambiguous or only loosely there."""
-    found = find_name(text, name, loose=loose)
-    if found is None:
+    """Return the entity at the first occurrence of a name; report a missing, repeated or loose match."""
+    match = find_name(text, name, loose=loose)
+    if match is None:
         problems.add(
-            "entity_not_in_text", line=line, field=field, found=name, expected="a run of whole tokens"
+            "entity_not_in_text", line=line, field=field, value=name, expected="whole tokens of the text"
         )
         return None
-    if found.times > 1:
-        problems.add("ambiguous_entity", line=line, field=field, found=f"{name} ({found.times} times)")
-    if found.loose:
-        problems.add("loose_entity", line=line, field=field, found=name)
-    return Entity(entity_id, name, found.start, found.end)
+    if match.times > 1:
+        problems.add("ambiguous_entity", line=line, field=field, value=f"{name} ({match.times} times)")
+    if match.loose:
+        problems.add("loose_entity", line=line, field=field, value=name)
+    return Entity(entity_id, name, match.start, match.end)
 
 
-def _as_tokens(text: str, name: str) -> Found | None:
+def _match_tokens(text: str, name: str) -> NameMatch | None:
     padded, wanted = f" {text} ", f" {name} "
     first = padded.find(wanted)
     if first < 0:
@@ -66,12 +66,12 @@ def _as_tokens(text: str, name: str) -> Found | None:
     times, at = 0, first
     while at >= 0:
         times, at = times + 1, padded.find(wanted, at + 1)
-    return Found(first, first + len(name), times)
+    return NameMatch(first, first + len(name), times)
 
 
-def _as_part(text: str, name: str) -> Found | None:
+def _match_part(text: str, name: str) -> NameMatch | None:
     first = text.find(name)
-    return None if first < 0 else Found(first, first + len(name), text.count(name))
+    return None if first < 0 else NameMatch(first, first + len(name), text.count(name))
 
 
 def _lower(text: str) -> str:

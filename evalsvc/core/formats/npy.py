@@ -1,4 +1,4 @@
-"""The header of a NumPy array file, read without NumPy; what follows it is left alone."""
+"""Dense scores: the header of a NumPy array file, read without NumPy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from typing import Any, NamedTuple
 
 from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.registry import Format, register
 
 MAGIC = b"\x93NUMPY"
 TYPES = {"<f2": 2, "<f4": 4, "<f8": 8}
@@ -14,8 +15,8 @@ AS_FLOATS = 'numpy.save("scores.npy", scores.astype("float32"))'
 ROWS_FIRST = 'numpy.save("scores.npy", numpy.ascontiguousarray(scores))'
 
 
-class Header(NamedTuple):
-    """A matrix of floats in C order, and where its numbers begin."""
+class ArrayHeader(NamedTuple):
+    """Shape and type of a matrix in C order, and the offset of its numbers."""
 
     type: str
     rows: int
@@ -24,33 +25,33 @@ class Header(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the whole file."""
+        """Size of the complete file in bytes."""
         return self.begin + self.rows * self.columns * TYPES[self.type]
 
 
-def read_header(head: bytes, problems: Problems) -> Header:
-    """Read the header from the first bytes of a file, or refuse it."""
-    words, begin = _words(head, problems)
-    if words["descr"] not in list(TYPES):
+def read_header(head: bytes, problems: Problems) -> ArrayHeader:
+    """Return the header in the first bytes of a file, or reject the file."""
+    fields, begin = _header_fields(head, problems)
+    if fields["descr"] not in list(TYPES):
         problems.stop(
-            "bad_npy", field="descr", found=words.get("descr"), expected="<f4, <f8 or <f2", example=AS_FLOATS
+            "bad_npy", field="descr", value=fields.get("descr"), expected="<f4, <f8 or <f2", example=AS_FLOATS
         )
-    if words.get("fortran_order") is not False:
+    if fields.get("fortran_order") is not False:
         problems.stop(
             "bad_npy",
             field="fortran_order",
-            found=words.get("fortran_order"),
+            value=fields.get("fortran_order"),
             expected="False",
             example=ROWS_FIRST,
         )
-    shape = words.get("shape")
+    shape = fields.get("shape")
     if not (isinstance(shape, tuple) and len(shape) == 2 and all(type(n) is int and n > 0 for n in shape)):
-        problems.stop("wrong_shape", field="shape", found=shape, expected="(rows, columns)")
-    return Header(words["descr"], shape[0], shape[1], begin)
+        problems.stop("wrong_shape", field="shape", value=shape, expected="(rows, columns)")
+    return ArrayHeader(fields["descr"], shape[0], shape[1], begin)
 
 
-def _words(head: bytes, problems: Problems) -> tuple[dict[str, Any], int]:
-    """The header's dictionary: a Python literal of known keys, nothing that is run."""
+def _header_fields(head: bytes, problems: Problems) -> tuple[dict[str, Any], int]:
+    """Return the header's dictionary, a Python literal that is not evaluated as code."""
     wide = len(head) > 6 and head[6] > 1
     start = 12 if wide else 10
     length = int.from_bytes(head[8:start], "little")
@@ -58,21 +59,35 @@ def _words(head: bytes, problems: Problems) -> tuple[dict[str, Any], int]:
         problems.stop(
             "bad_npy",
             field="header",
-            found="none that is whole",
+            value="no complete header",
             expected="an array file of version 1, 2 or 3",
         )
     try:
-        words = ast.literal_eval(head[start : start + length].decode("latin-1").strip())
+        fields = ast.literal_eval(head[start : start + length].decode("latin-1").strip())
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        words = None
-    if not isinstance(words, dict) or words.keys() != {"descr", "fortran_order", "shape"}:
+        fields = None
+    if not isinstance(fields, dict) or fields.keys() != {"descr", "fortran_order", "shape"}:
         problems.stop(
-            "bad_npy", field="header", found="something else", expected="descr, fortran_order and shape"
+            "bad_npy", field="header", value="other fields", expected="descr, fortran_order and shape"
         )
-    return words, start + length
+    return fields, start + length
 
 
-def check_size(header: Header, size: int, problems: Problems) -> None:
-    """Refuse a file that ends early or goes on after its numbers."""
+def check_size(header: ArrayHeader, size: int, problems: Problems) -> None:
+    """Reject a file that is truncated or has extra bytes."""
     if size != header.size:
-        problems.stop("bad_npy", field="data", found=f"{size:,} bytes", expected=f"{header.size:,} bytes")
+        problems.stop("bad_npy", field="data", value=f"{size:,} bytes", expected=f"{header.size:,} bytes")
+
+
+FORMAT = register(
+    Format(
+        "npy",
+        "Dense scores (.npy)",
+        "A NumPy array of scores: one row per sentence or bag of the setting, one column per label.",
+        'numpy.save("scores.npy", scores.astype("float32"))',
+        roles=("predictions",),
+        rank=110,
+        magic=MAGIC,
+        task="relations",
+    )
+)

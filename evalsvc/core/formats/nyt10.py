@@ -1,4 +1,4 @@
-"""NYT10's tab-separated lines: head id, tail id, head, tail, relation, sentence, ###END###."""
+"""NYT10, tab-separated: head id, tail id, head, tail, relation, sentence, ###END###."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from evalsvc.core.formats.mention_search import locate
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, content_id
+from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
 END = "###END###"
@@ -16,9 +17,10 @@ COLUMNS = ("head id", "tail id", "head", "tail", "relation", "sentence", END)
 def read_nyt10(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item), one label each, repeats not merged; names get the place of their first occurrence.
+    """Yield (line, item) with one label; repeats are not merged.
 
-    Names and sentence are compared as they stand: this corpus writes names with underscores in both.
+    A mention is at the first occurrence of its name. Names are not normalised: this corpus writes underscores
+    in both names and sentences.
     """
     for line, text in read_lines(source, problems=problems, limits=limits):
         if text and not text.isspace():
@@ -31,12 +33,28 @@ def _item(text: str, line: int, problems: Problems) -> ItemLine | None:
     fields = text.split("\t")
     if len(fields) != len(COLUMNS) or fields[-1].strip() != END or not all(fields):
         expected = f"{len(COLUMNS)} columns separated by tabs: {', '.join(COLUMNS)}"
-        problems.add("wrong_columns", line=line, found=text, expected=expected)
+        problems.add("wrong_columns", line=line, value=text, expected=expected)
         return None
     head_id, tail_id, head_name, tail_name, relation, sentence, _ = fields
     head = locate(sentence, head_name, entity_id=head_id, line=line, field="head", problems=problems)
-    # one refusal a line: what is counted is lines
+    # One problem per line, because lines are counted.
     tail = head and locate(sentence, tail_name, entity_id=tail_id, line=line, field="tail", problems=problems)
     if head is None or tail is None:
         return None
     return ItemLine(content_id(sentence, head, tail), sentence, None, head, tail, None, (relation,))
+
+
+FORMAT = register(
+    Format(
+        "nyt10",
+        "NYT10",
+        "Tab-separated: head id, tail id, head, tail, relation, sentence, end mark.",
+        f"m.01\tm.02\tada\tturin\tborn_in\tada was born in turin .\t{END}",
+        roles=("items", "gold"),
+        rank=60,
+        recognise=lambda sample: not sample.keys and sample.lines[0].rstrip().endswith(END),
+        readers={"items": Reader(read_nyt10)},
+        repeats_items=True,
+        marks="pairs",
+    )
+)

@@ -1,30 +1,28 @@
-"""Predictions held against what is expected: ids, labels, scores, bounds, forms; normalised claims out.
+"""Check of predictions against the expected ids, labels, bounds and forms; yields normalised claims.
 
 A claim is a compact tuple, by form:
 
-    label    (id, label)              negative class included
+    label    (id, label)              the negative class included
     labels   (id, (label, …))         the negative class is the empty tuple
-    scores   (id, {label: score})     scores of the negative class left out and counted
-    bag      (head, tail, relation, score)   the same
-    spans    (id, spans, relations)   the unit of the gold's spans
-    tags     as spans, read by the stated scheme
+    scores   (id, {label: score})     without the negative class, whose scores are counted
+    bag      (head, tail, relation, score)   likewise
+    spans    (id, spans, relations)   in the unit of the gold's spans
+    tags     like spans, decoded by the tag scheme
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
-from evalsvc.core.formats.bag_check import Bags
-from evalsvc.core.formats.error_examples import RightLines
 from evalsvc.core.formats.problems import Problems, did_you_mean, near
 from evalsvc.core.formats.records import (
     BagPrediction,
     LabelPrediction,
     LabelsPrediction,
-    Link,
     PredictionLine,
     ScoresPrediction,
     Span,
@@ -49,14 +47,95 @@ BAG_ONLY: tuple[Form, ...] = ("bag",)
 # In these forms an item without a line has no label, and costs recall.
 SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
 
-# looking for what was meant is slow: only among few ids, only for so many labels
-FEW = 1_000
-FEW_LABELS = 100
+MAX_IDS_FOR_HINTS = 1_000  # looking for a similar id is slow
+MAX_LABELS_WITH_HINTS = 100
 SHOWN_LABELS = 6
+MAX_EXAMPLE_TAGS, FIRST_LINES = 12, 50
+KEY_OF = {str(form): f'"{form}"'.encode() for form in FORMS} | {"bag": b'"relation"'}
+SINGLE_TAG = {"BIOES": "S", "BILOU": "U"}
+
+
+class ExampleLines:
+    """Correct prediction lines in the form of the file, for error reports; their answer is arbitrary."""
+
+    def __init__(
+        self,
+        *,
+        ids: Collection[str],
+        labels: Collection[str],
+        pairs: Collection[tuple[str, str]] | None,
+        forms: Sequence[str],
+        lengths: Mapping[str, int] | None,
+        scheme: str | None,
+        relations: Collection[str],
+    ) -> None:
+        self.ids, self.labels, self.pairs, self.relations = ids, labels, pairs, relations
+        self.lengths, self.first_tag = lengths or {}, SINGLE_TAG.get(scheme or "", "B")
+        self.forms, self.form = forms, (*forms, "label")[0]
+        self.write_line: Callable[[str, str, str], str | None] = lambda id, label, tag: None
+
+    def guess_form(self, head: bytes) -> None:
+        """Take the form that the first lines of a file seem to have."""
+        for line in head.split(b"\n", FIRST_LINES)[:FIRST_LINES]:
+            matching = [form for form in self.forms if KEY_OF.get(form, b"\0") in line]
+            if matching:
+                self.form = matching[0]
+                return
+
+    @cached_property
+    def usual(self) -> tuple[str, str, tuple[str, str]]:
+        """Return an expected id, label and pair: the first of each in alphabetical order."""
+        pair = min(self.pairs) if self.pairs else ("Q1", "Q2")
+        return min(self.ids, default="s1"), min(self.labels, default="born_in"), pair
+
+    def __call__(self, code: str, *, id: str = "", label: str = "") -> str:
+        """Return a correct line, with the id and label if given."""
+        usual_id, usual_label, pair = self.usual
+        name, label = id or usual_id, label or usual_label
+        tag = f"{self.first_tag}-{label}"
+        line = self.write_line(name, label, tag)
+        if line is not None:
+            return line
+        length = self.lengths.get(name, 1)
+        tags = [tag, "O", "…"] if length > MAX_EXAMPLE_TAGS else [tag] + ["O"] * (length - 1)
+        shapes: dict[str, dict[str, Any]] = {
+            "label": {"id": name, "label": label},
+            "labels": {"id": name, "labels": [label]},
+            "scores": {"id": name, "scores": {label: 0.93}},
+            "bag": {"h": pair[0], "t": pair[1], "relation": label, "score": 0.93},
+            "spans": {"id": name, "spans": [[0, 1, label]]},
+            "tags": {"id": name, "tags": tags},
+        }
+        if code == "bad_reference" and self.relations:
+            shapes["spans"] |= {"relations": [[0, min(self.relations), 0]]}
+        return json.dumps(shapes[self.form], ensure_ascii=False)
+
+
+class BagClaims:
+    """Claimed relations of pairs, one byte for each (pair, relation), so that millions fit in memory."""
+
+    def __init__(self, pairs: Collection[tuple[str, str]] | None, labels: Collection[str]) -> None:
+        self.any_pair = pairs is None
+        self.rows = {pair: at for at, pair in enumerate(pairs or ())}
+        self.columns = {label: at for at, label in enumerate(sorted(labels))}
+        self.claimed = bytearray(len(self.rows) * len(self.columns))
+
+    def add(self, head: str, tail: str, relation: str) -> bool | None:
+        """Return whether the claim is new, or None if the pair is not expected."""
+        row = self.rows.get((head, tail))
+        if row is None:
+            if not self.any_pair:
+                return None
+            row = self.rows[head, tail] = len(self.rows)
+            self.claimed.extend(bytes(len(self.columns)))
+        at = row * len(self.columns) + self.columns[relation]
+        is_new = not self.claimed[at]
+        self.claimed[at] = 1
+        return is_new
 
 
 class PredictionCheck:
-    """Checks one prediction file in one pass; `form` and `dropped_negative` tell what it met."""
+    """Check of one prediction file in one pass."""
 
     def __init__(
         self,
@@ -75,12 +154,11 @@ class PredictionCheck:
         silent: Collection[Form] = BAG_ONLY,
         problems: Problems | None = None,
     ) -> None:
-        """Say what is expected.
+        """Set what is expected.
 
-        `pairs` are the bags; None allows any. `tokens` (or `lengths`) bound spans by id; tags need one of
-        them. `labels` are the classes (of spans, for spans and tags), `relations` those between spans.
-        `forms` are those the benchmark takes. With `missing="wrong"` an id without a line is no problem,
-        nor is it in the `silent` forms, in which no line is an answer.
+        `pairs` are the bags; None allows any. `tokens` (or `lengths`) limit spans by id; tags need one of
+        them. `labels` are the classes (of spans, for spans and tags), `relations` those between spans. With
+        `missing="wrong"`, and in the `silent` forms, ids may lack a line.
         """
         self.problems = Problems() if problems is None else problems
         self.ids, self.pairs, self.forms, self.missing = frozenset(ids), pairs, tuple(forms), missing
@@ -88,215 +166,226 @@ class PredictionCheck:
         self.silent = frozenset(silent)
         self.negative, self.relations = negative, frozenset(relations)
         self.tokens, self.scheme, self.repair = tokens, scheme, repair
-        self.lengths = {name: len(of) for name, of in tokens.items()} if tokens is not None else lengths
+        self.lengths = {name: len(words) for name, words in tokens.items()} if tokens is not None else lengths
         self.form: Form | None = None
         self.first_lines: dict[str, int] = {}
-        self.bags = Bags(pairs, self.labels)
+        self.bags = BagClaims(pairs, self.labels)
         self.dropped_negative = 0
         self._hints: dict[str, str | None] = {}
-        self.right = RightLines(
+        self.example = ExampleLines(
             ids=self.ids, labels=self.labels - {negative}, pairs=pairs, forms=self.forms,
             lengths=self.lengths, scheme=scheme, relations=self.relations,
         )  # fmt: skip
-        self.problems.exemplified_by(self.right)
+        self.problems.set_example(self.example)
 
     @property
     def missing_ids(self) -> list[str]:
-        """Expected ids that have no line so far, in order."""
+        """Return the expected ids without a line so far, sorted."""
         return sorted(self.ids - self.first_lines.keys())
 
     def claims(self, lines: Iterable[tuple[int, PredictionLine]]) -> Iterator[Claim]:
-        """Yield the claims of the lines that are right and report the others; missing ids at the end."""
-        handlers = self._handlers()
+        """Yield the claims of valid lines; report invalid lines, then missing ids."""
+        handlers: dict[Form, Callable[[Any, int], Claim | None]] = {
+            "label": self._label, "labels": self._labels, "scores": self._scores,
+            "bag": self._bag, "spans": self._spans, "tags": self._tags,
+        }  # fmt: skip
         for line, prediction in lines:
             form = FORM_OF[type(prediction)]
-            if form != self.form and not self._takes(form, line, prediction):
+            if form != self.form and not self._accept_form(form, line, prediction):
                 continue
             claim = handlers[form](prediction, line)
             if claim is not None:
                 yield claim
-        # Where no line told its form, every id would be missing: that says nothing.
+        # If no line is valid, every id is missing, which explains nothing.
         if self.form is not None and self.form not in self.silent and self.missing == "refuse":
-            missing, hint = self.problems.unread.besides(self.missing_ids)
+            missing, hint = self.problems.unread.certainly_missing(self.missing_ids)
             for name in missing:
                 self.problems.add(
-                    "missing_id", field="id", found=f"no line for {name}", expected="one line for each id",
-                    hint=hint, example=partial(self.right, "missing_id", id=name),
+                    "missing_id", field="id", value=f"no line for {name}", expected="one line for each id",
+                    hint=hint, example=partial(self.example, "missing_id", id=name),
                 )  # fmt: skip
 
     def check(self, lines: Iterable[tuple[int, PredictionLine]]) -> Problems:
-        """Run through a file for its problems only."""
+        """Check all lines and return the problems."""
         for _ in self.claims(lines):
             pass
         return self.problems
 
-    def _handlers(self) -> dict[Form, Callable[[Any, int], Claim | None]]:
-        return {
-            "label": self._label, "labels": self._labels, "scores": self._scores,
-            "bag": self._bag, "spans": self._spans, "tags": self._tags,
-        }  # fmt: skip
-
-    def _takes(self, form: Form, line: int, prediction: PredictionLine) -> bool:
+    def _accept_form(self, form: Form, line: int, prediction: PredictionLine) -> bool:
         if self.form is None and form in self.forms:
-            self.form = self.right.form = form
+            self.form = self.example.form = form
             return True
-        expected = f"the form {self.form} throughout" if self.form else f"one of: {', '.join(self.forms)}"
-        self.problems.add("mixed_forms", line=line, found=form, expected=expected)
-        self.problems.unread.named(getattr(prediction, "id", None))
+        expected = f"the form {self.form} in all lines" if self.form else f"one of: {', '.join(self.forms)}"
+        self.problems.add("mixed_forms", line=line, value=form, expected=expected)
+        self.problems.unread.add_id(getattr(prediction, "id", None))
         return False
 
-    def _label(self, given: LabelPrediction, line: int) -> Claim | None:
-        known = self._known_id(given.id, line)
-        if given.label not in self.labels:
-            self._unknown_label(given.label, self.labels, line, "label")
+    def _label(self, prediction: LabelPrediction, line: int) -> Claim | None:
+        is_known = self._check_id(prediction.id, line)
+        if prediction.label not in self.labels:
+            self._unknown_label(prediction.label, self.labels, line, "label")
             return None
-        return (given.id, given.label) if known else None
+        return (prediction.id, prediction.label) if is_known else None
 
-    def _labels(self, given: LabelsPrediction, line: int) -> Claim | None:
-        known = self._known_id(given.id, line)
-        labels = dict.fromkeys(given.labels)
+    def _labels(self, prediction: LabelsPrediction, line: int) -> Claim | None:
+        is_known = self._check_id(prediction.id, line)
+        labels = dict.fromkeys(prediction.labels)
         if not self._all_labels(labels, line, "labels"):
             return None
-        if len(labels) < len(given.labels):
-            said = {"found": ", ".join(given.labels), "expected": "each label once"}
-            self.problems.add("duplicate_label", line=line, field="labels", **said)
+        if len(labels) < len(prediction.labels):
+            self.problems.add(
+                "duplicate_label",
+                line=line,
+                field="labels",
+                value=", ".join(prediction.labels),
+                expected="each label once",
+            )
             return None
         if self.negative in labels and len(labels) > 1:
             expected = f"{self.negative} alone, or the others without it"
             self.problems.add(
-                "negative_with_label", line=line, field="labels", found=", ".join(labels), expected=expected
+                "negative_with_label", line=line, field="labels", value=", ".join(labels), expected=expected
             )
             return None
-        return (given.id, tuple(label for label in labels if label != self.negative)) if known else None
+        return (
+            (prediction.id, tuple(label for label in labels if label != self.negative)) if is_known else None
+        )
 
-    def _scores(self, given: ScoresPrediction, line: int) -> Claim | None:
-        known = self._known_id(given.id, line)
-        scores = given.scores
+    def _scores(self, prediction: ScoresPrediction, line: int) -> Claim | None:
+        is_known = self._check_id(prediction.id, line)
+        scores = prediction.scores
         if not (scores.keys() <= self.labels or self._all_labels(scores, line, "scores")):
             return None
         if not all(map(math.isfinite, scores.values())):
             bad = next(f"{label}: {score}" for label, score in scores.items() if not math.isfinite(score))
-            self.problems.add("bad_score", line=line, field="scores", found=bad, expected="finite numbers")
+            self.problems.add("bad_score", line=line, field="scores", value=bad, expected="finite numbers")
             return None
         if self.negative in scores:
             self.dropped_negative += 1
             scores = {label: score for label, score in scores.items() if label != self.negative}
-        return (given.id, scores) if known else None
+        return (prediction.id, scores) if is_known else None
 
-    def _bag(self, given: BagPrediction, line: int) -> Claim | None:
-        if given.relation not in self.labels:
-            self._unknown_label(given.relation, self.labels, line, "relation")
+    def _bag(self, prediction: BagPrediction, line: int) -> Claim | None:
+        if prediction.relation not in self.labels:
+            self._unknown_label(prediction.relation, self.labels, line, "relation")
             return None
-        if not math.isfinite(given.score):
+        if not math.isfinite(prediction.score):
             self.problems.add(
-                "bad_score", line=line, field="score", found=given.score, expected="a finite number"
+                "bad_score", line=line, field="score", value=prediction.score, expected="a finite number"
             )
             return None
-        if not self._fresh(given, line):
+        is_new = self.bags.add(prediction.head, prediction.tail, prediction.relation)
+        if is_new is None:
+            reversed_pair = (prediction.tail, prediction.head) in self.bags.rows
+            hint = (
+                "The reversed pair is expected. Write the head first, then the tail."
+                if reversed_pair
+                else None
+            )
+            pair, expected = f"{prediction.head}, {prediction.tail}", "a pair of the benchmark"
+            self.problems.add("unknown_id", line=line, value=pair, expected=expected, hint=hint)
+        elif not is_new:
+            claim = f"{prediction.head}, {prediction.tail}, {prediction.relation}"
+            self.problems.add("duplicate_claim", line=line, value=claim, expected="one score for each")
+        if not is_new:
             return None
-        if given.relation == self.negative:
+        if prediction.relation == self.negative:
             self.dropped_negative += 1
             return None
-        return (given.head, given.tail, given.relation, given.score)
+        return (prediction.head, prediction.tail, prediction.relation, prediction.score)
 
-    def _fresh(self, given: BagPrediction, line: int) -> bool:
-        fresh = self.bags.first(given.head, given.tail, given.relation)
-        if fresh is None:
-            turned = self.bags.holds(given.tail, given.head)
-            hint = "The pair is there the other way round: head first, then tail." if turned else None
-            found, expected = f"{given.head}, {given.tail}", "a pair of the benchmark"
-            self.problems.add("unknown_id", line=line, found=found, expected=expected, hint=hint)
-        elif not fresh:
-            found = f"{given.head}, {given.tail}, {given.relation}"
-            self.problems.add("duplicate_claim", line=line, found=found, expected="one score for each")
-        return bool(fresh)
-
-    def _spans(self, given: SpansPrediction, line: int) -> Claim | None:
-        known = self._known_id(given.id, line)
-        length = self.lengths.get(given.id) if self.lengths is not None else None
+    def _spans(self, prediction: SpansPrediction, line: int) -> Claim | None:
+        is_known = self._check_id(prediction.id, line)
+        length = self.lengths.get(prediction.id) if self.lengths is not None else None
         before = self.problems.total
-        for at, (start, end, label) in enumerate(given.spans):
+        for at, (start, end, label) in enumerate(prediction.spans):
             field = f"spans[{at}]"
             check_bounds(start, end, length=length, line=line, field=field, problems=self.problems)
             if label not in self.labels:
                 self._unknown_label(label, self.labels, line, field)
-        self._check_links(given.relations, line)
-        return (given.id, given.spans, given.relations) if known and self.problems.total == before else None
-
-    def _check_links(self, links: tuple[Link, ...], line: int) -> None:
-        for at, (_, name, _) in enumerate(links):
+        for at, (_, name, _) in enumerate(prediction.relations):
             if name not in self.relations:
                 self._unknown_label(name, self.relations, line, f"relations[{at}]")
+        return (
+            (prediction.id, prediction.spans, prediction.relations)
+            if is_known and self.problems.total == before
+            else None
+        )
 
-    def _tags(self, given: TagsPrediction, line: int) -> Claim | None:
-        if not self._known_id(given.id, line) or not self._aligned(given, line):
+    def _tags(self, prediction: TagsPrediction, line: int) -> Claim | None:
+        if not self._check_id(prediction.id, line) or not self._check_tokens(prediction, line):
             return None
-        spans = self._read_tags(given.tags, line)
+        spans = self._decode_tags(prediction.tags, line)
         unknown = [
             label for label in dict.fromkeys(span[2] for span in spans or ()) if label not in self.labels
         ]
         for label in unknown:
             self._unknown_label(label, self.labels, line, "tags")
-        return None if spans is None or unknown else (given.id, tuple(spans), ())
+        return None if spans is None or unknown else (prediction.id, tuple(spans), ())
 
-    def _read_tags(self, tags: tuple[str, ...], line: int) -> list[Span] | None:
+    def _decode_tags(self, tags: tuple[str, ...], line: int) -> list[Span] | None:
         if self.scheme is None:
             self.problems.stop("bad_tag", field="scheme", expected="a stated tag scheme")
         at = first_bad_tag(tags, self.scheme)
         if at is None:
             return tags_to_spans(tags, self.scheme, repair=self.repair)
         expected = f"{expected_tags(self.scheme)} ({self.scheme})"
-        self.problems.add("bad_tag", line=line, field=f"tags[{at}]", found=tags[at], expected=expected)
+        self.problems.add("bad_tag", line=line, field=f"tags[{at}]", value=tags[at], expected=expected)
         return None
 
-    def _aligned(self, given: TagsPrediction, line: int) -> bool:
-        """As many tags as tokens, and the tokens themselves where the file repeats them."""
-        length = self.lengths.get(given.id) if self.lengths is not None else None
-        if length is not None and len(given.tags) != length:
-            expected = f"{length:,} for {given.id}"
-            found, tags = f"{len(given.tags):,} tags", "tag" if given.tokens else "tags"
-            self.problems.add("token_mismatch", line=line, field=tags, found=found, expected=expected)
+    def _check_tokens(self, prediction: TagsPrediction, line: int) -> bool:
+        """Return whether the tags, and tokens if present, match the tokens of the text."""
+        length = self.lengths.get(prediction.id) if self.lengths is not None else None
+        if length is not None and len(prediction.tags) != length:
+            tags, expected = f"{len(prediction.tags):,} tags", f"{length:,} for {prediction.id}"
+            field = "tag" if prediction.tokens else "tags"
+            self.problems.add("token_mismatch", line=line, field=field, value=tags, expected=expected)
             return False
-        if given.tokens is None or self.tokens is None:
+        if prediction.tokens is None or self.tokens is None:
             return True
-        for at, (ours, theirs) in enumerate(zip(self.tokens[given.id], given.tokens, strict=True)):
-            if ours != theirs:
-                # The word itself is not named: one that is never handed out could be asked out of the check.
-                expected = f"token {at + 1:,} of {given.id} as the text has it"
+        for at, (expected, token) in enumerate(
+            zip(self.tokens[prediction.id], prediction.tokens, strict=True)
+        ):
+            if token != expected:
+                # The expected token is not shown: texts of sealed gold must not leak through error messages.
+                place = f"token {at + 1:,} of {prediction.id} as in the text"
                 self.problems.add(
-                    "token_mismatch", line=line + at, field="token", found=theirs, expected=expected
+                    "token_mismatch", line=line + at, field="token", value=token, expected=place
                 )
                 return False
         return True
 
-    def _known_id(self, name: str, line: int) -> bool:
+    def _check_id(self, name: str, line: int) -> bool:
         first = self.first_lines.setdefault(name, line)
         if first != line:
-            said = {"expected": "each id once", "hint": f"Its first line is {first:,}."}
-            self.problems.add("duplicate_id", line=line, field="id", found=name, **said)
+            hint = f"Line {first:,} already has this id. Remove one of the lines."
+            self.problems.add(
+                "duplicate_id", line=line, field="id", value=name, expected="each id once", hint=hint
+            )
             return False
         if name not in self.ids:
-            few = self.ids if len(self.ids) <= FEW else ()
-            expected = f"one of the {len(self.ids):,} ids of the inputs, such as {self.right.usual[0]}"
+            candidates = self.ids if len(self.ids) <= MAX_IDS_FOR_HINTS else ()
+            expected = f"one of the {len(self.ids):,} ids of the inputs, such as {self.example.usual[0]}"
             self.problems.add(
-                "unknown_id", line=line, field="id", found=name, expected=expected,
-                hint=lambda: did_you_mean(name, few),
+                "unknown_id", line=line, field="id", value=name, expected=expected,
+                hint=lambda: did_you_mean(name, candidates),
             )  # fmt: skip
             return False
         return True
 
-    def _all_labels(self, given: Iterable[str], line: int, field: str) -> bool:
-        unknown = [label for label in given if label not in self.labels]
+    def _all_labels(self, labels: Iterable[str], line: int, field: str) -> bool:
+        unknown = [label for label in labels if label not in self.labels]
         for label in unknown:
             self._unknown_label(label, self.labels, line, field)
         return not unknown
 
     def _unknown_label(self, label: str, known: frozenset[str], line: int, field: str) -> None:
-        if label not in self._hints and len(self._hints) < FEW_LABELS:
+        if label not in self._hints and len(self._hints) < MAX_LABELS_WITH_HINTS:
             self._hints[label] = near(label, known)
         meant = self._hints.get(label)
         code, hint = ("near_label", f"Did you mean {meant}?") if meant else ("unknown_label", None)
-        few, example = sorted(known)[:SHOWN_LABELS], partial(self.right, code, label=meant or "")
-        expected = f"one of: {', '.join(few)}{', …' if len(known) > len(few) else ''}"
-        said: dict[str, Any] = {"found": label, "expected": expected, "hint": hint, "example": example}
-        self.problems.add(code, line=line, field=field, **said)
+        shown, example = sorted(known)[:SHOWN_LABELS], partial(self.example, code, label=meant or "")
+        expected = f"one of: {', '.join(shown)}{', …' if len(known) > len(shown) else ''}"
+        self.problems.add(
+            code, line=line, field=field, value=label, expected=expected, hint=hint, example=example
+        )

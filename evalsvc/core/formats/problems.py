@@ -1,101 +1,171 @@
-"""What is wrong with a file: problems with line and code, their collector, the closed table of codes."""
+"""Problems of a file: their kinds, what and where each is, and their collector."""
 
 from __future__ import annotations
 
+import json
+import re
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from math import inf
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
-from evalsvc.core.formats.error_examples import EXAMPLES, OF_A_LINE
-from evalsvc.core.formats.unread_lines import Unread
 
-CODES: dict[str, str] = {
-    # the file as a whole: reading stops
-    "not_utf8": "The file is not UTF-8 text.",
-    "nul_character": "The text contains a NUL character.",
-    "empty_file": "The file has no content.",
-    "too_large": "The file is larger than allowed once unpacked.",
-    "too_many_lines": "The file has more lines than allowed.",
-    "line_too_long": "The line is longer than allowed.",
-    "bad_gzip": "The gzip data is damaged or ends early.",
-    "unknown_format": "The content matches none of the known formats.",
-    # one line of JSON
-    "not_json": "The line is not a JSON object.",
-    "lone_surrogate": "The text contains half of a surrogate pair, which is no character.",
-    "unknown_key": "The object has a key that this format does not know.",
-    "missing_key": "The object lacks a key that this format needs.",
-    "duplicate_key": "The object gives the same key twice.",
-    "wrong_type": "The value has the wrong type or length.",
-    "mixed_forms": "Two forms that exclude each other are mixed.",
-    # columns
-    "wrong_columns": "The line does not have the columns of this format.",
-    "no_scheme": "CoNLL columns need their tag scheme stated: the same tags mean other spans in another.",
-    "bad_tag": "The tag does not belong to the stated tag scheme.",
-    "bad_block": "The block of lines is incomplete.",
-    # matrices
-    "bad_npy": "The array file is damaged or of a kind that is not taken.",
-    "wrong_shape": "The array has not the rows and columns of this benchmark.",
-    # text and spans
-    "bad_span": "The span is empty or lies outside the text.",
-    "bad_reference": "The relation points to a span that is not there.",
-    "duplicate_span": "The same span with the same label is given twice; the two count as one.",
-    "entity_not_in_text": "The name of the entity is not in the text.",
-    "ambiguous_entity": "The name occurs more than once; the first occurrence is taken.",
-    "loose_entity": "The name was found only inside a token or in other letter case.",
-    "other_words": "The offsets cover other words than the name, which stands elsewhere in the text.",
-    # identities and labels
-    "missing_id": "An expected id has no line.",
-    "unknown_id": "The id is not one of those expected.",
-    "duplicate_id": "The id is used twice.",
-    "duplicate_claim": "The same pair and relation is claimed twice.",
-    "duplicate_vote": "The same annotator answers the same item twice.",
-    "duplicate_label": "The label is given twice.",
-    "unknown_label": "The label is not in the inventory.",
-    "near_label": "The label is not in the inventory, but a similar one is.",
-    "negative_with_label": "The negative class stands together with another label.",
-    "bad_score": "The score is not a finite number.",
-    "token_mismatch": "The tokens or tags do not match those of the text.",
-    "empty_cell": "The cell is empty; it is no vote.",
+class ProblemKind(NamedTuple):
+    """A message, an example of the fix, and if a correct line of the file at hand replaces the example."""
+
+    message: str
+    example: str
+    use_file_line: bool = True
+    warning: bool = False
+
+
+LABEL = '{"id": "s1", "label": "born_in"}'
+MENTION = '"h": {"name": "Ada", "pos": [0, 3]}'
+KINDS: dict[str, ProblemKind] = {
+    # The file as a whole: reading stops.
+    "not_utf8": ProblemKind(
+        "The file is not UTF-8 text.", "iconv -f WINDOWS-1252 -t UTF-8 FILE > FILE.utf8", False
+    ),
+    "nul_character": ProblemKind(
+        "The text contains a NUL character.", "iconv -f UTF-16 -t UTF-8 FILE > FILE.utf8", False
+    ),
+    "empty_file": ProblemKind("The file has no content.", LABEL),
+    "too_large": ProblemKind("The unpacked file is too large.", "split -l 100000 FILE", False),
+    "too_many_lines": ProblemKind("The file has too many lines.", "sort -u FILE | wc -l", False),
+    "line_too_long": ProblemKind("The line is too long.", "jq -c '.[]' FILE > FILE.jsonl", False),
+    "bad_gzip": ProblemKind(
+        "The gzip data is damaged or truncated.", "gzip -c FILE > FILE.gz && gzip -t FILE.gz", False
+    ),
+    "unknown_format": ProblemKind("The content matches none of the accepted formats.", LABEL),
+    # One line of JSON.
+    "not_json": ProblemKind("The line is not a JSON object.", LABEL),
+    "lone_surrogate": ProblemKind("The text contains half of a surrogate pair.", LABEL),
+    "unknown_key": ProblemKind("The object has an unknown key.", LABEL),
+    "missing_key": ProblemKind("The object lacks a required key.", LABEL),
+    "duplicate_key": ProblemKind("The object has the same key twice.", LABEL),
+    "wrong_type": ProblemKind("The value has the wrong type or length.", LABEL),
+    "mixed_forms": ProblemKind("The line combines forms that exclude each other.", LABEL),
+    # Columns.
+    "wrong_columns": ProblemKind("The line does not have the columns of this format.", "Turin\tB-place"),
+    "no_scheme": ProblemKind(
+        "The tag scheme is missing. The same tags mean different spans in different schemes.",
+        '{"scheme": "IOB2"}',
+        False,
+    ),
+    "bad_tag": ProblemKind("The tag is not part of the tag scheme.", "Turin\tB-place"),
+    "bad_block": ProblemKind(
+        "The block of lines is incomplete.", '8001\t"The <e1>letter</e1> was about <e2>tides</e2>."', False
+    ),
+    # Matrices.
+    "bad_npy": ProblemKind(
+        "The array file is damaged or of an unsupported type.",
+        'numpy.save("scores.npy", numpy.ascontiguousarray(scores, dtype="float32"))',
+        False,
+    ),
+    "wrong_shape": ProblemKind(
+        "The array does not have the rows and columns of this benchmark.",
+        "scores.shape == (sentences, labels)",
+        False,
+    ),
+    # Text and spans.
+    "bad_span": ProblemKind(
+        "The span is empty or outside the text.", '{"id": "s1", "spans": [[0, 1, "person"]]}'
+    ),
+    "bad_reference": ProblemKind(
+        "The relation refers to a span that does not exist.",
+        '{"id": "s1", "spans": [[0, 1, "p"], [3, 4, "q"]], "relations": [[0, "at", 1]]}',
+    ),
+    "duplicate_span": ProblemKind(
+        "The same span with the same label occurs twice and is counted once.",
+        '{"id": "s1", "spans": [[0, 1, "person"]]}',
+        warning=True,
+    ),
+    "entity_not_in_text": ProblemKind(
+        "The name of the entity does not occur in the text.",
+        f'{{{MENTION}, "t": {{"name": "Turin"}}, "text": "Ada was born in Turin."}}',
+    ),
+    "ambiguous_entity": ProblemKind(
+        "The name occurs more than once. The first occurrence is used.", MENTION, False, warning=True
+    ),
+    "loose_entity": ProblemKind(
+        "The name occurs only inside a token or in other letter case.", MENTION, False, warning=True
+    ),
+    "other_words": ProblemKind(
+        "The offsets cover other words than the name, which occurs elsewhere in the text.",
+        MENTION,
+        False,
+        warning=True,
+    ),
+    # Identifiers and labels.
+    "missing_id": ProblemKind("An expected id has no line.", '{"id": "s1", "label": "N/A"}'),
+    "unknown_id": ProblemKind("The id is not one of the expected ids.", LABEL),
+    "duplicate_id": ProblemKind("The id occurs twice.", LABEL),
+    "duplicate_claim": ProblemKind(
+        "The same relation of the same pair occurs twice.",
+        '{"h": "Q1", "t": "Q2", "relation": "born_in", "score": 0.93}',
+    ),
+    "duplicate_vote": ProblemKind(
+        "The same annotator answers the same item twice.",
+        '{"annotator": "ann1", "item": "s1", "labels": ["born_in"]}',
+    ),
+    "duplicate_label": ProblemKind("The label occurs twice.", '{"id": "s1", "labels": ["born_in"]}'),
+    "unknown_label": ProblemKind("The label is not in the inventory.", LABEL),
+    "near_label": ProblemKind("The label is not in the inventory, but a similar one is.", LABEL),
+    "negative_with_label": ProblemKind(
+        "The negative class is combined with another label.", '{"id": "s1", "labels": ["born_in"]}'
+    ),
+    "bad_score": ProblemKind(
+        "The score is not a finite number.", '{"id": "s1", "scores": {"born_in": 0.93}}'
+    ),
+    "token_mismatch": ProblemKind(
+        "The tokens or tags do not match the tokens of the text.",
+        '{"id": "s1", "tags": ["B-person", "O", "O"]}',
+    ),
+    "empty_cell": ProblemKind(
+        "The cell is empty and is not counted as a vote.", "s1\tw7\tNONE", False, warning=True
+    ),
 }
-WARNINGS = frozenset({"ambiguous_entity", "loose_entity", "other_words", "duplicate_span", "empty_cell"})
 CLIP = 80
-RightLine = Callable[[str], str | None]
+ID_KEY = re.compile(r'"id"[ \t]*:[ \t]*(?:"((?:[^"\\]|\\.)*)"|(-?\d+))')
+LONGEST_ID = 200
+MAX_REMEMBERED = 100_000
+ExampleLine = Callable[[str], str | None]
 
 
 def clip(value: object) -> str:
-    """Show a found value in at most 80 characters, so that a report stays readable."""
+    """Shorten a value to 80 characters."""
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= CLIP else text[: CLIP - 1] + "…"
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing wrong in one place."""
+    """A problem at one place of a file."""
 
     code: str
     line: int | None = None
     field: str | None = None
-    found: str | None = None
+    value: str | None = msgspec.field(default=None, name="found")
     expected: str | None = None
     hint: str | None = None
     example: str | None = None
 
     def sentence(self) -> str:
-        """Say what, where, what was expected and how to mend it."""
-        place = [f"line {self.line:,}" if self.line else "", f"field {self.field}" if self.field else ""]
-        where = ", ".join(part for part in place if part)
-        parts = [f"{where[:1].upper()}{where[1:]}: {CODES[self.code]}" if where else CODES[self.code]]
-        parts += [f"Found {self.found}."] if self.found is not None else []
+        """Describe the place, the problem, the value, what was expected, and the fix."""
+        places = [f"line {self.line:,}" if self.line else "", f"field {self.field}" if self.field else ""]
+        where = ", ".join(filter(None, places))
+        parts = [f"{where[:1].upper()}{where[1:]}:"] if where else []
+        parts.append(KINDS[self.code].message)
+        parts += [f"Found {self.value}."] if self.value is not None else []
         parts += [f"Expected {self.expected}."] if self.expected is not None else []
         return " ".join([*parts, self.hint] if self.hint else parts)
 
 
 class FileRejected(Exception):
-    """A file that cannot be taken in, with everything that is wrong with it."""
+    """A rejected file, with its problems."""
 
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
@@ -105,15 +175,47 @@ class FileRejected(Exception):
         return FileRejected, (self.problems,)
 
 
-def place(problem: Problem) -> float:
-    """Where in the file it is; what has no line stands behind what has."""
+class UnreadLines:
+    """Ids of lines that could not be read, which must not be reported as missing too."""
+
+    def __init__(self) -> None:
+        self.ids: set[str] = set()
+        self.without_id = 0
+
+    def add_line(self, text: str) -> None:
+        match = ID_KEY.search(text)
+        name = match and (match[1] or match[2])
+        if match and match[1]:
+            try:
+                name = str(json.loads(f'"{match[1]}"'))
+            except ValueError:
+                name = None
+        self.add_id(name)
+
+    def add_id(self, name: str | None) -> None:
+        if name and len(name) <= LONGEST_ID and "\0" not in name and len(self.ids) < MAX_REMEMBERED:
+            self.ids.add(name)
+        else:
+            self.without_id += 1
+
+    def certainly_missing(self, missing: list[str]) -> tuple[list[str], str | None]:
+        """Return the ids that no unread line can have, and a hint if one may."""
+        left = [name for name in missing if name not in self.ids]
+        if len(left) <= self.without_id:
+            return [], None
+        lines = "1 line" if self.without_id == 1 else f"{self.without_id:,} lines"
+        return left, f"{lines} could not be read and may have this id." if self.without_id else None
+
+
+def line_order(problem: Problem) -> float:
+    """Sort key: problems without a line come last."""
     return inf if problem.line is None else problem.line
 
 
 class Problems:
-    """Keeps the first few problems by line and counts all of them; warnings are apart and refuse nothing.
+    """Collector of problems: keeps the first few by line and counts all; warnings reject nothing.
 
-    `places` counts lines: several things wrong with one line are one; what has no line counts by itself.
+    `places` counts lines with problems, and each problem without a line.
     """
 
     def __init__(self, *, keep: int = 20) -> None:
@@ -122,28 +224,28 @@ class Problems:
         self.first_warnings: list[Problem] = []
         self.lines_read = 0
         self.places = 0
-        self._seen = bytearray()
+        self._bad_lines = bytearray()  # a bit for each line
         self.by_code: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
-        self.unread = Unread()
-        self._right_line: RightLine | None = None
+        self.unread = UnreadLines()
+        self._example_line: ExampleLine | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What makes examples stays behind: it holds all that a file is held against."""
-        return self.__dict__ | {"_right_line": None}
+        """Leave out the example function, which holds all expected ids."""
+        return self.__dict__ | {"_example_line": None}
 
-    def exemplified_by(self, right_line: RightLine) -> None:
-        """Say how a right line of the file looks; it is asked with the code of what is wrong."""
-        self._right_line = right_line
+    def set_example(self, example_line: ExampleLine) -> None:
+        """Set the function that writes a correct line of the file for an error code."""
+        self._example_line = example_line
 
     def example_of(self, code: str) -> str:
-        """The mending shown: a right line of the file at hand where the code is about lines."""
-        about = self._right_line(code) if self._right_line and code in OF_A_LINE else None
-        return about or EXAMPLES[code]
+        """Return an example of the fix, if possible a correct line of the file at hand."""
+        line = self._example_line(code) if self._example_line and KINDS[code].use_file_line else None
+        return line or KINDS[code].example
 
     @property
     def total(self) -> int:
-        """How many problems there are, kept or not; warnings not included."""
+        """Number of problems, kept or not, without warnings."""
         return self.by_code.total()
 
     def add(
@@ -152,55 +254,51 @@ class Problems:
         *,
         line: int | None = None,
         field: str | None = None,
-        found: object = None,
+        value: object = None,
         expected: str | None = None,
         hint: str | Callable[[], str | None] | None = None,
         example: str | Callable[[], str] | None = None,
     ) -> None:
-        """Count one problem; hint and example may be functions, called only when it is kept."""
-        if code not in CODES:
-            raise KeyError(code)
-        warning = code in WARNINGS
+        """Count one problem; hint and example may be functions, called only if it is kept."""
+        warning = KINDS[code].warning
         (self.warnings if warning else self.by_code)[code] += 1
-        self.places += not warning and self._is_new(line)
-        shown = self.first_warnings if warning else self.first
-        if len(shown) >= self.keep and (line or inf) >= place(shown[-1]):
+        self.places += not warning and (line is None or self._mark_bad(line))
+        kept = self.first_warnings if warning else self.first
+        if len(kept) >= self.keep and (line or inf) >= line_order(kept[-1]):
             return
-        said = hint() if callable(hint) else hint
-        given = None if found is None else clip(found)
-        mended = (example() if callable(example) else example) or self.example_of(code)
-        insort(shown, Problem(code, line, field, given, expected, said, mended), key=place)
-        del shown[self.keep :]
+        hint = hint() if callable(hint) else hint
+        shown = None if value is None else clip(value)
+        fix = (example() if callable(example) else example) or self.example_of(code)
+        insort(kept, Problem(code, line, field, shown, expected, hint, fix), key=line_order)
+        del kept[self.keep :]
 
-    def _is_new(self, line: int | None) -> bool:
-        """Whether nothing was wrong with this line so far; a bit is kept for every line."""
-        if line is None:
-            return True
+    def _mark_bad(self, line: int) -> bool:
+        """Mark a line as bad; return whether it was not before."""
         at, bit = line >> 3, 1 << (line & 7)
-        self._seen.extend(bytes(max(0, at + 1 - len(self._seen))))
-        new = not self._seen[at] & bit
-        self._seen[at] |= bit
-        return new
+        self._bad_lines.extend(bytes(max(0, at + 1 - len(self._bad_lines))))
+        is_new = not self._bad_lines[at] & bit
+        self._bad_lines[at] |= bit
+        return is_new
 
     def stop(self, code: str, **details: Any) -> NoReturn:
-        """Add a problem after which reading on makes no sense."""
+        """Add a problem that makes further reading pointless, and reject the file."""
         self.add(code, **details)
         raise FileRejected(self)
 
     def raise_if_any(self, *, besides: Collection[str] = ()) -> None:
-        """Refuse the file, unless nothing but the codes named in `besides` was found."""
+        """Reject the file unless all its problems have codes named in `besides`."""
         if any(count and code not in besides for code, count in self.by_code.items()):
             raise FileRejected(self)
 
     def summary(self) -> str:
-        """The first problem in words, and how many follow."""
+        """Describe the first problem and count the others."""
         if not self.first:
             return "No problem found."
         more = f" {self.total - 1:,} more." if self.total > 1 else ""
         return self.first[0].sentence() + more
 
     def as_json(self) -> dict[str, Any]:
-        """What an API answers and a job stores."""
+        """Return the report that the API sends and a job stores."""
         return {
             "total": self.total,
             "by_code": dict(sorted(self.by_code.items())),
@@ -213,15 +311,15 @@ class Problems:
 
 
 def near(word: str, words: Iterable[str]) -> str | None:
-    """Find the known word that was probably meant."""
+    """Return the known word that is most similar, or None."""
     if len(word) > 2 * CLIP:
         return None
     known = {known.casefold(): known for known in words}
-    found = get_close_matches(word.casefold(), known, n=1, cutoff=0.75)
-    return known[found[0]] if found else None
+    matches = get_close_matches(word.casefold(), known, n=1, cutoff=0.75)
+    return known[matches[0]] if matches else None
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str | None:
-    """Turn the nearest known word into a hint."""
+    """Return a hint that names the most similar known word."""
     meant = near(word, words)
     return f"Did you mean {meant}?" if meant is not None else None

@@ -1,4 +1,4 @@
-"""What the formats turn into: items, predictions and votes, all frozen."""
+"""Records that files are read into: items, predictions and votes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Link = tuple[int, str, int]
 
 
 class Payload(TypedDict):
-    """One answer of any project kind; N/A is two empty lists."""
+    """An answer in a project of any kind; N/A is two empty lists."""
 
     spans: list[list[int | str]]
     relations: list[str] | list[list[int | str]]
 
 
 class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A named mention; start and end are code points of the item's text, unknown where there is no text."""
+    """A mention with its offsets in code points of the text, None without text."""
 
     id: str | None
     name: str
@@ -29,15 +29,15 @@ class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def key(self) -> str:
-        """What pairs are made of: the id, or the name where the file gives no ids."""
+        """Return the id, or the name if the file has no ids."""
         return self.name if self.id is None else self.id
 
 
 class ItemLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One sentence with what it is asked about and the labels it came with.
+    """A sentence or document with its mentions and labels.
 
-    `spans` count tokens where `tokens` are given, code points of `text` otherwise. `relations` are names
-    when head and tail (or nothing) are given, triples (span, name, span) when spans are.
+    `spans` count `tokens` if present, otherwise code points of `text`. `relations` are triples (span, name,
+    span) in items with spans, otherwise names.
     """
 
     id: str
@@ -50,42 +50,41 @@ class ItemLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def length(self) -> int | None:
-        """How far spans may reach: tokens, or code points."""
+        """Return the number of tokens, or of code points without tokens."""
         if self.tokens is not None:
             return len(self.tokens)
         return None if self.text is None else len(self.text)
 
     @property
     def pair(self) -> tuple[str, str] | None:
-        """The bag this item belongs to."""
+        """Return the entity pair, which is the bag of the item."""
         return None if self.head is None or self.tail is None else (self.head.key, self.tail.key)
-
-    def code_point_spans(self) -> tuple[Span, ...]:
-        """Give the spans in code points of the text, whatever unit they came in."""
-        if self.tokens is None or not self.spans:
-            return self.spans or ()
-        starts = token_starts(self.tokens)
-        return tuple(
-            (starts[s], starts[e - 1] + len(self.tokens[e - 1]), label) for s, e, label in self.spans
-        )
 
 
 class LabelPrediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The label of an item."""
+
     id: str
     label: str
 
 
 class LabelsPrediction(msgspec.Struct, frozen=True):
+    """The labels of an item."""
+
     id: str
     labels: tuple[str, ...]
 
 
 class ScoresPrediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Scores of labels for an item."""
+
     id: str
     scores: dict[str, float]
 
 
 class BagPrediction(msgspec.Struct, frozen=True):
+    """The score of a relation for an entity pair."""
+
     head: str
     tail: str
     relation: str
@@ -93,12 +92,16 @@ class BagPrediction(msgspec.Struct, frozen=True):
 
 
 class SpansPrediction(msgspec.Struct, frozen=True):
+    """Labelled spans of an item, and relations between them."""
+
     id: str
     spans: tuple[Span, ...]
     relations: tuple[Link, ...] = ()
 
 
 class TagsPrediction(msgspec.Struct, frozen=True):
+    """A tag for each token of an item."""
+
     id: str
     tags: tuple[str, ...]
     tokens: tuple[str, ...] | None = None
@@ -110,7 +113,7 @@ PredictionLine = (
 
 
 class VoteLine(msgspec.Struct, frozen=True):
-    """One annotator's answer to one item; `na` is true where N/A was said, not merely nothing."""
+    """An annotator's answer to an item; `na` is an explicit N/A, not an empty answer."""
 
     item: str
     annotator: str
@@ -119,14 +122,14 @@ class VoteLine(msgspec.Struct, frozen=True):
 
 
 def payload(*, spans: tuple[Span, ...] = (), relations: tuple[str, ...] | tuple[Link, ...] = ()) -> Payload:
-    """Put an answer into the one shape that all kinds share."""
+    """Return an answer in the shape shared by all project kinds."""
     names = [name for name in relations if isinstance(name, str)]
     links: list[list[int | str]] = [list(link) for link in relations if not isinstance(link, str)]
     return {"spans": [list(span) for span in spans], "relations": links or names}
 
 
 def content_id(text: str, head: Entity | None = None, tail: Entity | None = None) -> str:
-    """Name an item that has no id after its content, so that its repeats share the name."""
+    """Return an id made from the content, the same for repeated items."""
     parts = [text]
     for entity in (head, tail):
         parts += ["" if entity is None else f"{entity.key}\x1f{entity.start}\x1f{entity.end}"]
@@ -134,7 +137,7 @@ def content_id(text: str, head: Entity | None = None, tail: Entity | None = None
 
 
 def token_starts(tokens: tuple[str, ...]) -> list[int]:
-    """Where each token begins in the text of tokens joined by single spaces."""
+    """Return the start of each token in the tokens joined by single spaces."""
     starts, at = [], 0
     for token in tokens:
         starts.append(at)

@@ -1,206 +1,259 @@
-"""Which format a file is in, told by its content, and the table of formats."""
+"""Table of file formats: what each is for, how it is recognised and how it is read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from evalsvc.core.formats.crowdtruth import JUDGMENTS, UNITS
-from evalsvc.core.formats.nyt10 import END
+from evalsvc.core import formats as package
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.text_lines import Source, read_lines
+from evalsvc.core.formats.records import ItemLine, PredictionLine, VoteLine
+from evalsvc.core.formats.tag_schemes import Repair, Scheme
+from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
 SAMPLE = 50
-MOSTLY = 0.8
+HTML = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)\b", re.IGNORECASE)
+COMMAS = re.compile(r"[^\s,]+,[^\s,]*")
+
+Role = Literal["items", "gold", "predictions", "suggestions", "votes", "labels", "models"]
+Records = Literal["items", "gold", "predictions", "votes"]
+EmptyCell = Literal["no-vote", "no-label"]
+# Sections of the documentation: title, introduction, and the roles of the formats listed.
+SECTIONS: dict[str, tuple[str, str, tuple[Role, ...]]] = {
+    "items": (
+        "Items and gold",
+        "Import items into a project, or published gold as a test set.",
+        ("items", "gold"),
+    ),
+    "predictions": (
+        "Predictions",
+        "Submit predictions to a benchmark, as plain text or gzip.",
+        ("predictions",),
+    ),
+    "votes": ("Votes", "Import answers that annotators gave elsewhere.", ("votes",)),
+    "other": ("Other files", "Label inventories and trained pipelines.", ("labels", "models")),
+}
 
 
-class Format(NamedTuple):
-    """A format as a page shows it."""
+class Sample(NamedTuple):
+    """The beginning of a file: its first lines, and the keys of one of them where they are JSON."""
+
+    lines: Sequence[str]
+    keys: frozenset[str] = frozenset()
+
+
+class Reader(NamedTuple):
+    """A function that yields (line, record), and the options it takes besides problems and limits."""
+
+    read: Callable[..., Iterator[tuple[int, Any]]]
+    options: tuple[str, ...] = ()
+
+
+class Variant(NamedTuple):
+    """One of several forms that a line of the format may have."""
 
     title: str
     description: str
     example: str
 
 
-FORMATS: dict[str, Format] = {
-    "jsonl-items": Format(
-        "Items (JSONL)",
-        "One sentence a line with head and tail, or with spans; gold labels where there are any.",
-        '{"h":{"id":"Q1","name":"Ada","pos":[0,3]},"id":"s1","relations":["born_in"],'
-        '"t":{"id":"Q2","name":"Turin","pos":[16,21]},"text":"Ada was born in Turin."}',
-    ),
-    "jsonl-predictions": Format(
-        "Predictions (JSONL)",
-        "One item a line with a label, labels, scores, spans or tags; or one scored triple a line.",
-        '{"id":"s1","scores":{"born_in":0.93}}',
-    ),
-    "jsonl-votes": Format(
-        "Votes (JSONL)",
-        "One annotator's answer to one item a line; N/A is said, not left out.",
-        '{"annotator":"ann1","item":"s1","labels":["born_in"]}',
-    ),
-    "opennre-gold": Format(
-        "OpenNRE data",
-        "One sentence and one relation a line; repeats of a sentence and pair are one item.",
-        '{"h":{"id":"Q1","name":"Ada","pos":[0,3]},"relation":"born_in",'
-        '"t":{"id":"Q2","name":"Turin","pos":[16,21]},"text":"Ada was born in Turin."}',
-    ),
-    "opennre-results": Format(
-        "OpenNRE results",
-        "One scored triple of an entity pair a line.",
-        '{"entpair":["Q1","Q2"],"relation":"born_in","score":0.93}',
-    ),
-    "nyt10": Format(
-        "NYT10",
-        "Tab-separated: head id, tail id, head, tail, relation, sentence, end mark.",
-        f"m.01\tm.02\tada\tturin\tborn_in\tada was born in turin .\t{END}",
-    ),
-    "conll": Format(
-        "CoNLL columns",
-        "A token and its tag a line, a blank line after each sentence; the tag scheme is stated.",
-        "Turin\tB-location",
-    ),
-    "semeval-answers": Format(
-        "SemEval-2010 Task 8 answers",
-        "An id and a relation with its direction a line.",
-        "8001\tMessage-Topic(e1,e2)",
-    ),
-    "semeval-test": Format(
-        "SemEval-2010 Task 8 sentences",
-        "A numbered sentence with e1 and e2, its relation, a comment, a blank line.",
-        '8001\t"The <e1>letter</e1> was about <e2>tides</e2>."',
-    ),
-    "labels": Format("Labels", "One label a line.", "born_in"),
-    "crowdtruth-judgments": Format(
-        "CrowdTruth judgments",
-        "Tab-separated with a header: unit, worker, relations (several separated by |, NONE is N/A).",
-        "s1\tw7\tborn_in|lives_in",
-    ),
-    "crowdtruth-units": Format(
-        "CrowdTruth units",
-        "Tab-separated with a header: unit, two terms, sentence.",
-        "s1\tAda\tTurin\tAda was born in Turin .",
-    ),
-}
-ITEM_FORMATS = (
-    "jsonl-items",
-    "opennre-gold",
-    "nyt10",
-    "conll",
-    "semeval-test",
-    "semeval-answers",
-    "crowdtruth-units",
-)
-PREDICTION_FORMATS = ("jsonl-predictions", "opennre-results", "conll", "semeval-answers")
-VOTE_FORMATS = ("jsonl-votes", "crowdtruth-judgments")
+class Format(NamedTuple):
+    """A file format.
 
-TAG = re.compile(r"O|[BIESLU]-\S+")
-TEST_LINE = re.compile(r"\d+\t.*<e[12]>.*")
-ANSWER = re.compile(r"\d+[ \t]+\S+[ \t]*")
-PAGE = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)\b", re.IGNORECASE)
-TABLE = re.compile(r"[^\s,]+,[^\s,]*")
-DENSE_TITLE = "a NumPy array of scores (.npy)"
-ANSWERS = {"label", "labels", "scores", "score", "tags"}
-TEXTS = {"text", "tokens", "token"}
+    `rank` is the order in which formats are tried and listed. `recognise` tells a text format by its first
+    lines, `magic` a binary one by its first bytes. `catch_all` formats match too much to suggest them. Items
+    of an import merge by id if other files refer to their ids.
+    `marks` is what annotated items of the format have, if always the same; `task` is the only task of its
+    predictions. `negatives` are usual names of the negative class. `example_line` writes a correct line for
+    an id, a label and a tag.
+    """
+
+    key: str
+    title: str
+    description: str
+    example: str
+    roles: tuple[Role, ...]
+    rank: int
+    recognise: Callable[[Sample], bool] = lambda sample: False
+    readers: Mapping[Records, Reader] = {}
+    magic: bytes = b""
+    has_ids: bool = True
+    has_header: bool = False
+    needs_scheme: bool = False
+    repeats_items: bool = False
+    merge_by: Literal["content", "id"] = "content"
+    catch_all: bool = False
+    marks: Literal["pairs", "spans", ""] = ""
+    task: Literal["relations", "entities", ""] = ""
+    negatives: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    example_line: Callable[[str, str, str], str | None] = lambda id, label, tag: None
+
+
+_REGISTERED: dict[str, Format] = {}
+
+
+def register(format: Format) -> Format:
+    """Add a format to the table."""
+    _REGISTERED[format.key] = format
+    return format
+
+
+def formats(*roles: Role) -> dict[str, Format]:
+    """Return the formats by key, in order of rank; with roles, those that have one of them."""
+    package.load()
+    ranked = sorted(_REGISTERED.values(), key=lambda format: format.rank)
+    return {format.key: format for format in ranked if not roles or not set(roles).isdisjoint(format.roles)}
 
 
 def recognise(first_lines: Sequence[str]) -> str | None:
-    """Tell the format from the first lines of a file; None when it is none of ours."""
+    """Return the format of a file by its first lines, or None."""
     lines = [line for line in first_lines if line.strip()]
-    if not lines:
-        return None
-    if lines[0].lstrip().startswith("{"):
-        # one broken line says nothing about the others
-        return next((found for line in lines if (found := _json_format(line))), None)
-    return _column_format(lines)
+    samples: Iterator[Sample] = iter([Sample(lines)] if lines else [])
+    if lines and lines[0].lstrip().startswith("{"):
+        # One broken line must not hide the format of the others.
+        samples = (Sample(lines, keys) for line in lines if (keys := _keys_of(line)))
+    known = formats().values()
+    return next((format.key for sample in samples for format in known if format.recognise(sample)), None)
+
+
+def _keys_of(line: str) -> frozenset[str]:
+    try:
+        return frozenset(msgspec.json.decode(line, type=dict[str, msgspec.Raw]))
+    except (msgspec.DecodeError, RecursionError):
+        return frozenset()
 
 
 def recognise_source(
-    source: Source, *, problems: Problems | None = None, takes: Collection[str] = tuple(FORMATS)
+    source: Source, *, problems: Problems | None = None, accepted: Collection[str] = ()
 ) -> str:
-    """Tell the format of a file, or refuse it with the list of what is taken.
+    """Return the format of a file by its content, or reject the file; `accepted` is any format if empty.
 
-    A file object is read from its present place and set back to it.
+    A file object is read from its current position and set back to it.
     """
     problems = Problems() if problems is None else problems
     file: Any = source if hasattr(source, "seek") else None
-    place = file.tell() if file is not None else 0
+    position = file.tell() if file is not None else 0
     lines = [text for _, text in islice(read_lines(source, problems=problems), SAMPLE)]
     if file is not None:
-        file.seek(place)
-    found = recognise(lines)
-    if found is None or found not in takes:
+        file.seek(position)
+    key, known = recognise(lines), formats()
+    accepted = accepted or [name for name, format in known.items() if not format.magic]
+    if key is None or key not in accepted:
         first = next((line for line in lines if line.strip()), "")
-        # whatever has short lines could be a list of labels: that tells nobody anything
-        other = FORMATS[found].title if found and found != "labels" else None
-        hint = f"It looks like {other}, which is not taken here." if other else stranger(first)
-        known = ", ".join(title_of(name) for name in takes)
-        problems.stop("unknown_format", line=1, found=first, expected=f"one of: {known}", hint=hint)
-    return found
+        other = known[key].title if key and not known[key].catch_all else None
+        hint = f"It looks like {other}, which is not accepted here." if other else foreign_format_hint(first)
+        titles = ", ".join(known[name].title for name in accepted)
+        problems.stop("unknown_format", line=1, value=first, expected=f"one of: {titles}", hint=hint)
+    return key
 
 
-def title_of(format: str) -> str:
-    return FORMATS[format].title if format in FORMATS else DENSE_TITLE
-
-
-def stranger(line: str) -> str | None:
-    """What the file may be instead, and how to make one of ours of it."""
+def foreign_format_hint(line: str) -> str | None:
+    """Name the unsupported format that a first line seems to have, and how to convert it."""
     start = line.lstrip()[:1]
-    if PAGE.match(line):
+    if HTML.match(line):
         return (
-            "It looks like a web page (HTML): an answer of some other server, perhaps. Send the file itself."
+            "It looks like a web page (HTML), perhaps an error page of another server. Send the file itself."
         )
     if start == "[":
-        return "It looks like one JSON array: write each of its objects on a line of its own (JSONL)."
+        return "It looks like one JSON array. Write each of its objects on a line of its own (JSONL)."
     if start == "{":
-        return "It looks like JSON over several lines: write each object on one line (JSONL)."
-    if line.count(",") > 1 or TABLE.fullmatch(line.strip()):
-        return "It looks like a table with commas: make a JSON object of each row (JSONL)."
+        return "It looks like JSON over several lines. Write each object on one line (JSONL)."
+    if line.count(",") > 1 or COMMAS.fullmatch(line.strip()):
+        return "It looks like comma-separated values (CSV). Write each row as a JSON object (JSONL)."
     return None
 
 
-def _json_format(line: str) -> str | None:
-    try:
-        keys = set(msgspec.json.decode(line, type=dict[str, msgspec.Raw]))
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    if "annotator" in keys:
-        return "jsonl-votes"
-    if "entpair" in keys:
-        return "opennre-results"
-    if keys & TEXTS:
-        return "opennre-gold" if {"relation", "token"} & keys else "jsonl-items"
-    if keys & ANSWERS or "spans" in keys:
-        return "jsonl-predictions"
-    return "jsonl-items" if keys & {"relation", "relations"} else None
+def stated_format(format: str, scheme: str | None) -> str:
+    """Return the stated format, or the one that a stated tag scheme implies."""
+    tagged = (key for key, known in formats("items").items() if known.needs_scheme)
+    return format or (next(tagged, "") if scheme else "")
 
 
-def _share_tagged(lines: list[str]) -> float:
-    """How many of the lines end in a tag; a few odd ones do not make a file another format's."""
-    columns = [line.split() for line in lines if not line.startswith("-DOCSTART-")]
-    tagged = sum(len(fields) > 1 and TAG.fullmatch(fields[-1]) is not None for fields in columns)
-    return tagged / len(columns) if columns else 0
+def share_a_reader(one: str, other: str) -> bool:
+    """Return whether two formats are read by the same function, so that either may be stated."""
+    known = formats()
+    readers = [{reader.read for reader in known[key].readers.values()} for key in (one, other)]
+    return not readers[0].isdisjoint(readers[1])
 
 
-def _column_format(lines: list[str]) -> str | None:
-    header = sorted(name.strip() for name in lines[0].split("\t"))
-    if header in (sorted(JUDGMENTS), sorted(UNITS)):
-        return "crowdtruth-judgments" if header == sorted(JUDGMENTS) else "crowdtruth-units"
-    if lines[0].rstrip().endswith(END):
-        return "nyt10"
-    if TEST_LINE.fullmatch(lines[0]):
-        return "semeval-test"
-    tagged = _share_tagged(lines)
-    if tagged == 1:
-        return "conll"
-    if all(ANSWER.fullmatch(line) for line in lines):
-        return "semeval-answers"
-    if tagged > MOSTLY:
-        return "conll"
-    if lines[0].lstrip().startswith("["):
-        return None
-    return "labels" if all("\t" not in line and len(line) <= 200 for line in lines) else None
+def open_records(
+    source: Source, kind: Records, *, format: str, problems: Problems, limits: Limits, **options: Any
+) -> Iterator[tuple[int, Any]]:
+    """Yield (line, record) of any format that has records of this kind."""
+    known = formats()
+    chosen = known.get(format)
+    reader = chosen.readers.get(kind) if chosen else None
+    if chosen is None or reader is None:
+        expected = ", ".join(key for key, other in known.items() if kind in other.readers)
+        problems.stop("unknown_format", field="format", value=format, expected=f"one of: {expected}")
+    if chosen.needs_scheme and options.get("scheme") is None:
+        problems.stop("no_scheme", field="scheme", expected="one of IOB1, IOB2, BIOES and BILOU")
+    if kind != "predictions":
+        first_line = chosen.example.splitlines()[0]
+        problems.set_example(lambda code: first_line)
+    used = {name: options[name] for name in reader.options}
+    return reader.read(source, problems=problems, limits=limits, **used)
+
+
+def open_items(
+    source: Source,
+    *,
+    format: str,
+    problems: Problems,
+    limits: Limits = LIMITS,
+    scheme: Scheme | None = None,
+    repair: Repair = "conlleval",
+    column: int = -1,
+    require_text: bool = True,
+) -> Iterator[tuple[int, ItemLine]]:
+    """Yield (line, item) of any item format; CoNLL needs its tag scheme."""
+    options = {"scheme": scheme, "repair": repair, "column": column, "require_text": require_text}
+    return open_records(source, "items", format=format, problems=problems, limits=limits, **options)
+
+
+def open_gold(
+    source: Source,
+    *,
+    format: str,
+    problems: Problems,
+    limits: Limits = LIMITS,
+    scheme: Scheme | None = None,
+    repair: Repair = "conlleval",
+    column: int = -1,
+) -> Iterator[tuple[int, ItemLine]]:
+    """Yield (line, item) with gold labels; text and mention offsets may be left out."""
+    reader = formats().get(format)
+    kind: Records = "gold" if reader and "gold" in reader.readers else "items"
+    options = {"scheme": scheme, "repair": repair, "column": column, "require_text": False}
+    return open_records(source, kind, format=format, problems=problems, limits=limits, **options)
+
+
+def open_predictions(
+    source: Source,
+    *,
+    format: str,
+    problems: Problems,
+    limits: Limits = LIMITS,
+    scheme: Scheme | None = None,
+    column: int = -1,
+) -> Iterator[tuple[int, PredictionLine]]:
+    """Yield (line, prediction) of any prediction format; CoNLL needs its tag scheme."""
+    options = {"scheme": scheme, "column": column}
+    return open_records(source, "predictions", format=format, problems=problems, limits=limits, **options)
+
+
+def open_votes(
+    source: Source,
+    *,
+    format: str,
+    problems: Problems,
+    limits: Limits = LIMITS,
+    empty: EmptyCell = "no-vote",
+) -> Iterator[tuple[int, VoteLine]]:
+    """Yield (line, vote) of any vote format; `empty` is the meaning of an empty cell in a table."""
+    return open_records(source, "votes", format=format, problems=problems, limits=limits, empty=empty)

@@ -1,4 +1,4 @@
-"""SemEval-2010 Task 8: answer lines, keys, and the full file with tagged sentences."""
+"""SemEval-2010 Task 8: answers, answer keys, and the full file with marked sentences."""
 
 from __future__ import annotations
 
@@ -7,31 +7,34 @@ from collections.abc import Iterator
 
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, LabelPrediction
+from evalsvc.core.formats.registry import Format, Reader, Sample, register
+from evalsvc.core.formats.tag_schemes import share_tagged
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
 NUMBERED = re.compile(r"(\d{1,18})\t(.*)")
 ANSWER = re.compile(r"(\d{1,18})[ \t]+(\S+)[ \t]*")
-TAGS = re.compile(r"</?e[12]>")
+MARKS = re.compile(r"</?e[12]>")
+MARKED_LINE = re.compile(r"\d+\t.*<e[12]>.*")
 ORDERS = ["<e1>", "</e1>", "<e2>", "</e2>"], ["<e2>", "</e2>", "<e1>", "</e1>"]
 
 
 def read_answers(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, LabelPrediction]]:
-    """Yield (line, answer) of lines that hold an id and a relation."""
+    """Yield (line, prediction) of lines with an id and a relation."""
     for line, text in read_lines(source, problems=problems, limits=limits):
         if text and not text.isspace():
             match = ANSWER.fullmatch(text)
             if match:
                 yield line, LabelPrediction(match[1], match[2])
             else:
-                problems.add("wrong_columns", line=line, found=text, expected="an id, a tab, a relation")
+                problems.add("wrong_columns", line=line, value=text, expected="an id, a tab, a relation")
 
 
 def read_key(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) of an answer key: gold labels without text."""
+    """Yield (line, item) of an answer key, which is gold without text."""
     for line, answer in read_answers(source, problems=problems, limits=limits):
         yield line, ItemLine(answer.id, None, relations=(answer.label,))
 
@@ -39,10 +42,9 @@ def read_key(
 def read_sentences(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) of the full file: head is e1, tail is e2, tags and outer quotes removed.
+    """Yield (line, item) of the full file, with e1 as head and e2 as tail.
 
-    A block is a numbered sentence, then its relation (absent in unlabelled files), then a comment, then a
-    blank line.
+    A block is a numbered sentence, its relation (absent in unlabelled files), a comment, and a blank line.
     """
     block: list[tuple[int, str]] = []
     for line, text in read_lines(source, problems=problems, limits=limits):
@@ -59,35 +61,72 @@ def _item(block: list[tuple[int, str]], problems: Problems) -> Iterator[tuple[in
     line, first = block[0]
     numbered = NUMBERED.fullmatch(first)
     if numbered is None:
-        problems.add("bad_block", line=line, found=first, expected="an id, a tab and the sentence in quotes")
+        problems.add("bad_block", line=line, value=first, expected="an id, a tab and the sentence in quotes")
         return
-    said = [text.strip() for _, text in block[1:] if not text.startswith("Comment")]
-    if len(said) > 1 or any(" " in relation for relation in said):
-        problems.add("bad_block", line=line + 1, found=said[-1], expected="one relation, then a comment")
+    relations = [text.strip() for _, text in block[1:] if not text.startswith("Comment")]
+    if len(relations) > 1 or any(" " in relation for relation in relations):
+        problems.add("bad_block", line=line + 1, value=relations[-1], expected="one relation, then a comment")
         return
     entities = _entities(numbered[2], line, problems)
     if entities is not None:
         text, head, tail = entities
-        yield line, ItemLine(numbered[1], text, None, head, tail, None, tuple(said) if said else None)
+        yield line, ItemLine(numbered[1], text, None, head, tail, None, tuple(relations) or None)
 
 
 def _entities(quoted: str, line: int, problems: Problems) -> tuple[str, Entity, Entity] | None:
     marked = quoted.strip()
     marked = marked[1:-1] if len(marked) > 1 and marked[0] == marked[-1] == '"' else marked
-    if TAGS.findall(marked) not in ORDERS:
-        expected = "one <e1>…</e1> and one <e2>…</e2>, side by side"
-        problems.add("entity_not_in_text", line=line, found=marked, expected=expected)
+    if MARKS.findall(marked) not in ORDERS:
+        expected = "one <e1>…</e1> and one <e2>…</e2> that do not overlap"
+        problems.add("entity_not_in_text", line=line, value=marked, expected=expected)
         return None
-    text = TAGS.sub("", marked)
+    text = MARKS.sub("", marked)
     head, tail = _entity(marked, text, "e1"), _entity(marked, text, "e2")
     for entity, name in ((head, "e1"), (tail, "e2")):
         if not entity.name.strip():
-            problems.add("bad_span", line=line, field=name, found=marked, expected="words between the tags")
+            problems.add("bad_span", line=line, field=name, value=marked, expected="words between the tags")
             return None
     return text, head, tail
 
 
 def _entity(marked: str, text: str, name: str) -> Entity:
-    start = len(TAGS.sub("", marked[: marked.index(f"<{name}>")]))
-    end = len(TAGS.sub("", marked[: marked.index(f"</{name}>")]))
+    start = len(MARKS.sub("", marked[: marked.index(f"<{name}>")]))
+    end = len(MARKS.sub("", marked[: marked.index(f"</{name}>")]))
     return Entity(None, text[start:end], start, end)
+
+
+def _recognise_answers(sample: Sample) -> bool:
+    is_answers = all(ANSWER.fullmatch(line) for line in sample.lines)
+    return not sample.keys and is_answers and share_tagged(sample.lines) < 1
+
+
+SENTENCES = register(
+    Format(
+        "semeval-test",
+        "SemEval-2010 Task 8 sentences",
+        "A numbered sentence with e1 and e2, its relation, a comment, and a blank line.",
+        '8001\t"The <e1>letter</e1> was about <e2>tides</e2>."',
+        roles=("items", "gold"),
+        rank=70,
+        recognise=lambda sample: not sample.keys and bool(MARKED_LINE.fullmatch(sample.lines[0])),
+        readers={"items": Reader(read_sentences)},
+        merge_by="id",
+        marks="pairs",
+        negatives=("Other",),
+    )
+)
+ANSWERS = register(
+    Format(
+        "semeval-answers",
+        "SemEval-2010 Task 8 answers",
+        "An id and a relation with its direction per line.",
+        "8001\tMessage-Topic(e1,e2)",
+        roles=("gold", "predictions", "suggestions"),
+        rank=80,
+        recognise=_recognise_answers,
+        readers={"items": Reader(read_key), "predictions": Reader(read_answers)},
+        task="relations",
+        negatives=("Other",),
+        example_line=lambda id, label, tag: f"{id}\t{label}" if id.isdigit() else None,
+    )
+)

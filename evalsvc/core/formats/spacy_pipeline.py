@@ -1,4 +1,4 @@
-"""Trained pipelines as folders in one tar: what such a file may hold, before anything of it is run."""
+"""Trained spaCy pipelines in a tar file, checked before any part of them runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
+from evalsvc.core.formats.registry import Format, register
+
 CONFIG = "config.cfg"
 CONFIG_BYTES, NAME_LENGTH = 1_000_000, 200
 FACTORIES = frozenset({
     "attribute_ruler", "entity_ruler", "lemmatizer", "morphologizer", "ner", "parser", "senter",
     "sentencizer", "span_ruler", "tagger", "tok2vec", "trainable_lemmatizer",
 })  # fmt: skip
-# The parts that are built when a pipeline is read; those that say how it was trained are left unread.
-BUILT = ("nlp", "components")
+# Only these sections are built on loading; those about training are not checked.
+BUILT_SECTIONS = ("nlp", "components")
 REGISTERED = {
     "@architectures": re.compile(r"spacy(-legacy)?\.[A-Za-z0-9]+\.v\d+"),
     "@layers": re.compile(r"(spacy(-legacy)?\.)?[A-Za-z0-9]+\.v\d+"),
@@ -34,16 +36,16 @@ LANGUAGE = re.compile(r"[a-z]{2,3}")
 
 
 class BadPipeline(Exception):
-    """The file is none that is run; `expected` says what would be."""
+    """The file is not a supported pipeline."""
 
-    def __init__(self, found: str, expected: str) -> None:
-        super().__init__(f"{found} Expected: {expected}.")
-        self.found, self.expected = found, expected
+    def __init__(self, detail: str, expected: str) -> None:
+        super().__init__(f"{detail} Expected: {expected}.")
+        self.detail, self.expected = detail, expected
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much a file may unpack to."""
+class PipelineLimits:
+    """Limits of an unpacked pipeline."""
 
     files: int
     bytes: int
@@ -51,7 +53,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What a file holds; `root` is the folder in it, often none."""
+    """A checked pipeline; `root` is its folder in the tar file."""
 
     language: str
     factories: tuple[str, ...]
@@ -60,83 +62,85 @@ class Pipeline:
     bytes: int
 
 
-def inspect(file: BinaryIO, *, bounds: Bounds) -> Pipeline:
-    """Look through the tar without writing anything; raises BadPipeline."""
+def inspect(file: BinaryIO, *, limits: PipelineLimits) -> Pipeline:
+    """Check the tar file without unpacking it; raise BadPipeline if it is not supported."""
     try:
         with tarfile.open(fileobj=file, mode="r:", errorlevel=2) as tar:
-            members = list(_members(tar, bounds))
+            members = list(_members(tar, limits))
             root, config = _config(tar, members)
     except (tarfile.TarError, UnicodeDecodeError, ValueError, OverflowError, EOFError) as error:
-        raise BadPipeline(f"This can't be read as a tar: {error}.", "a plain tar, not compressed") from error
-    nested = parsed(config)
+        raise BadPipeline(
+            f"The file is not a valid tar file: {error}.", "an uncompressed tar file"
+        ) from error
+    nested = parse_config(config)
     check_config(nested)
     factories = tuple(part["factory"] for part in nested.get("components", {}).values())
     size = sum(member.size for member in members)
     return Pipeline(nested["nlp"]["lang"], factories, root, len(members), size)
 
 
-def _members(tar: tarfile.TarFile, bounds: Bounds) -> Iterator[tarfile.TarInfo]:
-    """The regular files; folders are passed over, anything else is refused."""
+def _members(tar: tarfile.TarFile, limits: PipelineLimits) -> Iterator[tarfile.TarInfo]:
+    """Yield the regular files; skip folders, reject anything else."""
     count = size = 0
     seen: set[str] = set()
     for member in tar:
         count, size = count + 1, size + member.size
-        if count > bounds.files:
-            raise BadPipeline("There are more entries.", f"up to {bounds.files:,}")
-        if size > bounds.bytes:
-            raise BadPipeline("The files are larger in all.", f"up to {bounds.bytes:,} bytes")
+        if count > limits.files:
+            raise BadPipeline("The tar file has too many entries.", f"at most {limits.files:,}")
+        if size > limits.bytes:
+            raise BadPipeline("The unpacked files are too large.", f"at most {limits.bytes:,} bytes")
         _check_name(member.name)
         if member.isdir():
             continue
         if not member.isreg() or member.issparse():
-            raise BadPipeline(f"{member.name} is no regular file.", "regular files and folders only")
+            raise BadPipeline(f"{member.name} is not a regular file.", "only regular files and folders")
         if member.name in seen:
-            raise BadPipeline(f"{member.name} stands there twice.", "each file once")
+            raise BadPipeline(f"{member.name} occurs twice.", "each file once")
         seen.add(member.name)
         yield member
 
 
 def _check_name(name: str) -> None:
     path = PurePosixPath(name)
-    odd = path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable()
-    if odd or len(name) > NAME_LENGTH:
-        raise BadPipeline(f"{name[:NAME_LENGTH]!r} is no name of a file in a folder.", "names like ner/model")
+    invalid = path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable()
+    if invalid or len(name) > NAME_LENGTH:
+        raise BadPipeline(f"{name[:NAME_LENGTH]!r} is not a valid name.", "a relative name such as ner/model")
 
 
 def _config(tar: tarfile.TarFile, members: list[tarfile.TarInfo]) -> tuple[str, str]:
-    """The folder of the pipeline within the tar, and its configuration."""
-    found = [member for member in members if PurePosixPath(member.name).name == CONFIG]
-    if len(found) != 1 or len(PurePosixPath(found[0].name).parts) > 2:
-        raise BadPipeline(f"There is no single {CONFIG} at the top.", "the folder that to_disk wrote")
-    if found[0].size > CONFIG_BYTES:
-        raise BadPipeline(f"{CONFIG} is larger.", f"up to {CONFIG_BYTES:,} bytes")
-    content = cast(BinaryIO, tar.extractfile(found[0])).read().decode()
-    return str(PurePosixPath(found[0].name).parent), content
+    """Return the folder of the pipeline in the tar file, and its configuration."""
+    configs = [member for member in members if PurePosixPath(member.name).name == CONFIG]
+    if len(configs) != 1 or len(PurePosixPath(configs[0].name).parts) > 2:
+        raise BadPipeline(f"The top folder needs exactly one {CONFIG}.", "the folder written by to_disk")
+    if configs[0].size > CONFIG_BYTES:
+        raise BadPipeline(f"{CONFIG} is too large.", f"at most {CONFIG_BYTES:,} bytes")
+    content = cast(BinaryIO, tar.extractfile(configs[0])).read().decode()
+    return str(PurePosixPath(configs[0].name).parent), content
 
 
-def parsed(text: str) -> dict[str, Any]:
-    """The configuration as nested values, read as text alone: nothing is looked up or built."""
+def parse_config(text: str) -> dict[str, Any]:
+    """Return the configuration as nested values, without resolving or building anything."""
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:
         parser.read_string(text)
     except configparser.Error as error:
-        raise BadPipeline(f"{CONFIG} can't be read.", "the file that to_disk wrote") from error
+        raise BadPipeline(f"{CONFIG} is not valid.", "the file written by to_disk") from error
     if parser.defaults():
-        raise BadPipeline(f"{CONFIG} has a section DEFAULT.", "the file that to_disk wrote")
+        raise BadPipeline(f"{CONFIG} has a section DEFAULT.", "the file written by to_disk")
     nested: dict[str, Any] = {}
     for section in parser.sections():
-        place = nested
+        values = nested
         for part in section.split("."):
-            place = place.setdefault(part, {})
-            if not isinstance(place, dict):
-                raise BadPipeline(f"{CONFIG} says {section} twice.", "each section once")
-        place.update((name, _value(value)) for name, value in parser.items(section))
+            values = values.setdefault(part, {})
+            if not isinstance(values, dict):
+                raise BadPipeline(f"{CONFIG} has {section} twice.", "each section once")
+        values.update((name, _value(value)) for name, value in parser.items(section))
     return nested
 
 
 def _value(text: str) -> Any:
-    """JSON where it is; a reference to another section stays the text it is."""
+    """Return the JSON value, or the text if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -144,30 +148,30 @@ def _value(text: str) -> Any:
 
 
 def check_config(config: Mapping[str, Any]) -> None:
-    """Refuse whatever would build more than the parts on the list."""
+    """Reject a configuration that would build anything but the allowed components."""
     nlp, components = config.get("nlp"), config.get("components", {})
     if not isinstance(nlp, Mapping) or not isinstance(components, Mapping):
-        raise BadPipeline(f"{CONFIG} has no section nlp.", "the file that to_disk wrote")
+        raise BadPipeline(f"{CONFIG} has no section nlp.", "the file written by to_disk")
     if not isinstance(nlp.get("lang"), str) or not LANGUAGE.fullmatch(nlp["lang"]):
-        raise BadPipeline(f"lang is {nlp.get('lang')!r}.", "a language such as en, or xx")
+        raise BadPipeline(f"lang is {nlp.get('lang')!r}.", "a language code such as en, or xx")
     for name in CALLBACKS:
         if nlp.get(name) is not None:
-            raise BadPipeline(f"nlp.{name} is set.", "null: a pipeline that brings no code")
+            raise BadPipeline(f"nlp.{name} is set.", "null, because pipelines must not bring code")
     for name, part in components.items():
         _check_component(name, part)
-    _check_names([config[name] for name in BUILT if name in config])
+    _check_names([config[name] for name in BUILT_SECTIONS if name in config])
 
 
 def _check_component(name: str, part: Any) -> None:
     factory = part.get("factory") if isinstance(part, Mapping) else None
     if not isinstance(factory, str) or factory not in FACTORIES:
-        raise BadPipeline(f"The component {name} is made by {factory!r}.", ", ".join(sorted(FACTORIES)))
+        raise BadPipeline(f"The component {name} has the factory {factory!r}.", ", ".join(sorted(FACTORIES)))
     if "source" in part:
-        raise BadPipeline(f"The component {name} comes from another pipeline.", "one that stands by itself")
+        raise BadPipeline(f"The component {name} comes from another pipeline.", "a component of its own")
 
 
 def _check_names(values: list[Any]) -> None:
-    """Every registered function that is named anywhere, however deep."""
+    """Reject the name of any registered function outside spaCy, at any depth."""
     while values:
         value = values.pop()
         if isinstance(value, Mapping):
@@ -182,4 +186,16 @@ def _check_names(values: list[Any]) -> None:
 def _check_named(registry: str, named: Any) -> None:
     known = REGISTERED.get(registry)
     if known is None or not isinstance(named, str) or not known.fullmatch(named):
-        raise BadPipeline(f"{CONFIG} uses {registry} = {named!r}.", "parts that come with spaCy")
+        raise BadPipeline(f"{CONFIG} uses {registry} = {named!r}.", "functions that come with spaCy")
+
+
+FORMAT = register(
+    Format(
+        "spacy-pipeline",
+        "spaCy pipeline (.tar)",
+        "A trained pipeline as written by to_disk, in an uncompressed tar file. The server runs it.",
+        "tar -cf model.tar -C model .",
+        roles=("models",),
+        rank=120,
+    )
+)

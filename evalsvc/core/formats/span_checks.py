@@ -1,4 +1,4 @@
-"""Spans of one document: bounds, duplicates, and the relations that point at them."""
+"""Checks of spans and of the relations between them."""
 
 from __future__ import annotations
 
@@ -9,46 +9,37 @@ from evalsvc.core.formats.records import Link, Span
 def checked_spans(
     spans: list[Span], links: list[Link], *, length: int | None, line: int, problems: Problems
 ) -> tuple[tuple[Span, ...], tuple[Link, ...]] | None:
-    """Refuse spans outside the text and dangling relations; merge spans given twice and say so."""
+    """Return spans and relations without duplicates, or None after reporting invalid ones."""
     before = problems.total
-    for at, span in enumerate(spans):
-        check_bounds(span[0], span[1], length=length, line=line, field=f"spans[{at}]", problems=problems)
-        if not span[2]:
-            problems.add("wrong_type", line=line, field=f"spans[{at}]", expected="a label that is not empty")
+    for at, (start, end, label) in enumerate(spans):
+        field = f"spans[{at}]"
+        check_bounds(start, end, length=length, line=line, field=field, problems=problems)
+        if not label:
+            problems.add("wrong_type", line=line, field=field, expected="a label that is not empty")
     for at, (head, _, tail) in enumerate(links):
         if not (0 <= head < len(spans) and 0 <= tail < len(spans)):
-            _report_dangling(at, head, tail, spans=len(spans), line=line, problems=problems)
-    return None if problems.total > before else _merged(spans, links, line=line, problems=problems)
+            expected = f"span numbers 0–{len(spans) - 1}" if spans else "at least one span"
+            field = f"relations[{at}]"
+            problems.add("bad_reference", line=line, field=field, value=f"{head}, {tail}", expected=expected)
+    if problems.total > before:
+        return None
+    numbers: dict[Span, int] = {}
+    for span in spans:
+        if span in numbers:
+            problems.add("duplicate_span", line=line, value=f"[{span[0]}, {span[1]}) {span[2]}")
+        numbers.setdefault(span, len(numbers))
+    new = [numbers[span] for span in spans]
+    renumbered = dict.fromkeys((new[head], name, new[tail]) for head, name, tail in links)
+    return tuple(numbers), tuple(renumbered)
 
 
 def check_bounds(
     start: int, end: int, *, length: int | None, line: int | None, field: str, problems: Problems
 ) -> bool:
-    """Spans are half-open, not empty, and inside the text."""
+    """Return whether a half-open span is not empty and inside the text; report it otherwise."""
     if 0 <= start < end and (length is None or end <= length):
         return True
     limit = "" if length is None else f" ≤ {length:,}"
-    problems.add(
-        "bad_span", line=line, field=field, found=f"[{start}, {end})", expected=f"0 ≤ start < end{limit}"
-    )
+    expected = f"0 ≤ start < end{limit}"
+    problems.add("bad_span", line=line, field=field, value=f"[{start}, {end})", expected=expected)
     return False
-
-
-def _report_dangling(at: int, head: int, tail: int, *, spans: int, line: int, problems: Problems) -> None:
-    expected = f"span numbers 0–{spans - 1}" if spans else "at least one span"
-    problems.add(
-        "bad_reference", line=line, field=f"relations[{at}]", found=f"{head}, {tail}", expected=expected
-    )
-
-
-def _merged(
-    spans: list[Span], links: list[Link], *, line: int, problems: Problems
-) -> tuple[tuple[Span, ...], tuple[Link, ...]]:
-    places: dict[Span, int] = {}
-    for span in spans:
-        if span in places:
-            problems.add("duplicate_span", line=line, found=f"[{span[0]}, {span[1]}) {span[2]}")
-        places.setdefault(span, len(places))
-    new = [places[span] for span in spans]
-    moved = dict.fromkeys((new[head], name, new[tail]) for head, name, tail in links)
-    return tuple(places), tuple(moved)

@@ -15,7 +15,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.problems import CODES, FileRejected, Problem, Problems
+from evalsvc.core.formats.problems import KINDS, FileRejected, Problem, Problems
+from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import read_lines
 from evalsvc.core.web.formatting import count
 from evalsvc.core.web.forms import add_form_error
@@ -40,11 +41,6 @@ EXAMPLES = {
     ),
     Setting.Unit.BAG: ('{"h": "Q1", "t": "Q2", "relation": "%s", "score": 0.93}',),
     Setting.Unit.DOCUMENT: ('{"id": "d1", "spans": [[0, 2, "%s"]]}', '{"id": "d1", "tags": ["B-%s", "O"]}'),
-}
-
-TAKEN: dict[str, str] = {
-    Benchmark.Task.RELATIONS: "JSON Lines, SemEval answers, OpenNRE results or an .npy of scores",
-    Benchmark.Task.ENTITIES: "JSON Lines or CoNLL columns",
 }
 
 
@@ -149,7 +145,9 @@ def _page(
         "quotas": left.of_team(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
         "bags": Setting.Unit.BAG in units,
-        "taken": TAKEN[benchmark.task],
+        "taken": ", ".join(
+            format.title for format in formats("predictions").values() if format.task in ("", benchmark.task)
+        ),
         "limit": file_contract.limit(benchmark, "upload_bytes"),
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
         "curl": curl(request, benchmark),
@@ -186,21 +184,21 @@ def _told(problems: Problems, file: UploadedFile) -> dict[str, Any]:
 def _mending(problem: Problem, problems: Problems) -> Mending:
     like = [] if problem.line else [p for p in problems.first if p.code == problem.code and not p.line]
     alike = problems.by_code[problem.code]
-    more = [p.found.removeprefix(NO_LINE) for p in like[1:NAMED] if p.found]
+    more = [p.value.removeprefix(NO_LINE) for p in like[1:NAMED] if p.value]
     return Mending(problem.line, problem.code, _says(problem, more, alike), alike, problem.example or "")
 
 
 def _untold(first: Sequence[Problem], problems: Problems) -> list[Mending]:
     """Kinds of which none is among the first problems, such as ids left out of a file of slips."""
     codes = problems.by_code.keys() - {problem.code for problem in first}
-    return [Mending(None, code, CODES[code], problems.by_code[code], "") for code in sorted(codes)]
+    return [Mending(None, code, KINDS[code].message, problems.by_code[code], "") for code in sorted(codes)]
 
 
 def _says(problem: Problem, more: Sequence[str] = (), alike: int = 1) -> str:
     """The problem without its line, which stands beside it; `more` are others that were found alike."""
-    parts = [CODES[problem.code]]
-    if problem.found is not None:
-        found = ", ".join([problem.found, *more])
+    parts = [KINDS[problem.code].message]
+    if problem.value is not None:
+        found = ", ".join([problem.value, *more])
         left = alike - 1 - len(more)
         parts += [f"Found {found} and {count(left)} more." if more and left else f"Found {found}."]
     parts += [f"Expected {problem.expected}."] if problem.expected is not None else []
@@ -228,7 +226,7 @@ def _line(number: int, text: str, problem: Problem | None) -> Excerpt:
     """The line cut around what was found in it."""
     if problem is None:
         return Excerpt(number, _cut(text))
-    found = problem.found.removesuffix("…") if problem.found else ""
+    found = problem.value.removesuffix("…") if problem.value else ""
     at = text.find(found) if found else -1
     if at < 0:
         return Excerpt(number, "", _cut(text), bad=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from evalsvc.core.formats.npy import Header
+from evalsvc.core.formats.npy import ArrayHeader
 from evalsvc.core.formats.problems import Problems
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Setting
@@ -20,7 +20,7 @@ def rows_of(contract: FileContract, form: str) -> Sequence[Any]:
     return list(contract.expected.ids) if form == "scores" else contract.expected.pairs
 
 
-def form_of(header: Header, contract: FileContract, problems: Problems) -> str:
+def form_of(header: ArrayHeader, contract: FileContract, problems: Problems) -> str:
     """Return the form by the number of rows; reject when no form has that many."""
     columns, negative = len(contract.labels), bool(contract.benchmark.negative)
     sizes = _sizes(contract)
@@ -28,7 +28,7 @@ def form_of(header: Header, contract: FileContract, problems: Problems) -> str:
     if header.columns != columns and not (negative and header.columns == columns + 1):
         more = f", or {columns + 1:,} with {contract.benchmark.negative} last" if negative else ""
         problems.stop(
-            "wrong_shape", field="columns", found=header.columns, expected=f"{columns:,} columns{more}",
+            "wrong_shape", field="columns", value=header.columns, expected=f"{columns:,} columns{more}",
             example=shape,
         )  # fmt: skip
     matching = next((form for form, size in sizes.items() if size == header.rows), None)
@@ -36,7 +36,7 @@ def form_of(header: Header, contract: FileContract, problems: Problems) -> str:
         nouns = {"scores": "sentences", "bag": "pairs"}
         expected = " or ".join(f"{size:,} rows ({nouns[form]})" for form, size in sizes.items())
         expected = expected or "no dense file: this benchmark accepts spans or tags"
-        problems.stop("wrong_shape", field="rows", found=header.rows, expected=expected, example=shape)
+        problems.stop("wrong_shape", field="rows", value=header.rows, expected=expected, example=shape)
     return matching
 
 

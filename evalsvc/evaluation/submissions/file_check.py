@@ -11,19 +11,17 @@ from typing import BinaryIO, cast
 import msgspec
 
 from evalsvc.core.errors.exceptions import TooLarge
-from evalsvc.core.formats import npy
+from evalsvc.core.formats import jsonl_predictions, npy
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.readers import open_predictions
 from evalsvc.core.formats.records import PredictionLine, TagsPrediction
-from evalsvc.core.formats.registry import PREDICTION_FORMATS, recognise, recognise_source
+from evalsvc.core.formats.registry import formats, open_predictions, recognise, recognise_source
 from evalsvc.core.formats.text_lines import unpacked
 from evalsvc.evaluation.benchmarks.file_contract import FileContract, limit
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import dense_scores
 
 HEAD_BYTES = 1 << 16
-COLUMNS = ("conll", "semeval-answers")
 
 
 @dataclass(slots=True)
@@ -80,8 +78,9 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
     if head.startswith(npy.MAGIC):
         return _dense(contract, head, pieces, tee, problems)
     check = contract.check(problems)
-    format = check.right.format = _format(head, problems, takes=formats_of(contract.benchmark))
-    check.right.begin(head)
+    format = _format(head, problems, accepted=formats_of(contract.benchmark))
+    check.example.write_line = formats()[format].example_line
+    check.example.guess_form(head)
     checked = Checked(format, problems=problems)
     claims = lines = 0
     for claim in read_claims(contract, chain([head], pieces), format=format, check=check):
@@ -107,7 +106,7 @@ def _dense(
     npy.check_size(header, tee.size, problems)
     counts = {"rows": header.rows, "claims": header.rows * len(contract.labels)}
     digest = dense_scores.layout(contract, form, rows=header.rows)
-    return Checked("npy", form, counts, problems, tee.digest.hexdigest(), tee.size, digest)
+    return Checked(npy.FORMAT.key, form, counts, problems, tee.digest.hexdigest(), tee.size, digest)
 
 
 def read_claims(
@@ -121,7 +120,7 @@ def read_claims(
         limits=contract.limits,
         scheme=contract.options.get("scheme"),
     )
-    if format == "conll":
+    if not formats()[format].has_ids:
         lines = _by_order(lines, list(contract.expected.ids))
     yield from check.claims(lines)
 
@@ -152,17 +151,20 @@ def _head(pieces: Iterator[bytes]) -> bytes:
 
 def formats_of(benchmark: Benchmark) -> list[str]:
     """Return the formats of prediction files a benchmark accepts."""
-    return [*PREDICTION_FORMATS, "npy"] if benchmark.task == "relations" else [*PREDICTION_FORMATS]
+    known = formats("predictions").values()
+    return [format.key for format in known if not format.magic or format.task == benchmark.task]
 
 
-def _format(head: bytes, problems: Problems, *, takes: Collection[str]) -> str:
+def _format(head: bytes, problems: Problems, *, accepted: Collection[str]) -> str:
     """Recognise the format; JSON Lines by the first line, so that errors name a line."""
     lines = head[: head.rfind(b"\n") + 1] or head
     first = lines.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
-    if first.startswith(b"{"):
-        return "opennre-results" if b'"entpair"' in first else "jsonl-predictions"
     begun = recognise([first.decode(errors="replace")])
-    return begun if begun in COLUMNS else recognise_source(lines, problems=problems, takes=takes)
+    if begun in formats("predictions"):
+        return begun
+    if first.startswith(b"{"):
+        return jsonl_predictions.FORMAT.key
+    return recognise_source(lines, problems=problems, accepted=accepted)
 
 
 def _missing(check: PredictionCheck) -> int:

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.web.text_validation import require_single_script, require_visible, texts_in
 from evalsvc.evaluation import submission_states
@@ -29,7 +30,7 @@ from evalsvc.evaluation.submissions.file_store import store
 S = Submission.State
 ACTIVE = (S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED)
 AGGREGATES = ("ONE", "AVG")
-PIPELINE = "spacy-pipeline"  # format of a model that has not run yet
+PIPELINE = spacy_pipeline.FORMAT.key  # of a model that has not run yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def _read(contract: FileContract, chunks: Iterable[bytes], **copy: Any) -> Check
         raise
     if not checked.problems.total and not checked.form:
         empty = Problems()
-        empty.stop("empty_file", found="no prediction", expected="at least one prediction")
+        empty.stop("empty_file", value="no prediction", expected="at least one prediction")
     return checked
 
 

@@ -29,8 +29,8 @@ NO_ACTIVE_WORKER = "No active worker runs models."
 ACTIVE_WITHIN, RECORD_EVERY, KEEP_FOR = timedelta(minutes=5), timedelta(minutes=1), timedelta(days=1)
 
 
-def bounds() -> spacy_pipeline.Bounds:
-    return spacy_pipeline.Bounds(files=settings.MODEL_MAX_FILES, bytes=settings.MODEL_MAX_BYTES)
+def bounds() -> spacy_pipeline.PipelineLimits:
+    return spacy_pipeline.PipelineLimits(files=settings.MODEL_MAX_FILES, bytes=settings.MODEL_MAX_BYTES)
 
 
 def limits() -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _require_models(benchmark: Benchmark) -> None:
 def _inspected(spool: BinaryIO, tee: Tee) -> Checked:
     spool.seek(0)
     try:
-        pipeline = spacy_pipeline.inspect(spool, bounds=bounds())
+        pipeline = spacy_pipeline.inspect(spool, limits=bounds())
     except spacy_pipeline.BadPipeline as error:
         raise DomainError("bad_model", str(error), hint=HINT, field="file") from error
     counts = {"files": pipeline.files, "components": len(pipeline.factories)}

@@ -9,7 +9,7 @@ from django.core.management import CommandParser
 from annotation.imports import batches
 from annotation.models import Batch
 from annotation.testset import Kind
-from evalsvc.core.formats.registry import FORMATS
+from evalsvc.core.formats.registry import formats
 from evalsvc.management.commands._base import ActingCommand
 from evalsvc.management.commands.describe import write_description
 from evalsvc.management.commands.import_items import receive_file
@@ -25,7 +25,7 @@ class Command(ActingCommand):
         # every command has --version, which prints Django's
         parser.add_argument("--set-version", required=True, dest="set_version", help="for example 1.0")
         parser.add_argument("--kind", choices=Kind.values, default=Kind.RELATIONS)
-        parser.add_argument("--format", choices=sorted(FORMATS), default="", help="default: detected")
+        parser.add_argument("--format", choices=sorted(formats("gold")), default="", help="default: detected")
         parser.add_argument("--labels", nargs="+", help="label names; default: the labels in the file")
         parser.add_argument("--negative", help="spelling of the negative class; default: detected")
         parser.add_argument("--scheme", choices=batches.CHOICES["scheme"], help="tag scheme of CoNLL columns")

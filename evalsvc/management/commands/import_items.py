@@ -9,7 +9,7 @@ from django.core.management import CommandParser
 
 from annotation.imports import batches
 from annotation.models import Batch, Project
-from evalsvc.core.formats.registry import FORMATS
+from evalsvc.core.formats.registry import formats
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, get_project, open_file
 
 
@@ -39,7 +39,9 @@ class ImportCommand(ActingCommand):
         super().add_arguments(parser)
         parser.add_argument("project", help="slug of the project")
         parser.add_argument("file", help="UTF-8 text, plain or gzip")
-        parser.add_argument("--format", choices=sorted(FORMATS), default="", help="default: detected")
+        parser.add_argument(
+            "--format", choices=sorted(formats("items", "votes")), default="", help="default: detected"
+        )
         parser.add_argument("--on-error", choices=batches.CHOICES["on_error"], dest="on_error")
         parser.add_argument("--labels", choices=["add"], help="add labels missing from the ontology")
         parser.add_argument("--negative", help="spelling of N/A in the file")

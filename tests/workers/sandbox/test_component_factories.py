@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import spacy
 
-from evalsvc.core.formats.spacy_pipeline import FACTORIES, check_config, parsed
+from evalsvc.core.formats.spacy_pipeline import FACTORIES, check_config, parse_config
 
 
 @pytest.mark.parametrize("factory", sorted(FACTORIES))
 def test_a_component_as_spacy_makes_it_is_taken(factory: str) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe(factory)
-    check_config(parsed(nlp.config.to_str()))
+    check_config(parse_config(nlp.config.to_str()))

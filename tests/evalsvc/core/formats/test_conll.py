@@ -1,14 +1,21 @@
 """CoNLL columns, tag schemes, and tags against spans."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import IOB2, Entities
 
-from evalsvc.core.formats.conll import read_conll_items, read_conll_predictions
-from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.tag_schemes import SCHEMES, BadTag, spans_to_tags, tags_to_spans
+from evalsvc.core.formats import conll
+from evalsvc.core.formats.conll import (
+    read_conll_items,
+    read_conll_predictions,
+    read_regular_columns,
+    read_sentences,
+)
+from evalsvc.core.formats.json_blocks import Irregular
+from evalsvc.core.formats.problems import FileRejected, Problems
+from evalsvc.core.formats.tag_schemes import SCHEMES, BadTag, first_bad_tag, tags_to_spans
 
 FILE = b"-DOCSTART- -X- O\n\nIn\tO\nNew\tB-LOC\nYork\tI-LOC\n\n\n#\tO\nAda\tB-PER\n"
 
@@ -114,17 +121,101 @@ def separate_spans(draw) -> tuple[list[tuple[int, int, str]], int]:
     return spans, at + draw(st.integers(0, 2))
 
 
+def as_tags(spans: list[tuple[int, int, str]], length: int, scheme: str) -> list[str]:
+    """Tags of spans that do not overlap."""
+    tags, last = ["O"] * length, (-1, "")
+    single, end = {"BIOES": ("S", "E"), "BILOU": ("U", "L")}.get(scheme, ("B", "I"))
+    for start, stop, label in spans:
+        letters = single if stop - start == 1 else "B" + "I" * (stop - start - 2) + end
+        if scheme == "IOB1" and last != (start, label):
+            letters = "I" * (stop - start)
+        tags[start:stop] = [f"{letter}-{label}" for letter in letters]
+        last = stop, label
+    return tags
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("repair", ["conlleval", "strict-iob2"])
 @given(drawn=separate_spans())
-def test_spans_survive_the_way_through_tags(scheme, repair, drawn):
+def test_spans_written_as_tags_are_read_as_the_same_spans(scheme, repair, drawn):
     spans, length = drawn
-    assert tags_to_spans(spans_to_tags(spans, length, scheme), scheme, repair=repair) == spans
+    assert tags_to_spans(as_tags(spans, length, scheme), scheme, repair=repair) == spans
+
+
+def by_columns(data: bytes, *, column: int = -1) -> list[tuple[list[str], list[str]]]:
+    sentences = []
+    for part in read_regular_columns(data, (0, column), problems=Problems()):
+        at = 0
+        for length in part.lengths:
+            tokens, tags = (column[at : at + length] for column in part.columns)
+            sentences.append((tokens, tags))
+            at += length
+        assert at == len(part.columns[0]) == len(part.columns[1])
+    return sentences
+
+
+def by_lines(data: bytes, *, column: int = -1) -> tuple[list[tuple[list[str], list[str]]], int]:
+    problems = Problems()
+    try:
+        rows = list(read_sentences(data, scheme="IOB2", problems=problems, column=column))
+    except FileRejected:
+        rows = []
+    return [(list(row.tokens), list(row.tags)) for row in rows], problems.total
 
 
 @pytest.mark.parametrize(
-    "spans", [[(0, 2, "P"), (1, 3, "Q")], [(0, 2, "P"), (0, 2, "Q")], [(2, 4, "P")], [(1, 1, "P")]]
+    "data",
+    [
+        b"a\tO\nb\tB-X\n\nc\tO\n",
+        b"\xef\xbb\xbfa O\r\nb B-X\r\n\r\n\r\nc O",
+        b"-DOCSTART- -X- O\n\na NN O\nb NN B-X\n",
+        b"\n\na\tx\tO\n\n\n\nnew york\tx\tB-X\n\n",
+    ],
 )
-def test_spans_that_tags_cannot_express_are_refused(spans):
-    with pytest.raises(ValueError, match="overlaps another or leaves the text"):
-        spans_to_tags(spans, 3, "IOB2")
+def test_regular_columns_give_the_same_sentences_as_lines(data):
+    assert (by_columns(data), 0) == by_lines(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a\tO\nb\n",
+        b"a\tO\tO\nb\tO\nO\n",
+        b"a\tO\n \nb\tO\n",
+        b"\tO\na\tO\n",
+        b"a  O\nb O\n",
+        b"a\tO\rb\tO\n",
+        b"a\tO\x00\n",
+        b"a\tO\n\xff\tO\n",
+        b"word\n",
+    ],
+)
+def test_an_irregular_row_raises_irregular(data):
+    with pytest.raises(Irregular):
+        by_columns(data)
+
+
+LINES = st.lists(
+    st.sampled_from(["a\tO", "b\tB-X", "c\tI-X", "a\tx\tO", "", "", " ", "\tO", "a\t", "a b\tO", "a O", "a"]),
+    max_size=8,
+)
+
+
+@given(lines=LINES, end=st.sampled_from(["\n", "\r\n"]), size=st.sampled_from([1, 6, 1 << 22]))
+@example(lines=["a\tx\tO", "\tO"], end="\n", size=1)
+def test_any_columns_give_the_same_sentences_as_lines(lines, end, size):
+    data = end.join(lines).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conll, "CHUNK_BYTES", size)
+        try:
+            sentences = by_columns(data)
+        except Irregular:
+            return
+    tags = [tag for _, sentence in sentences for tag in sentence]
+    if first_bad_tag(tags, "IOB2") is None:
+        assert (sentences, 0) == by_lines(data)
+
+
+def test_a_missing_column_raises_irregular():
+    with pytest.raises(Irregular):
+        by_columns(b"a\tO\n", column=-3)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from evalsvc.core.formats.duplicates import Facts, Line, MergedItem, find_repeats
+from evalsvc.core.formats.duplicates import FactCounter, MergedItem, NumberedItem, find_repeats
 from evalsvc.core.formats.jsonl_items import read_items
 from evalsvc.core.formats.nyt10 import read_nyt10
 from evalsvc.core.formats.problems import Problems
@@ -19,7 +19,9 @@ def row(relation: str, *, head: str = "ada_lovelace", tail: str = "london", text
     return f"m.{head}\tm.{tail}\t{head}\t{tail}\t{relation}\t{text}\t###END###"
 
 
-def merged(read: Callable[..., Iterable[Line]], data: bytes, **options) -> tuple[list[MergedItem], Problems]:
+def merged(
+    read: Callable[..., Iterable[NumberedItem]], data: bytes, **options
+) -> tuple[list[MergedItem], Problems]:
     """The items of a file, read twice."""
     problems = Problems()
     repeats = find_repeats(read(data, problems=problems), problems=problems, **options)
@@ -50,7 +52,7 @@ def test_a_line_per_label_becomes_one_item_with_the_union():
 
 def test_pairs_are_ordered_and_facts_leave_out_the_negative_class():
     items, _ = nyt10(row("born"), row("died"), row("NA", head="london", tail="ada_lovelace"))
-    counted = Facts(negative="NA")
+    counted = FactCounter(negative="NA")
     for found in [*items, *items]:
         counted.add(found.item)
     assert (counted.pairs, counted.facts) == (2, 2)

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from evalsvc.core.formats.duplicates import find_repeats
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.prediction_check import PredictionCheck
-from evalsvc.core.formats.problems import CODES, FileRejected, Problems
-from evalsvc.core.formats.readers import open_items, open_predictions, open_votes
+from evalsvc.core.formats.problems import KINDS, FileRejected, Problems
 from evalsvc.core.formats.registry import (
-    FORMATS,
-    ITEM_FORMATS,
-    PREDICTION_FORMATS,
-    VOTE_FORMATS,
+    formats,
+    open_items,
+    open_predictions,
+    open_votes,
     recognise_source,
 )
 
@@ -24,6 +23,10 @@ HEADERS = {
     "crowdtruth-judgments": "unit\tworker\trelations\n",
     "crowdtruth-units": "unit\tterm1\tterm2\tsentence\n",
 }
+ITEMS, PREDICTIONS, VOTES = (
+    [key for key, format in formats().items() if kind in format.readers]
+    for kind in ("items", "predictions", "votes")
+)
 PIECES = [
     '"',
     "{",
@@ -64,7 +67,7 @@ PIECES += [
 @st.composite
 def mangled(draw, key: str) -> bytes:
     """A true line of the format, cut and filled with what the format is made of; or any bytes at all."""
-    whole = HEADERS.get(key, "") + FORMATS[key].example + "\n"
+    whole = HEADERS.get(key, "") + formats()[key].example + "\n"
     for _ in range(draw(st.integers(0, 4))):
         at, length = draw(st.integers(0, len(whole))), draw(st.integers(0, 6))
         whole = (
@@ -79,10 +82,10 @@ def mangled(draw, key: str) -> bytes:
 
 
 def all_reported(problems: Problems) -> bool:
-    return problems.by_code.keys() | problems.warnings.keys() <= CODES.keys()
+    return problems.by_code.keys() | problems.warnings.keys() <= KINDS.keys()
 
 
-@pytest.mark.parametrize("key", ITEM_FORMATS)
+@pytest.mark.parametrize("key", ITEMS)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_bytes_as_items_are_read_or_refused(key, data):
@@ -91,12 +94,11 @@ def test_any_bytes_as_items_are_read_or_refused(key, data):
         source = data.draw(mangled(key))
         told = {"format": key, "scheme": "BILOU"}
         repeats = find_repeats(open_items(source, problems=problems, **told), problems=problems)
-        for found in repeats.merged(open_items(source, problems=Problems(), **told)):
-            found.item.code_point_spans()
+        list(repeats.merged(open_items(source, problems=Problems(), **told)))
     assert all_reported(problems)
 
 
-@pytest.mark.parametrize("key", PREDICTION_FORMATS)
+@pytest.mark.parametrize("key", PREDICTIONS)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_bytes_as_predictions_are_checked_or_refused(key, data):
@@ -108,7 +110,7 @@ def test_any_bytes_as_predictions_are_checked_or_refused(key, data):
     assert all_reported(problems)
 
 
-@pytest.mark.parametrize("key", VOTE_FORMATS)
+@pytest.mark.parametrize("key", VOTES)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_bytes_as_votes_are_read_or_refused(key, data):
@@ -121,8 +123,8 @@ def test_any_bytes_as_votes_are_read_or_refused(key, data):
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_any_bytes_are_recognised_or_refused(data):
-    source = data.draw(mangled(data.draw(st.sampled_from(sorted(FORMATS)))))
+    source = data.draw(mangled(data.draw(st.sampled_from(sorted(formats())))))
     with suppress(FileRejected):
-        assert recognise_source(source) in FORMATS
+        assert recognise_source(source) in formats()
     with suppress(FileRejected):
         assert read_labels(source, problems=Problems())

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsvc.core.formats import jsonl_gold
+from evalsvc.core.formats import jsonl_items
 from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.jsonl_items import read_items
-from evalsvc.core.formats.jsonl_predictions import read_parts, read_predictions
+from evalsvc.core.formats.jsonl_predictions import read_predictions, read_uniform_predictions
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.text_lines import Limits, read_lines
 
@@ -160,18 +160,20 @@ def test_lines_ended_by_carriage_returns_alone_are_numbered_too():
 
 def test_parts_hold_all_predictions_of_one_form():
     lines = ['{"entpair":["a","b"],"relation":"r","score":0.5}'] * 3
-    parts = list(read_parts(iter(pieces_of(lines, [1, 1])), problems=Problems()))
+    parts = list(read_uniform_predictions(iter(pieces_of(lines, [1, 1])), problems=Problems()))
     assert [one.tail for part in parts for one in part] == ["b", "b", "b"]
     with pytest.raises(Irregular):
-        list(read_parts(iter(pieces_of([*lines, GOOD[0]], [3])), problems=Problems()))
+        list(read_uniform_predictions(iter(pieces_of([*lines, GOOD[0]], [3])), problems=Problems()))
 
 
 def test_spans_are_read_by_the_block_unless_one_is_unusual():
-    (part,) = read_parts("".join(f"{line}\n" for line in GOOD_SPANS).encode(), problems=Problems())
+    (part,) = read_uniform_predictions(
+        "".join(f"{line}\n" for line in GOOD_SPANS).encode(), problems=Problems()
+    )
     assert part[0].spans == ((0, 1, "PER"), (2, 4, "LOC"))
     for line in BAD_SPANS:
         with pytest.raises(Irregular):
-            list(read_parts(f"{GOOD_SPANS[0]}\n{line}".encode(), problems=Problems()))
+            list(read_uniform_predictions(f"{GOOD_SPANS[0]}\n{line}".encode(), problems=Problems()))
 
 
 def gold_line(**more) -> dict:
@@ -190,7 +192,7 @@ def test_gold_parts_are_the_labels_and_pairs_of_the_items():
     lines = [gold_line(), gold_line(id="s2", relations=["r", "q"])]
     data = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     items = [item for _, item in read_items(data, problems=Problems())]
-    (part,) = jsonl_gold.read_parts(data, pairs=True, problems=Problems())
+    (part,) = jsonl_items.read_gold_columns(data, pairs=True, problems=Problems())
     assert part.ids == [item.id for item in items]
     assert [tuple(labels) for labels in part.labels] == [item.relations for item in items]
     assert part.pairs == [item.pair for item in items]
@@ -212,13 +214,13 @@ def test_gold_parts_are_the_labels_and_pairs_of_the_items():
 )
 def test_unusual_gold_is_left_to_the_careful_reader(line):
     with pytest.raises(Irregular):
-        list(jsonl_gold.read_parts(line.encode(), pairs=True, problems=Problems()))
+        list(jsonl_items.read_gold_columns(line.encode(), pairs=True, problems=Problems()))
 
 
 def test_gold_does_not_mind_where_the_mentions_stand():
     far = gold_line(t={"id": "Q2", "name": "b", "pos": [90, 91]})
     problems = Problems()
-    items = [item for _, item in jsonl_gold.read_gold(json.dumps(far).encode(), problems=problems)]
+    items = [item for _, item in jsonl_items.read_gold(json.dumps(far).encode(), problems=problems)]
     assert (items[0].pair, problems.total) == (("Q1", "Q2"), 0)
 
 
@@ -227,12 +229,12 @@ def test_gold_without_ids_is_named_as_everywhere():
     del line["id"]
     data = json.dumps(line).encode()
     (_, item), (_, careful) = (
-        next(iter(reader(data, problems=Problems()))) for reader in (jsonl_gold.read_gold, read_items)
+        next(iter(reader(data, problems=Problems()))) for reader in (jsonl_items.read_gold, read_items)
     )
     assert item.id == careful.id
 
 
 def test_a_key_given_twice_in_gold_is_reported():
     problems = Problems()
-    list(jsonl_gold.read_gold((json.dumps(gold_line())[:-1] + ',"id":"again"}').encode(), problems=problems))
+    list(jsonl_items.read_gold((json.dumps(gold_line())[:-1] + ',"id":"again"}').encode(), problems=problems))
     assert [problem.code for problem in problems.first] == ["duplicate_key"]

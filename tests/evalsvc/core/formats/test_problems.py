@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from evalsvc.core.formats.problems import CLIP, CODES, WARNINGS, FileRejected, Problem, Problems, near
+from evalsvc.core.formats.problems import CLIP, KINDS, FileRejected, Problem, Problems, near
 
 
 def test_only_the_first_are_kept_and_all_are_counted_by_code():
@@ -49,8 +49,8 @@ def test_a_code_outside_the_table_is_a_mistake_of_ours():
 
 def test_what_is_found_is_clipped():
     problems = Problems()
-    problems.add("not_json", found="x" * 1_000)
-    assert len(problems.first[0].found or "") == CLIP
+    problems.add("not_json", value="x" * 1_000)
+    assert len(problems.first[0].value or "") == CLIP
 
 
 def test_a_slow_hint_is_made_only_for_a_kept_problem():
@@ -63,14 +63,14 @@ def test_a_slow_hint_is_made_only_for_a_kept_problem():
 def test_a_sentence_says_what_where_and_what_was_expected():
     problem = Problem("bad_span", 1234, "h.pos", "[3, 3)", "0 ≤ start < end", "Count from 0.")
     assert problem.sentence() == (
-        "Line 1,234, field h.pos: The span is empty or lies outside the text. "
+        f"Line 1,234, field h.pos: {KINDS['bad_span'].message} "
         "Found [3, 3). Expected 0 ≤ start < end. Count from 0."
     )
 
 
 def test_a_report_is_json_and_a_refusal_can_be_sent_between_processes():
     problems = Problems()
-    problems.add("near_label", line=1, found="born", hint="Did you mean born_in?")
+    problems.add("near_label", line=1, value="born", hint="Did you mean born_in?")
     problems.add("loose_entity", line=2)
     report = json.loads(json.dumps(problems.as_json()))
     assert (report["total"], report["by_code"], report["warnings"]) == (
@@ -82,9 +82,10 @@ def test_a_report_is_json_and_a_refusal_can_be_sent_between_processes():
     assert pickle.loads(pickle.dumps(FileRejected(problems))).problems.total == 1
 
 
-def test_every_code_is_one_plain_sentence():
-    assert CODES.keys() >= WARNINGS
-    assert all(said[0].isupper() and said.endswith(".") and "!" not in said for said in CODES.values())
+def test_every_code_has_a_message_of_sentences_and_an_example():
+    messages = [kind.message for kind in KINDS.values()]
+    assert all(text[0].isupper() and text.endswith(".") and "!" not in text for text in messages)
+    assert all(kind.example for kind in KINDS.values())
 
 
 def test_near_words_are_found_in_any_case_and_far_ones_are_not():

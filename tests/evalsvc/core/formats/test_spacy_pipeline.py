@@ -7,7 +7,14 @@ import tarfile
 
 import pytest
 
-from evalsvc.core.formats.spacy_pipeline import BadPipeline, Bounds, Pipeline, check_config, inspect, parsed
+from evalsvc.core.formats.spacy_pipeline import (
+    BadPipeline,
+    Pipeline,
+    PipelineLimits,
+    check_config,
+    inspect,
+    parse_config,
+)
 
 CONFIG = """
 [paths]
@@ -45,7 +52,7 @@ width = ${components.tok2vec.model.width}
 [training]
 logger = {"@loggers":"spacy.ConsoleLogger.v1"}
 """
-BOUNDS = Bounds(files=5, bytes=10_000)
+LIMITS = PipelineLimits(files=5, bytes=10_000)
 
 
 def member(name: str, content: bytes = b"", **told: object) -> tuple[tarfile.TarInfo, bytes]:
@@ -67,10 +74,10 @@ def tar(*members: tuple[tarfile.TarInfo, bytes], config: str = CONFIG, at: str =
 
 def test_a_pipeline_is_told_by_its_language_and_components() -> None:
     size = len(CONFIG.encode()) + 3
-    found = inspect(tar(member("ner/model", b"abc")), bounds=BOUNDS)
+    found = inspect(tar(member("ner/model", b"abc")), limits=LIMITS)
     assert found == Pipeline("xx", ("tok2vec", "ner"), ".", 2, size)
-    assert inspect(tar(at="tiny/config.cfg"), bounds=BOUNDS).root == "tiny"
-    assert inspect(tar(at="./config.cfg"), bounds=BOUNDS).root == "."
+    assert inspect(tar(at="tiny/config.cfg"), limits=LIMITS).root == "tiny"
+    assert inspect(tar(at="./config.cfg"), limits=LIMITS).root == "."
 
 
 @pytest.mark.parametrize(
@@ -94,24 +101,24 @@ def test_a_pipeline_is_told_by_its_language_and_components() -> None:
 )
 def test_what_is_no_regular_file_of_its_own_place_is_refused(bad: tuple[tarfile.TarInfo, bytes]) -> None:
     with pytest.raises(BadPipeline):
-        inspect(tar(bad), bounds=BOUNDS)
+        inspect(tar(bad), limits=LIMITS)
 
 
 def test_more_entries_than_allowed_are_refused() -> None:
-    with pytest.raises(BadPipeline, match="up to 5"):
-        inspect(tar(*[member(f"f{n}") for n in range(5)]), bounds=BOUNDS)
+    with pytest.raises(BadPipeline, match="at most 5"):
+        inspect(tar(*[member(f"f{n}") for n in range(5)]), limits=LIMITS)
 
 
 @pytest.mark.parametrize("content", [b"", b"no tar", b"\x1f\x8b" + bytes(600), bytes(10_240), b"a" * 1_024])
 def test_what_is_no_plain_tar_is_refused(content: bytes) -> None:
     with pytest.raises(BadPipeline):
-        inspect(io.BytesIO(content), bounds=BOUNDS)
+        inspect(io.BytesIO(content), limits=LIMITS)
 
 
 def test_a_tar_that_ends_early_is_refused() -> None:
     whole = tar(member("ner/model", bytes(4_000))).getvalue()
     with pytest.raises(BadPipeline):
-        inspect(io.BytesIO(whole[:600]), bounds=BOUNDS)
+        inspect(io.BytesIO(whole[:600]), limits=LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -140,15 +147,15 @@ def test_a_tar_that_ends_early_is_refused() -> None:
 def test_a_configuration_that_would_build_anything_else_is_refused(old: str, new: str) -> None:
     assert old in CONFIG
     with pytest.raises(BadPipeline):
-        check_config(parsed(CONFIG.replace(old, new)))
+        check_config(parse_config(CONFIG.replace(old, new)))
 
 
 def test_how_it_was_trained_is_left_unread() -> None:
-    check_config(parsed(CONFIG))
+    check_config(parse_config(CONFIG))
     with pytest.raises(BadPipeline):
-        check_config(parsed(CONFIG.replace("[training]", "[nlp.training]")))
+        check_config(parse_config(CONFIG.replace("[training]", "[nlp.training]")))
 
 
 def test_a_value_that_nests_without_end_is_the_text_it_is() -> None:
     deep = "[" * 100_000
-    assert parsed(f"[nlp]\nlang = {deep}\n")["nlp"]["lang"] == deep
+    assert parse_config(f"[nlp]\nlang = {deep}\n")["nlp"]["lang"] == deep

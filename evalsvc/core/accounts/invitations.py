@@ -1,4 +1,4 @@
-"""Invitation links: each admits one person, once, to an account, a team, a project or a benchmark."""
+"""Invitation links to accounts, teams, projects and benchmarks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONSOLE_BACKEND = "django.core.mail.backends.console.EmailBackend"
 # ---- targets: what a person can be invited to ---------------------------------------------------
 @dataclass(frozen=True)
 class InvitationTarget:
-    """Kind of object that people can be invited to; each app registers its own."""
+    """Kind of object to invite people to; each app registers its own."""
 
     name: str
     noun: str
@@ -84,7 +84,7 @@ class OpenInvitation:
 def invite(
     target: InvitationTarget, subject: Any, *, role: str, by: User, days: int = 7, note: str = ""
 ) -> tuple[Invitation, str]:
-    """Create an invitation; the secret of its link is returned here and stored nowhere."""
+    """Create an invitation; the secret of its link isn't stored."""
     target.require_inviter(subject, by)
     if role not in dict(target.roles):
         roles = ", ".join(dict(target.roles))
@@ -120,7 +120,7 @@ def usable_for(target: InvitationTarget, subject: Any) -> QuerySet[Invitation]:
 
 
 def find_open(secret: str) -> OpenInvitation:
-    """Return the invitation of a link, or answer 409 for a used or expired one."""
+    """Return the usable invitation of a link, or answer 409."""
     record = usable().select_related("by").filter(digest=digest(secret)).first()
     return resolve(record or _reject(secret))
 
@@ -132,7 +132,7 @@ def resolve(record: Invitation) -> OpenInvitation:
 
 
 def _reject(secret: str) -> NoReturn:
-    """Explain why a link can't be used, and name the person to ask for a new one."""
+    """Explain why a link is invalid and who can give a new one."""
     record = Invitation.objects.select_related("by").filter(digest=digest(secret)).first()
     if record is None:
         raise Http404
@@ -181,7 +181,7 @@ def revoke(record: Invitation, *, by: User) -> OpenInvitation:
 
 # ---- mail ---------------------------------------------------------------------------------------
 def sends_mail() -> bool:
-    """Tell a configured mail server from the default, which only writes to the log."""
+    """Return False for the default backend, which only writes to the log."""
     return bool(settings.EMAIL_BACKEND != CONSOLE_BACKEND)
 
 

@@ -1,4 +1,4 @@
-"""Limits on password attempts and password mails, per user name and per network.
+"""Limits on password attempts and mails, per name and network.
 
 An attempt is recorded before the password is checked, so that parallel attempts count like successive ones.
 """
@@ -31,7 +31,7 @@ class TooManyAttempts(QuotaExceeded):
 
 
 def network_of(request: HttpRequest) -> str:
-    """Return the client's address; of an IPv6 address the /64, which belongs to one customer."""
+    """Return the client's IPv4 address, or its IPv6 /64 prefix."""
     hops = [hop.strip() for hop in request.headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
     proxies = settings.TRUSTED_PROXIES
     client = hops[-proxies] if 0 < proxies <= len(hops) else request.META.get("REMOTE_ADDR", "")
@@ -43,7 +43,7 @@ def network_of(request: HttpRequest) -> str:
 
 
 def keyed(text: str) -> str:
-    """Return a keyed digest: people type passwords into the field of the user name."""
+    """Return a keyed digest, as people type passwords into the wrong field."""
     return hmac.new(settings.SECRET_KEY.encode(), text.encode(), "sha256").hexdigest()
 
 
@@ -55,7 +55,7 @@ def _keys(request: HttpRequest, username: str) -> dict[str, str]:
 
 
 def record_attempt(request: HttpRequest, username: str) -> None:
-    """Record a password attempt; raise beyond the limit per name and network, per name or per network."""
+    """Record a password attempt, or raise beyond a limit."""
     keys, limit = _keys(request, username), settings.PASSWORD_TRIES
     name, network = Q(name=keys["name"]), Q(network=keys["network"])
     wait = _record(keys, WINDOW, (limit, name & network), (limit * 5, name), (limit * 10, network))
@@ -69,7 +69,7 @@ def record_attempt(request: HttpRequest, username: str) -> None:
 
 
 def record_mail(request: HttpRequest, to: str) -> None:
-    """Record a requested mail; raise beyond the limit per address or per network.
+    """Record a requested mail, or raise beyond a limit.
 
     Unknown addresses count too, so that the response doesn't reveal which addresses have an account.
     """
@@ -89,7 +89,7 @@ def record_mail(request: HttpRequest, to: str) -> None:
 
 
 def _record(keys: dict[str, str], window: timedelta, *limits: tuple[int, Q]) -> int:
-    """Record an attempt; beyond a limit delete it again and return the seconds to wait."""
+    """Record an attempt within the limits, or return the seconds to wait."""
     PasswordTry.objects.filter(at__lt=Now() - MAIL_WINDOW).delete()
     row = PasswordTry.objects.create(**keys)
     for limit, matching in limits:
@@ -107,5 +107,5 @@ def _minutes(seconds: int) -> str:
 
 
 def clear_attempts(request: HttpRequest, username: str) -> None:
-    """Delete the attempts of a user from this network after the right password."""
+    """Delete a user's attempts from this network."""
     PasswordTry.objects.filter(**_keys(request, username)).delete()

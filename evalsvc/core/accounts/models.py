@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class User(AbstractUser):
-    """User account; roles in projects, benchmarks and teams are rows of their own."""
+    """User account, without the roles in projects, benchmarks and teams."""
 
     may_organise = models.BooleanField(
         default=False, help_text="May open projects, benchmarks and import published test sets."
@@ -48,7 +48,7 @@ class TeamMember(models.Model):
 
 
 class Departure(models.Model):
-    """Removal of a team member; the team may know the gold they had seen until then."""
+    """Removal of a team member, who may have shared the gold they saw."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="departures")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -59,7 +59,7 @@ class Departure(models.Model):
 
 
 class ApiToken(models.Model):
-    """API token, stored as its SHA-256; it acts as its user, on behalf of its team if it has one."""
+    """API token of a user, on behalf of a team or not; stored as SHA-256."""
 
     class Scope(models.TextChoices):
         READ = "read"
@@ -82,7 +82,7 @@ class ApiToken(models.Model):
 
 
 class Invitation(models.Model):
-    """Link that admits one person, once, to an account, a team, a project or a benchmark."""
+    """Link that admits one person, once."""
 
     place = models.CharField(max_length=20, help_text="Key of the kind of place, as its room registered it.")
     subject = models.BigIntegerField(help_text="Which of them.")
@@ -106,7 +106,7 @@ class Invitation(models.Model):
 
 
 class Identity(models.Model):
-    """Identity of a user at the single sign-on provider; an e-mail address never counts as one."""
+    """Identity of a user at the single sign-on provider."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
     issuer = models.CharField(max_length=200)

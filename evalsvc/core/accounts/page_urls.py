@@ -1,4 +1,4 @@
-"""URLs of accounts, tokens, teams and invitations; the team page belongs to evaluation."""
+"""URLs of accounts, tokens, teams and invitations."""
 
 from django.conf import settings
 from django.contrib.auth.views import LogoutView

@@ -1,4 +1,4 @@
-"""Single sign-on with an OpenID Connect provider; imported only where one is configured."""
+"""Single sign-on with an OpenID Connect provider; imported only if configured."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Provider(OIDCAuthenticationBackend):
 
 
 def free_name(claims: Claims) -> str:
-    """Return the user name at the provider, with a number if it is taken."""
+    """Return the provider's user name, numbered if it is taken."""
     preferred = claims.get("preferred_username") or claims.get("email", "").partition("@")[0]
     name = re.sub(r"[^\w.@+-]", "", str(preferred))[:140] or "person"
     taken = {username.casefold() for username in User.objects.values_list("username", flat=True)}
@@ -110,7 +110,7 @@ class Callback(OIDCAuthenticationCallbackView):
 @login_required
 @require_POST
 def connect(request: HttpRequest) -> HttpResponse:
-    """Show a link to the provider: the content security policy lets no form lead there."""
+    """Link to the provider, as the CSP allows no form to lead there."""
     request.session[CONNECTING] = request.user.pk
     return render(request, "accounts/connect.html", {"provider": settings.OIDC_TITLE})
 

@@ -39,7 +39,7 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
 
 
 def _slug(name: str) -> str:
-    """Make a slug from the letters of a name, or from its digest where none is Latin."""
+    """Make a slug from the name, or from its digest without Latin letters."""
     slug = slugify(name)[:60]
     if not re.search("[a-z]", slug) and any(char.isalpha() for char in name):
         return f"team-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -86,7 +86,7 @@ def add_member(team: Team, *, user: User, by: User, role: str = MEMBER) -> TeamM
 
 
 def remove_member(team: Team, *, user: User, by: User) -> None:
-    """Remove a member and their tokens; members may leave, owners may remove others."""
+    """Remove a member and their tokens: oneself, or anyone as an owner."""
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
         if user != by:

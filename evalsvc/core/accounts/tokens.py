@@ -1,4 +1,4 @@
-"""API tokens: shown once, stored as a digest, read from the Authorization header."""
+"""API tokens: shown once, stored as a digest."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class TokenScope(BasePermission):
-    """Reading needs any token; writing a `full` one, or the scope that the view's `needs_scope` names."""
+    """Any token for reading; for writing `full` or the view's `needs_scope`."""
 
     message = "The scope of this token doesn't allow this. Create one with a wider scope on your team's page."
 

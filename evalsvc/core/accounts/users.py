@@ -59,7 +59,7 @@ def sign_up(*, username: str, email: str, password: str | None, secret: str = ""
 
 
 def sign_up_by_provider(*, secret: str, username: str, email: str, **names: Any) -> tuple[User, str]:
-    """Create an account without a password; return it with the URL its invitation leads to."""
+    """Create an account without a password; return its landing URL too."""
     if not secret and settings.OIDC_OPENS_ACCOUNTS:
         return User.objects.create_user(username, email=email, **names), ""
     invitation = invitations.find_open(secret) if secret else None
@@ -79,13 +79,13 @@ def users_matching(search: str = "") -> QuerySet[User]:
 
 
 def set_organiser(user: User, *, may: bool, by: User) -> None:
-    """Let a user create projects and benchmarks, or no longer; existing ones stay theirs."""
+    """Allow or forbid a user to create projects and benchmarks."""
     require_administrator(by)
     User.objects.filter(pk=user.pk).update(may_organise=may)
 
 
 def set_active(user: User, *, active: bool, by: User) -> None:
-    """Activate or deactivate an account with its sessions and tokens; nothing is deleted."""
+    """Activate or deactivate an account, its sessions and tokens."""
     require_administrator(by)
     if user == by:
         raise Conflict(

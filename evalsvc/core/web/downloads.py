@@ -1,4 +1,4 @@
-"""What a page gives to be taken away: drawings and tables."""
+"""Downloads of charts and tables."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from evalsvc.core.web.svg import literal
 
 
 def svg_file(drawn: str, name: str) -> HttpResponse:
-    """A drawing with literal colours."""
+    """Chart with literal colours."""
     if not drawn:
         return HttpResponse(
-            "There is nothing to draw yet.", status=404, content_type="text/plain; charset=utf-8"
+            "There is no data to draw yet.", status=404, content_type="text/plain; charset=utf-8"
         )
     return HttpResponse(literal(drawn), content_type="image/svg+xml", headers=_attached(name))
 
 
 def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
-    """A table as a spreadsheet opens it."""
+    """Table as CSV, safe to open in a spreadsheet."""
     response = HttpResponse(content_type="text/csv; charset=utf-8", headers=_attached(name))
     lines = csv.writer(response)
     lines.writerow(heads)
@@ -40,5 +40,5 @@ def _attached(name: str) -> dict[str, str]:
 
 
 def _cell(value: object) -> object:
-    """A text that a spreadsheet would take for a formula is marked as text."""
+    """Mark as text what a spreadsheet would execute as a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DataTable:
-    """Column titles and rows; the first cell of a row is its header, the others are right-aligned."""
+    """Column titles and rows; the first cell of a row is its header."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[object]]
@@ -16,7 +16,7 @@ class DataTable:
 
 @dataclass(frozen=True)
 class Figure:
-    """Chart with its finding as the title, its data as a table, and its downloads."""
+    """Chart with its finding as title, data table and downloads."""
 
     title: str
     drawing: str

@@ -1,4 +1,4 @@
-"""How numbers and times are written on the pages: one place, so that a figure looks alike everywhere."""
+"""Formatting of numbers, sizes and times on pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MINUS = "−"
 
 
 def number(value: float, *, digits: int = 1) -> str:
-    """A figure with a true minus and thousands set off by a comma; never a minus before nothing."""
+    """Number with a true minus and thousands separators; never minus zero."""
     text = f"{value:,.{digits}f}"
     if not text.strip("-0.,"):
         text = text.lstrip("-")
@@ -21,12 +21,12 @@ def number(value: float, *, digits: int = 1) -> str:
 
 
 def percent(value: float, *, digits: int = 1) -> str:
-    """A share as the field writes scores: 0.694 is 69.4."""
+    """Share in points of a hundred: 0.694 is 69.4."""
     return number(100 * value, digits=digits)
 
 
 def signed(value: float, *, digits: int = 1) -> str:
-    """A difference, its sign always shown unless it rounds to nothing."""
+    """Difference with its sign, unless it rounds to zero."""
     text = number(value, digits=digits)
     return text if text.startswith(MINUS) or not text.strip("0.,") else f"+{text}"
 
@@ -35,18 +35,18 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
-def counted(value: int, one: str, many: str = "") -> str:
+def counted(value: int, singular: str, plural: str = "") -> str:
     """`1 run`, `1,204 runs`."""
-    return f"{value:,} {one if value == 1 else many or one + 's'}"
+    return f"{value:,} {singular if value == 1 else plural or singular + 's'}"
 
 
 def share(part: float, whole: float) -> str:
-    """`35 %`, or a dash when there is nothing to be a part of."""
+    """`35 %`, or a dash for a part of nothing."""
     return f"{number(100 * part / whole, digits=0)} %" if whole else DASH
 
 
 def byte_size(size: int) -> str:
-    """`13.8 MB`; bytes below a kilobyte are whole."""
+    """`13.8 MB`, or `999 bytes`."""
     if size < 1_000:
         return counted(size, "byte")
     for unit, scale in (("kB", 1_000), ("MB", 1_000_000)):
@@ -56,10 +56,10 @@ def byte_size(size: int) -> str:
 
 
 def day(at: datetime) -> str:
-    """`4 Nov`, with the year when it is not this one."""
-    here = timezone.localtime(at)
-    year = "" if here.year == timezone.localtime().year else f" {here.year}"
-    return f"{here.day} {here:%b}{year}"
+    """`4 Nov`, with the year unless it is the current one."""
+    local = timezone.localtime(at)
+    year = "" if local.year == timezone.localtime().year else f" {local.year}"
+    return f"{local.day} {local:%b}{year}"
 
 
 def moment(at: datetime) -> str:
@@ -78,12 +78,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def short_hash(digest: str) -> str:
-    """The two ends of a digest, enough to compare by eye."""
+    """Both ends of a digest, to compare by eye."""
     return f"{digest[:8]} … {digest[-4:]}" if len(digest) > 16 else digest
 
 
-class Told(Protocol):
-    """What of a measure decides how its figures are written."""
+class MeasureFormat(Protocol):
+    """Digits and unit of a measure."""
 
     @property
     def digits(self) -> int: ...
@@ -92,8 +92,8 @@ class Told(Protocol):
     def unit(self) -> str: ...
 
 
-def measured(value: float, measure: Told) -> str:
-    """A value as its measure is written: shares as points of a hundred, all else as it is."""
+def measured(value: float, measure: MeasureFormat) -> str:
+    """Value of a measure; percentages as points of a hundred."""
     return (
         percent(value, digits=measure.digits) if measure.unit == "%" else number(value, digits=measure.digits)
     )

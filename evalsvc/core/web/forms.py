@@ -11,7 +11,7 @@ from evalsvc.core.errors.exceptions import DomainError
 
 
 class PageRenderer(DjangoTemplates):
-    """`{{ form }}` and `{{ form.name.as_field_group }}` by the templates of this package."""
+    """Renderer of `{{ form }}` and `{{ form.name.as_field_group }}`."""
 
     form_template_name = "web/form.html"
     field_template_name = "web/field.html"
@@ -40,7 +40,10 @@ class PageForm(forms.Form):
 
 
 def add_form_error(form: forms.BaseForm, error: DomainError, *fields: str, **by_code: str) -> None:
-    """Add a domain error at the field for its code, at its own, at one of `fields`, or above the form."""
+    """Add a domain error to the form, at the first field that exists.
+
+    Candidates are the field for its code, its own, and `fields`; otherwise it appears above the form.
+    """
     candidates = (by_code.get(error.code, ""), error.field, *fields)
     field = next((name for name in candidates if name in form.fields), None)
     form.add_error(field, f"{error.detail} {error.hint}".strip())

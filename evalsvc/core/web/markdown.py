@@ -1,4 +1,4 @@
-"""Markdown that users write, as HTML with nothing but text, lists, tables and links."""
+"""Markdown of users as safe HTML: text, lists, tables, links."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def to_html(text: str) -> SafeString:
 
 
 def section_html(text: str, *names: str) -> SafeString:
-    """Render the section under the first heading with one of the names, or nothing."""
+    """Render the section under the first heading with one of the names."""
     wanted = {name.strip().casefold() for name in names} - {""}
     headings = _headings(text)
     for index, (level, name, _, body) in enumerate(headings):
@@ -44,7 +44,7 @@ def section_html(text: str, *names: str) -> SafeString:
 
 @lru_cache(maxsize=8)
 def _headings(text: str) -> list[tuple[int, str, int, int]]:
-    """Level, name, first line and next line of each heading; cached for all the labels of a page."""
+    """Level, name and lines of each heading, cached per text."""
     tokens = MarkdownIt("commonmark", {"html": False}).parse("\n".join(_lines(text)))
     return [
         (int(heading.tag[1]), inline.content.strip("`* ").casefold(), heading.map[0], heading.map[1])

@@ -1,4 +1,4 @@
-"""Middleware: conditional GET of the API, truncated bodies, text that no database stores."""
+"""Middleware for conditional GET, truncated bodies and unstorable text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evalsvc.core.web.text_validation import is_storable
 
 
 class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
-    """ETag and 304 for JSON reads of the API; pages differ at each request by their CSRF token."""
+    """ETag and 304 for JSON reads; pages always differ by their CSRF token."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not is_api(request) or response.status_code != 200 or response.streaming:
@@ -27,7 +27,7 @@ class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
 
 
 class TruncatedBodyMiddleware:
-    """Raise an error for a request body that ends before its stated length.
+    """Raise an error for a body that ends before its stated length.
 
     Without this a client that stops half-way submits half a file, and half a file is valid where a missing
     line means no answer (scores, label sets).
@@ -67,7 +67,7 @@ class FullLengthStream:
 
 
 class StorableTextMiddleware:
-    """Reject paths, queries and page forms with text that can't be stored; parsers check API bodies."""
+    """Reject unstorable text in URLs and page forms; parsers check API bodies."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -27,7 +27,7 @@ class Pages(CursorPagination):
 
 
 def query_choices(request: Request, **allowed: Sequence[str]) -> dict[str, str]:
-    """Return the query parameters that are set, or answer 400 for a value that isn't allowed."""
+    """Return the query parameters that are set, or answer 400."""
     values = {name: request.query_params.get(name, "") for name in allowed}
     for name, value in values.items():
         if value and value not in allowed[name]:

@@ -1,4 +1,4 @@
-"""Validation of request bodies: JSON by a serializer, forms without a page of their own."""
+"""Validation of JSON bodies and of forms without a page."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rest_framework.request import Request
 
 @cache
 def _serializer(serializer: Callable[..., Any], partial: bool) -> Any:
-    """One instance for all requests: building its fields costs more than validating a body."""
+    """Build a serializer once: its fields cost more than validating a body."""
     return serializer(partial=partial)
 
 
 def validated(request: Request, serializer: Callable[..., Any], *, partial: bool = False) -> dict[str, Any]:
-    """Return the validated body of a request, or answer 400 with every invalid field."""
+    """Return the validated request body, or answer 400 with every error."""
     instance = _serializer(serializer, partial)
     try:
         return dict(instance.run_validation(request.data))
@@ -31,7 +31,7 @@ def validated(request: Request, serializer: Callable[..., Any], *, partial: bool
 
 
 def _expected(field: Any, errors: Any) -> Any:
-    """Name the choices or the limit of a field, where the framework only rejects the value."""
+    """Add the choices or the limit to the framework's error."""
     code = getattr(errors[0], "code", "") if isinstance(errors, list) and errors else ""
     if code == "invalid_choice" and getattr(field, "choices", None):
         return [ErrorDetail(f"one of: {', '.join(map(str, field.choices))}", code)]
@@ -41,7 +41,7 @@ def _expected(field: Any, errors: Any) -> Any:
 
 
 def validated_form(form: BaseForm) -> dict[str, Any]:
-    """Return the cleaned data of a form that isn't shown again, or answer 400."""
+    """Return the data of a form that isn't shown again, or answer 400."""
     if not form.is_valid():
         raise FormError(form.errors)
     return form.cleaned_data

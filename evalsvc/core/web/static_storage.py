@@ -1,4 +1,4 @@
-"""Storage of static files under names that contain a digest of their content."""
+"""Static files under names with a digest of their content."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ IMPORT = (r"""(?P<matched>from "(?P<url>\.{1,2}/[^"]+)";)""", 'from "%(url)s";')
 
 
 class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):
-    """Digests in the imports of our own modules too, so that no cached module runs in a newer page.
+    """Storage that puts digests into the imports of our own modules too.
 
     Modules of packages are left alone: they import by names that are not files of their folder.
     """

@@ -1,4 +1,4 @@
-"""How the server draws: SVG with geometry in attributes and colour by class; and to be taken away."""
+"""SVG charts: geometry in attributes, colours by class or literal."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ LITERAL = (
 
 
 def element(name: str, *inside: str, **attributes: object) -> SafeString:
-    """One SVG element; `class_` is class, other underscores are hyphens."""
-    told = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{conditional_escape(_plain(value))}"'
+    """SVG element; `class_` is class, other underscores are hyphens."""
+    attrs = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{conditional_escape(_number(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
     body = "".join(conditional_escape(part) for part in inside)
-    return mark_safe(f"<{name}{told}>{body}</{name}>" if body else f"<{name}{told}/>")  # noqa: S308
+    return mark_safe(f"<{name}{attrs}>{body}</{name}>" if body else f"<{name}{attrs}/>")  # noqa: S308
 
 
-def _plain(value: object) -> str:
+def _number(value: object) -> str:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def drawing(width: int, height: int, name: str, *inside: str, class_: str | None = None) -> SafeString:
-    """A chart with its name; width and height are given so that nothing jumps."""
+    """SVG image with its name and size."""
     box = {"viewBox": f"0 0 {width} {height}", "width": width, "height": height}
     return element("svg", *inside, class_=class_, **box, role="img", aria_label=name)
 
 
 def literal(svg: str) -> str:
-    """The same drawing to be taken away: classes replaced by colours."""
+    """Replace classes by literal colours, for a download."""
 
     def colours(match: re.Match[str]) -> str:
         return " ".join(LITERAL[key] for key in match[1].split() if key in LITERAL)
@@ -77,7 +77,7 @@ def swatch(number: int) -> SafeString:
 
 
 class Scale:
-    """From figures to places along a line, with round ends that hold every figure."""
+    """Linear axis with round ends that include every value."""
 
     def __init__(self, values: Iterable[float], *, start: float, stop: float) -> None:
         known = list(values)

@@ -1,4 +1,4 @@
-"""Checks of text: characters that can't be stored, invisible or look-alike characters in names."""
+"""Checks for unstorable text, and invisible or look-alike characters in names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CAPITALS_ONLY = ("LISU", "TIFINAGH", "CANADIAN SYLLABICS")  # and of scripts wit
 
 
 def is_storable(text: str) -> bool:
-    """Reject a NUL, which PostgreSQL can't store, and a lone surrogate, which UTF-8 can't."""
+    """Return False for a NUL (PostgreSQL) or a lone surrogate (UTF-8)."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -31,7 +31,7 @@ def is_storable(text: str) -> bool:
 
 
 def check_storable(value: Any, *, field: str = "") -> None:
-    """Reject a JSON value that holds text that can't be stored, or is nested too deep."""
+    """Reject a JSON value with unstorable text or deep nesting."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         inner: list[Any] = []
@@ -49,7 +49,7 @@ def check_storable(value: Any, *, field: str = "") -> None:
 
 
 def require_visible(text: str, *, field: str) -> None:
-    """Reject a text with an invisible character: it could pass for another, or reverse a page's text."""
+    """Reject invisible characters, which disguise a name or reverse a page's text."""
     for char in text:
         if char in BLANK or (char != " " and unicodedata.category(char) in INVISIBLE):
             raise DomainError(

@@ -19,7 +19,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def page(*methods: str) -> Callable[[View], View]:
-    """Require a login and one of the methods; GET when none is named."""
+    """Require a login and one of the methods (default GET)."""
 
     def decorate(view: View) -> View:
         return login_required(require_http_methods([*(methods or ("GET",)), "HEAD"])(view))
@@ -28,7 +28,7 @@ def page(*methods: str) -> Callable[[View], View]:
 
 
 def attempt(form: BaseForm, action: Callable[[], Result], *fields: str) -> Result | None:
-    """Run an action; on a domain error add its message to the form and return None."""
+    """Run an action; on a domain error add it to the form."""
     try:
         return action()
     except DomainError as error:
@@ -37,7 +37,7 @@ def attempt(form: BaseForm, action: Callable[[], Result], *fields: str) -> Resul
 
 
 def row_id(value: str) -> int:
-    """Return a primary key from a request; 0, which no row has, for anything but digits."""
+    """Parse a primary key; 0, which no row has, for anything else."""
     return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else 0
 
 
@@ -47,7 +47,7 @@ COOKIE, SALT, SECONDS = "shown_once", "shown once", 120
 
 
 def redirect_with_secret(url: str, secret: str) -> HttpResponse:
-    """Redirect to a page with a cookie that only this page can read."""
+    """Redirect to a page, with a cookie for that page only."""
     response = HttpResponseRedirect(url)
     response.set_signed_cookie(
         COOKIE,

@@ -54,7 +54,7 @@ def invite(request: HttpRequest) -> HttpResponse:
 
 
 def _mail(request: HttpRequest, invitation: OpenInvitation, to: str, secret: str) -> None:
-    """Send the link; the page shows it as well, since mail may get lost."""
+    """Send the link, which the page shows as well."""
     link = request.build_absolute_uri(reverse("join", args=[secret]))
     try:
         sent = invitations.mail(request, invitation, to=to, link=link)

@@ -56,7 +56,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
 
 def _create_user(form: SignUpForm, secret: str = "") -> User | None:
-    """Create the account, or add the error to the form and return None."""
+    """Create the account; on an error add it to the form."""
     if not form.is_valid():
         return None
     fields = {name: form.cleaned_data[name] for name in ("username", "first_name", "last_name", "email")}
@@ -99,7 +99,7 @@ def _render(request: HttpRequest, template: str, form: SignUpForm, **more: Any) 
 
 # ---- password reset by mail ---------------------------------------------------------------------
 class Reset(views.PasswordResetView):
-    """Form for the e-mail address; the response doesn't reveal whether an account has it."""
+    """E-mail address form; its response doesn't reveal known addresses."""
 
     template_name = "accounts/reset.html"
     form_class = ResetForm

@@ -18,7 +18,7 @@ from evalsvc.core.web.views import attempt, page
 
 
 def own_team(user: User, slug: str) -> Team:
-    """Return the team if the user is a member or an administrator, else answer 404."""
+    """Return the team for members and administrators, else answer 404."""
     visible = Team.objects.all() if user.is_superuser else Team.objects.filter(members__user=user)
     return get_object_or_404(visible, slug=slug)
 

@@ -34,7 +34,7 @@ register.simple_tag(svg.swatch, name="swatch")
 
 @register.filter
 def state_shape(state: str) -> str:
-    """Suffix of the `state--` class for the state of a project, import, set, job or setting."""
+    """Suffix of the `state--` class for a state."""
     return STATE_SHAPES.get(state, "wait")
 
 
@@ -59,7 +59,7 @@ def ratio(value: float | None) -> str:
 
 @register.filter
 def lower_first(text: str) -> str:
-    """Lower the first letter of a text that follows a colon, unless it begins an abbreviation."""
+    """Lower the first letter, unless it begins an abbreviation."""
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 

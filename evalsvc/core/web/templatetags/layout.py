@@ -1,4 +1,4 @@
-"""Block tags for the parts that pages share: page head, breadcrumb, scrolling region.
+"""Block tags for page heads, breadcrumbs and scrolling regions.
 
 A page head takes its lead as content, and its buttons in a nested `actions` tag:
 
@@ -27,7 +27,7 @@ ACTIONS = "page_head_actions"
 
 @register.simple_block_tag
 def scroll(content: str, name: str, extra: str = "") -> SafeString:
-    """Wrap content that may be wider than the page, reachable by keyboard under a name."""
+    """Wrap wide content in a region that the keyboard reaches."""
     return render_to_string("web/scroll.html", {"content": content, "name": name, "extra": extra})
 
 
@@ -42,7 +42,7 @@ def page_head(context: Context, content: str, title: Any) -> SafeString:
 
 @register.simple_block_tag(takes_context=True)
 def actions(context: Context, content: str) -> str:
-    """Buttons and links at the right of the page head around this tag."""
+    """Buttons and links of the surrounding page head."""
     context[ACTIONS] = content
     return ""
 
@@ -55,7 +55,7 @@ def crumbs(content: str) -> SafeString:
 
 @register.simple_tag
 def crumb(title: Any, view: str = "", *args: Any) -> SafeString:
-    """Link to a page above this one, or the current page when no view is named."""
+    """Link to a parent page, or without a view the current page."""
     if not view:
         return format_html('<li aria-current="page">{}</li>', title)
     return format_html('<li><a href="{}">{}</a></li>', reverse(view, args=args), title)

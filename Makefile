@@ -1,4 +1,4 @@
-# Everything a person does with this checkout. `make` alone lists it.
+# Tasks of this checkout; `make` lists them.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
@@ -10,7 +10,7 @@ DEMO ?= 1
 TESTS ?= tests
 PROCESSES ?= 2
 
-# What `check --deploy` is run under: production's settings, with values that only a check ever sees.
+# Production settings for `check --deploy`, with placeholder values.
 PRODUCTION := EVALSVC_HTTPS=true DEBUG=false ALLOWED_HOSTS=evalsvc.example.org \
   CSRF_TRUSTED_ORIGINS=https://evalsvc.example.org REDIS_URL=redis://redis:6379/0 \
   DATABASE_URL=postgres://evalsvc:not-a-password@postgres:5432/evalsvc \
@@ -36,7 +36,7 @@ lint: $(VENV)/dev.stamp ## style, types, layers, migrations, production settings
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 
-format: $(VENV)/dev.stamp ## put the code into shape
+format: $(VENV)/dev.stamp ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -45,30 +45,30 @@ bench: $(VENV)/dev.stamp ## measure speed and memory; writes bench/results
 	$(BIN)/python -m bench.service
 	$(BIN)/python -m bench.queue
 
-api: $(VENV)/dev.stamp ## hold the API to its description for half an hour (CI_SECONDS=1800)
+api: $(VENV)/dev.stamp ## test the API against its OpenAPI description for half an hour (CI_SECONDS=1800)
 	@CI_SECONDS=$${CI_SECONDS:-1800} $(BIN)/python -m pytest -q tests/test_schemathesis.py
 
-prove: $(VENV)/dev.stamp ## hold the labelling queue to its promises on PostgreSQL, 100,000 operations (long)
+prove: $(VENV)/dev.stamp ## stress the labelling queue on PostgreSQL with 100,000 operations (long)
 	$(BIN)/python -m tests.annotation.load
 
-clean: ## remove the environment and caches; the data folder stays
+clean: ## remove the environment and caches, not the data folder
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 python:
 	@command -v $(PYTHON) >/dev/null || { \
-	  echo "There is no $(PYTHON). Install Python 3.11 or newer (Debian: apt-get install python3 python3-venv)."; exit 1; }
+	  echo "$(PYTHON) not found. Install Python 3.11 or newer (Debian: apt-get install python3 python3-venv)."; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "$(PYTHON) is $$($(PYTHON) -V), and 3.11 is the least. Name a newer one: make PYTHON=python3.12 up."; exit 1; }
+	  echo "$(PYTHON) is $$($(PYTHON) -V), but 3.11 or newer is required. Use another: make PYTHON=python3.12 up."; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
-	  echo "$(PYTHON) can't make environments. Install its venv part (Debian: apt-get install python3-venv)."; exit 1; }
+	  echo "$(PYTHON) cannot create environments. Install venv (Debian: apt-get install python3-venv)."; exit 1; }
 
 $(BIN)/python: | python
-	@echo "Making an environment in $(VENV)"
+	@echo "Creating an environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv 2>/dev/null \
-	  || echo "uv can't be had; pip does it, more slowly"
+	  || echo "uv is not available; using pip, which is slower"
 
-# uv installs many times faster; where it can't be had pip does the same.
+# uv installs many times faster than pip.
 define install
 	@echo "Installing $(1)"
 	@if command -v $(BIN)/uv >/dev/null; then $(BIN)/uv pip install --quiet --python $(BIN)/python -r $(1); \

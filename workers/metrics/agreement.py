@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workers.metrics.counts import Ints, integers, one_of
+from workers.metrics.counts import Ints, integers, require_choice
 from workers.metrics.ratios import Floats, divide
 from workers.metrics.report import Value, value_of
 
@@ -154,7 +154,7 @@ def coefficient(answers: AnswerTable, name: str, *, weights: ArrayLike | None = 
     >>> round(coefficient(answers_of_table([[2, 0], [1, 1], [0, 2]]), "fleiss"), 4)
     0.3333
     """
-    one_of("name", name, COEFFICIENTS)
+    require_choice("name", name, COEFFICIENTS)
     taken = answers.taken if weights is None else np.asarray(weights, dtype=np.float64)
     chosen: dict[str, Callable[[AnswerTable, Floats], float]] = {
         "observed": _observed,

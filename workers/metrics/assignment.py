@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 Edges = Sequence[tuple[int, int]]
 
 
-def heaviest(rows: Sequence[Edges]) -> list[int | None]:
+def heaviest_assignment(rows: Sequence[Edges]) -> list[int | None]:
     """Assign each row at most one column, maximising the weight.
 
     Shortest augmenting paths over reduced costs (Jonker and Volgenant 1987), one row at a time; a row may
@@ -26,7 +26,7 @@ def heaviest(rows: Sequence[Edges]) -> list[int | None]:
 
     Examples
     --------
-    >>> heaviest([[(0, 5), (1, 4)], [(0, 4)]])
+    >>> heaviest_assignment([[(0, 5), (1, 4)], [(0, 4)]])
     [1, 0]
     """
     search = _Search(rows)
@@ -61,7 +61,10 @@ class _Search:
                 break
             settled[column] = reached
             self._relax(self.owner[column], reached, distance, parent, heap)
-        self._shift(row, reached, settled)
+        for other, at in settled.items():
+            dual[other] = dual.get(other, 0) + at - reached
+            self.row_dual[self.owner[other]] += reached - at
+        self.row_dual[row] += reached
         self._augment(row, column, parent)
 
     def _relax(
@@ -79,12 +82,6 @@ class _Search:
                 distance[column], parent[column] = reach, row
                 heappush(heap, (reach, column))
 
-    def _shift(self, row: int, reached: int, settled: dict[int, int]) -> None:
-        for column, at in settled.items():
-            self.column_dual[column] = self.column_dual.get(column, 0) + at - reached
-            self.row_dual[self.owner[column]] += reached - at
-        self.row_dual[row] += reached
-
     def _augment(self, row: int, column: int, parent: dict[int, int]) -> None:
         while True:
             holder = parent[column]
@@ -96,7 +93,7 @@ class _Search:
             column = before
 
 
-def heaviest_in_tree(size: int, edges: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
+def heaviest_tree_matching(size: int, edges: Sequence[tuple[int, int, int]]) -> list[tuple[int, int]]:
     """Find the heaviest edges of a tree that share no node.
 
     Spans that do not overlap within a side hang together as trees, however long the document.
@@ -114,7 +111,7 @@ def heaviest_in_tree(size: int, edges: Sequence[tuple[int, int, int]]) -> list[t
 
     Examples
     --------
-    >>> heaviest_in_tree(4, [(0, 1, 4), (1, 2, 5), (2, 3, 4)])
+    >>> heaviest_tree_matching(4, [(0, 1, 4), (1, 2, 5), (2, 3, 4)])
     [(0, 1), (2, 3)]
     """
     order, parent, weight = _rooted(size, edges)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Counts, Ints, integers, one_of
+from workers.metrics.counts import Counts, Ints, integers, require_choice
 from workers.metrics.encoding import repeated
 from workers.metrics.ratios import Floats, f_score
 
@@ -233,7 +233,7 @@ def bag_claims(sentences: Claims, bag: ArrayLike, *, aggregation: str, n_bags: i
     >>> [bag_claims(claims, [0, 0], aggregation=how, n_bags=1).score.tolist() for how in AGGREGATIONS]
     [[0.75], [0.5]]
     """
-    one_of("aggregation", aggregation, AGGREGATIONS)
+    require_choice("aggregation", aggregation, AGGREGATIONS)
     owner, _ = _checked((bag, np.zeros(len(np.asarray(bag)), dtype=np.int64)), (n_bags, 1))
     cells = _cells(owner[sentences.pair], sentences.relation, sentences.n_relations)
     _, first, inverse = np.unique(cells, return_index=True, return_inverse=True)

@@ -48,7 +48,7 @@ def integers(values: ArrayLike) -> Ints:
     return whole.astype(np.int64)
 
 
-def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
+def require_choice(name: str, value: str, allowed: Iterable[str]) -> str:
     """Return *value* if it is one of *allowed*, else raise.
 
     Parameters
@@ -72,9 +72,9 @@ def one_of(name: str, value: str, allowed: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> one_of("mode", "strict", ("strict", "lenient"))
+    >>> require_choice("mode", "strict", ("strict", "lenient"))
     'strict'
-    >>> one_of("mode", "lax", ("strict", "lenient"))
+    >>> require_choice("mode", "lax", ("strict", "lenient"))
     Traceback (most recent call last):
     ValueError: mode is 'lax', expected one of: strict, lenient
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,17 +104,12 @@ def row_keys(*tables: Sequence[NDArray[np.integer]]) -> list[Ints]:
     """
     sizes = np.cumsum([len(table[0]) for table in tables])[:-1]
     columns = [np.concatenate(parts) if len(parts) > 1 else parts[0] for parts in zip(*tables, strict=True)]
-    return np.split(_one_key(columns), sizes)
-
-
-def _one_key(columns: Iterable[NDArray[np.integer]]) -> Ints:
-    key: Ints | None = None
-    for column in columns:
-        whole = column.astype(np.int64, copy=False)
-        key = whole if key is None else _paired(key, whole)
-    if key is None:
+    if not columns:
         raise ValueError("a row key needs at least one column")
-    return key
+    key: Ints = columns[0].astype(np.int64, copy=False)
+    for column in columns[1:]:
+        key = _paired(key, column.astype(np.int64, copy=False))
+    return np.split(key, sizes)
 
 
 def _paired(left: Ints, right: Ints) -> Ints:

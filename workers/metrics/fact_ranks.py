@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from workers.metrics.counts import Ints
-from workers.metrics.ranking import Points, block_ends, checked, falling
+from workers.metrics.ranking import Points, block_ends, check_scores, order_by_score
 from workers.metrics.ratios import Floats
 
 _FEW_TIES = 64
@@ -87,7 +87,7 @@ def rank_facts(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> FactRanks:
     >>> ranks.rank.tolist(), ranks.before.tolist(), ranks.upto.tolist()
     ([3, 4], [1, 3], [3, 4])
     """
-    scores, hits = checked(score, hit, n_facts=n_facts)
+    scores, hits = check_scores(score, hit, n_facts=n_facts)
     ascending = np.sort(scores)
     rows = np.flatnonzero(hits)
     rows = rows[np.argsort(-scores[rows], kind="stable")]
@@ -105,9 +105,12 @@ def _places_in_ties(scores: Floats, rows: Ints) -> Ints:
     tied = scores[rows]
     values = tied[block_ends(tied)]
     if len(values) > _FEW_TIES:
-        order = falling(scores)
+        order = order_by_score(scores)
     else:
-        members = np.flatnonzero(_any_of(scores, values))
+        tied_scores = np.zeros(len(scores), dtype=bool)
+        for value in values:
+            tied_scores |= scores == value
+        members = np.flatnonzero(tied_scores)
         order = members[np.argsort(-scores[members], kind="stable")]
     ranked = scores[order]
     first = np.zeros(len(order), dtype=np.int64)
@@ -116,10 +119,3 @@ def _places_in_ties(scores: Floats, rows: Ints) -> Ints:
     place = np.arange(len(order)) - np.maximum.accumulate(first)
     sequence = np.argsort(order)
     return place[sequence[np.searchsorted(order, rows, sorter=sequence)]]
-
-
-def _any_of(scores: Floats, values: Floats) -> NDArray[np.bool_]:
-    matching = np.zeros(len(scores), dtype=bool)
-    for value in values:
-        matching |= scores == value
-    return matching

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workers.metrics.assignment import heaviest, heaviest_in_tree
-from workers.metrics.counts import Ints, one_of
+from workers.metrics.assignment import heaviest_assignment, heaviest_tree_matching
+from workers.metrics.counts import Ints, require_choice
 from workers.metrics.encoding import expand, row_keys, shared
 from workers.metrics.report import SpanOutcome
 from workers.metrics.spans import Spans
@@ -37,7 +37,7 @@ class PairingCounts:
 
     def outcome(self, schema: str) -> SpanOutcome:
         """Return the counts of one of `SCHEMAS` (Segura-Bedmar et al. 2013)."""
-        one_of("schema", schema, SCHEMAS)
+        require_choice("schema", schema, SCHEMAS)
         right = {"strict": self.both, "exact": self.bounds, "partial": self.bounds, "type": self.labels}[
             schema
         ]
@@ -199,7 +199,7 @@ def _untangle(pairs: Pairs, merits: _Merits, edges: Ints) -> Pairs:
     weights = _weights(merits, edges, g, p, len(golds), len(predictions))
     if len(edges) == len(golds) + len(predictions) - 1:
         tree = zip(g.tolist(), (p + len(golds)).tolist(), weights, strict=True)
-        ends = np.sort(heaviest_in_tree(len(golds) + len(predictions), list(tree)), axis=1)
+        ends = np.sort(heaviest_tree_matching(len(golds) + len(predictions), list(tree)), axis=1)
         return Pairs(golds[ends[:, 0]], predictions[ends[:, 1] - len(golds)])
     side = min(len(golds), len(predictions))
     crowded = side * len(edges) > _DENSE_WORK and len(golds) * len(predictions) <= _DENSE_CELLS
@@ -209,7 +209,7 @@ def _untangle(pairs: Pairs, merits: _Merits, edges: Ints) -> Pairs:
     options: list[list[tuple[int, int]]] = [[] for _ in golds]
     for row, column, weight in zip(g.tolist(), p.tolist(), weights, strict=True):
         options[row].append((column, weight))
-    kept = [(row, column) for row, column in enumerate(heaviest(options)) if column is not None]
+    kept = [(row, column) for row, column in enumerate(heaviest_assignment(options)) if column is not None]
     rows, columns = np.array(kept, dtype=np.int64).T
     return Pairs(golds[rows], predictions[columns])
 

@@ -77,12 +77,12 @@ def rank(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> Ranking:
     >>> rank([0.1, 0.9], [False, True], n_facts=1).order.tolist()
     [1, 0]
     """
-    scores, hits = checked(score, hit, n_facts=n_facts)
-    order = falling(scores)
+    scores, hits = check_scores(score, hit, n_facts=n_facts)
+    order = order_by_score(scores)
     return Ranking(scores[order], hits[order], order, n_facts)
 
 
-def checked(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> tuple[Floats, NDArray[np.bool_]]:
+def check_scores(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> tuple[Floats, NDArray[np.bool_]]:
     """Check scores and hits and convert them to arrays.
 
     Parameters
@@ -101,7 +101,7 @@ def checked(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> tuple[Floats, 
 
     Examples
     --------
-    >>> checked([0.5], [1], n_facts=1)[1].tolist()
+    >>> check_scores([0.5], [1], n_facts=1)[1].tolist()
     [True]
     """
     scores, hits = np.asarray(score, dtype=np.float64), np.asarray(hit, dtype=bool)
@@ -114,7 +114,7 @@ def checked(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> tuple[Floats, 
     return scores, hits
 
 
-def falling(score: Floats) -> Ints:
+def order_by_score(score: Floats) -> Ints:
     """Return row numbers by falling score, ties in input order.
 
     Twice as quick as a stable sort: only rows inside runs of equal scores are put in order afterwards.
@@ -129,7 +129,7 @@ def falling(score: Floats) -> Ints:
 
     Examples
     --------
-    >>> falling(np.array([0.5, 0.9, 0.5])).tolist()
+    >>> order_by_score(np.array([0.5, 0.9, 0.5])).tolist()
     [1, 0, 2]
     """
     order = np.argsort(-score)

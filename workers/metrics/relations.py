@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Counts, Ints, integers, one_of
+from workers.metrics.counts import Counts, Ints, integers, require_choice
 from workers.metrics.encoding import row_keys, shared
 from workers.metrics.spans import Spans
 
@@ -96,7 +96,7 @@ def link_matches(gold: Links, predicted: Links, *, mode: str) -> tuple[NDArray[n
     >>> link_matches(a, b, mode="bounds")[0].tolist(), link_matches(a, b, mode="strict")[0].tolist()
     ([True], [False])
     """
-    one_of("mode", mode, MODES)
+    require_choice("mode", mode, MODES)
     left, right = _distinct(gold, predicted, mode)
     gold_hits, predicted_hits = np.zeros(len(gold), dtype=bool), np.zeros(len(predicted), dtype=bool)
     gold_hits[left[1]], predicted_hits[right[1]] = shared(left[0], right[0])

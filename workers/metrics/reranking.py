@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workers.metrics.bags import Claims, Facts, hits
-from workers.metrics.counts import Ints, one_of
-from workers.metrics.ranking import STATISTICS, Points, average_precision, best_point, block_ends, falling
+from workers.metrics.counts import Ints, require_choice
+from workers.metrics.ranking import (
+    STATISTICS,
+    Points,
+    average_precision,
+    best_point,
+    block_ends,
+    order_by_score,
+)
 from workers.metrics.ratios import Floats, divide
 from workers.metrics.resampling import REPLICATES, draw, flips
 
@@ -76,7 +83,7 @@ def sort_claims(claims: Claims, facts: Facts, *, against: Claims | None = None) 
     """
     systems = [claims] if against is None else [claims, against]
     score = np.concatenate([one.score for one in systems])
-    order = falling(score)
+    order = order_by_score(score)
     hit_at = np.flatnonzero(np.concatenate([hits(one, facts) for one in systems])[order])
     ends = block_ends(score[order]) + 1
     used, block = np.unique(np.searchsorted(ends, hit_at, side="right"), return_inverse=True)
@@ -127,7 +134,7 @@ def bootstrap_ranking(
     >>> bootstrap_ranking(sort_claims(claims, facts), replicates=range(2)).tolist()
     [1.0, 1.0]
     """
-    one_of("name", name, STATISTICS)
+    require_choice("name", name, STATISTICS)
     figures = []
     for r in replicates:
         drawn = draw(len(ranked.facts_of_pair), seed=seed, replicate=r)
@@ -172,7 +179,7 @@ def randomise_ranking(
     >>> randomise_ranking(sort_claims(claims, facts, against=claims), replicates=range(2)).tolist()
     [0.0, 0.0]
     """
-    one_of("name", name, STATISTICS)
+    require_choice("name", name, STATISTICS)
     facts = float(both.facts_of_pair.sum())
     figures = []
     for r in replicates:

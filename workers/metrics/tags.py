@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from workers.metrics.counts import one_of
+from workers.metrics.counts import require_choice
 from workers.metrics.encoding import Vocabulary, encode
 from workers.metrics.spans import Spans
 
@@ -111,8 +111,8 @@ def spans_of_tag_codes(
     >>> spans_of_tag_codes(np.array([0, 1]), np.array([1, 1]), tags=["O", "B-PER"], labels=Vocabulary()).start
     array([0])
     """
-    one_of("scheme", scheme, SCHEMES)
-    one_of("orphans", orphans, ORPHANS)
+    require_choice("scheme", scheme, SCHEMES)
+    require_choice("orphans", orphans, ORPHANS)
     if orphans == "strict-iob2" and scheme != "iob2":
         raise ValueError(f"orphans is 'strict-iob2', which reads iob2 only; scheme is {scheme!r}")
     prefix, label = _parse(tags, labels, scheme)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Counts, integers, one_of
+from workers.metrics.counts import Counts, integers, require_choice
 from workers.metrics.ratios import Floats, divide, f_score, precision, recall
 from workers.metrics.report import Value, value_of
 
@@ -62,7 +62,7 @@ def scheme_weights(gold: ArrayLike, scheme: str, *, items: int | None = None) ->
     >>> scheme_weights([16, 1, 0], "dodrans").values.round(4).tolist()
     [0.8889, 0.1111, 0.0]
     """
-    one_of("scheme", scheme, SCHEMES)
+    require_choice("scheme", scheme, SCHEMES)
     n = integers(gold)
     total = int(n.sum())
     size = total if items is None or scheme == "entropy-positive" else items
@@ -189,7 +189,7 @@ def scheme_averages(
     >>> round(figures["macro_f1"].value, 4), round(figures["weighted_f1"].value, 4)
     (0.3333, 0.4444)
     """
-    one_of("entropy", entropy, ("all", "positive"))
+    require_choice("entropy", entropy, ("all", "positive"))
     scores = {
         "f1": f_score(counts.tp, counts.fp, counts.fn, beta=beta),
         "precision": precision(counts.tp, counts.fp),

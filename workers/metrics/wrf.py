@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Ints, integers, one_of
+from workers.metrics.counts import Ints, integers, require_choice
 from workers.metrics.encoding import Vocabulary, encode, row_keys, shared
 from workers.metrics.ratios import Floats, divide, f_score
 from workers.metrics.report import Value, value_of
@@ -273,7 +273,7 @@ def gammas(
     >>> gammas(2, mode="lenient").tolist()
     [0.25, 0.25, 0.5]
     """
-    one_of("mode", mode, MODES)
+    require_choice("mode", mode, MODES)
     if custom is not None:
         return _custom(custom, n_labels)
     if n_labels < 2:

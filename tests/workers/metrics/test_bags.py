@@ -9,7 +9,7 @@ from sklearn.metrics import auc, average_precision_score, f1_score, precision_re
 from tests.workers.metrics.ranked_numbers import GOLD, SCORES
 from workers.metrics.bags import Claims, Facts, bag_claims, claims_of_columns, facts_of_columns, hits
 from workers.metrics.curve import thin
-from workers.metrics.ranking import falling, points, precision_at, rank
+from workers.metrics.ranking import order_by_score, points, precision_at, rank
 from workers.metrics.ranking_profiles import FEW_CLAIMS, FEW_POINTS, NO_CLAIMS, NO_FACTS, corrected, opennre
 from workers.metrics.suites import bags_suite
 
@@ -150,7 +150,7 @@ def test_opennre_counts_unscored_cells_as_claims_at_a_threshold_of_zero_or_less(
 @given(st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5, 3.0]), max_size=60))
 def test_ties_stay_in_input_order(scores) -> None:
     expected = sorted(range(len(scores)), key=lambda row: -scores[row])
-    assert falling(np.array(scores, dtype=float)).tolist() == expected
+    assert order_by_score(np.array(scores, dtype=float)).tolist() == expected
 
 
 def test_precision_at_n_counts_ties_in_proportion() -> None:

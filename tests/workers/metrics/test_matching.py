@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nervaluate import Evaluator
 
-from workers.metrics.assignment import heaviest, heaviest_in_tree
+from workers.metrics.assignment import heaviest_assignment, heaviest_tree_matching
 from workers.metrics.encoding import Vocabulary
 from workers.metrics.matching import SCHEMAS, PairingCounts, document_pairings, pair_spans
 from workers.metrics.spans import Spans, exact_counts, spans_of_columns
@@ -227,7 +227,7 @@ def test_the_dense_solver_gives_the_same_totals() -> None:
 @given(st.lists(st.lists(st.integers(1, 9), min_size=4, max_size=4), min_size=1, max_size=4))
 def test_the_assignment_is_the_heaviest(table) -> None:
     rows = [list(enumerate(weights)) for weights in table]
-    found = heaviest(rows)
+    found = heaviest_assignment(rows)
     total = sum(table[row][column] for row, column in enumerate(found) if column is not None)
     tried = max(
         sum(w[c] for w, c in zip(table, order, strict=False)) for order in itertools.permutations(range(4))
@@ -245,7 +245,7 @@ def test_the_matching_in_a_tree_is_the_heaviest(grown) -> None:
         for some in itertools.combinations(edges, size):
             ends = [end for edge in some for end in edge[:2]]
             tried = max(tried, sum(w for *_, w in some) if len(ends) == len(set(ends)) else 0)
-    found = heaviest_in_tree(len(edges) + 1, edges)
+    found = heaviest_tree_matching(len(edges) + 1, edges)
     assert len({end for pair in found for end in pair}) == 2 * len(found)
     assert sum(weight[min(pair), max(pair)] for pair in found) == tried
 

@@ -80,5 +80,5 @@ def test_a_set_and_its_twin_of_source_labels_are_frozen(answered: Any) -> None:
 
 
 def test_the_answers_of_a_project_are_read_for_its_agreement(answered: Any) -> None:
-    said = agreement.read(answered, both_write)
-    assert (len(said.item), said.n_items, len(said.names)) == (10, 5, 2)
+    answers = agreement.read(answered, both_write)
+    assert (len(answers.item), answers.n_items, len(answers.names)) == (10, 5, 2)

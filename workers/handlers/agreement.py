@@ -1,4 +1,4 @@
-"""The job `agreement`: pairs of annotators, each relation on its own, and whole answers, with intervals."""
+"""Handler of job kind `agreement`: pairs of annotators, single relations and complete answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from annotation.testset import Kind
 from evalsvc.core.db.batched_reads import in_batches
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
-from workers.handlers.agreement_intervals import REPLICATES, Figure, Question, answered, number
+from workers.handlers.agreement_intervals import REPLICATES, Figure, Question, intervals, number
 from workers.metrics.agreement import answers_of_columns
 from workers.metrics.annotators import FEW_COMMON, LEAST_COMMON, PairTable, cohen_kappa, span_f1
 from workers.metrics.counts import Ints
@@ -26,15 +26,15 @@ from workers.metrics.spans import spans_of_columns
 
 SHOWN = 40
 STEP = 2_000
-BLANK = ""  # an answer that was left without any label: no relation is called so
+BLANK = ""  # stands for an answer submitted without a label: no relation has this name
 
 
 @dataclass
-class Said:
-    """All answers as columns: who said which set of choices of what."""
+class AnswerColumns:
+    """All answers as columns: item, annotator, chosen labels and spans."""
 
     item: list[int] = field(default_factory=list)
-    who: list[int] = field(default_factory=list)
+    annotator: list[int] = field(default_factory=list)
     chosen: list[frozenset[str]] = field(default_factory=list)
     spans: list[list[tuple[int, int, str]]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -42,44 +42,44 @@ class Said:
 
 
 def agree(subject: int, progress: Progress) -> Store:
-    """Compute the report; the store keeps it."""
+    """Compute the report of a project."""
     begun = time.monotonic()
     report = AgreementReport.objects.select_related("project").get(pk=subject)
-    said = read(report.project, progress)
+    answers = read(report.project, progress)
     labels = sorted(item_state.label_names(report.project, "relation"))
-    table = pairs(said, report.project.kind)
+    table = pairs(answers, report.project.kind)
     figures = {
-        "answers": len(said.item),
-        "items": said.n_items,
-        "several_answers": int(np.sum(np.bincount(said.item, minlength=1) > 1)),
-        "annotators": said.names,
-        "people": people(said, table),
-        "pairs": shown(said, table, report.project.kind),
+        "answers": len(answers.item),
+        "items": answers.n_items,
+        "several_answers": int(np.sum(np.bincount(answers.item, minlength=1) > 1)),
+        "annotators": answers.names,
+        "people": annotators(answers, table),
+        "pairs": shown_pairs(answers, table, report.project.kind),
         "replicates": REPLICATES,
-    } | compared(said, labels, report.project.kind, progress)
+    } | coefficients(answers, labels, report.project.kind, progress)
     return lambda: agreement.done(report, figures | {"seconds": round(time.monotonic() - begun, 1)})
 
 
-def read(project: Project, progress: Progress) -> Said:
-    """The standing answers in today's labels; surplus ones too: they are judgments like the others."""
+def read(project: Project, progress: Progress) -> AnswerColumns:
+    """Read the answers that count, in the present labels; surplus ones are judgments too."""
     mapping = item_state.Rules(project).mapping
-    said = Said()
+    answers = AnswerColumns()
     items: dict[int, int] = {}
     people: dict[int, int] = {}
     rows = agreement.standing(project).values_list("item", "annotator", "annotator__name", "payload")
     for at, (item, annotator, name, payload) in enumerate(in_batches(rows)):
         if annotator not in people:
             people[annotator] = len(people)
-            said.names.append(name)
-        now = mapping.payload(payload).payload
-        said.item.append(items.setdefault(item, len(items)))
-        said.who.append(people[annotator])
-        said.chosen.append(_relations(now))
-        said.spans.append([(start, end, label) for start, end, label in now["spans"]])
+            answers.names.append(name)
+        present = mapping.payload(payload).payload
+        answers.item.append(items.setdefault(item, len(items)))
+        answers.annotator.append(people[annotator])
+        answers.chosen.append(_relations(present))
+        answers.spans.append([(start, end, label) for start, end, label in present["spans"]])
         if at % STEP == 0:
             progress(at, 0, "reading answers")
-    said.n_items = len(items)
-    return said
+    answers.n_items = len(items)
+    return answers
 
 
 def _relations(payload: Payload) -> frozenset[str]:
@@ -88,21 +88,23 @@ def _relations(payload: Payload) -> frozenset[str]:
     return frozenset(name if isinstance(name, str) else name[1] for name in payload["relations"])
 
 
-def pairs(said: Said, kind: str) -> PairTable:
-    """One row per two annotators with items in common: κ over whole answers, or F1 of their spans."""
+def pairs(answers: AnswerColumns, kind: str) -> PairTable:
+    """Compare annotators with common items: κ over complete answers, or F1 of their spans."""
     if kind == Kind.RELATIONS:
-        sets = {chosen: at for at, chosen in enumerate(sorted(set(said.chosen), key=sorted))}
-        return cohen_kappa(said.item, said.who, [sets[one] for one in said.chosen])
-    rows = [(at, *span) for at, spans in enumerate(said.spans) for span in spans]
+        sets = {chosen: at for at, chosen in enumerate(sorted(set(answers.chosen), key=sorted))}
+        return cohen_kappa(answers.item, answers.annotator, [sets[chosen] for chosen in answers.chosen])
+    rows = [(at, *span) for at, spans in enumerate(answers.spans) for span in spans]
     labels = {label: at for at, label in enumerate(sorted({row[3] for row in rows}))}
     answer, start, end, name = zip(*rows, strict=True) if rows else ((), (), (), ())
-    spans = spans_of_columns(answer, start, end, [labels[one] for one in name], n_documents=len(said.item))
-    return span_f1(said.item, said.who, spans)
+    spans = spans_of_columns(
+        answer, start, end, [labels[each] for each in name], n_documents=len(answers.item)
+    )
+    return span_f1(answers.item, answers.annotator, spans)
 
 
-def shown(said: Said, table: PairTable, kind: str) -> list[Figure]:
-    """The pairs among those who answered most: as many as a heat map can show."""
-    busy = {who for who, _ in Counter(said.who).most_common(SHOWN)}
+def shown_pairs(answers: AnswerColumns, table: PairTable, kind: str) -> list[Figure]:
+    """Return the pairs among the most active annotators, as many as a heat map can show."""
+    active = {annotator for annotator, _ in Counter(answers.annotator).most_common(SHOWN)}
     name = "kappa" if kind == Kind.RELATIONS else "f1"
     columns = (table.first, table.second, table.common, table.observed, table.value)
     return [
@@ -110,52 +112,54 @@ def shown(said: Said, table: PairTable, kind: str) -> list[Figure]:
         | {"measure": name, "value": number(value)}
         | ({"reason": FEW_COMMON} if name == "kappa" and n < LEAST_COMMON else {})
         for a, b, n, observed, value in zip(*columns, strict=True)
-        if a in busy and b in busy
+        if a in active and b in active
     ]
 
 
-def people(said: Said, table: PairTable) -> list[Figure]:
-    """Each annotator's answers, share of N/A, and share of answers equal to another's on the same item."""
-    size = len(said.names)
-    answers = np.bincount(said.who, minlength=size)
-    empty = [not chosen and not spans for chosen, spans in zip(said.chosen, said.spans, strict=True)]
-    none = np.bincount(said.who, weights=empty, minlength=size)
+def annotators(answers: AnswerColumns, table: PairTable) -> list[Figure]:
+    """Return each annotator's answers, share of N/A, and share equal to another's on the item."""
+    size = len(answers.names)
+    counts = np.bincount(answers.annotator, minlength=size)
+    empty = [not chosen and not spans for chosen, spans in zip(answers.chosen, answers.spans, strict=True)]
+    none = np.bincount(answers.annotator, weights=empty, minlength=size)
     common, equal = np.zeros(size), np.zeros(size)
     for side in (table.first, table.second):
         common += np.bincount(side, weights=table.common, minlength=size)
         equal += np.bincount(side, weights=table.common * table.observed, minlength=size)
     return [
-        {"name": name, "answers": int(n), "na": float(na / n), "common": int(of)}
-        | {"agrees": float(same / of) if of else None}
-        for name, n, na, of, same in zip(said.names, answers, none, common, equal, strict=True)
+        {"name": name, "answers": int(n), "na": float(na / n), "common": int(shared)}
+        | {"agrees": float(same / shared) if shared else None}
+        for name, n, na, shared, same in zip(answers.names, counts, none, common, equal, strict=True)
     ]
 
 
-def compared(said: Said, labels: Sequence[str], kind: str, progress: Progress) -> Figure:
-    """Each relation on its own: has it, or has it not. Where that is all, N/A and whole answers too."""
-    sets = sorted(set(said.chosen), key=sorted)
+def coefficients(answers: AnswerColumns, labels: Sequence[str], kind: str, progress: Progress) -> Figure:
+    """Score each relation on its own, as present or absent; of relations also N/A and complete answers."""
+    sets = sorted(set(answers.chosen), key=sorted)
     place = {chosen: at for at, chosen in enumerate(sets)}
-    whole = np.array([place[one] for one in said.chosen], dtype=np.int64)
-    makers = [partial(_has, said, whole, [name in one for one in sets]) for name in labels]
+    codes = np.array([place[chosen] for chosen in answers.chosen], dtype=np.int64)
+    makers = [partial(_presence, answers, codes, [name in each for each in sets]) for name in labels]
     if kind == Kind.RELATIONS:
         makers += [
-            partial(_has, said, whole, [not one for one in sets]),
-            partial(_whole, said, whole, sets, labels),
+            partial(_presence, answers, codes, [not each for each in sets]),
+            partial(_complete, answers, codes, sets, labels),
         ]
-    told = answered(makers, n_items=said.n_items, progress=progress)
-    more = dict(zip(("na", "overall"), told[len(labels) :], strict=False))
-    return {"relations": dict(zip(labels, told, strict=False))} | more
+    figures = intervals(makers, n_items=answers.n_items, progress=progress)
+    more = dict(zip(("na", "overall"), figures[len(labels) :], strict=False))
+    return {"relations": dict(zip(labels, figures, strict=False))} | more
 
 
-def _has(said: Said, whole: Ints, holds: Sequence[bool]) -> Question:
-    """One choice as if it were all there is; an answer left without a label did not say N/A."""
-    has = np.array(holds, dtype=np.int64)[whole]
-    answers = answers_of_columns(said.item, has, n_items=said.n_items, n_categories=2)
-    return Question(answers, yes=int(has.sum()))
+def _presence(answers: AnswerColumns, codes: Ints, present: Sequence[bool]) -> Question:
+    """Ask for one choice alone; an answer submitted without a label is not N/A."""
+    has = np.array(present, dtype=np.int64)[codes]
+    table = answers_of_columns(answers.item, has, n_items=answers.n_items, n_categories=2)
+    return Question(table, positive=int(has.sum()))
 
 
-def _whole(said: Said, whole: Ints, sets: Sequence[frozenset[str]], labels: Sequence[str]) -> Question:
-    """A set is one category; what sets share tells α which are nearer."""
-    answers = answers_of_columns(said.item, whole, n_items=said.n_items, n_categories=len(sets))
-    members = [[name in one for name in (*labels, BLANK)] for one in sets]
-    return Question(answers, members=np.array(members, dtype=bool).reshape(len(sets), len(labels) + 1))
+def _complete(
+    answers: AnswerColumns, codes: Ints, sets: Sequence[frozenset[str]], labels: Sequence[str]
+) -> Question:
+    """Ask for complete answers: each set is a category, and α weighs sets by what they share."""
+    table = answers_of_columns(answers.item, codes, n_items=answers.n_items, n_categories=len(sets))
+    members = [[name in each for name in (*labels, BLANK)] for each in sets]
+    return Question(table, members=np.array(members, dtype=bool).reshape(len(sets), len(labels) + 1))

@@ -1,4 +1,4 @@
-"""Dense score files: the job that looks at their numbers, and the way from them to claims."""
+"""Handler of job kind `check`: reject dense score files with cells that are not finite."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Matrix = NDArray[np.float64]
 
 
 def check(subject: int, progress: Progress) -> Store:
-    """Look at every number of a dense file; when all are finite, ask for the scoring."""
+    """Check every number of a dense file, then queue the scoring."""
     submission = Submission.objects.select_related("benchmark", "file", "system").get(pk=subject)
-    progress(0, int(submission.counts["rows"]), "Looking at the numbers")
+    progress(0, int(submission.counts["rows"]), "Checking the numbers")
     try:
         with open_file(submission.file) as file:
             load_dense(file_contract.of_submission(submission), submission, file.read())
     except FileNotFoundError as error:
-        raise InputFault("file_lost", "The stored file is gone. Submit it again.") from error
+        raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
     return lambda: submission_states.queue(submission)
 
 
 def load_dense(contract: FileContract, submission: Submission, content: bytes) -> Predictions:
-    """Every cell as a claim; a column of the negative class is left out."""
+    """Read a dense file as predictions."""
     matrix = _matrix(contract, submission, content)
     names = contract.labels
     _require_finite(matrix, [*names, contract.benchmark.negative])
@@ -43,11 +43,11 @@ def load_dense(contract: FileContract, submission: Submission, content: bytes) -
 
 
 def _matrix(contract: FileContract, submission: Submission, content: bytes) -> Matrix:
-    """The numbers, when rows and columns still stand for what they stood for."""
+    """Return the matrix if rows and columns still belong to the same items and labels."""
     header = npy.read_header(content[: npy.LONGEST_HEADER + 12], Problems())
     if dense_scores.layout(contract, submission.form, rows=header.rows) != submission.layout:
         raise InputFault(
-            "wrong_shape", "The sentences of the benchmark are no longer those that the file was made for."
+            "wrong_shape", "The items of the benchmark have changed since the upload. Submit the file again."
         )
     numbers = np.frombuffer(content, dtype=header.type, offset=header.begin)
     return numbers.reshape(header.rows, header.columns)
@@ -60,4 +60,4 @@ def _require_finite(matrix: Matrix, names: list[str]) -> None:
         problem = Problem(
             "bad_score", row + 1, names[column], str(matrix[row, column]), "a finite number in every cell"
         )
-        raise InputFault("bad_score", f"{problem.sentence()} {len(bad):,} cells are like this.")
+        raise InputFault("bad_score", f"{problem.sentence()} {len(bad):,} cells have such a value.")

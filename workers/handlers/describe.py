@@ -1,4 +1,4 @@
-"""The job `describe`: what a frozen set is made of, and how far the source labels can be trusted."""
+"""Handler of job kind `describe`: statistics of a frozen set and quality of its source labels."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ Pair = tuple[str, str]
 
 
 def describe(subject: int, progress: Progress) -> Store:
-    """Compute the statistics of a set, and of the annotated set with it when its source twin is there."""
+    """Compute the statistics of a set, and the quality of the source labels of a pair of sets."""
     test_set = TestSet.objects.get(pk=subject)
     progress(0, 2, f"reading {test_set}")
-    found = statistics(test_set)
+    result = statistics(test_set)
     annotated = test_set.twin if test_set.origin == Origin.SOURCE else test_set
     quality: dict[str, Any] = {}
     if annotated is not None and annotated.state == TestSet.State.FROZEN:
         source = TestSet.objects.frozen().filter(twin=annotated).first()
         progress(1, 2, "comparing source labels with gold")
         quality = _quality(annotated, source) if source and test_set.kind == Kind.RELATIONS else {}
-    return lambda: _store(test_set, found, annotated, quality)
+    return lambda: _store(test_set, result, annotated, quality)
 
 
 def _store(
-    test_set: TestSet, found: dict[str, Any], annotated: TestSet | None, quality: dict[str, Any]
+    test_set: TestSet, result: dict[str, Any], annotated: TestSet | None, quality: dict[str, Any]
 ) -> None:
-    TestSet.objects.filter(pk=test_set.pk).update(statistics=found)
+    TestSet.objects.filter(pk=test_set.pk).update(statistics=result)
     if annotated is not None and quality:
         fresh = TestSet.objects.select_for_update().get(pk=annotated.pk)
-        told = (fresh.statistics or {}) | {"source_quality": quality}
-        TestSet.objects.filter(pk=fresh.pk).update(statistics=told)
+        merged = (fresh.statistics or {}) | {"source_quality": quality}
+        TestSet.objects.filter(pk=fresh.pk).update(statistics=merged)
 
 
 def statistics(test_set: TestSet) -> dict[str, Any]:
-    """Sizes of a set and the spread of its labels; undefined figures are None."""
-    return _of_relations(test_set) if test_set.kind == Kind.RELATIONS else _of_spans(test_set)
+    """Count the set and the spread of its labels; undefined figures are None."""
+    return _relation_statistics(test_set) if test_set.kind == Kind.RELATIONS else _entity_statistics(test_set)
 
 
-def _of_relations(test_set: TestSet) -> dict[str, Any]:
+def _relation_statistics(test_set: TestSet) -> dict[str, Any]:
     codes = {label["name"]: at for at, label in enumerate(test_set.labels)}
     pairs: dict[Any, int] = {}
     owner: list[int] = []
@@ -61,24 +61,24 @@ def _of_relations(test_set: TestSet) -> dict[str, Any]:
         for name in gold["relations"]:
             sentence.append(number)
             label.append(codes.setdefault(name, len(codes)))
-    seen = set_statistics(owner, sentence, label, n_relations=max(len(codes), 1))
+    result = set_statistics(owner, sentence, label, n_relations=max(len(codes), 1))
     per_label = np.bincount(label, minlength=len(codes))
     return {
-        "sentences": seen.sentences,
-        "relations": seen.relations,
-        "pairs": seen.pairs if has_pairs else None,
-        "facts": seen.facts if has_pairs else None,
+        "sentences": result.sentences,
+        "relations": result.relations,
+        "pairs": result.pairs if has_pairs else None,
+        "facts": result.facts if has_pairs else None,
         "several_labels": several,
-        "na_sentences": seen.na_sentences,
-        "na_share": _figure(seen.na_share),
-        "perplexity_with_negative": _figure(seen.labels.perplexity_with_negative),
-        "perplexity_without_negative": _figure(seen.labels.perplexity_without_negative),
-        "ratio": _figure(seen.labels.ratio),
+        "na_sentences": result.na_sentences,
+        "na_share": _figure(result.na_share),
+        "perplexity_with_negative": _figure(result.labels.perplexity_with_negative),
+        "perplexity_without_negative": _figure(result.labels.perplexity_without_negative),
+        "ratio": _figure(result.labels.ratio),
         "labels": {name: int(per_label[at]) for name, at in codes.items()},
     }
 
 
-def _of_spans(test_set: TestSet) -> dict[str, Any]:
+def _entity_statistics(test_set: TestSet) -> dict[str, Any]:
     counts: Counter[str] = Counter({label["name"]: 0 for label in test_set.labels})
     sentences = without = tokens = 0
     for gold in read_rows(test_set):
@@ -87,22 +87,22 @@ def _of_spans(test_set: TestSet) -> dict[str, Any]:
         tokens += len(gold.get("tokens") or ())
         counts.update(span[2] for span in gold["spans"])
         counts.update(link[1] for link in gold["relations"])
-    seen = label_statistics(list(counts.values()))
+    result = label_statistics(list(counts.values()))
     return {
         "sentences": sentences,
         "tokens": tokens or None,
         "entities": counts.total(),
-        "types": seen.classes,
+        "types": result.classes,
         "na_sentences": without,
         "na_share": without / sentences if sentences else None,
-        "perplexity_without_negative": _figure(seen.perplexity_without_negative),
-        "ratio": _figure(seen.ratio),
+        "perplexity_without_negative": _figure(result.perplexity_without_negative),
+        "ratio": _figure(result.ratio),
         "labels": dict(counts),
     }
 
 
 def _pair(gold: dict[str, Any]) -> Pair | None:
-    """The bag of a line; a mention without an id is its name."""
+    """Return the pair of a line; a mention without an id has its name."""
     if "h" not in gold or "t" not in gold:
         return None
     return tuple(gold[key].get("id") or gold[key].get("name") for key in "ht")
@@ -113,22 +113,22 @@ def _figure(value: float) -> float | None:
 
 
 def _quality(annotated: TestSet, source: TestSet) -> dict[str, Any]:
-    """Source labels held against the gold, on exactly the sentences that were annotated."""
+    """Compare source labels with gold on exactly the annotated sentences."""
     names = [label["name"] for label in annotated.labels]
     gold = {line["id"]: line for line in read_rows(annotated)}
-    said = {line["id"]: line for line in read_rows(source) if line["id"] in gold}
+    labelled = {line["id"]: line for line in read_rows(source) if line["id"] in gold}
     pairs: dict[Pair | None, int] = {}
-    for line in said.values():
+    for line in labelled.values():
         pairs.setdefault(_pair(line), len(pairs))
-    compared = {name: gold[name] for name in said}
-    seen = source_quality(_facts(said, pairs, names), _facts(compared, pairs, names))
-    per_relation = zip(names, seen.relation_precision, seen.relation_recall, strict=True)
+    compared = {name: gold[name] for name in labelled}
+    result = source_quality(_facts(labelled, pairs, names), _facts(compared, pairs, names))
+    per_relation = zip(names, result.relation_precision, result.relation_recall, strict=True)
     return {
-        "sentences": len(said),
+        "sentences": len(labelled),
         "pairs": len(pairs),
-        "fact_precision": _figure(seen.precision),
-        "fact_recall": _figure(seen.recall),
-        "pair_accuracy": _figure(seen.pair_accuracy),
+        "fact_precision": _figure(result.precision),
+        "fact_recall": _figure(result.recall),
+        "pair_accuracy": _figure(result.pair_accuracy),
         "relations": {
             name: {"precision": _figure(float(p)), "recall": _figure(float(r))} for name, p, r in per_relation
         },

@@ -118,7 +118,7 @@ def test_the_agreement_is_computed_by_a_job_and_stored() -> None:
         (1, 2, 1),
     ]
     assert figures["pairs"][0]["observed"] == 0.5
-    assert "10 items" in figures["pairs"][0]["reason"]
+    assert " 10 " in figures["pairs"][0]["reason"]
     assert figures["relations"]["C"]["observed"]["value"] == 0.5
     assert figures["relations"]["C"]["observed"]["low"] == 0.0
 
@@ -128,7 +128,7 @@ def test_the_intervals_are_the_same_however_many_questions_share_a_draw(
 ) -> None:
     of = labelled()
     together = reported(of)
-    monkeypatch.setattr("workers.handlers.agreement_intervals.AT_ONCE", 1)
+    monkeypatch.setattr("workers.handlers.agreement_intervals.CELLS_AT_ONCE", 1)
     alone = reported(of)
     for part in ("relations", "na", "overall"):
         assert alone[part] == together[part]

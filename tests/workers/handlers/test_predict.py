@@ -228,7 +228,7 @@ def test_models_are_refused_where_no_worker_can_run_them(
     model_intake.record_self_test("here", why_not="")
     assert model_intake.unavailable_reason() == ""
     settings.MODEL_UPLOADS = "off"
-    assert "switched off" in model_intake.unavailable_reason()
+    assert "MODEL_UPLOADS=off" in model_intake.unavailable_reason()
 
 
 def test_models_are_for_entities_only(cast: BenchmarkCast, on: Any, model: Path) -> None:

@@ -56,3 +56,57 @@ def test_no_template_line_is_longer_than_160_characters() -> None:
         if path.suffix == ".html" and len(line) > 160
     ]
     assert long == []
+
+
+STYLES = sorted(
+    path
+    for folder in (ROOT / "evalsvc/core", ROOT / "annotation", ROOT / "evalsvc/evaluation")
+    for path in folder.rglob("static/**/*.css")
+)
+# made from a prefix and a value, or by Django
+COMPUTED = re.compile(r"(?:ent|sp|state|note)--\w+|[fhl]\d|errorlist")
+CLASS_ATTRIBUTE = re.compile(r'class="((?:\{\{.*?\}\}|\{%.*?%\}|[^"])*)"', re.DOTALL)
+STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`]*`")
+NAME = re.compile(r"[A-Za-z_][\w-]*")
+
+
+def used_names() -> set[str]:
+    """Words in the class attributes of templates, and in the strings of Python and JavaScript."""
+    names: set[str] = set()
+    for folder in (ROOT / "evalsvc", ROOT / "annotation"):
+        for path in folder.rglob("*"):
+            pattern = {".html": CLASS_ATTRIBUTE, ".py": STRING, ".js": STRING}.get(path.suffix)
+            if pattern:
+                names |= {name for text in pattern.findall(path.read_text()) for name in NAME.findall(text)}
+    return names
+
+
+def classes_of(style: Path) -> set[str]:
+    rules = re.sub(r"/\*.*?\*/|\{[^{}]*\}", " ", style.read_text(), flags=re.DOTALL)
+    return set(re.findall(r"\.([A-Za-z_][\w-]*)", rules))
+
+
+def test_every_class_of_a_style_sheet_is_used() -> None:
+    used = used_names()
+    unused = [
+        f"{style.name}: .{name}"
+        for style in STYLES
+        for name in sorted(classes_of(style) - used)
+        if not COMPUTED.fullmatch(name)
+    ]
+    assert unused == []
+
+
+def test_every_class_of_a_template_has_a_rule_or_a_reader() -> None:
+    """A class without a rule is there for a script or a test."""
+    styled = {name for style in ROOT.glob("*/**/static/**/*.css") for name in classes_of(style)}
+    scripts = "".join(path.read_text() for path in ROOT.glob("*/**/static/**/*.js"))
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("*.py"))
+    without = {
+        name
+        for template in TEMPLATES
+        for value in CLASS_ATTRIBUTE.findall(template.read_text())
+        for name in re.sub(r"\{[{%].*?[%}]\}", " ", value, flags=re.DOTALL).split()
+        if not name.endswith("--") and name not in styled and name not in scripts + tests
+    }
+    assert without == set()

@@ -31,6 +31,8 @@ test: $(VENV)/dev.stamp ## run the tests (TESTS=tests/workers for some of them)
 lint: $(VENV)/dev.stamp ## style, types, layers, migrations, production settings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/djlint --lint --quiet annotation evalsvc
+	$(BIN)/oxlint --quiet annotation evalsvc
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python manage.py makemigrations --check --dry-run

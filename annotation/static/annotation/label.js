@@ -185,8 +185,10 @@ function run(command) {
   const name = command.startsWith("rel:") ? command.slice(4) : "";
   if (command in always) always[command]();
   else if (!answer.now) return false;
-  else if (name) answer.toggle(name), showGuide(name);
-  else commands[command]();
+  else if (name) {
+    answer.toggle(name);
+    showGuide(name);
+  } else commands[command]();
   return true;
 }
 
@@ -211,7 +213,9 @@ function wireDialogs() {
   for (const reason of reasons) reason.addEventListener("click", () => skip(reason.dataset.reason));
   $("skip-dialog").addEventListener("keydown", (event) => {
     const reason = reasons[/^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1] - 1];
-    if (reason) event.preventDefault(), reason.click();
+    if (!reason) return;
+    event.preventDefault();
+    reason.click();
   });
 }
 

@@ -76,7 +76,7 @@ let onResume = () => {};
 export const whenTaken = (act) => (onTaken = act);
 
 // Called when the project takes and gives nothing for now, and when it does again.
-export const whenStopped = (stop, resume) => ([onStop, onResume] = [stop, resume]);
+export const whenStopped = (stopped, resumed) => ([onStop, onResume] = [stopped, resumed]);
 
 export function stop(why) {
   line.stopped = why;

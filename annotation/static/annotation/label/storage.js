@@ -62,7 +62,7 @@ export function rows(name, owner = api.outbox) {
       }
     },
     drop(id) {
-      for (const key of [...inMemory.keys()]) if (key.endsWith(`-${id}`)) inMemory.delete(key);
+      for (const key of inMemory.keys()) if (key.endsWith(`-${id}`)) inMemory.delete(key);
       for (const key of keys()) if (key.endsWith(`-${id}`)) localStorage.removeItem(key);
     },
   };

@@ -10,7 +10,7 @@ class AnnotationConfig(AppConfig):
         from annotation import project_invitations
         from annotation.freezing import builder
         from annotation.imports import batches
-        from annotation.queue import assignment
+        from annotation.queue import leases
         from annotation.reports import agreement
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
@@ -20,5 +20,5 @@ class AnnotationConfig(AppConfig):
         register(Kind("describe", "heavy"))
         register(Kind("recompute", "heavy"))
         register(Kind("agreement", "heavy", agreement.follow))
-        register_periodic("leases", assignment.expire_overdue)
+        register_periodic("leases", leases.expire_overdue)
         invitations.register(project_invitations.INVITATION_TARGET)

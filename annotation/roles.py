@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from django.db.models import BigIntegerField, CharField, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404
 
 from annotation.models import Member, Project
 from evalsvc.core.accounts.models import User
-from evalsvc.core.db.prepared_queries import Given, Prepared
 from evalsvc.core.errors.exceptions import NotAllowed
 
 VIEWER, ANNOTATOR = Member.Role.VIEWER, Member.Role.ANNOTATOR
@@ -29,18 +28,9 @@ def visible_projects(user: User) -> QuerySet[Project]:
     return Project.objects.all() if user.is_superuser else Project.objects.filter(members__user=user)
 
 
-_OF_MEMBER = Prepared(
-    lambda: Project.objects.filter(
-        members__user=Given("user", BigIntegerField()), slug=Given("slug", CharField())
-    )[:1]
-)
-
-
 def visible_project(user: User, slug: str) -> Project | None:
     """The project of that name, when the person knows of it."""
-    if user.is_superuser:
-        return Project.objects.filter(slug=slug).first()
-    return _OF_MEMBER.first(user=user.pk, slug=slug)
+    return visible_projects(user).filter(slug=slug).first()
 
 
 def require(project: Project, user: User, *roles: str) -> str:

@@ -107,8 +107,9 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
 else:
     DATABASES["default"] |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
-    if env_bool("DATABASE_PREPARES", default=True):  # PostgreSQL keeps the plans of the queue's queries
-        DATABASES["default"].setdefault("OPTIONS", {})["prepare_threshold"] = 2
+    if env_bool("DATABASE_PREPARES", default=True):  # PostgreSQL keeps the plans of repeated queries
+        options = DATABASES["default"].setdefault("OPTIONS", {})
+        options |= {"server_side_binding": True, "prepare_threshold": 2}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 STORAGES: dict[str, dict[str, Any]] = {

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from annotation.api.projects import project_of, represented
 from annotation.models import Item, Lease, Suggestion
-from annotation.queue import assignment, votes
+from annotation.queue import assignment, leases, votes
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
@@ -196,7 +196,7 @@ class Heartbeat(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         """Extend a lease."""
-        lease = assignment.heartbeat(pk, person(request))
+        lease = leases.heartbeat(pk, person(request))
         return represented(LeaseExtensionSerializer, {"lease": lease.pk, "expires_at": lease.expires_at})
 
 
@@ -204,7 +204,7 @@ class Return(APIView):
     @extend_schema(operation_id="lease_return", request=None, responses={204: None} | problems(401, 403, 404))
     def post(self, request: Request, pk: int) -> Response:
         """End a lease without an answer."""
-        assignment.return_lease(pk, person(request))
+        leases.return_lease(pk, person(request))
         return Response(status=204)
 
 
@@ -223,7 +223,7 @@ class Answers(APIView):
     def post(self, request: Request, id: UUID) -> Response:
         """Answer an item. A stale `base` gets 409 and changes nothing."""
         body = validated(request, AnswerSerializer)
-        return _written(votes.answer(id, person(request), **body, handed=True))
+        return _written(votes.answer(id, person(request), **body, require_lease=True))
 
 
 class Skips(APIView):
@@ -231,7 +231,7 @@ class Skips(APIView):
     def post(self, request: Request, id: UUID) -> Response:
         """Skip an item. A skip does not count as an answer."""
         body = validated(request, SkipSerializer)
-        return _written(votes.skip(id, person(request), **body, handed=True))
+        return _written(votes.skip(id, person(request), **body, require_lease=True))
 
 
 class History(APIView):

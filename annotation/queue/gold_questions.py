@@ -1,13 +1,12 @@
-"""Items whose answer is known: the qualification round, hidden checks, and the pause of who fails them."""
+"""Gold questions: the qualification round, hidden checks, and the pause of annotators who fail them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from annotation.consensus import item_state
@@ -23,7 +22,7 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 @dataclass(frozen=True, slots=True)
 class ChoiceFeedback:
-    """One choice of the answer or of what is known: whether it was chosen, whether it is right."""
+    """One choice of the answer or of the known answer."""
 
     choice: Any
     chosen: bool
@@ -32,7 +31,7 @@ class ChoiceFeedback:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What somebody in the qualification round learns of their answer. Nobody else learns it."""
+    """Feedback on an answer in the qualification round; hidden checks give none."""
 
     right: bool
     choices: list[ChoiceFeedback]
@@ -42,80 +41,77 @@ class Feedback:
     passed: bool | None
 
 
-def require_not_paused(sat: Participant) -> None:
-    """Whoever is paused gets nothing new; what they hold or send late is kept."""
-    if sat.annotator.paused_at is not None:
+def require_not_paused(participant: Participant) -> None:
+    """Reject new leases of paused people; their late answers are stored."""
+    if participant.annotator.paused_at is not None:
         raise NotAllowed(
             "paused",
-            f"Your work in {sat.project} is paused. {sat.annotator.pause_reason}".strip(),
-            hint="A curator of the project can let you go on.",
+            f"Your work in {participant.project} is paused. {participant.annotator.pause_reason}".strip(),
+            hint="A curator of the project can resume it.",
         )
 
 
-def is_qualifying(sat: Participant) -> bool:
-    """Whether the round stands before this person; curators know the answers."""
-    return sat.project.qualifies and sat.role != CURATOR and sat.annotator.qualified_at is None
-
-
-def must_qualify(project: Project, user: User, *, role: str) -> bool:
-    """The same of somebody who may not have sat down yet; writes nothing."""
-    if not project.qualifies or role == CURATOR:
-        return False
-    passed = Annotator.objects.filter(project=project, user=user, qualified_at__isnull=False)
-    return not passed.exists()
-
-
-def due_gold_question(sat: Participant) -> Item | None:
-    """The known item that this person is to be given now."""
-    if is_qualifying(sat):
-        item = _untouched(sat, Item.Use.QUALIFY)
-        if item is None and not Lease.objects.filter(annotator=sat.annotator, ending="").exists():
-            _judge_round(sat.annotator, sat.project)
-        return item
-    every = sat.project.check_every
-    if not every or sat.role == CURATOR or sat.annotator.since_check < every:
-        return None
-    return _untouched(sat, Item.Use.CHECK)
-
-
-def _untouched(sat: Participant, use: str) -> Item | None:
-    acts = Vote.objects.filter(item=OuterRef("pk"), annotator=sat.annotator)
-    held = Lease.objects.filter(item=OuterRef("pk"), annotator=sat.annotator, ending="")
-    items = sat.project.items.present().filter(use=use, known__isnull=False)
-    return items.exclude(Exists(acts)).exclude(Exists(held)).order_by("rank").first()
-
-
-def grade(item: Item, sat: Participant, *, said: Payload | None) -> Feedback | None:
-    """Hold a first act on a known item against what is known; a skip is not right."""
-    known = KnownAnswer.objects.get(pk=item.pk)
-    mapping = item_state.Rules(sat.project).mapping
-    given = None if said is None else choices_in(mapping.payload(said).payload)
-    wanted = choices_in(mapping.payload(known.payload).payload)
-    made = Mark.objects.get_or_create(
-        item=item, annotator=sat.annotator, defaults={"right": given == wanted}
-    )[1]
-    if item.use == Item.Use.CHECK:
-        if made:
-            _judge_checks(sat.annotator, sat.project)
-        return None
-    passed = _judge_round(sat.annotator, sat.project) if made else _passed(sat.annotator)
-    told = [
-        ChoiceFeedback(choice, choice in (given or set()), choice in wanted)
-        for choice in {*wanted, *(given or ())}
-    ]
-    own = Mark.objects.filter(annotator=sat.annotator, item__use=Item.Use.QUALIFY)
-    return Feedback(
-        given == wanted,
-        sorted(told, key=lambda one: str(one.choice)),
-        known.explains,
-        own.count(),
-        _round(sat.project),
-        passed,
+def is_qualifying(participant: Participant) -> bool:
+    """True before the person has passed the round; curators are exempt."""
+    return (
+        participant.project.qualifies
+        and participant.role != CURATOR
+        and participant.annotator.qualified_at is None
     )
 
 
+def must_qualify(project: Project, user: User, *, role: str) -> bool:
+    """True before the person has passed the round, also if they have no annotator yet."""
+    if not project.qualifies or role == CURATOR:
+        return False
+    return not Annotator.objects.filter(project=project, user=user, qualified_at__isnull=False).exists()
+
+
+def due_gold_question(participant: Participant) -> Item | None:
+    """Return the gold question to lease now, if one is due."""
+    annotator = participant.annotator
+    if is_qualifying(participant):
+        item = _next_gold_question(participant, Item.Use.QUALIFY)
+        if item is None and not Lease.objects.filter(annotator=annotator, ending="").exists():
+            _judge_round(annotator, participant.project)
+        return item
+    every = participant.project.check_every
+    if not every or participant.role == CURATOR or annotator.since_check < every:
+        return None
+    return _next_gold_question(participant, Item.Use.CHECK)
+
+
+def _next_gold_question(participant: Participant, use: str) -> Item | None:
+    votes = Vote.objects.filter(item=OuterRef("pk"), annotator=participant.annotator)
+    leases = Lease.objects.filter(item=OuterRef("pk"), annotator=participant.annotator, ending="")
+    items = participant.project.items.present().filter(use=use, known__isnull=False)
+    return items.exclude(Exists(votes)).exclude(Exists(leases)).order_by("rank").first()
+
+
+def grade(item: Item, participant: Participant, payload: Payload | None) -> Feedback | None:
+    """Compare the first vote on a gold question with its known answer; a skip is wrong."""
+    annotator, project = participant.annotator, participant.project
+    known = KnownAnswer.objects.get(pk=item.pk)
+    mapping = item_state.Rules(project).mapping
+    chosen = None if payload is None else choices_in(mapping.payload(payload).payload)
+    expected = choices_in(mapping.payload(known.payload).payload)
+    right = chosen == expected
+    created = Mark.objects.get_or_create(item=item, annotator=annotator, defaults={"right": right})[1]
+    if item.use == Item.Use.CHECK:
+        if created:
+            _judge_checks(annotator, project)
+        return None
+    passed = _judge_round(annotator, project) if created else _has_passed(annotator)
+    choices = [
+        ChoiceFeedback(choice, choice in (chosen or ()), choice in expected)
+        for choice in sorted({*expected, *(chosen or ())}, key=str)
+    ]
+    n_done = Mark.objects.filter(annotator=annotator, item__use=Item.Use.QUALIFY).count()
+    return Feedback(right, choices, known.explains, n_done, _round_size(project), passed)
+
+
 def choices_in(payload: Payload) -> frozenset[Any]:
-    """What an answer chose, each on its own and in no order."""
+    """Return the choices of an answer, in no order; links name their spans."""
     spans = [tuple(span) for span in payload["spans"]]
     links = [
         name if isinstance(name, str) else (spans[name[0]], name[1], spans[name[2]])
@@ -124,19 +120,19 @@ def choices_in(payload: Payload) -> frozenset[Any]:
     return frozenset([*spans, *links])
 
 
-def _round(project: Project) -> int:
+def _round_size(project: Project) -> int:
     return project.items.present().filter(use=Item.Use.QUALIFY, known__isnull=False).count()
 
 
-def _passed(annotator: Annotator) -> bool | None:
+def _has_passed(annotator: Annotator) -> bool | None:
     row = Annotator.objects.get(pk=annotator.pk)
     return None if not (row.qualified_at or row.paused_at) else row.qualified_at is not None
 
 
 def _judge_round(annotator: Annotator, project: Project) -> bool | None:
-    """True or False once every item of the round is answered, None before."""
+    """Return True or False once every item of the round is answered, None before."""
     right = list(_marks(annotator, Item.Use.QUALIFY).values_list("right", flat=True))
-    if len(right) < _round(project):
+    if len(right) < _round_size(project):
         return None
     if 100 * sum(right) >= project.pass_percent * len(right):
         Annotator.objects.filter(pk=annotator.pk).update(qualified_at=Now())
@@ -152,72 +148,73 @@ def _judge_checks(annotator: Annotator, project: Project) -> None:
     right = list(marks.values_list("right", flat=True))
     enough = len(right) >= project.least_checks
     if enough and 100 * sum(right) < project.pass_percent * len(right):
-        _pause(annotator, "Too many known sentences were answered wrongly.")
+        _pause(annotator, "Too many gold questions were answered wrongly.")
 
 
-def _marks(annotator: Annotator, use: str) -> Any:
+def _marks(annotator: Annotator, use: str) -> QuerySet[Mark]:
     return Mark.objects.filter(annotator=annotator, item__use=use)
 
 
+# ---- pauses ---------------------------------------------------------------------------------------
 def _pause(annotator: Annotator, reason: str, *, by: User | None = None) -> None:
     Annotator.objects.filter(pk=annotator.pk).update(paused_at=Now(), pause_reason=reason[:200])
     Oversight.objects.create(annotator=annotator, act=Oversight.Act.PAUSE, reason=reason[:200], by=by)
-    # after the commit: no transaction holds two items at once
+    # after the commit: no transaction locks two items at once
     transaction.on_commit(lambda: return_all(annotator))
 
 
 @transaction.atomic
 def pause(annotator: Annotator, *, by: User, reason: str = "") -> None:
-    """A curator stops somebody's work; what they hold goes back into the pool."""
+    """Pause a person's work; their leases are returned."""
     require(annotator.project, by, CURATOR)
     _pause(annotator, reason, by=by)
 
 
 @transaction.atomic
 def resume(annotator: Annotator, *, by: User, reason: str = "") -> None:
-    """A curator lets somebody go on; known items count anew, and the round counts as passed."""
+    """Resume a person's work; checks are counted from now on, and the round counts as passed."""
     require(annotator.project, by, CURATOR)
     rows = Annotator.objects.filter(pk=annotator.pk)
     rows.update(paused_at=None, pause_reason="", resumed_at=Now(), qualified_at=Now())
     Oversight.objects.create(annotator=annotator, act=Oversight.Act.RESUME, reason=reason[:200], by=by)
 
 
+# ---- set-up ---------------------------------------------------------------------------------------
 @transaction.atomic
 def make_gold_question(
     item: Item, *, payload: dict[str, Any], use: str, explains: str = "", by: User
 ) -> KnownAnswer:
-    """Turn an item nobody answered into one whose answer is known; it leaves the pool and the freeze."""
+    """Make an item without votes a gold question; it is no longer labelled or frozen."""
     project = Project.objects.get(pk=item.project_id)
     require(project, by, CURATOR)
-    _check_use(use)
+    if use not in (Item.Use.QUALIFY, Item.Use.CHECK):
+        raise DomainError("unknown_use", f"Unknown use {use!r}.", hint="Use qualify or check.", field="use")
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
-    if item.votes.exists() or item.leases.filter(ending="").exists():
-        raise Conflict("already_answered", "Somebody answered this sentence or holds it now.")
-    said = validate_answer(payload, item=item, project=project)
+    _require_unused(item)
+    answer = validate_answer(payload, item=item, project=project)
     item.use, item.free = use, 0
     item.save(update_fields=["use", "free"])
-    made = {"payload": said, "explains": explains}
-    return KnownAnswer.objects.update_or_create(item=item, defaults=made)[0]
+    values = {"payload": answer, "explains": explains}
+    return KnownAnswer.objects.update_or_create(item=item, defaults=values)[0]
 
 
 @transaction.atomic
 def make_ordinary_item(item: Item, *, by: User) -> Item:
-    """Turn a known item that nobody answered back into work like any other."""
+    """Make a gold question without votes an ordinary item."""
     require(item.project, by, CURATOR)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     if not item.use:
-        raise Conflict("no_known_answer", "This sentence is work like any other.")
-    if item.votes.exists() or item.leases.filter(ending="").exists():
-        raise Conflict("already_answered", "Somebody answered this sentence or holds it now.")
+        raise Conflict("no_known_answer", "This sentence is not a gold question.")
+    _require_unused(item)
     KnownAnswer.objects.filter(pk=item.pk).delete()
     item.use = Item.Use.WORK
     item.save(update_fields=["use"])
     return item_state.update_state(item)
 
 
-def _check_use(use: str) -> None:
-    if use not in (Item.Use.QUALIFY, Item.Use.CHECK):
-        raise DomainError("unknown_use", f"{use!r} is neither qualify nor check.", field="use")
+def _require_unused(item: Item) -> None:
+    if item.votes.exists() or item.leases.filter(ending="").exists():
+        raise Conflict("already_answered", "This sentence was already answered or is reserved for somebody.")
 
 
 QUALITY_OPTIONS = (
@@ -238,28 +235,30 @@ OPTION_RANGES = {
 
 
 @transaction.atomic
-def set_quality_options(project: Project, *, by: User, **wanted: Any) -> Project:
-    """Change how a project watches its annotators; `wanted` are fields of QUALITY."""
+def set_quality_options(project: Project, *, by: User, **values: Any) -> Project:
+    """Change options named in `QUALITY_OPTIONS`."""
     require(project, by, CURATOR)
-    _check_quality(project, wanted)
-    Project.objects.filter(pk=project.pk).update(**wanted)
+    _validate_options(project, values)
+    Project.objects.filter(pk=project.pk).update(**values)
     project.refresh_from_db()
-    if {"most_extra", "calls_extra"} & set(wanted):
+    if {"most_extra", "calls_extra"} & set(values):
         item_state.recompute_after_change(project)
     return project
 
 
-def _check_quality(project: Project, wanted: dict[str, Any]) -> None:
-    unknown: Iterable[str] = sorted(set(wanted) - set(QUALITY_OPTIONS))
-    for name in unknown:
-        raise DomainError("unknown_option", f"A project has no option {name}.", field=name)
+def _validate_options(project: Project, values: dict[str, Any]) -> None:
+    for name in sorted(set(values) - set(QUALITY_OPTIONS)):
+        hint = f"Use: {', '.join(QUALITY_OPTIONS)}."
+        raise DomainError("unknown_option", f"Unknown option {name}.", hint=hint, field=name)
     for name, (least, most) in OPTION_RANGES.items():
-        if name in wanted and not least <= wanted[name] <= most:
-            raise DomainError("bad_option", f"{name} is {least} to {most:,}, not {wanted[name]}.", field=name)
-    if wanted.get("qualifies") and not _round(project):
+        if name in values and not least <= values[name] <= most:
+            raise DomainError(
+                "bad_option", f"{name} must be {least} to {most:,}, got {values[name]}.", field=name
+            )
+    if values.get("qualifies") and not _round_size(project):
         raise Conflict(
             "no_known_items",
             f"{project} has no sentences for a qualification round.",
-            hint="Import some with their answers, as known: qualify.",
+            hint="Import some with their answers, as `known: qualify`.",
             field="qualifies",
         )

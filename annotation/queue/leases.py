@@ -1,4 +1,4 @@
-"""What people hold: kept a while longer, given back, run out."""
+"""Leases: extended while a page is open, returned, expired."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from evalsvc.core.errors.exceptions import Conflict
 
 
 def extend(lease: Lease, project: Project) -> bool:
-    """Whether a lease still ran and does so for its whole time again."""
+    """Renew an active lease for its whole time; False if it has ended."""
     expires = Now() + timedelta(minutes=project.lease_minutes)
-    running = Lease.objects.filter(pk=lease.pk, ending="", expires_at__gt=Now())
-    return bool(running.update(expires_at=expires))
+    active = Lease.objects.filter(pk=lease.pk, ending="", expires_at__gt=Now())
+    return bool(active.update(expires_at=expires))
 
 
-def _own(lease_pk: int, user: User) -> Lease:
-    lease = Lease.objects.select_related("item__project").filter(pk=lease_pk, annotator__user=user).first()
-    if lease is None:
-        raise Http404
-    return lease
-
-
-def heartbeat(lease_pk: int, user: User) -> Lease:
-    """Keep an item a while longer."""
-    lease = _own(lease_pk, user)
+def heartbeat(pk: int, user: User) -> Lease:
+    """Extend a person's lease, or raise if it has ended."""
+    lease = _own(pk, user)
     if not extend(lease, lease.item.project):
         raise Conflict(
             "lease_ended",
-            "This sentence went back into the pool.",
-            hint="Send your answer all the same: it is kept, and counts if it is among the first.",
+            "Your reservation of this sentence has ended.",
+            hint="Send your answer anyway: it is stored, and counts if it is among the first.",
         )
     lease.refresh_from_db()
     return lease
 
 
-def return_lease(lease_pk: int, user: User) -> None:
-    """Put an item back without an answer; somebody, or the same person later, gets it."""
-    _end(_own(lease_pk, user), Lease.Ending.RETURNED)
+def return_lease(pk: int, user: User) -> None:
+    """Return an item without an answer; anybody may lease it again."""
+    _end(_own(pk, user), Lease.Ending.RETURNED)
+
+
+def _own(pk: int, user: User) -> Lease:
+    lease = Lease.objects.select_related("item__project").filter(pk=pk, annotator__user=user).first()
+    if lease is None:
+        raise Http404
+    return lease
 
 
 def return_all(annotator: Annotator) -> None:
-    """Put back whatever this person holds."""
+    """Return every active lease of this annotator."""
     for lease in annotator.leases.filter(ending="").order_by("item_id"):
         _end(lease, Lease.Ending.RETURNED)
 
 
 def expire_overdue() -> int:
-    """Put items whose leases ran out back into the pool; safe to run at any time, by anybody."""
+    """End overdue leases and return their number; safe to run at any time."""
     return sum(_end(lease, Lease.Ending.EXPIRED) for lease in overdue())
 
 
@@ -65,10 +65,10 @@ def overdue() -> Sequence[Lease]:
 @transaction.atomic
 def _end(lease: Lease, ending: str) -> bool:
     item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
-    running = Lease.objects.filter(pk=lease.pk, ending="")
+    active = Lease.objects.filter(pk=lease.pk, ending="")
     if ending == Lease.Ending.EXPIRED:
-        running = running.filter(expires_at__lte=Now())
-    ended = running.update(ending=ending)
+        active = active.filter(expires_at__lte=Now())
+    ended = bool(active.update(ending=ending))
     if ended:
         item_state.update_state(item)
-    return bool(ended)
+    return ended

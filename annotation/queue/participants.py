@@ -1,97 +1,85 @@
-"""Where a person sits in a project: as which annotator, in which role, read in one query."""
+"""Participants: a person with the annotator and role they have in a project."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from uuid import UUID
 
-from django.db.models import BigIntegerField, OuterRef, QuerySet, Subquery
 from django.http import Http404
 
-from annotation.models import Annotator, Member, Project
+from annotation.models import Annotator, Item, Project
+from annotation.queue import sql
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
-from evalsvc.core.db.prepared_queries import Given, Prepared
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """A person at work; `project` was read together with the rest."""
+    """A user, annotator and role in one project; for a vote also their votes so far."""
 
     annotator: Annotator
     project: Project
     role: str
-
-
-def sitting(*, lock: bool = False, **more: Any) -> QuerySet[Annotator]:
-    """The rows of a seat, for a prepared query; `more` are annotations of the annotator's row.
-
-    With `lock` the person's own row is held, so that two of their tabs take turns.
-    """
-    role = Member.objects.filter(project=OuterRef("project"), user=OuterRef("user")).values("role")[:1]
-    rows = Annotator.objects.select_related("project").annotate(role=Subquery(role), **more)
-    if lock:
-        rows = rows.select_for_update(of=("self",), no_key=True)
-    return rows.filter(project=key("project"), user=key("user"))[:1]
-
-
-def key(name: str) -> Given:
-    """A row's number, given by name."""
-    return Given(name, BigIntegerField())
-
-
-LOCKED = Prepared(lambda: sitting(lock=True))
+    last_number: int = 0  # of their last vote on the item
+    earlier_vote: int | None = None  # the vote already written with this `client_id`
 
 
 def participant_of(
-    project: int, user: User, *, by: Prepared[Annotator] = LOCKED, **given: Any
+    project_id: int, user: User, *, item: Item | None = None, client_id: UUID | None = None
 ) -> Participant:
-    """The seat of somebody who may label, read `by` a query of who is sitting."""
-    found = by.first(project=project, user=user.pk, **given)
-    if found is None:
-        known = Project.objects.filter(pk=project).first()
-        if known is None:
-            raise Http404
-        require(known, user, *MAY_LABEL)
-        annotator_of(known, user)
-        found = by.first(project=project, user=user.pk, **given)
-        assert found is not None
-    role = CURATOR if user.is_superuser else found.role  # type: ignore[attr-defined]
+    """Return the user as a participant who may label.
+
+    For a vote on an item the project is locked against label changes; else the annotator's own row is locked,
+    so that two tabs take turns.
+    """
+    statement = sql.PROJECT if item is None else sql.PROJECT_SHARED
+    project = sql.first(Project, statement, project=project_id)
+    if project is None:
+        raise Http404
+    annotator = _read(project, user, item, client_id)
+    if annotator is None:
+        require(project, user, *MAY_LABEL)
+        annotator_of(project, user)
+        annotator = _read(project, user, item, client_id)
+        assert annotator is not None
+    role = CURATOR if user.is_superuser else annotator.role  # type: ignore[attr-defined]
     if role not in MAY_LABEL:
-        require(found.project, user, *MAY_LABEL)
-        raise NotAllowed("not_allowed", "Your role changed just now.")
-    return Participant(found, found.project, role)
+        require(project, user, *MAY_LABEL)
+        raise NotAllowed("not_allowed", "Your role in this project just changed.")
+    last, earlier = getattr(annotator, "last_number", None), getattr(annotator, "earlier_vote", None)
+    return Participant(annotator, project, role, last or 0, earlier)
+
+
+def _read(project: Project, user: User, item: Item | None, client_id: UUID | None) -> Annotator | None:
+    if item is None:
+        return sql.first(Annotator, sql.PARTICIPANT, project=project.pk, user=user.pk)
+    values = {"project": project.pk, "user": user.pk, "item": item.pk, "client_id": client_id}
+    return sql.first(Annotator, sql.VOTER, **values)
 
 
 def former_project(user: User, slug: str) -> Project | None:
-    """The project in which the person was handed sentences and is a member no more; no other one."""
-    once = Project.objects.filter(slug=slug, annotators__user=user)
-    return once.exclude(members__user=user).first()
+    """Return a project in which the person labelled but is no longer a member."""
+    labelled = Project.objects.filter(slug=slug, annotators__user=user)
+    return labelled.exclude(members__user=user).first()
 
 
 def annotator_of(project: Project, user: User) -> Annotator:
-    """The person as an annotator of this project."""
-    known = Annotator.objects.filter(project=project, user=user).first()
-    return (
-        known
-        or Annotator.objects.get_or_create(
-            project=project, user=user, defaults={"name": _free_name(project, user)}
-        )[0]
-    )
-
-
-def _free_name(project: Project, user: User) -> str:
-    """The user name, unless imported votes brought somebody of the same name."""
-    taken = Annotator.objects.filter(project=project, name=user.username).exists()
-    return f"{user.username} ({user.pk})" if taken else user.username
+    """Return the person's annotator in this project; create it at first use."""
+    annotator = Annotator.objects.filter(project=project, user=user).first()
+    if annotator is None:
+        # an imported annotator may have the same name
+        taken = Annotator.objects.filter(project=project, name=user.username).exists()
+        name = f"{user.username} ({user.pk})" if taken else user.username
+        annotator = Annotator.objects.get_or_create(project=project, user=user, defaults={"name": name})[0]
+    return annotator
 
 
 def require_open(project: Project) -> None:
-    """Answers are taken while a project is open."""
+    """Reject votes and leases unless the project is open."""
     if project.state != Project.State.OPEN:
         raise Conflict(
             "project_not_open",
             f"{project} is not open for labelling.",
-            hint="A curator can open it; answers not sent yet stay on your device.",
+            hint="Ask a curator to open it. Unsent answers stay on your device.",
         )

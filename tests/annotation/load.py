@@ -61,7 +61,7 @@ class Client:
 
     def turn(self) -> None:
         """Take an item; answer, skip, keep alive, return, or forget it."""
-        from annotation.queue import assignment
+        from annotation.queue import assignment, leases
         from annotation.queue import votes as voting
 
         lease = assignment.lease_next(self.project, self.user, holding=self.holding)
@@ -72,7 +72,7 @@ class Client:
             return
         move = self.dice.random()
         if move < 0.04:
-            assignment.return_lease(lease.pk, self.user)
+            leases.return_lease(lease.pk, self.user)
             self.note("return")
         elif move < 0.08:
             self.holding = [*self.holding, lease.pk][-MOST_RESERVE:]
@@ -162,7 +162,7 @@ def _let_loose(plan: Plan, found: Found, project: int, users: list[int], folder:
     """Keep all clients going, killing one now and then, lapsing leases, changing k, until enough is done."""
     from annotation import projects
     from annotation.models import Project
-    from annotation.queue import assignment
+    from annotation.queue import leases
     from tests.cast.projects import curator
     from workers.runner import run_next
 
@@ -186,7 +186,7 @@ def _let_loose(plan: Plan, found: Found, project: int, users: list[int], folder:
             found.kills, next_kill = found.kills + 1, time.time() + plan.kill_every
         if time.time() >= next_lapse:
             found.lapsed += _lapse(project)
-            assignment.expire_overdue()
+            leases.expire_overdue()
             next_lapse = time.time() + plan.lapse_every
         spent = 1 - (deadline - time.time()) / plan.seconds
         if changes and max(done / plan.operations, spent) >= changes[0][0]:
@@ -256,12 +256,12 @@ def _over_assigned(project: int) -> int:
 def _finish(project: int, people: list) -> None:
     """Everybody comes back once more: whatever is still wanted can be answered."""
     from annotation.models import Lease, Project
-    from annotation.queue import assignment
+    from annotation.queue import assignment, leases
     from annotation.queue import votes as voting
 
     of = Project.objects.get(pk=project)
     for lease in Lease.objects.filter(ending="", item__project=of).select_related("annotator__user"):
-        assignment.return_lease(lease.pk, lease.annotator.user)
+        leases.return_lease(lease.pk, lease.annotator.user)
     for user in people:
         while (lease := assignment.lease_next(of, user)) is not None:
             base, said = voting.last_vote_number(lease), {"relations": ["A"]}

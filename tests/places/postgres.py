@@ -93,7 +93,11 @@ def database(url: str, name: str) -> Iterator[dict[str, Any]]:
         admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         admin.execute(f'CREATE DATABASE "{name}"')
         try:
-            options = {"prepare_threshold": 2, **entry.get("OPTIONS", {})}  # as the settings have it
+            options = {
+                "server_side_binding": True,
+                "prepare_threshold": 2,
+                **entry.get("OPTIONS", {}),
+            }  # as the settings have it
             yield {**entry, "OPTIONS": options, "NAME": name, "CONN_MAX_AGE": 0}
         finally:
             admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

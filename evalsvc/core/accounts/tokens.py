@@ -7,8 +7,9 @@ import secrets
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
@@ -22,8 +23,6 @@ if TYPE_CHECKING:  # rest_framework.views loads these classes by the settings: a
 
 PREFIX = "evs_"
 Scope = ApiToken.Scope
-_VALID = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
-_STALE = Q(used_at=None) | Q(used_at__lt=Now() - timedelta(minutes=1))
 
 
 def digest(secret: str) -> str:
@@ -58,10 +57,10 @@ def revoke(token: ApiToken) -> None:
 
 def find(secret: str) -> ApiToken | None:
     """Return a valid token of an active user."""
-    tokens = ApiToken.objects.select_related("user", "team").annotate(
-        stale=ExpressionWrapper(_STALE, output_field=BooleanField())
-    )
-    return tokens.filter(_VALID, digest=digest(secret), user__is_active=True).first()
+    token = ApiToken.objects.select_related("user").filter(digest=digest(secret), revoked_at=None).first()
+    if token is None or not token.user.is_active:
+        return None
+    return token if token.expires_at is None or token.expires_at > timezone.now() else None
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -76,8 +75,10 @@ class TokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed(
                 "The token is unknown, expired or revoked. Create a new one on your team's page."
             )
-        if token.stale:  # type: ignore[attr-defined] # at most one write a minute
-            ApiToken.objects.filter(_STALE, pk=token.pk).update(used_at=Now())
+        before = timezone.now() - timedelta(minutes=1)
+        if token.used_at is None or token.used_at < before:  # at most one write a minute
+            stale = Q(used_at=None) | Q(used_at__lt=before)
+            ApiToken.objects.filter(stale, pk=token.pk).update(used_at=Now())
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import Project, Suggestion, Vote
-from annotation.queue import assignment, gold_questions
+from annotation.queue import assignment, gold_questions, leases
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
@@ -50,7 +50,7 @@ def test_a_vote_that_comes_after_the_lease_still_names_what_was_on_show() -> Non
     of, user = predicted(on=True), annotators(project_with_items(1), 1)[0]
     annotators(of, 1)
     lease = assignment.lease_next(of, user)
-    assignment.return_lease(lease.pk, user)
+    leases.return_lease(lease.pk, user)
     gold_questions.set_quality_options(of, by=curator(), suggests=False)
     answer_item(lease.item, user, "A")
     assert Vote.objects.get().shown_id == lease.shown_id

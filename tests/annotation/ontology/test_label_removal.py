@@ -22,7 +22,7 @@ pytestmark = pytest.mark.postgres
 def while_somebody_answers(of: Project, name: str, act: Any, patch: pytest.MonkeyPatch) -> list[str]:
     """What becomes of the answer and of the act that comes while it is being written."""
     (user,), item = annotators(of, 1), of.items.get()
-    writing, derive = Event(), votes._derive
+    writing, derive = Event(), votes._update_answer
 
     def slowly(*told: Any) -> None:
         writing.set()
@@ -40,7 +40,7 @@ def while_somebody_answers(of: Project, name: str, act: Any, patch: pytest.Monke
             return refusal.code
         return "done"
 
-    patch.setattr(votes, "_derive", slowly)
+    patch.setattr(votes, "_update_answer", slowly)
     return in_threads(2, go)
 
 

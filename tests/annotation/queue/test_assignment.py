@@ -16,12 +16,13 @@ from django.http import Http404
 
 from annotation import projects
 from annotation.models import Item, Lease, Project
-from annotation.queue import assignment, votes
+from annotation.queue import assignment, leases, participants, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast.basics import person
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
+from tests.errors import code
 from tests.places.postgres import in_threads, is_any_lock_awaited, until
 
 
@@ -104,17 +105,17 @@ def test_a_heartbeat_prolongs_a_lease_and_says_when_it_is_over() -> None:
     lease = take(of, user)
     Lease.objects.filter(pk=lease.pk).update(expires_at=Now() + timedelta(seconds=60))
     soon = Lease.objects.get(pk=lease.pk).expires_at
-    assert assignment.heartbeat(lease.pk, user).expires_at > soon
+    assert leases.heartbeat(lease.pk, user).expires_at > soon
     run_out(lease)
-    with pytest.raises(Conflict, match="back into the pool"):
-        assignment.heartbeat(lease.pk, user)
+    with pytest.raises(Conflict, check=code("lease_ended")):
+        leases.heartbeat(lease.pk, user)
 
 
 @pytest.mark.django_db
 def test_a_returned_item_is_free_for_others() -> None:
     of = project_with_items(1, k=1)
     one, other = annotators(of, 2)
-    assignment.return_lease(take(of, one).pk, one)
+    leases.return_lease(take(of, one).pk, one)
     assert take(of, other).item == Item.objects.get()
 
 
@@ -123,7 +124,7 @@ def test_a_lease_belongs_to_its_person() -> None:
     of = project_with_items(1)
     one, other = annotators(of, 2)
     with pytest.raises(Http404):
-        assignment.return_lease(take(of, one).pk, other)
+        leases.return_lease(take(of, one).pk, other)
 
 
 @pytest.mark.django_db
@@ -131,18 +132,18 @@ def test_strangers_learn_nothing_and_closed_projects_hand_nothing_out() -> None:
     with pytest.raises(Http404):
         assignment.lease_next(project_with_items(1), person("stranger"))
     of = project_with_items(1, opened=False)
-    with pytest.raises(Conflict, match="not open"):
+    with pytest.raises(Conflict, check=code("project_not_open")):
         assignment.lease_next(of, annotators(of, 1)[0])
 
 
 @pytest.mark.django_db
 def test_nobody_can_hold_the_whole_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assignment, "MOST_HELD", 2)
+    monkeypatch.setattr(assignment, "MAX_LEASES", 2)
     of = project_with_items(3)
     user = annotators(of, 1)[0]
     held = take(of, user).pk
     both = (held, take(of, user, holding=(held,)).pk)
-    with pytest.raises(Conflict, match="hold 2 sentences"):
+    with pytest.raises(Conflict, check=code("too_many_leases")):
         assignment.lease_next(of, user, holding=both)
 
 
@@ -161,7 +162,7 @@ def test_progress_counts_own_answers_skips_and_what_waits() -> None:
 def test_the_next_item_is_found_through_the_index_of_wanting_items(django_assert_max_num_queries) -> None:
     of = project_with_items(3)
     user = annotators(of, 1)[0]
-    wanting = assignment.assignable_items(of, assignment.annotator_of(of, user)).filter(rank__gt=1)
+    wanting = assignment.assignable_items(of, participants.annotator_of(of, user)).filter(rank__gt=1)
     assert "item_wanting" in wanting[:1].explain() or connection.vendor == "postgresql"
     with django_assert_max_num_queries(14):
         take(of, user)
@@ -175,7 +176,7 @@ def work_through(of: Project, user: User, *, steps: int) -> list[tuple[int, int]
         if lease is None:
             break
         if turn % 5 == 0:
-            assignment.return_lease(lease.pk, user)
+            leases.return_lease(lease.pk, user)
             continue
         name = uuid4()
         answer = {"spans": [], "relations": ["AB"[turn % 2]]}

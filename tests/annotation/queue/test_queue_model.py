@@ -26,7 +26,7 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus.majority import Verdict, decide
 from annotation.models import Answer, Lease, Vote
-from annotation.queue import assignment, exclusions, gold_questions, votes
+from annotation.queue import assignment, exclusions, gold_questions, leases, participants, votes
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast import basics
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
@@ -47,7 +47,7 @@ class Queue(RuleBasedStateMachine):
         self.held = transaction.atomic()
         self.held.__enter__()
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(assignment, "CURRENT", 1)  # a reserve begins with the second
+        self.patch.setattr(assignment, "NOT_RESERVE", 1)  # a reserve begins with the second
         self.of = project_with_items(ITEMS, k=2)
         gold_questions.set_quality_options(self.of, by=curator(), most_extra=MOST_EXTRA)
         self.people = annotators(self.of, PEOPLE)
@@ -139,7 +139,7 @@ class Queue(RuleBasedStateMachine):
     def give_one_back(self, data: Any) -> None:
         running = list(Lease.objects.filter(ending="").select_related("annotator__user").order_by("pk"))
         lease = data.draw(st.sampled_from(running))
-        assignment.return_lease(lease.pk, lease.annotator.user)
+        leases.return_lease(lease.pk, lease.annotator.user)
 
     @rule(item=what, person=who, payload=said)
     def answer(self, item: int, person: int, payload: Relations) -> None:
@@ -186,7 +186,7 @@ class Queue(RuleBasedStateMachine):
     @rule()
     def lose_every_device(self) -> None:
         Lease.objects.filter(ending="").update(expires_at=Now() - timedelta(seconds=1))
-        assignment.expire_overdue()
+        leases.expire_overdue()
         assert not Lease.objects.filter(ending="").exists()
 
     # ---- what curators do ------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class Queue(RuleBasedStateMachine):
 
     @rule(person=who)
     def pause_or_resume(self, person: int) -> None:
-        who = assignment.annotator_of(self.of, self.people[person])
+        who = participants.annotator_of(self.of, self.people[person])
         if person in self.paused:
             gold_questions.resume(who, by=curator())
         else:

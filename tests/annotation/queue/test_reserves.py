@@ -14,6 +14,7 @@ from annotation.models import Lease
 from annotation.queue import assignment, gold_questions
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.projects import annotators, answer_item, answered_item, curator, project_with_items
+from tests.errors import code
 from workers.runner import run_next
 
 pytestmark = pytest.mark.django_db
@@ -94,7 +95,7 @@ def test_a_tie_calls_in_one_more_person_by_itself_up_to_the_limit() -> None:
     answer_item(item, annotators(of, 3)[2], "C")
     item.refresh_from_db()
     assert (item.state, item.extra) == ("disputed", 1)
-    with pytest.raises(Conflict, match="asked already"):
+    with pytest.raises(Conflict, check=code("enough_asked")):
         decisions.ask_one_more(item, by=curator())
 
 

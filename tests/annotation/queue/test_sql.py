@@ -1,0 +1,126 @@
+"""Each statement gives what its ORM query gives, on both databases."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.models import Annotator, Answer, Batch, Item, Lease, Member, Project, Vote
+from annotation.queue import assignment, sql, votes
+from annotation.queue.participants import annotator_of
+from tests.cast.basics import sentence
+from tests.cast.projects import annotators, answer_item, import_lines, project_with_items
+
+
+def fields(row: object) -> dict[str, object]:
+    return {name: value for name, value in vars(row).items() if not name.startswith("_")}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> None:
+    project = project_with_items(5, k=2)
+    ann, bob = annotators(project, 2)
+    answered = project.items.get(external_id="s0")
+    first_vote = answer_item(answered, ann, "A").vote
+    answer_item(answered, bob, "B")
+    staged = import_lines(project, [{"item": "s0", "annotator": "cy", "labels": ["A"]}], what="votes")
+    assert staged.counts["answers"] == 1
+    lease = assignment.lease_next(project, ann)
+    assert lease is not None
+    import_lines(project, [sentence(at) for at in range(5, 7)])
+    unfinished = (staged.pk, project.items.get(external_id="s6").batch_id)
+    Batch.objects.filter(pk__in=unfinished).update(state="running")
+    annotator = annotator_of(project, ann)
+    Annotator.objects.filter(pk=annotator.pk).update(cursor=2)
+    who = {"project": project.pk, "user": ann.pk}
+    with transaction.atomic():
+        for statement in (sql.PROJECT, sql.PROJECT_SHARED):
+            (row,) = sql.fetch(Project, statement, project=project.pk)
+            assert fields(row) == fields(Project.objects.get(pk=project.pk))
+        annotator = Annotator.objects.get(project=project, user=ann)
+        (row,) = sql.fetch(Annotator, sql.PARTICIPANT, **who)
+        assert fields(row) == fields(annotator) | {"role": Member.Role.ANNOTATOR}
+        (row,) = sql.fetch(Annotator, sql.VOTER, **who, item=answered.pk, client_id=first_vote.client_id)
+        more = {"role": "annotator", "last_number": 1, "earlier_vote": first_vote.pk}
+        assert fields(row) == fields(annotator) | more
+        (row,) = sql.fetch(Annotator, sql.VOTER, **who, item=lease.item_id, client_id=uuid4())
+        assert fields(row) == fields(annotator) | more | {"last_number": None, "earlier_vote": None}
+
+        leases = Lease.objects.filter(annotator=annotator, ending="").order_by("pk")
+        read = sql.fetch(Lease, sql.ACTIVE_LEASES, annotator=annotator.pk)
+        assert [fields(row) for row in read] == [fields(row) for row in leases] != []
+        assignable = assignment.assignable_items(project, annotator)
+        for statement in (sql.NEXT_ITEMS, sql.NEXT_UNLOCKED_ITEMS):
+            for after, n in ((-1, 10), (2, 2), (3, 1)):
+                where = {"project": project.pk, "annotator": annotator.pk}
+                read_items = sql.fetch(Item, statement, **where, after=after, n=n)
+                items = assignable.filter(rank__gt=after)[:n]
+                assert [fields(row) for row in read_items] == [fields(row) for row in items] != []
+        (row,) = sql.fetch(Vote, sql.LAST_VOTE, item=answered.pk, annotator=annotator.pk)
+        assert fields(row) == fields(Vote.objects.get(pk=first_vote.pk))
+
+        (row,) = sql.fetch(Item, sql.ITEM_BY_KEY, key=answered.key)
+        assert fields(row) == fields(Item.objects.get(pk=answered.pk)) | {"batch_state": "done"}
+        read_answers = sql.fetch(Answer, sql.ANSWERS, item=answered.pk)
+        answers = list(Answer.objects.filter(item=answered))
+        active = set(Answer.objects.filter(item=answered).active())
+        assert [fields(row) for row in read_answers] == [
+            fields(row) | {"active": row in active} for row in answers
+        ]
+        assert (len(answers), len(active)) == (3, 2)
+        of_item = Lease.objects.filter(Q(ending="") | Q(annotator=annotator), item=lease.item_id)
+        read = sql.fetch(Lease, sql.LEASES_OF_ITEM, item=lease.item_id, annotator=annotator.pk)
+        assert [fields(row) for row in read] == [fields(row) for row in of_item.order_by("pk")] != []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_change_writes_what_the_orm_would(either_database: str) -> None:
+    project = project_with_items(2, k=2)
+    (ann,) = annotators(project, 1)
+    annotator, item = annotator_of(project, ann), project.items.get(external_id="s0")
+    here = {"item": item.pk, "annotator": annotator.pk}
+
+    assert sql.execute(sql.TAKE_ITEM, item=item.pk) == 1
+    assert Item.objects.get(pk=item.pk).free == item.free - 1
+    Item.objects.filter(pk=item.pk).update(free=0)
+    assert sql.execute(sql.TAKE_ITEM, item=item.pk) == 0
+
+    (lease,) = sql.fetch(Lease, sql.GRANT_LEASE, **here, shown=None, lasting="30 minutes")
+    assert fields(lease) == fields(Lease.objects.get(pk=lease.pk))
+    assert lease.expires_at - lease.granted_at == pytest.approx(
+        timedelta(minutes=30), abs=timedelta(seconds=1)
+    )
+    assert abs(lease.granted_at - timezone.now()) < timedelta(minutes=1)
+    assert not Lease.objects.filter(pk=lease.pk, expires_at__lte=timezone.now()).exists()
+    assert sql.execute(sql.END_LEASE, **here, ending="answered") == 1
+    assert sql.execute(sql.END_LEASE, **here, ending="skipped") == 0
+    assert Lease.objects.get(pk=lease.pk).ending == "answered"
+
+    assert sql.execute(sql.SAVE_POSITION, annotator=annotator.pk, cursor=7, since_check=3) == 1
+    assert Annotator.objects.filter(pk=annotator.pk, cursor=7, since_check=3).exists()
+
+    payload = {"spans": [], "relations": ["100 %s “é”"]}
+    values: dict[str, Any] = {"client_id": uuid4(), "number": 1, "act": "answer", "payload": payload}
+    values |= {"reason": "", "comment": "100 %", "flagged": True, "milliseconds": None, "aside": False}
+    (vote,) = sql.fetch(Vote, sql.ADD_VOTE, **here, **values, shown=None)
+    assert fields(vote) == fields(Vote.objects.get(pk=vote.pk))
+    assert {name: getattr(vote, name) for name in values} == values
+    (skip,) = sql.fetch(
+        Vote,
+        sql.ADD_VOTE,
+        **here,
+        **values | {"client_id": uuid4(), "number": 2, "payload": None},
+        shown=None,
+    )
+    assert Vote.objects.filter(pk=skip.pk, payload__isnull=True).exists()
+    values = {"payload": payload, "position": 1, "set_aside": False, "aside": None}
+    (answer,) = sql.fetch(Answer, sql.ADD_ANSWER, **here, vote=vote.pk, **values)
+    assert fields(answer) == fields(Answer.objects.get(pk=answer.pk))
+    assert {name: getattr(answer, name) for name in values} == values
+    assert votes.last_vote_number(lease) == 2

@@ -28,8 +28,6 @@ class AnswerTable:
     """Answer counts as rows (item, category, count), sorted by item.
 
     *times*, if given, is the number of items that each one represents.
-
-    *times* says how many items each one stands for, where it stands for more than itself.
     """
 
     item: Ints
@@ -96,7 +94,9 @@ def answers_of_columns(
     """
     items, categories = integers(item), integers(category)
     if len(items) != len(categories):
-        raise ValueError(f"there are {len(items)} items and {len(categories)} categories, expected as many")
+        raise ValueError(
+            f"there are {len(items)} items and {len(categories)} categories, expected equal numbers"
+        )
     for name, codes, size in (("item", items, n_items), ("category", categories, n_categories)):
         if len(codes) and (codes.min() < 0 or codes.max() >= size):
             raise ValueError(f"an {name} code is out of range, expected 0 to {size - 1}")

@@ -23,7 +23,7 @@ _TABLE_CELLS = 2**26
 class Claims:
     """Scored (pair, relation) triples, each once, in input order.
 
-    The negative class is no relation here.
+    The negative class is not a relation here.
     """
 
     pair: NDArray[np.integer]
@@ -44,7 +44,7 @@ def claims_of_columns(
     Parameters
     ----------
     pair, relation : array_like of int, shape (claims,)
-        Codes; N/A is no relation here.
+        Codes; N/A is not a relation here.
     score : array_like of float, shape (claims,)
         Finite; higher is more certain.
     n_pairs, n_relations : int

@@ -20,9 +20,6 @@ class FactRanks:
 
     *before* counts claims with a higher score, *upto* those with at least its score; *rank* counts from 1,
     ties in input order. *ascending* holds the scores of all claims.
-
-    *before* counts claims with a higher score, *upto* those with at least its score; *rank* counts from 1,
-    ties in the order of input. *ascending* holds the scores of all claims.
     """
 
     ascending: Floats
@@ -70,7 +67,7 @@ def rank_facts(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> FactRanks:
     hit : array_like of bool, shape (claims,)
         Whether the claim is a fact.
     n_facts : int
-        All facts, also those that no claim names.
+        Number of all facts, including those without a claim.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def sets_of_matrix(item: ArrayLike, labels: ArrayLike, *, n_items: int) -> SetAn
     ----------
     item : array_like of int, shape (answers,)
     labels : array_like of bool, shape (answers, labels)
-        Whether the answer holds the label; no label at all is N/A.
+        True if the answer has the label; a row without labels is N/A.
     n_items : int
 
     Returns
@@ -51,7 +51,7 @@ def sets_of_matrix(item: ArrayLike, labels: ArrayLike, *, n_items: int) -> SetAn
 def masi_distance(a: ArrayLike, b: ArrayLike) -> Floats:
     """Compute the MASI distance 1 − J·M between label sets (Passonneau 2006).
 
-    J is Jaccard; M is 1 for equal sets, 2/3 when one holds the other, 1/3 when they share something, else 0.
+    J is Jaccard; M is 1 for equal sets, 2/3 if one contains the other, 1/3 if they overlap otherwise, else 0.
 
     Parameters
     ----------

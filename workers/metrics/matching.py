@@ -266,10 +266,7 @@ def document_pairings(gold: Spans, predicted: Spans) -> Ints:
     >>> PairingCounts(*document_pairings(a, b).sum(axis=0).tolist()).outcome("partial").f1
     0.5
     """
-    if gold.n_documents != predicted.n_documents:
-        raise ValueError(
-            f"gold has {gold.n_documents} documents, predicted {predicted.n_documents}: expected as many"
-        )
+    gold.require_same_documents(predicted)
     pairs = pair_spans(gold, predicted)
     bounds, labels, _ = _merits(gold, predicted, pairs)
     where = gold.document[pairs.gold]

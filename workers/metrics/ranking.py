@@ -61,7 +61,7 @@ def rank(score: ArrayLike, hit: ArrayLike, *, n_facts: int) -> Ranking:
     hit : array_like of bool, shape (claims,)
         Whether the claim is a fact.
     n_facts : int
-        All facts, also those that no claim names.
+        Number of all facts, including those without a claim.
 
     Returns
     -------

@@ -151,8 +151,6 @@ def _toolkit_auc(ranks: FactRanks) -> float:
     """Sum trapezoids over one point per claim; recall grows only at facts.
 
     A fact at the first rank adds nothing, since there is no point before it.
-
-    A fact in the first place adds nothing: there is no point before it.
     """
     hits_so_far = np.arange(len(ranks.rank) + 1)
     gained = np.diff(hits_so_far / ranks.n_facts)

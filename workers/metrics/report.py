@@ -106,10 +106,10 @@ def value_of(number: float, *, reason: str) -> Value:
 
     Examples
     --------
-    >>> value_of(0.5, reason="nothing to find")
+    >>> value_of(0.5, reason="no gold labels")
     Value(value=0.5, reason=None)
-    >>> value_of(float("nan"), reason="nothing to find").reason
-    'nothing to find'
+    >>> value_of(float("nan"), reason="no gold labels").reason
+    'no gold labels'
     """
     number = float(number)
     return Value(number, reason if np.isnan(number) else None)

@@ -45,10 +45,7 @@ def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[P
     >>> [counts.outcome("strict")[:] for counts in pairings_by_label(a, b, n_labels=2)]
     [(0, 1, 0, 0, 0), (0, 0, 0, 1, 1)]
     """
-    if gold.n_documents != predicted.n_documents:
-        raise ValueError(
-            f"gold has {gold.n_documents} documents, predicted {predicted.n_documents}: expected as many"
-        )
+    gold.require_same_documents(predicted)
     pairs = pair_spans(gold, predicted)
     g, p = pairs.gold, pairs.predicted
     bounds = (gold.start[g] == predicted.start[p]) & (gold.end[g] == predicted.end[p])

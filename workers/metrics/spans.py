@@ -31,6 +31,12 @@ class Spans:
         """Document, start, end, label."""
         return self.document, self.start, self.end, self.label
 
+    def require_same_documents(self, predicted: Spans) -> None:
+        """Raise unless gold (self) and predictions have as many documents."""
+        if self.n_documents != predicted.n_documents:
+            counts = f"gold has {self.n_documents} documents, predicted {predicted.n_documents}"
+            raise ValueError(f"{counts}; expected the same number")
+
     def select(self, rows: NDArray[np.generic]) -> Spans:
         """Select rows, by mask or position."""
         return Spans(
@@ -145,10 +151,7 @@ def matches(gold: Spans, predicted: Spans) -> tuple[NDArray[np.bool_], NDArray[n
     >>> matches(a, b)[0].tolist()
     [True, False]
     """
-    if gold.n_documents != predicted.n_documents:
-        raise ValueError(
-            f"gold has {gold.n_documents} documents, predicted {predicted.n_documents}: expected as many"
-        )
+    gold.require_same_documents(predicted)
     left, right = row_keys(gold.columns, predicted.columns)
     return shared(left, right)
 

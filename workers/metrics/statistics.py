@@ -130,7 +130,7 @@ def set_statistics(
     pair : array_like of int, shape (sentences,)
         The ordered pair (head, tail) of every sentence.
     sentence, label : array_like of int, shape (labels,)
-        One row per label of a sentence; N/A is no row. Repeats count once.
+        One row per label of a sentence; N/A has no row. Repeats count once.
     n_relations : int
         Positive relations of the ontology.
 

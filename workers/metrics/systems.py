@@ -88,7 +88,7 @@ class Comparison(NamedTuple):
 def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     """Compute Welch's two-sided t test of a − b, with interval and d.
 
-    Harbecke et al. 2022, eq. 4.
+    d is Cohen's d (Harbecke et al. 2022, eq. 4).
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def holm(p: ArrayLike) -> Floats:
     Parameters
     ----------
     p : array_like of float
-        nan entries are no tests: they stay nan and are not counted.
+        nan entries (no test) stay nan and are not counted.
 
     Returns
     -------

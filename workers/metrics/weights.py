@@ -208,9 +208,7 @@ def scheme_averages(
 def macro_flip(counts: Counts, *, beta: float = 1.0) -> float:
     """Compute the change of macro F by one flipped example.
 
-    The example is one of the rarest class.
-
-    A hit becomes a miss; without a hit, a miss becomes a hit.
+    A hit of the rarest class becomes a miss or, if it has no hit, a miss becomes a hit.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def test_an_entity_never_crosses_a_sentence_boundary() -> None:
         (lambda: spans_of_columns([0], [0], [2], [0, 1], n_documents=1), "one length"),
         (
             lambda: exact_counts(spans_of_lists([], labels=[]), spans_of_lists([[]], labels=[]), n_labels=1),
-            "as many",
+            "0 documents, predicted 1",
         ),
     ],
 )

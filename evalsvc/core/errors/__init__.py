@@ -1,1 +1,1 @@
-"""Exceptions of the domain, their codes, and their form in JSON and HTML."""
+"""Exceptions, their codes, and error responses in JSON and HTML."""

@@ -1,4 +1,4 @@
-"""Exceptions of the domain, each with a code, a message and a hint."""
+"""Domain exceptions with a code, a message and a hint."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Described = tuple[int, dict[str, Any], dict[str, str]]
 
 
 def problem(status: int, *, code: str = "", title: str = "", detail: str = "", **more: Any) -> dict[str, Any]:
-    """Build the body of an error: type, title, status, detail, code, and any further members."""
+    """Build the body of an error response."""
     usual_code, usual_title = STATUSES.get(status, ("error", HTTPStatus(status).phrase))
     code, title = code or usual_code, title or usual_title
     body = {"type": f"/docs/errors/#{code}", "title": title, "status": status}
@@ -50,7 +50,7 @@ def _invalid(detail: Any) -> Described:
 
 
 def describe(error: Exception) -> Described | None:
-    """Return status, body and headers for an exception, or None for a defect of the program."""
+    """Return status, body and headers, or None for an unexpected exception."""
     if isinstance(error, DomainError):
         headers = {"Retry-After": str(error.retry_after)} if isinstance(error, QuotaExceeded) else {}
         about = {"code": error.code, "title": error.title, "hint": error.hint, "field": error.field}
@@ -95,7 +95,7 @@ def _describe_framework_error(error: drf.APIException) -> Described:
 
 
 def _detail_of(error: drf.APIException) -> str:
-    """Replace messages of Django REST framework that do not tell what to do."""
+    """Replace framework messages that offer no solution."""
     message = str(error.detail)
     quoted = (QUOTED.findall(message) or [""])[0]
     if isinstance(error, drf.NotAuthenticated):
@@ -129,7 +129,7 @@ def is_api(request: HttpRequest) -> bool:
 
 
 class ProblemMiddleware:
-    """Give Django's own errors under /api/ (403, 404, 405, 413, 500) the same JSON shape."""
+    """Give Django's own errors under /api/ the same JSON shape."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -164,7 +164,7 @@ def problem_page(request: HttpRequest, status: int, body: dict[str, Any] | None 
 
 
 def _form_target_page(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Explain an address that was reloaded although it only accepts a submitted form."""
+    """Explain an address that only accepts a submitted form."""
     body = problem(
         405,
         detail="This address only accepts a form sent from another page.",

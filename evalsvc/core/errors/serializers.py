@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 @extend_schema_serializer(component_name="OneOfThem")
 class ErrorEntrySerializer(serializers.Serializer[Any]):
-    """One error in a line of a file or in a field of the request."""
+    """An error in a line of a file or a field."""
 
     code = serializers.CharField()
     line = serializers.IntegerField(required=False)

@@ -1,8 +1,11 @@
-"""File formats. A new format is one module that calls `register`, and one import line below."""
+"""File formats.
+
+A new format is one module that calls `register`, and one import line below.
+"""
 
 
 def load() -> None:
-    """Import every format, which registers it; not done at start-up, where it would cost time."""
+    """Import all formats; on first use, so that programs start fast."""
     from evalsvc.core.formats import (  # noqa: F401
         conll,
         crowdtruth,

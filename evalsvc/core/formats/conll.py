@@ -1,8 +1,9 @@
-"""CoNLL columns: a token and its tag per line, a blank line after each sentence.
+"""CoNLL columns.
 
-Columns are separated by tabs, or by spaces if the line has no tab. The first column is the token, the last
-one the tag unless another is chosen (`column=-2` is the gold tag of token, gold, predicted). Sentences are
-numbered from 1, and the number is the id. Lines that begin with -DOCSTART- are skipped.
+A line has a token and its tag; a blank line ends a sentence. Columns are separated by tabs, or by spaces if
+the line has no tab. The first column is the token, the last one the tag unless another is chosen
+(`column=-2` is the gold tag of token, gold, predicted). Sentences are numbered from 1, and the number is the
+id. Lines that begin with -DOCSTART- are skipped.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def read_sentences(
 def _rows(
     source: Source, column: int, problems: Problems, limits: Limits
 ) -> Iterator[tuple[int, str, str] | None]:
-    """Yield (line, token, tag), and None where a sentence ends; report and skip invalid lines."""
+    """Yield (line, token, tag), or None at the end of a sentence."""
     width = 0
     for line, text in read_lines(source, problems=problems, limits=limits):
         if not text.strip(" \t"):
@@ -93,7 +94,7 @@ def read_conll_items(
     column: int = -1,
     limits: Limits = LIMITS,
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) with spans in tokens; the text is the tokens joined by single spaces."""
+    """Yield (line, item) with spans in tokens."""
     for row in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
         spans = tuple(tags_to_spans(row.tags, scheme, repair=repair))
         yield row.line, ItemLine(row.id, " ".join(row.tokens), row.tokens, spans=spans)
@@ -102,13 +103,13 @@ def read_conll_items(
 def read_conll_predictions(
     source: Source, *, scheme: Scheme, problems: Problems, column: int = -1, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, TagsPrediction]]:
-    """Yield (line, tags) with the tokens, which are compared with those of the text."""
+    """Yield (line, tags), with the tokens for comparison with the text."""
     for row in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
         yield row.line, TagsPrediction(row.id, row.tags, row.tokens)
 
 
 class SentenceColumns(NamedTuple):
-    """Some whole sentences: the chosen columns, and the number of rows of each sentence."""
+    """The chosen columns of some sentences, and their lengths."""
 
     columns: list[list[str]]
     lengths: list[int]
@@ -117,9 +118,10 @@ class SentenceColumns(NamedTuple):
 def read_regular_columns(
     source: Source, columns: Sequence[int], *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[SentenceColumns]:
-    """Yield the chosen columns of a file whose rows all have one width and a token; a tag may be empty.
+    """Yield the chosen columns of a regular file.
 
-    Raises `Irregular` at any other row, `FileRejected` if the file cannot be unpacked.
+    All rows have the same width and a token; a tag may be empty. Raises `Irregular` at any other row,
+    `FileRejected` if the file cannot be unpacked.
     """
     data = _normalised(b"".join(unpacked(source, problems)), limits)
     separator = b"\t" if b"\t" in data else b" "
@@ -135,7 +137,7 @@ def read_regular_columns(
 
 
 def _normalised(data: bytes, limits: Limits) -> bytes:
-    """Remove byte order mark, carriage returns, document lines, and blank lines at both ends."""
+    """Remove everything but rows and the blank lines between sentences."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     data = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     data = data.strip(b"\n") + b"\n"
@@ -148,7 +150,7 @@ def _normalised(data: bytes, limits: Limits) -> bytes:
 
 
 def _split_columns(piece: bytes, separator: bytes, width: int, columns: Sequence[int]) -> SentenceColumns:
-    """Split a piece that has only rows of one shape and empty lines.
+    """Split a piece of regular rows and empty lines.
 
     Without the text, a piece is separators and line ends. Each row has the same ones; the rest must be as
     many line ends as there are empty lines.

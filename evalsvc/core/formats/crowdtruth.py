@@ -1,4 +1,4 @@
-"""CrowdTruth tables: judgments (unit, worker, relations), units (unit, term1, term2, sentence)."""
+"""CrowdTruth tables: judgments and units."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def _vote(unit: str, worker: str, cell: str, line: int, problems: Problems) -> V
 def read_units(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) with term1 as head and term2 as tail at their first occurrence.
+    """Yield (line, item) with term1 as head and term2 as tail.
 
-    A term that does not match whole tokens is also searched inside tokens and in any letter case; this is
-    reported as a warning.
+    The first occurrence counts. A term that does not match whole tokens is also searched inside tokens and
+    in any letter case; this is reported as a warning.
     """
     for line, (unit, term1, term2, sentence) in _rows(source, UNITS, problems, limits):
         item_id = identifier(unit, line=line, field="unit", problems=problems)
@@ -70,7 +70,7 @@ def read_units(
 def _rows(
     source: Source, columns: tuple[str, ...], problems: Problems, limits: Limits
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line, fields) in the order of `columns`; the header may have another order."""
+    """Yield (line, fields) in the order of `columns`."""
     order: list[int] = []
     any_row = False
     for line, text in read_lines(source, problems=problems, limits=limits):

@@ -1,7 +1,7 @@
-"""Merge lines that repeat an item; the union of their labels becomes the item's.
+"""Merge lines that repeat an item.
 
-A file is read twice: the first time to find the repeats, the second time to yield each item with its repeats.
-Of other lines only the id and a digest are kept in memory.
+The item gets the union of their labels. A file is read twice: the first time to find the repeats, the second
+time to yield each item with its repeats. Of other lines only the id and a digest are kept in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RepeatedLine(msgspec.Struct, frozen=True):
 
 
 class MergedItem(msgspec.Struct, frozen=True):
-    """An item with the union of its labels; `exact` counts repeats that add no label."""
+    """An item with its repeats; `exact` counts those without a new label."""
 
     line: int
     item: ItemLine
@@ -45,7 +45,7 @@ class Repeats:
         self._skipped: set[int] = set()
 
     def merged(self, lines: Iterable[NumberedItem]) -> Iterator[MergedItem]:
-        """Yield the items of the same lines, in the order of their first lines."""
+        """Yield the items in the order of their first lines."""
         for line, item in lines:
             if line not in self._skipped:
                 yield _merge(line, item, self._by_first.get(line, ()))
@@ -60,7 +60,7 @@ class Repeats:
 
 
 def find_repeats(lines: Iterable[NumberedItem], *, problems: Problems, by: By = "content") -> Repeats:
-    """Return the lines that repeat an item; report an id of two different items.
+    """Return the repeats; report an id of two different items.
 
     By content, an item is its text with the positions and ids of head and tail. Entities with the same
     position but different ids belong to different bags and are not merged. By id, equal sentences with
@@ -88,7 +88,7 @@ def find_repeats(lines: Iterable[NumberedItem], *, problems: Problems, by: By = 
 
 
 def _digest(item: ItemLine, by: str) -> bytes | None:
-    """Return 16 bytes that identify the item, or None if it never merges."""
+    """Return a digest of the item, or None if it never merges."""
     if item.head is None or item.tail is None:
         return None
     mentions = [(entity.key, entity.start, entity.end) for entity in (item.head, item.tail)]
@@ -110,9 +110,10 @@ def _merge(line: int, first: ItemLine, repeats: Sequence[RepeatedLine]) -> Merge
 
 
 class FactCounter:
-    """Counter of pairs, and of facts (head, relation, tail) without the negative class.
+    """Counter of pairs and facts (head, relation, tail).
 
-    Each is stored as a number of eight bytes, because there may be as many as there are lines.
+    The negative class is no fact. Each is stored as a number of eight bytes, because there may be as many as
+    there are lines.
     """
 
     def __init__(self, *, negative: str | None = None) -> None:

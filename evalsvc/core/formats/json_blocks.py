@@ -1,4 +1,4 @@
-"""Blocks of complete lines: regular ones are decoded at once, others line by line."""
+"""Blocks of complete lines, decoded at once if regular."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Irregular(Exception):
 
 
 class Block:
-    """Some complete lines; `rows` are without line ends, `first` is the number of the first."""
+    """Some complete lines from number `first`; `rows` lack line ends."""
 
     __slots__ = ("data", "first", "rows")
 
@@ -60,9 +60,10 @@ def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) 
 
 
 def _cut(carry: bytes, piece: bytes, limits: Limits) -> tuple[bytes, bytes]:
-    """Return complete lines and the rest; a line that is too long is not collected further.
+    """Return complete lines and the rest.
 
-    A carriage return at the edge may be the first half of a line end, so it belongs to the rest.
+    A line that is too long is not collected further. A carriage return at the edge may be the first half of
+    a line end, so it belongs to the rest.
     """
     cut = piece.rfind(b"\n") + 1
     if cut:
@@ -74,7 +75,7 @@ def _cut(carry: bytes, piece: bytes, limits: Limits) -> tuple[bytes, bytes]:
 
 
 def decode_block(block: Block, decoder: msgspec.json.Decoder[Shape], *, limits: Limits) -> list[Shape] | None:
-    """Return the objects of a block, one per line, or None if any line is irregular.
+    """Return the objects of a block, or None if any is irregular.
 
     Duplicate keys are not detected: check `has_keys` too.
     """
@@ -94,7 +95,10 @@ def decode_block(block: Block, decoder: msgspec.json.Decoder[Shape], *, limits: 
 
 
 def has_keys(block: Block, expected: int) -> bool:
-    """Return whether the block has exactly this many keys, so none occurs twice in an object."""
+    """Return whether the block has exactly this many keys.
+
+    If so, no key occurs twice in an object.
+    """
     data = block.data
     if data.count(b":") == expected:
         return True

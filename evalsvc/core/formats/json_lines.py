@@ -1,4 +1,4 @@
-"""One line of JSON against its declared shape, and the decoder's complaints in the house's codes."""
+"""JSON Lines decoded into structs, with decoder errors as problems."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 def decode_lines(
     source: Source, shape: type[Shape], *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, Shape]]:
-    """Yield (line number, object) for every line that has the shape; report the others; skip blank ones."""
+    """Yield (line, object); report lines of another shape, skip blank ones."""
     decoder = msgspec.json.Decoder(shape)
     for number, text in json_lines(source, problems=problems, limits=limits):
-        found = decode(decoder, text, line=number, problems=problems)
-        if found is not None:
-            yield number, found
+        struct = decode(decoder, text, line=number, problems=problems)
+        if struct is not None:
+            yield number, struct
 
 
 def json_lines(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text) of the lines that are not blank."""
+    """Yield (line, text) of lines that are not blank."""
     for number, text in read_lines(source, problems=problems, limits=limits):
         if text and not text.isspace():
             yield number, text
 
 
 def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, problems: Problems) -> Shape | None:
-    """Decode one line, or report why it cannot be."""
+    """Decode one line, or report its problem and return None."""
     try:
-        found = decoder.decode(text)
+        struct = decoder.decode(text)
     except msgspec.ValidationError as error:
         if str(error).startswith("Expected `object`") and not PLACE.search(str(error)):
             problems.add("not_json", line=line, value=text, expected="one JSON object", hint=_hint(text))
@@ -81,21 +81,21 @@ def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, proble
             example=example,
         )
         return None
-    repeated = _repeated_key(text, found) if text.count(":") != count_keys(found) else None
+    repeated = _repeated_key(text, struct) if text.count(":") != count_keys(struct) else None
     if repeated is not None:
         twice = f"{repeated} more than once"
         problems.add("duplicate_key", line=line, field=repeated, value=twice, expected="each key once")
         return None
-    return found
+    return struct
 
 
 def is_plain(name: str) -> bool:
-    """Tell whether a text can be an id as it stands."""
+    """Return whether a text can be an id unchanged."""
     return 0 < len(name) <= LONGEST_ID and not (name[0].isspace() or name[-1].isspace())
 
 
 def all_plain(names: Collection[str]) -> bool:
-    """Tell whether every one of many texts can be an id as it stands."""
+    """Return whether all texts can be ids unchanged."""
     if not names:
         return True
     joined = "\0".join(("", *names, ""))
@@ -104,21 +104,24 @@ def all_plain(names: Collection[str]) -> bool:
     return all(map(is_plain, names))
 
 
-def identifier(given: Identifier, *, line: int, field: str, problems: Problems) -> str | None:
-    """Ids are text of 1 to 200 characters; whole numbers are taken as their digits."""
-    text = str(given) if isinstance(given, int) and abs(given) < 1 << 63 else given
+def identifier(value: Identifier, *, line: int, field: str, problems: Problems) -> str | None:
+    """Return an id as text, or None after a report.
+
+    Ids have 1 to 200 characters; whole numbers become their digits.
+    """
+    text = str(value) if isinstance(value, int) and abs(value) < 1 << 63 else value
     if isinstance(text, str) and is_plain(text):
         return text
-    expected = f"1–{LONGEST_ID} characters without space around them"
+    expected = f"1–{LONGEST_ID} characters without surrounding spaces"
     problems.add("wrong_type", line=line, field=field, value=text, expected=expected)
     return None
 
 
-def count_keys(found: msgspec.Struct) -> int:
-    """How many keys the decoded object holds, nested ones included, for the quick check on repeated keys."""
+def count_keys(struct: msgspec.Struct) -> int:
+    """Count the keys of a decoded object, nested ones included."""
     keys = 0
-    for name in found.__struct_fields__:
-        value = getattr(found, name)
+    for name in struct.__struct_fields__:
+        value = getattr(struct, name)
         if value is not msgspec.UNSET:
             keys += 1
             if isinstance(value, dict):
@@ -128,17 +131,17 @@ def count_keys(found: msgspec.Struct) -> int:
     return keys
 
 
-def _repeated_key(text: str, found: msgspec.Struct) -> str | None:
-    """JSON readers silently keep the last of two equal keys; a claim must not vanish that way."""
-    if len(KEY.findall(text)) == count_keys(found):
+def _repeated_key(text: str, struct: msgspec.Struct) -> str | None:
+    """Return a key that occurs twice; decoders silently keep its last value."""
+    if len(KEY.findall(text)) == count_keys(struct):
         return None
     repeated: list[str] = []
 
-    def seen(pairs: list[tuple[str, Any]]) -> None:
+    def collect(pairs: list[tuple[str, Any]]) -> None:
         keys = [key for key, _ in pairs]
         repeated.extend(key for key in dict.fromkeys(keys) if keys.count(key) > 1)
 
-    json.loads(text, object_pairs_hook=seen)
+    json.loads(text, object_pairs_hook=collect)
     return repeated[0] if repeated else None
 
 
@@ -148,9 +151,9 @@ def _report_shape(
     place = PLACE.search(message)
     path = place.group(1) if place else ""
     field = path.replace("[...]", "") or None
-    said = PLACE.sub("", message)
-    name = (NAMED.findall(said) or [""])[0]
-    if "unknown field" in said:
+    text_only = PLACE.sub("", message)
+    name = (NAMED.findall(text_only) or [""])[0]
+    if "unknown field" in message:
         keys = _keys_of(shape)
         problems.add(
             "unknown_key",
@@ -160,18 +163,18 @@ def _report_shape(
             expected=f"one of: {', '.join(keys)}",
             hint=lambda: did_you_mean(name, keys),
         )
-    elif "missing required" in said:
+    elif "missing required" in message:
         problems.add("missing_key", line=line, field=field, value=text, expected=f"the key {name}")
-    elif "out of range" in said:
+    elif "out of range" in message:
         _report_score(text, line=line, problems=problems)
     else:
-        _report_type(said, text, path, line=line, problems=problems)
+        _report_type(text_only, text, path, line=line, problems=problems)
 
 
-def _report_type(said: str, text: str, path: str, *, line: int, problems: Problems) -> None:
-    """The decoder names types; people are told the value, and its kind in the words of JSON's own page."""
-    match = EXPECTED.match(said)
-    expected, got = match.groups() if match else (said, None)
+def _report_type(message: str, text: str, path: str, *, line: int, problems: Problems) -> None:
+    """Report the value and the expected JSON type in plain words."""
+    match = EXPECTED.match(message)
+    expected, got = match.groups() if match else (message, None)
     kind = NAMED.findall(got or "")
     problems.add(
         "wrong_type",
@@ -183,10 +186,13 @@ def _report_type(said: str, text: str, path: str, *, line: int, problems: Proble
 
 
 def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
-    """What the decoder stopped at; where it names any value of an object, the first of that kind."""
+    """Return the JSON value at the decoder's path.
+
+    For any value of an object, it is the first one of the kind.
+    """
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):  # more is wrong with what follows
+    except (ValueError, RecursionError):  # the rest of the line is broken too
         return text
     for key, index in steps:
         if index == "...":
@@ -201,56 +207,59 @@ def _value_at(text: str, steps: list[tuple[str, str]], kind: str) -> str:
 
 def _in_words(expected: str) -> str:
     """`array` of length 2 → a list of length 2."""
-    plain = NAMED.sub(lambda found: WORDS.get(found.group(1), found.group(1)), expected)
+    plain = NAMED.sub(lambda match: WORDS.get(match[1], match[1]), expected)
     parts = [WORDS.get(part.strip(), part.strip()) for part in plain.split("|")]
     return " or ".join(dict.fromkeys(parts))
 
 
 def _report_json(text: str, message: str, *, line: int, problems: Problems) -> None:
-    code = _refused_by_us_alone(text)
+    code = _code_of_strictness(text)
     if code == "bad_score":
         _report_score(text, line=line, problems=problems)
     elif code == "lone_surrogate":
-        hint = "Write the character itself, in UTF-8."
-        problems.add(code, line=line, value=ascii(text), expected="whole characters", hint=hint)
+        hint = "Write the character itself in UTF-8."
+        problems.add(code, line=line, value=ascii(text), expected="complete characters", hint=hint)
     else:
-        said = message.replace("JSON is malformed: ", "").replace(
-            "Input data was truncated", "the line ends early"
-        )
+        reason = message.replace("JSON is malformed: ", "")
+        reason = reason.replace("Input data was truncated", "the line ends early")
         problems.add(
-            "not_json", line=line, value=text, expected=f"one JSON object ({said})", hint=_hint(text)
+            "not_json", line=line, value=text, expected=f"one JSON object ({reason})", hint=_hint(text)
         )
 
 
-class _Written(str):
-    """A number that is not finite, as the line has it."""
+class _Unfinite(str):
+    """A number that is not finite, as written in the line."""
 
 
-def _number(written: str) -> float | _Written:
-    return found if math.isfinite(found := float(written)) else _Written(written)
+def _number(written: str) -> float | _Unfinite:
+    number = float(written)
+    return number if math.isfinite(number) else _Unfinite(written)
 
 
 def _report_score(text: str, *, line: int, problems: Problems) -> None:
-    """Say which number it is: by its own key too where an object holds several."""
+    """Report the number that is not finite, with its key."""
     try:
-        value = json.loads(text, parse_constant=_Written, parse_float=_number, parse_int=_number)
-    except (ValueError, RecursionError):  # more is wrong with what follows
+        value = json.loads(text, parse_constant=_Unfinite, parse_float=_number, parse_int=_number)
+    except (ValueError, RecursionError):  # the rest of the line is broken too
         value = None
-    field, found, waiting = None, text, [("", "", value)]
+    field, shown, waiting = None, text, [("", "", value)]
     while waiting:
         outer, key, value = waiting.pop()
-        if isinstance(value, _Written):
-            field, found = outer or None, f"{key}: {value}" if key else str(value)
+        if isinstance(value, _Unfinite):
+            field, shown = outer or None, f"{key}: {value}" if key else str(value)
             break
         named = value.items() if isinstance(value, dict) else ()
         inside = [(outer or name, name if outer else "", each) for name, each in named]
         inside += [(outer, key, each) for each in value] if isinstance(value, list) else []
         waiting += reversed(inside)
-    problems.add("bad_score", line=line, field=field, value=found, expected="a finite number")
+    problems.add("bad_score", line=line, field=field, value=shown, expected="a finite number")
 
 
-def _refused_by_us_alone(text: str) -> str | None:
-    """Python's own reader lets NaN, infinity and half surrogates pass: if it does, that was the fault."""
+def _code_of_strictness(text: str) -> str | None:
+    """Return the code of what Python's lenient JSON reader accepts, or None.
+
+    It accepts NaN, infinity and half surrogates.
+    """
     constants: list[str] = []
     try:
         json.loads(text, parse_constant=constants.append)
@@ -261,14 +270,14 @@ def _refused_by_us_alone(text: str) -> str | None:
 
 def _hint(text: str) -> str | None:
     if text.lstrip().startswith("{'"):
-        return "This looks like a Python dictionary: write it with json.dumps."
+        return "This looks like a Python dictionary. Write it with json.dumps."
     if text.strip() in ("{", "[") or text.startswith("["):
-        return "Write one object a line, not one list, nor one object over several lines."
+        return "Write one object per line, not a list or an object over several lines."
     return None
 
 
 def _keys_of(shape: type[msgspec.Struct]) -> list[str]:
-    """All keys of a shape and of the shapes inside it."""
+    """Return all keys of a shape and of nested shapes."""
     keys: list[str] = []
     for info in msgspec.structs.fields(shape):
         keys.append(info.encode_name)

@@ -195,7 +195,10 @@ class _ItemBuilder:
         return entity
 
     def _compare(self, name: str, covered: str, key: str) -> None:
-        """Warn if the name occurs elsewhere, a sign of offsets in another unit."""
+        """Warn if the name occurs elsewhere in the text.
+
+        This is a sign of offsets in another unit.
+        """
         if covered.casefold() != name.casefold() and name.casefold() in (self.text or "").casefold():
             self.problems.add(
                 "other_words",
@@ -254,7 +257,7 @@ def read_gold(
 
 
 def _plain_gold(wire: WireItem) -> ItemLine | None:
-    """Return the item of a relation line in its usual form, None for any other."""
+    """Return the item of a usual relation line, None for any other."""
     relations: Any = wire.relations
     if relations is UNSET:
         relations = () if wire.relation is UNSET else (wire.relation,)
@@ -326,9 +329,9 @@ class GoldColumns(NamedTuple):
 def read_gold_columns(
     source: Source, *, pairs: bool, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[GoldColumns]:
-    """Yield the columns of relation lines with ids; raise `Irregular` at any other line.
+    """Yield the columns of regular relation lines with ids.
 
-    Without `pairs` that column is empty.
+    Raises `Irregular` at any other line. Without `pairs` that column is empty.
     """
     for block in read_blocks(source, problems=problems, limits=limits):
         lines: list[_GoldLine] | None = None

@@ -1,4 +1,7 @@
-"""Predictions as JSON Lines: labels, label sets, scores, bag triples (also OpenNRE's), spans and tags."""
+"""Predictions as JSON Lines.
+
+The forms are labels, label sets, scores, bag triples (also OpenNRE's), spans and tags.
+"""
 
 from __future__ import annotations
 
@@ -90,9 +93,9 @@ def read_predictions(
 def read_uniform_predictions(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[Sequence[PredictionLine]]:
-    """Yield many predictions of one form at a time; raise `Irregular` at any other line.
+    """Yield many predictions of one form at a time.
 
-    Ids are not checked: they are looked up among known ones later.
+    Raises `Irregular` at any other line. Ids are not checked: they are looked up among known ones later.
     """
     readers: Collection[BlockReader] = BLOCK_READERS.values()
     for block in read_blocks(source, problems=problems, limits=limits):
@@ -109,7 +112,7 @@ def read_uniform_predictions(
 def read_labels_as_gold(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) of lines with label or labels, which are gold without text."""
+    """Yield (line, item) of label lines, as gold without text."""
     for line, prediction in read_predictions(source, problems=problems, limits=limits):
         if isinstance(prediction, LabelPrediction):
             yield line, ItemLine(prediction.id, None, relations=(prediction.label,))
@@ -142,7 +145,7 @@ def _build(wire: WirePrediction, line: int, problems: Problems) -> PredictionLin
 
 
 def _report_form(keys: tuple[str, ...], *, line: int, problems: Problems) -> None:
-    """Report the missing keys of the form that was begun, or a mixture of forms."""
+    """Report missing keys, or a mixture of forms."""
     begun = sorted((complete for complete in KEY_SETS if set(keys) < set(complete)), key=len)
     missing = [key for key in begun[0] if key not in keys] if keys and begun else []
     problems.add(

@@ -29,7 +29,7 @@ class WireVote(msgspec.Struct, forbid_unknown_fields=True):
 def read_votes(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, VoteLine]]:
-    """Yield (line, vote); report and skip an annotator's second answer to an item."""
+    """Yield (line, vote) of first answers; report repeated ones."""
     first_votes = FirstVotes(problems)
     for line, wire in decode_lines(source, WireVote, problems=problems, limits=limits):
         item = identifier(wire.item, line=line, field="item", problems=problems)
@@ -51,7 +51,10 @@ class FirstVotes:
         self.lines: dict[tuple[str, str], int] = {}
 
     def is_first(self, item: str, annotator: str, *, line: int) -> bool:
-        """Return whether this is the annotator's first answer to the item; report a second one."""
+        """Return whether this is the annotator's first answer to the item.
+
+        A second one is reported.
+        """
         first = self.lines.setdefault((item, annotator), line)
         if first != line:
             hint = f"The first answer is in line {first:,}. Remove one of them."

@@ -1,4 +1,7 @@
-"""Label lists: one label per line, or OpenNRE's relation numbers as JSON or as `name number`."""
+"""Label lists.
+
+A list has one label per line, or OpenNRE's relation numbers as JSON or as `name number`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ LONGEST_LABEL = 200
 
 
 def read_labels(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> list[str]:
-    """Return the labels in the order of the file, or of their numbers."""
+    """Return the labels, in the order of their numbers if numbered."""
     lines = [
         (line, text.strip())
         for line, text in read_lines(source, problems=problems, limits=limits)
@@ -60,9 +63,9 @@ def _once(lines: list[tuple[int, str]], problems: Problems) -> list[str]:
 def read_label_lines(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, LabelPrediction]]:
-    """Yield (line, prediction) of a file with one label per line; the id is the line number.
+    """Yield (line, prediction) of a file with one label per line.
 
-    A blank line is an item without an answer.
+    The id is the line number. A blank line is an item without an answer.
     """
     for line, text in read_lines(source, problems=problems, limits=limits):
         label = text.strip()
@@ -75,7 +78,7 @@ def read_label_lines(
 def read_label_items(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) of gold with one label per line and no text."""
+    """Yield (line, item) of gold with one label per line."""
     for line, answer in read_label_lines(source, problems=problems, limits=limits):
         yield line, ItemLine(answer.id, None, relations=(answer.label,))
 

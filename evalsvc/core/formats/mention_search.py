@@ -9,7 +9,10 @@ from evalsvc.core.formats.records import Entity
 
 
 class NameMatch(msgspec.Struct, frozen=True):
-    """The first occurrence of a name in code points, and the number of occurrences."""
+    """The first occurrence of a name in code points.
+
+    `times` is the number of occurrences.
+    """
 
     start: int
     end: int
@@ -18,10 +21,10 @@ class NameMatch(msgspec.Struct, frozen=True):
 
 
 def find_name(text: str, name: str, *, loose: bool = False) -> NameMatch | None:
-    """Return the first occurrence of the name as whole tokens (between single spaces).
+    """Return the first occurrence of the name as whole tokens.
 
-    With `loose`, a name without such an occurrence is searched as tokens in any letter case, then as any part
-    of the text, then as any part in any letter case.
+    Tokens are separated by single spaces. With `loose`, a name without such an occurrence is searched as
+    tokens in any letter case, then as any part of the text, then as any part in any letter case.
     """
     if not name:
         return None
@@ -44,7 +47,10 @@ def locate(
     problems: Problems,
     loose: bool = False,
 ) -> Entity | None:
-    """Return the entity at the first occurrence of a name; report a missing, repeated or loose match."""
+    """Return the entity at the first occurrence of a name.
+
+    A missing, repeated or loose match is reported.
+    """
     match = find_name(text, name, loose=loose)
     if match is None:
         problems.add(

@@ -16,7 +16,7 @@ ROWS_FIRST = 'numpy.save("scores.npy", numpy.ascontiguousarray(scores))'
 
 
 class ArrayHeader(NamedTuple):
-    """Shape and type of a matrix in C order, and the offset of its numbers."""
+    """Type and shape of a C-ordered matrix, and the data offset."""
 
     type: str
     rows: int
@@ -30,7 +30,7 @@ class ArrayHeader(NamedTuple):
 
 
 def read_header(head: bytes, problems: Problems) -> ArrayHeader:
-    """Return the header in the first bytes of a file, or reject the file."""
+    """Return the header of an array file, or reject the file."""
     fields, begin = _header_fields(head, problems)
     if fields["descr"] not in list(TYPES):
         problems.stop(
@@ -51,7 +51,7 @@ def read_header(head: bytes, problems: Problems) -> ArrayHeader:
 
 
 def _header_fields(head: bytes, problems: Problems) -> tuple[dict[str, Any], int]:
-    """Return the header's dictionary, a Python literal that is not evaluated as code."""
+    """Return the header's dictionary, parsed without evaluating code."""
     wide = len(head) > 6 and head[6] > 1
     start = 12 if wide else 10
     length = int.from_bytes(head[8:start], "little")

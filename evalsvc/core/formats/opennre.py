@@ -1,4 +1,4 @@
-"""OpenNRE's files: data with one relation per line, and results of a bag model.
+"""OpenNRE's data and results.
 
 The keys they add to JSON Lines (`token`, `relation`, `anno_relation_list`, `entpair`) are read by the
 readers of items and predictions.

@@ -1,4 +1,4 @@
-"""Check of predictions against the expected ids, labels, bounds and forms; yields normalised claims.
+"""Check of predictions against a benchmark, yielding normalised claims.
 
 A claim is a compact tuple, by form:
 
@@ -56,7 +56,10 @@ SINGLE_TAG = {"BIOES": "S", "BILOU": "U"}
 
 
 class ExampleLines:
-    """Correct prediction lines in the form of the file, for error reports; their answer is arbitrary."""
+    """Correct prediction lines in the form of the file.
+
+    They are shown with errors. Their answer is arbitrary.
+    """
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class ExampleLines:
         self.write_line: Callable[[str, str, str], str | None] = lambda id, label, tag: None
 
     def guess_form(self, head: bytes) -> None:
-        """Take the form that the first lines of a file seem to have."""
+        """Take the form that the first lines seem to have."""
         for line in head.split(b"\n", FIRST_LINES)[:FIRST_LINES]:
             matching = [form for form in self.forms if KEY_OF.get(form, b"\0") in line]
             if matching:
@@ -84,7 +87,7 @@ class ExampleLines:
 
     @cached_property
     def usual(self) -> tuple[str, str, tuple[str, str]]:
-        """Return an expected id, label and pair: the first of each in alphabetical order."""
+        """Return the alphabetically first expected id, label and pair."""
         pair = min(self.pairs) if self.pairs else ("Q1", "Q2")
         return min(self.ids, default="s1"), min(self.labels, default="born_in"), pair
 
@@ -112,7 +115,10 @@ class ExampleLines:
 
 
 class BagClaims:
-    """Claimed relations of pairs, one byte for each (pair, relation), so that millions fit in memory."""
+    """Claimed relations of pairs.
+
+    Each (pair, relation) takes one byte, so that millions fit in memory.
+    """
 
     def __init__(self, pairs: Collection[tuple[str, str]] | None, labels: Collection[str]) -> None:
         self.any_pair = pairs is None
@@ -121,7 +127,7 @@ class BagClaims:
         self.claimed = bytearray(len(self.rows) * len(self.columns))
 
     def add(self, head: str, tail: str, relation: str) -> bool | None:
-        """Return whether the claim is new, or None if the pair is not expected."""
+        """Return whether the claim is new; None for an unexpected pair."""
         row = self.rows.get((head, tail))
         if row is None:
             if not self.any_pair:
@@ -334,7 +340,7 @@ class PredictionCheck:
         return None
 
     def _check_tokens(self, prediction: TagsPrediction, line: int) -> bool:
-        """Return whether the tags, and tokens if present, match the tokens of the text."""
+        """Return whether tags and tokens match the text."""
         length = self.lengths.get(prediction.id) if self.lengths is not None else None
         if length is not None and len(prediction.tags) != length:
             tags, expected = f"{len(prediction.tags):,} tags", f"{length:,} for {prediction.id}"

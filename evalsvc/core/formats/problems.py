@@ -1,4 +1,4 @@
-"""Problems of a file: their kinds, what and where each is, and their collector."""
+"""Problems of a file, their kinds, and their collector."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ import msgspec
 
 
 class ProblemKind(NamedTuple):
-    """A message, an example of the fix, and if a correct line of the file at hand replaces the example."""
+    """The message of a problem code, and an example of the fix.
+
+    With `use_file_line`, a correct line of the file at hand replaces the example.
+    """
 
     message: str
     example: str
@@ -154,7 +157,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     example: str | None = None
 
     def sentence(self) -> str:
-        """Describe the place, the problem, the value, what was expected, and the fix."""
+        """Describe place, problem, value, expectation and fix."""
         places = [f"line {self.line:,}" if self.line else "", f"field {self.field}" if self.field else ""]
         where = ", ".join(filter(None, places))
         parts = [f"{where[:1].upper()}{where[1:]}:"] if where else []
@@ -176,7 +179,7 @@ class FileRejected(Exception):
 
 
 class UnreadLines:
-    """Ids of lines that could not be read, which must not be reported as missing too."""
+    """Ids of unreadable lines, which are not missing too."""
 
     def __init__(self) -> None:
         self.ids: set[str] = set()
@@ -199,7 +202,10 @@ class UnreadLines:
             self.without_id += 1
 
     def certainly_missing(self, missing: list[str]) -> tuple[list[str], str | None]:
-        """Return the ids that no unread line can have, and a hint if one may."""
+        """Return ids that no unread line can have.
+
+        The hint tells that an unread line may have one of the ids.
+        """
         left = [name for name in missing if name not in self.ids]
         if len(left) <= self.without_id:
             return [], None
@@ -213,9 +219,10 @@ def line_order(problem: Problem) -> float:
 
 
 class Problems:
-    """Collector of problems: keeps the first few by line and counts all; warnings reject nothing.
+    """Collector of the problems of a file.
 
-    `places` counts lines with problems, and each problem without a line.
+    It keeps the first few by line and counts all; warnings reject nothing. `places` counts lines with
+    problems, and each problem without a line.
     """
 
     def __init__(self, *, keep: int = 20) -> None:
@@ -235,11 +242,11 @@ class Problems:
         return self.__dict__ | {"_example_line": None}
 
     def set_example(self, example_line: ExampleLine) -> None:
-        """Set the function that writes a correct line of the file for an error code."""
+        """Set the function that writes a correct line for a code."""
         self._example_line = example_line
 
     def example_of(self, code: str) -> str:
-        """Return an example of the fix, if possible a correct line of the file at hand."""
+        """Return an example of the fix, preferably a line of the file."""
         line = self._example_line(code) if self._example_line and KINDS[code].use_file_line else None
         return line or KINDS[code].example
 
@@ -259,7 +266,10 @@ class Problems:
         hint: str | Callable[[], str | None] | None = None,
         example: str | Callable[[], str] | None = None,
     ) -> None:
-        """Count one problem; hint and example may be functions, called only if it is kept."""
+        """Count one problem and keep it if it is among the first.
+
+        Hint and example may be functions, called only for a kept problem.
+        """
         warning = KINDS[code].warning
         (self.warnings if warning else self.by_code)[code] += 1
         self.places += not warning and (line is None or self._mark_bad(line))

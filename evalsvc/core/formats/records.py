@@ -12,14 +12,17 @@ Link = tuple[int, str, int]
 
 
 class Payload(TypedDict):
-    """An answer in a project of any kind; N/A is two empty lists."""
+    """An answer of any project kind; N/A is two empty lists."""
 
     spans: list[list[int | str]]
     relations: list[str] | list[list[int | str]]
 
 
 class Entity(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A mention with its offsets in code points of the text, None without text."""
+    """A mention; its offsets count code points of the text.
+
+    They are None without a text.
+    """
 
     id: str | None
     name: str
@@ -113,7 +116,10 @@ PredictionLine = (
 
 
 class VoteLine(msgspec.Struct, frozen=True):
-    """An annotator's answer to an item; `na` is an explicit N/A, not an empty answer."""
+    """An annotator's answer to an item.
+
+    `na` is an explicit N/A, not an empty answer.
+    """
 
     item: str
     annotator: str
@@ -137,7 +143,7 @@ def content_id(text: str, head: Entity | None = None, tail: Entity | None = None
 
 
 def token_starts(tokens: tuple[str, ...]) -> list[int]:
-    """Return the start of each token in the tokens joined by single spaces."""
+    """Return the starts of tokens joined by single spaces."""
     starts, at = [], 0
     for token in tokens:
         starts.append(at)

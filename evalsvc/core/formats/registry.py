@@ -1,4 +1,7 @@
-"""Table of file formats: what each is for, how it is recognised and how it is read."""
+"""Table of file formats.
+
+A format defines its purpose, how it is recognised, and how it is read.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +43,17 @@ SECTIONS: dict[str, tuple[str, str, tuple[Role, ...]]] = {
 
 
 class Sample(NamedTuple):
-    """The beginning of a file: its first lines, and the keys of one of them where they are JSON."""
+    """The first lines of a file, and keys of a JSON line."""
 
     lines: Sequence[str]
     keys: frozenset[str] = frozenset()
 
 
 class Reader(NamedTuple):
-    """A function that yields (line, record), and the options it takes besides problems and limits."""
+    """A function that yields (line, record).
+
+    `options` are those it takes besides problems and limits.
+    """
 
     read: Callable[..., Iterator[tuple[int, Any]]]
     options: tuple[str, ...] = ()
@@ -104,7 +110,10 @@ def register(format: Format) -> Format:
 
 
 def formats(*roles: Role) -> dict[str, Format]:
-    """Return the formats by key, in order of rank; with roles, those that have one of them."""
+    """Return the formats by key, ordered by rank.
+
+    With roles, only formats that have one of them.
+    """
     package.load()
     ranked = sorted(_REGISTERED.values(), key=lambda format: format.rank)
     return {format.key: format for format in ranked if not roles or not set(roles).isdisjoint(format.roles)}
@@ -131,9 +140,10 @@ def _keys_of(line: str) -> frozenset[str]:
 def recognise_source(
     source: Source, *, problems: Problems | None = None, accepted: Collection[str] = ()
 ) -> str:
-    """Return the format of a file by its content, or reject the file; `accepted` is any format if empty.
+    """Return the format of a file by its content, or reject it.
 
-    A file object is read from its current position and set back to it.
+    Without `accepted`, any text format is accepted. A file object is read from its current position and set
+    back to it.
     """
     problems = Problems() if problems is None else problems
     file: Any = source if hasattr(source, "seek") else None
@@ -153,7 +163,7 @@ def recognise_source(
 
 
 def foreign_format_hint(line: str) -> str | None:
-    """Name the unsupported format that a first line seems to have, and how to convert it."""
+    """Describe how to convert an unsupported format."""
     start = line.lstrip()[:1]
     if HTML.match(line):
         return (
@@ -169,13 +179,16 @@ def foreign_format_hint(line: str) -> str | None:
 
 
 def stated_format(format: str, scheme: str | None) -> str:
-    """Return the stated format, or the one that a stated tag scheme implies."""
+    """Return the stated format, or the one implied by a scheme."""
     tagged = (key for key, known in formats("items").items() if known.needs_scheme)
     return format or (next(tagged, "") if scheme else "")
 
 
 def share_a_reader(one: str, other: str) -> bool:
-    """Return whether two formats are read by the same function, so that either may be stated."""
+    """Return whether two formats have a reader in common.
+
+    If so, either may be stated for the other.
+    """
     known = formats()
     readers = [{reader.read for reader in known[key].readers.values()} for key in (one, other)]
     return not readers[0].isdisjoint(readers[1])
@@ -226,7 +239,10 @@ def open_gold(
     repair: Repair = "conlleval",
     column: int = -1,
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) with gold labels; text and mention offsets may be left out."""
+    """Yield (line, item) with gold labels.
+
+    Text and offsets may be left out.
+    """
     reader = formats().get(format)
     kind: Records = "gold" if reader and "gold" in reader.readers else "items"
     options = {"scheme": scheme, "repair": repair, "column": column, "require_text": False}
@@ -255,5 +271,8 @@ def open_votes(
     limits: Limits = LIMITS,
     empty: EmptyCell = "no-vote",
 ) -> Iterator[tuple[int, VoteLine]]:
-    """Yield (line, vote) of any vote format; `empty` is the meaning of an empty cell in a table."""
+    """Yield (line, vote) of any vote format.
+
+    `empty` is the meaning of an empty cell in a table.
+    """
     return open_records(source, "votes", format=format, problems=problems, limits=limits, empty=empty)

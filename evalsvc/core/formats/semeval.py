@@ -1,4 +1,4 @@
-"""SemEval-2010 Task 8: answers, answer keys, and the full file with marked sentences."""
+"""SemEval-2010 Task 8: answers, keys and marked sentences."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_key(
 def read_sentences(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) of the full file, with e1 as head and e2 as tail.
+    """Yield (line, item) with e1 as head and e2 as tail.
 
     A block is a numbered sentence, its relation (absent in unlabelled files), a comment, and a blank line.
     """

@@ -1,4 +1,4 @@
-"""Trained spaCy pipelines in a tar file, checked before any part of them runs."""
+"""Trained spaCy pipelines in a tar file, checked before use."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ class Pipeline:
 
 
 def inspect(file: BinaryIO, *, limits: PipelineLimits) -> Pipeline:
-    """Check the tar file without unpacking it; raise BadPipeline if it is not supported."""
+    """Check the tar file without unpacking it.
+
+    Raises BadPipeline if it is not supported.
+    """
     try:
         with tarfile.open(fileobj=file, mode="r:", errorlevel=2) as tar:
             members = list(_members(tar, limits))
@@ -108,7 +111,7 @@ def _check_name(name: str) -> None:
 
 
 def _config(tar: tarfile.TarFile, members: list[tarfile.TarInfo]) -> tuple[str, str]:
-    """Return the folder of the pipeline in the tar file, and its configuration."""
+    """Return the pipeline's folder in the tar file, and its configuration."""
     configs = [member for member in members if PurePosixPath(member.name).name == CONFIG]
     if len(configs) != 1 or len(PurePosixPath(configs[0].name).parts) > 2:
         raise BadPipeline(f"The top folder needs exactly one {CONFIG}.", "the folder written by to_disk")

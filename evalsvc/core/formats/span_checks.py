@@ -36,7 +36,7 @@ def checked_spans(
 def check_bounds(
     start: int, end: int, *, length: int | None, line: int | None, field: str, problems: Problems
 ) -> bool:
-    """Return whether a half-open span is not empty and inside the text; report it otherwise."""
+    """Return whether a half-open span is valid; report otherwise."""
     if 0 <= start < end and (length is None or end <= length):
         return True
     limit = "" if length is None else f" ≤ {length:,}"

@@ -66,7 +66,7 @@ def tags_to_spans(tags: Sequence[str], scheme: Scheme, *, repair: Repair = "conl
 
 
 def share_tagged(lines: Sequence[str]) -> float:
-    """Return the share of lines with several columns whose last one is a tag of any scheme."""
+    """Return the share of lines whose last column is a tag."""
     columns = [line.split() for line in lines]
     tagged = sum(len(fields) > 1 and ANY_TAG.fullmatch(fields[-1]) is not None for fields in columns)
     return tagged / len(columns) if columns else 0

@@ -44,7 +44,10 @@ LIMITS = Limits()
 def read_lines(
     source: Source, *, problems: Problems | None = None, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, str]]:
-    """Yield (number, text without line end) of every line; reject a file that is not text."""
+    """Yield (number, text) of every line, without line ends.
+
+    A file that is not text is rejected.
+    """
     problems = Problems() if problems is None else problems
     number, content = 0, False
     for number, raw in enumerate(_split(unpacked(source, problems), limits, problems), 1):
@@ -57,7 +60,10 @@ def read_lines(
 
 
 def checked_line(raw: bytes, number: int, *, problems: Problems, limits: Limits) -> str:
-    """Return the text of a line without its end; reject the file if it is too long or not text."""
+    """Return the text of a line without its end.
+
+    Rejects the file if the line is too long or not text.
+    """
     if number > limits.max_lines:
         expected = f"at most {limits.max_lines:,} lines"
         hint = "Split the file."
@@ -86,7 +92,7 @@ def chunks(source: Source) -> Iterator[bytes]:
 
 
 def unpacked(source: Source, problems: Problems) -> Iterator[bytes]:
-    """Yield the bytes of any source in pieces, unpacked if it is gzip data."""
+    """Yield the bytes of any source in pieces, gzip data unpacked."""
     pieces = (piece for piece in chunks(source) if piece)
     head = b""
     while len(head) < LONGEST_MAGIC and (piece := next(pieces, None)):

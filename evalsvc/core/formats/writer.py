@@ -12,7 +12,10 @@ from evalsvc.core.formats.records import Entity, ItemLine, token_starts
 
 
 def canonical_line(value: object) -> bytes:
-    """Return one object as one line; raise ValueError for a number that is not finite."""
+    """Return one object as one canonical line.
+
+    Raises ValueError for a number that is not finite.
+    """
     line = msgspec.json.encode(value, order="sorted")
     if b"null" in line and _has_unfinite(msgspec.to_builtins(value)):
         raise ValueError("a number that is not finite cannot be written as JSON")
@@ -28,7 +31,10 @@ def _has_unfinite(value: Any) -> bool:
 
 
 def item_object(item: ItemLine) -> dict[str, Any]:
-    """Return an item as a JSON object; offsets count tokens if the item has tokens."""
+    """Return an item as a JSON object.
+
+    Offsets count tokens if the item has tokens.
+    """
     tokens = item.tokens if _on_tokens(item) else None
     parts = {
         "id": item.id,
@@ -43,7 +49,10 @@ def item_object(item: ItemLine) -> dict[str, Any]:
 
 
 def _on_tokens(item: ItemLine) -> bool:
-    """Return False for a mention inside a token, which only code points can express."""
+    """Return whether all mentions have token offsets.
+
+    Code points must be used for a mention inside a token.
+    """
     mentions = [
         entity for entity in (item.head, item.tail) if entity is not None and entity.start is not None
     ]

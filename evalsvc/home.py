@@ -11,7 +11,7 @@ from django.shortcuts import render
 
 from evalsvc import home_tasks
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.pages.board_overview import overviews
+from evalsvc.evaluation.pages.board_summary import overviews
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:

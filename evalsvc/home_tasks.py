@@ -90,7 +90,7 @@ def _disputes_to_decide(person: User) -> list[HomeTask]:
 
 
 def _running_submissions(person: User) -> list[HomeTask]:
-    mine = Submission.objects.filter(system__team__members__user=person, state__in=run_list.UNDER_WAY)
+    mine = Submission.objects.filter(system__team__members__user=person, state__in=run_list.IN_PROGRESS)
     return [
         HomeTask(str(s), s.benchmark.title, "Watch", reverse("submission", args=[s.pk]), s)
         for s in mine.select_related("system", "benchmark").order_by("-pk")[:5]

@@ -1,4 +1,4 @@
-"""The Django app of this room."""
+"""App configuration of evaluation."""
 
 from django.apps import AppConfig
 

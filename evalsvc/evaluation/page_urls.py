@@ -1,4 +1,4 @@
-"""Addresses of the pages of boards and submissions."""
+"""URLs of the pages of boards and submissions."""
 
 from django.urls import path
 
@@ -16,7 +16,7 @@ page_patterns = [
     path("boards/<slug:slug>/organise/", organise.organise, name="board-organise"),
     path("boards/<slug:slug>/change/", organise.change_board, name="board-change"),
     path("boards/<slug:slug>/settings/new/", organise.new_setting, name="setting-new"),
-    path("boards/<slug:slug>/settings/<slug:key>/", settings.setting, name="setting"),
+    path("boards/<slug:slug>/settings/<slug:key>/", settings.setting_page, name="setting"),
     path("boards/<slug:slug>/settings/<slug:key>/inputs/", settings.inputs_file, name="setting-inputs"),
     path("boards/<slug:slug>/settings/<slug:key>/change/", organise.change_setting, name="setting-change"),
     path("boards/<slug:slug>/settings/<slug:key>/revise/", organise.revise_setting, name="setting-revise"),
@@ -29,5 +29,5 @@ page_patterns = [
     path("submissions/<int:pk>/withdraw/", submissions.withdraw, name="submission-withdraw"),
     path("submissions/<int:pk>/curve.svg", submissions.curve_svg, name="submission-curve-svg"),
     path("submissions/<int:pk>/curve.csv", submissions.curve_csv, name="submission-curve-csv"),
-    path("teams/<slug:slug>/", team.team, name="team"),
+    path("teams/<slug:slug>/", team.team_page, name="team"),
 ]

@@ -1,4 +1,4 @@
-"""Addresses of evaluation's JSON door; the shell puts them under /api/v1/."""
+"""URLs of the JSON API, below /api/v1/."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""How the queues are doing, for everyone: a page and its JSON. Counts only, nobody's name."""
+"""State of the queues, public, as a page and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from evalsvc.core.jobs import queue_status
 
-WORDS = {
+TITLES = {
     "score": "Scoring runs",
     "heavy": "Models, freezes, statistics, agreement",
     "ingest": "Imports, checks of dense files",
@@ -26,7 +26,7 @@ class HealthSerializer(serializers.Serializer[queue_status.QueueHealth]):
     queue = serializers.CharField()
     waiting = serializers.IntegerField()
     running = serializers.IntegerField()
-    workers = serializers.IntegerField(help_text="Workers that run something now.")
+    workers = serializers.IntegerField(help_text="Workers running a job now.")
     heard_of = serializers.IntegerField(
         source="active_workers",
         help_text="Workers that looked for work in the last minute, or are in the middle of some. "
@@ -37,7 +37,7 @@ class HealthSerializer(serializers.Serializer[queue_status.QueueHealth]):
         allow_null=True,
         help_text="When a worker last looked for work; null: not in the last day.",
     )
-    oldest_seconds = serializers.FloatField(help_text="How long the oldest has waited.")
+    oldest_seconds = serializers.FloatField(help_text="Waiting time of the oldest job.")
     done = serializers.IntegerField(help_text="In the last hour.")
     failed = serializers.IntegerField(help_text="In the last hour.")
     mean_seconds = serializers.FloatField(allow_null=True, help_text="Over the last 50 jobs.")
@@ -69,4 +69,4 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def _lead(queues: list[tuple[str, queue_status.QueueHealth]]) -> str:
     waiting, running = sum(h.waiting for _, h in queues), sum(h.running for _, h in queues)
-    return f"{waiting:,} waiting, {running:,} running." if waiting or running else "Nothing waits."
+    return f"{waiting:,} waiting, {running:,} running." if waiting or running else "No jobs waiting."

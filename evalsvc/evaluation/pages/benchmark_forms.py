@@ -1,4 +1,4 @@
-"""What organisers fill in about a board: words, quotas and limits, and what it is made with."""
+"""Forms of a benchmark: texts, quotas and limits, and its creation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.training_counts import read_counts
 from evalsvc.evaluation.measures.options import OPTIONS, ScoringOption
 from evalsvc.evaluation.models import Benchmark
-from evalsvc.evaluation.pages.forms import Blocks, Parts, Sheet, address_of, follow_title
+from evalsvc.evaluation.pages.forms import Blocks, Parts, SectionedForm, preview_slug, slug_from_title
 
-TASK_WORDS = {"relations": "relations between two entities", "entities": "entities in text"}
-MISSING_WORDS = {"refuse": "the file is refused", "wrong": "counts as wrong"}
+TASK_TITLES = {"relations": "relations between two entities", "entities": "entities in text"}
+MISSING_TITLES = {"refuse": "reject the file", "wrong": "count as wrong"}
 MEGABYTE = 1_000_000
-QUOTA_WORDS = {
-    "per_day": "Submissions a day",
-    "in_total": "Submissions in all",
+QUOTA_TITLES = {
+    "per_day": "Submissions per day",
+    "in_total": "Submissions in total",
     "at_once": "Waiting or running at once",
 }
 
@@ -35,36 +35,33 @@ def _zones() -> list[tuple[str, str]]:
 
 
 def _whole(label: str, **more: Any) -> forms.IntegerField:
-    said = {
-        "min_value": f"{label}: a whole number above 0, or nothing.",
-        "invalid": "Expected a whole number.",
-    }
+    messages = {"min_value": "Enter a whole number above 0, or nothing.", "invalid": "Enter a whole number."}
     return forms.IntegerField(
-        label=label, min_value=1, max_value=(1 << 31) - 1, required=False, error_messages=said, **more
+        label=label, min_value=1, max_value=(1 << 31) - 1, required=False, error_messages=messages, **more
     )
 
 
-class RulesForm(Sheet):
-    """Words, quotas and limits: no score depends on them, so they may change at any time."""
+class RulesForm(SectionedForm):
+    """Texts, quotas and limits, which no score depends on."""
 
     title = forms.CharField(max_length=120)
     summary = forms.CharField(
-        max_length=200, required=False, label="What is ranked, in a few words",
-        help_text="Stands behind the title: relations in newspaper sentences",
+        max_length=200, required=False, label="Summary",
+        help_text="Follows the title, for example: relations in newspaper sentences",
     )  # fmt: skip
     description = forms.CharField(
         widget=forms.Textarea, required=False,
-        help_text="Markdown, with tables and without images. "
-        "Where the data come from, what they are not for, whom to ask.",
+        help_text="Markdown with tables, without images. "
+        "Name the source of the data, its limits, and a contact.",
     )  # fmt: skip
     public = forms.BooleanField(
-        required=False, label="Everybody sees this board",
-        help_text="If not, only the people you name under People see it and submit to it.",
+        required=False, label="Public",
+        help_text="If not, only people with a role see it and submit to it.",
     )  # fmt: skip
-    per_day = _whole(QUOTA_WORDS["per_day"])
-    in_total = _whole(QUOTA_WORDS["in_total"])
-    at_once = _whole(QUOTA_WORDS["at_once"])
-    time_zone = forms.ChoiceField(label="Days begin at midnight in", choices=_zones, required=False)
+    per_day = _whole(QUOTA_TITLES["per_day"])
+    in_total = _whole(QUOTA_TITLES["in_total"])
+    at_once = _whole(QUOTA_TITLES["at_once"])
+    time_zone = forms.ChoiceField(label="Time zone of days", choices=_zones, required=False)
     upload_megabytes = forms.DecimalField(
         label="Largest file, MB",
         min_value=Decimal("0.000001"),
@@ -72,25 +69,25 @@ class RulesForm(Sheet):
         decimal_places=6,
         required=False,
         widget=forms.NumberInput(attrs={"step": "any"}),
-        error_messages={"min_value": "Expected more than 0."},
+        error_messages={"min_value": "Enter a number above 0."},
     )
-    lines = _whole("Most lines of a file")
+    lines = _whole("Maximum lines")
     training_counts = forms.FileField(
         required=False, label="Training counts", allow_empty_file=True,
-        help_text="How often each label occurs in the training data: a line per label with its name and its "
-        "count, or a JSON object. Teams read them beside the figures per label.",
+        help_text="A line per label with its name and count in the training data, such as born_in 1204, "
+        "or a JSON object. Shown beside the figures per label.",
     )  # fmt: skip
-    no_training_counts = forms.BooleanField(required=False, label="Take the present training counts away")
+    no_training_counts = forms.BooleanField(required=False, label="Remove the present training counts")
 
     QUOTAS: Parts = (
         (
-            "Quotas of each team", "Empty: no quota. What is refused, fails or is cancelled costs nothing.",
+            "Quotas per team", "Empty: unlimited. Rejected files, failed and cancelled runs cost nothing.",
             False, ("per_day", "in_total", "at_once", "time_zone"),
         ),
     )  # fmt: skip
     LIMITS: Parts = (
         (
-            "Limits on files", "Empty: as this service allows. They can only be narrower than those.",
+            "Limits on files", "Empty: limit of the service, which can only be lowered.",
             True, ("upload_megabytes", "lines"),
         ),
         (
@@ -107,60 +104,65 @@ class RulesForm(Sheet):
         super().__init__(*args, **{"initial": initial, **kwargs})
         if benchmark is None or not benchmark.training_counts:
             del self.fields["no_training_counts"]
-        self.fields["upload_megabytes"].help_text = f"This service takes {byte_size(_most('upload_bytes'))}."
-        self.fields["lines"].help_text = f"This service takes {count(_most('lines'))}."
+        self.fields[
+            "upload_megabytes"
+        ].help_text = f"Limit of the service: {byte_size(_service_limit('upload_bytes'))}."
+        self.fields["lines"].help_text = f"Limit of the service: {count(_service_limit('lines'))}."
 
     def clean_upload_megabytes(self) -> int | None:
-        """In bytes."""
-        given = self.cleaned_data["upload_megabytes"]
-        if given is not None and given * MEGABYTE > _most("upload_bytes"):
-            raise forms.ValidationError(f"This service takes {byte_size(_most('upload_bytes'))} at most.")
-        return None if given is None else int(given * MEGABYTE)
+        """Convert to bytes."""
+        size = self.cleaned_data["upload_megabytes"]
+        if size is not None and size * MEGABYTE > _service_limit("upload_bytes"):
+            raise forms.ValidationError(
+                f"The limit of the service is {byte_size(_service_limit('upload_bytes'))}. Enter less."
+            )
+        return None if size is None else int(size * MEGABYTE)
 
     def clean_lines(self) -> int | None:
-        given: int | None = self.cleaned_data["lines"]
-        if given is not None and given > _most("lines"):
-            raise forms.ValidationError(f"This service takes {count(_most('lines'))} at most.")
-        return given
+        lines: int | None = self.cleaned_data["lines"]
+        if lines is not None and lines > _service_limit("lines"):
+            raise forms.ValidationError(
+                f"The limit of the service is {count(_service_limit('lines'))}. Enter less."
+            )
+        return lines
 
     def clean_time_zone(self) -> str:
         return self.cleaned_data["time_zone"] or "UTC"
 
     def clean_training_counts(self) -> dict[str, int] | None:
-        sent = self.cleaned_data["training_counts"]
-        if not sent:
+        file = self.cleaned_data["training_counts"]
+        if not file:
             return None
         try:
-            return read_counts(sent.read())
+            return read_counts(file.read())
         except DomainError as refusal:
             raise forms.ValidationError(f"{refusal.detail} {refusal.hint}".strip()) from refusal
 
     @property
     def rules(self) -> dict[str, Any]:
-        """What `rules.change` takes."""
-        given = self.cleaned_data
-        told = {name: given[name] for name in ("title", "summary", "description", "public", *QUOTA_WORDS)}
-        counts = {} if given.get("no_training_counts") else given["training_counts"]
-        told |= {"time_zone": given["time_zone"], "limits": self._limits()}
-        return told if counts is None else told | {"training_counts": counts}
+        """Arguments of `rules.change`."""
+        values = self.cleaned_data
+        rules = {name: values[name] for name in ("title", "summary", "description", "public", *QUOTA_TITLES)}
+        counts = {} if values.get("no_training_counts") else values["training_counts"]
+        rules |= {"time_zone": values["time_zone"], "limits": self._limits()}
+        return rules if counts is None else rules | {"training_counts": counts}
 
     def _limits(self) -> dict[str, int]:
-        given = self.cleaned_data
-        found = {"upload_bytes": given["upload_megabytes"], "lines": given["lines"]}
-        return {name: found[name] for name in LIMITS if found[name]}
+        limits = {"upload_bytes": self.cleaned_data["upload_megabytes"], "lines": self.cleaned_data["lines"]}
+        return {name: limits[name] for name in LIMITS if limits[name]}
 
 
 def rules_of(benchmark: Benchmark) -> dict[str, Any]:
-    """The rules as the form shows them."""
-    names = ("title", "summary", "description", "public", *QUOTA_WORDS, "time_zone")
+    """Initial values of the form."""
+    names = ("title", "summary", "description", "public", *QUOTA_TITLES, "time_zone")
     size = benchmark.limits.get("upload_bytes")
-    told = {name: getattr(benchmark, name) for name in names}
+    values = {name: getattr(benchmark, name) for name in names}
     megabytes = size and f"{Decimal(size) / MEGABYTE:f}"
-    return told | {"upload_megabytes": megabytes, "lines": benchmark.limits.get("lines")}
+    return values | {"upload_megabytes": megabytes, "lines": benchmark.limits.get("lines")}
 
 
-def _most(limit: str) -> int:
-    """What the service itself takes."""
+def _service_limit(limit: str) -> int:
+    """Return a limit of the service."""
     return int(getattr(settings, LIMITS[limit]))
 
 
@@ -171,49 +173,49 @@ def _option(key: str, option: ScoringOption) -> forms.Field:
     told |= {"required": False, "initial": option.default}
     made: forms.Field
     if isinstance(option.default, bool):
-        made = forms.BooleanField(**told)
+        field = forms.BooleanField(**arguments)
     elif option.choices:
-        made = forms.ChoiceField(choices=[(choice, choice) for choice in option.choices], **told)
+        field = forms.ChoiceField(choices=[(choice, choice) for choice in option.choices], **arguments)
     else:
-        made = forms.FloatField(**told)
+        field = forms.FloatField(**arguments)
     if option.task:
-        made.widget.attrs["data-task"] = option.task  # shown while this task is chosen
-    return made
+        field.widget.attrs["data-task"] = option.task  # shown while this task is chosen
+    return field
 
 
 class TestSets(forms.ModelMultipleChoiceField):
-    """Sets by name, with what tells them apart."""
+    """Choice of test sets by name, origin, size and kind."""
 
     def label_from_instance(self, obj: TestSet) -> str:
-        return f"{obj}, {obj.get_origin_display().lower()}: {obj.rows:,} rows of {obj.kind}"
+        return f"{obj}, {obj.get_origin_display().lower()}: {obj.rows:,} items of {obj.kind}"
 
 
 class BoardForm(RulesForm):
-    """Everything a board begins with; task, labels and options stay, for scores rest on them."""
+    """Form of a new benchmark; task, labels and options can't be changed later."""
 
     slug = forms.SlugField(
         max_length=60, label="Address", required=False,
-        help_text="Letters, digits and hyphens; /boards/…/. Empty: made from the title.",
-        error_messages={"invalid": "Letters, digits, hyphens and underscores only."},
+        help_text="Letters, digits and hyphens for /boards/…/. Empty: made from the title.",
+        error_messages={"invalid": "Use letters, digits, hyphens and underscores only."},
     )  # fmt: skip
-    task = forms.ChoiceField(choices=list(TASK_WORDS.items()))
+    task = forms.ChoiceField(choices=list(TASK_TITLES.items()))
     test_sets = TestSets(
         TestSet.objects.none(), label="Labels from", widget=forms.CheckboxSelectMultiple,
-        help_text="The board ranks on the labels of all sets chosen here.",
-        error_messages={"required": "Choose at least one frozen test set."},
+        help_text="The benchmark has the labels of all selected sets.",
+        error_messages={"required": "Select at least one frozen test set."},
     )  # fmt: skip
     negative = forms.CharField(
-        max_length=60, required=False, label="How files spell “none of these”",
-        help_text="Left empty: as the first of these sets spells it.",
+        max_length=60, required=False, label="Negative class",
+        help_text="Label for none of the relations. Empty: that of the first selected set.",
         widget=forms.TextInput(attrs={"data-task": Benchmark.Task.RELATIONS.value}),
     )  # fmt: skip
     missing = forms.ChoiceField(
-        choices=list(MISSING_WORDS.items()), initial="refuse", label="A sentence without a line"
+        choices=list(MISSING_TITLES.items()), initial="refuse", label="Missing prediction"
     )
     RANKED: Parts = (
-        ("What is ranked", "These stay as they are: scores rest on them.", False,
+        ("Task and labels", "Scores depend on these, so they can't be changed later.", False,
          ("task", "test_sets", "negative", "missing")),
-        ("Options", "Each changes a figure. The defaults are what papers use.", True,
+        ("Options", "Each changes scores. The defaults follow the literature.", True,
          tuple(f"option_{key}" for key in OPTIONS)),
     )  # fmt: skip
     BLOCKS: Blocks = (
@@ -227,31 +229,35 @@ class BoardForm(RulesForm):
         super().__init__(*args, **kwargs)
         self.fields["test_sets"].queryset = test_sets  # type: ignore[attr-defined]
         self.fields |= {f"option_{key}": _option(key, option) for key, option in OPTIONS.items()}
-        follow_title(self, "slug")
+        preview_slug(self, "slug")
 
     def clean_slug(self) -> str:
-        return address_of(self, "slug")
+        return slug_from_title(self, "slug")
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or {}
-        task = given.get("task", "")
-        for test_set in given.get("test_sets", ()) if task else ():
+        values = super().clean() or {}
+        task = values.get("task", "")
+        for test_set in values.get("test_sets", ()) if task else ():
             if test_set.kind not in KINDS[task]:
-                self.add_error("test_sets", f"{test_set} holds {test_set.kind}; choose sets of {task}.")
+                self.add_error("test_sets", f"{test_set} contains {test_set.kind}. Select sets of {task}.")
         for key, option in OPTIONS.items():
             name = f"option_{key}"
             if option.task not in ("", task):
-                self.errors.pop(name, None)  # of no weight here, and not shown
+                self.errors.pop(name, None)  # not an option of this task
                 continue
-            if given.get(name, "") in ("", None):
-                given[name] = option.default
-            if not option.accepts(given[name]):
-                self.add_error(name, f"Expected {option.expected()}.")
-        return given
+            if values.get(name, "") in ("", None):
+                values[name] = option.default
+            if not option.accepts(values[name]):
+                self.add_error(name, f"Enter {option.expected()}.")
+        return values
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the chosen task that are not the default."""
-        given, task = self.cleaned_data, self.cleaned_data["task"]
-        mine = {key: option for key, option in OPTIONS.items() if option.task in ("", task)}
-        return {key: given[f"option_{key}"] for key, o in mine.items() if given[f"option_{key}"] != o.default}
+        """Options of the task that differ from the default."""
+        values, task = self.cleaned_data, self.cleaned_data["task"]
+        of_task = {key: option for key, option in OPTIONS.items() if option.task in ("", task)}
+        return {
+            key: values[f"option_{key}"]
+            for key, option in of_task.items()
+            if values[f"option_{key}"] != option.default
+        }

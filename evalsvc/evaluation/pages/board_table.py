@@ -1,4 +1,4 @@
-"""A board as its page shows it: columns, cells with turned ranks, run strips, notes on what is undefined."""
+"""Table of a board: columns, cells with rank shifts, run strips, notes on undefined values."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from evalsvc.evaluation.pages.board_summary import Column
 
 
 @dataclass(frozen=True)
-class Head:
-    """A column's head; the one that orders the table is marked."""
+class ColumnHead:
+    """Column head; `sorted` marks the column that orders the table."""
 
     key: str
     title: str
@@ -30,41 +30,39 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A mean with its deviation; `turn` is how many places higher than by the ordering column."""
+class ScoreCell:
+    """Mean with its deviation; `shift` counts ranks above that of the ordering column."""
 
     text: str
     sd: str = ""
     reason: str = ""
-    turn: int = 0
+    shift: int = 0
     sorted: bool = False
 
     @property
     def mark(self) -> str:
-        return f"▲{self.turn}" if self.turn > 0 else f"▼{-self.turn}" if self.turn else ""
+        return f"▲{self.shift}" if self.shift > 0 else f"▼{-self.shift}" if self.shift else ""
 
     @property
-    def turned(self) -> str:
-        way = "higher" if self.turn > 0 else "lower"
-        return f"{abs(self.turn)} {way} than by the ordering column" if self.turn else ""
+    def shift_title(self) -> str:
+        direction = "higher" if self.shift > 0 else "lower"
+        return f"ranked {abs(self.shift)} {direction} than by the ordering column" if self.shift else ""
 
 
 @dataclass(frozen=True)
-class Line:
+class TableRow:
+    """System in the table of a board."""
+
     row: BoardRow
     last: datetime
-    first: Cell
+    first: ScoreCell
     strip: SafeString | str
-    others: list[Cell]
+    others: list[ScoreCell]
     baseline: bool
     tags: list[str]
-    seen: bool
+    visible: bool
     description: str
-    same: str
-
-    @property
-    def saw_gold(self) -> bool:
-        return self.row.saw_gold
+    same_files: str
 
     @property
     def newest(self) -> int:
@@ -72,54 +70,56 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Table:
-    first: Head
-    others: list[Head]
+class BoardTable:
+    first: ColumnHead
+    others: list[ColumnHead]
     axis: SafeString | str
-    lines: list[Line]
+    rows: list[TableRow]
     notes: list[str]
 
 
 def as_column(board: Board, measure: str, *, title: str = "") -> Column:
-    """A measure of the board as findings read it, by system."""
-    told = as_shown(board.setting, measure)
+    """Return a measure of the board as a column for its summary."""
+    shown = as_shown(board.setting, measure)
     figures = {str(row.system.pk): row.figures[measure] for row in board.rows if measure in row.figures}
-    return Column(title or told.title, figures, told.higher_is_better, told.unit == "%", told.digits)
+    return Column(title or shown.title, figures, shown.higher_is_better, shown.unit == "%", shown.digits)
 
 
 def names(boards: Sequence[Board]) -> dict[str, str]:
-    """How sentences call the systems; the team is added where two share a name."""
+    """Return the system names; the team is added where two share a name."""
     systems = {row.system.pk: row for board in boards for row in board.rows}
-    called = [row.system.name for row in systems.values()]
+    all_names = [row.system.name for row in systems.values()]
     return {
         str(pk): f"{row.system.name} ({row.team.name})"
-        if called.count(row.system.name) > 1
+        if all_names.count(row.system.name) > 1
         else row.system.name
         for pk, row in systems.items()
     }
 
 
-def table(board: Board, further: Sequence[str], *, seen: Collection[int] = ()) -> Table:
-    """The ordering column first, then the further measures; rows whose runs are seen lead to them."""
+def table(board: Board, further: Sequence[str], *, visible: Collection[int] = ()) -> BoardTable:
+    """Build the table; systems link to their newest run where it is visible."""
     main = as_shown(board.setting, board.order_by)
     measures = [as_shown(board.setting, key) for key in further if key != board.order_by]
-    places = as_column(board, board.order_by).ranks()
-    others = [as_column(board, measure.key).ranks() if measure.ranks else {} for measure in measures]
-    scale, same = _scale(board), _same_bytes(board)
-    lines = []
+    ranks = as_column(board, board.order_by).ranks()
+    other_ranks = [as_column(board, measure.key).ranks() if measure.ranks else {} for measure in measures]
+    scale, same_files = _scale(board), _same_files(board)
+    rows = []
     for row in board.rows:
-        cells = [_cell(row, told, places, ranks) for told, ranks in zip(measures, others, strict=True)]
-        lines.append(_line(row, main, cells, scale, seen, same[row.system.pk]))
+        cells = [_cell(row, each, ranks, other) for each, other in zip(measures, other_ranks, strict=True)]
+        rows.append(_row(row, main, cells, scale, visible, same_files[row.system.pk]))
     heads = [_head(measure, board.order_by) for measure in measures]
     axis = charts.strip_axis(scale) if scale else ""
-    return Table(
-        _head(main, board.order_by), heads, axis, lines, _notes(board, [main.key, *(m.key for m in measures)])
+    return BoardTable(
+        _head(main, board.order_by), heads, axis, rows, _notes(board, [main.key, *(m.key for m in measures)])
     )
 
 
-def _head(told: Measure, order_by: str) -> Head:
-    arrow = ("↑" if told.higher_is_better else "↓") if told.ranks else ""
-    return Head(told.key, told.title, told.explains, told.key == order_by, arrow, told.ranks)
+def _head(measure: Measure, order_by: str) -> ColumnHead:
+    arrow = ("↑" if measure.higher_is_better else "↓") if measure.ranks else ""
+    return ColumnHead(
+        measure.key, measure.title, measure.explains, measure.key == order_by, arrow, measure.ranks
+    )
 
 
 def _values(figure: Figure | None) -> list[float]:
@@ -127,31 +127,36 @@ def _values(figure: Figure | None) -> list[float]:
 
 
 def _scale(board: Board) -> svg.Scale | None:
-    """One scale for the column's strips; only shares of a hundred are drawn."""
+    """Return the common scale of the run strips; only percentages have them."""
     runs = [value for row in board.rows for value in _values(row.figures.get(board.order_by))]
     return charts.run_scale(runs) if runs and MENU[board.order_by].unit == "%" else None
 
 
-def _same_bytes(board: Board) -> dict[int, str]:
-    """By system: which of its runs are one file, and whose runs are the same bytes as some of its own."""
+def _same_files(board: Board) -> dict[int, str]:
+    """Describe by system which runs share a file, among its own and with others."""
     holders: dict[str, list[str]] = defaultdict(list)
     for row in board.rows:
         for digest in row.files:
             holders[digest].append(row.system.name)
-    told = {}
+    notes = {}
     for row in board.rows:
         n, files = len(row.submissions), len(row.files)
         own = [f"{counted(n, 'run')}, {counted(files, 'file')}"] if files < n else []
         others = {name for digest in row.files for name in holders[digest]} - {row.system.name}
-        told[row.system.pk] = "; ".join(
+        notes[row.system.pk] = "; ".join(
             [*own, *([f"same file as {listed(sorted(others))}"] if others else [])]
         )
-    return told
+    return notes
 
 
-def _line(
-    row: BoardRow, main: Measure, cells: list[Cell], scale: svg.Scale | None, seen: Collection[int], same: str
-) -> Line:
+def _row(
+    row: BoardRow,
+    main: Measure,
+    cells: list[ScoreCell],
+    scale: svg.Scale | None,
+    visible: Collection[int],
+    same: str,
+) -> TableRow:
     figure = row.figures.get(main.key)
     strip: SafeString | str = ""
     if scale and figure and figure.mean is not None:
@@ -160,7 +165,7 @@ def _line(
         )
     tags = {key: value for key, value in row.system.tags.items() if value not in (False, None, "")}
     baseline, description = bool(tags.pop("baseline", False)), str(tags.pop("description", ""))
-    return Line(
+    return TableRow(
         row=row,
         last=max(submission.created_at for submission in row.submissions),
         first=cell(figure, main, ordering=True),
@@ -168,36 +173,36 @@ def _line(
         others=cells,
         baseline=baseline,
         tags=[str(key) if value is True else f"{key}: {value}" for key, value in tags.items()][:3],
-        seen=row.submissions[-1].pk in seen,
+        visible=row.submissions[-1].pk in visible,
         description=description,
-        same=same,
+        same_files=same,
     )
 
 
-def cell(figure: Figure | None, told: Measure, *, turn: int = 0, ordering: bool = False) -> Cell:
-    """The figure as written, or a dash with its reason."""
+def cell(figure: Figure | None, measure: Measure, *, shift: int = 0, ordering: bool = False) -> ScoreCell:
+    """Format a figure, or a dash with its reason."""
     if figure is None:
-        return Cell(DASH, reason="not computed for this form of predictions", sorted=ordering)
+        return ScoreCell(DASH, reason="not computed for this form of predictions", sorted=ordering)
     if figure.mean is None:
-        return Cell(DASH, reason=figure.reason or "undefined", sorted=ordering)
-    sd = "" if figure.sd is None else f"± {measured(figure.sd, told)}"
-    return Cell(measured(figure.mean, told), sd, turn=turn, sorted=ordering)
+        return ScoreCell(DASH, reason=figure.reason or "undefined", sorted=ordering)
+    sd = "" if figure.sd is None else f"± {measured(figure.sd, measure)}"
+    return ScoreCell(measured(figure.mean, measure), sd, shift=shift, sorted=ordering)
 
 
-def _cell(row: BoardRow, told: Measure, places: dict[str, int], ranks: dict[str, int]) -> Cell:
+def _cell(row: BoardRow, measure: Measure, ranks: dict[str, int], other: dict[str, int]) -> ScoreCell:
     name = str(row.system.pk)
-    turn = places[name] - ranks[name] if name in places and name in ranks else 0
-    return cell(row.figures.get(told.key), told, turn=turn)
+    shift = ranks[name] - other[name] if name in ranks and name in other else 0
+    return cell(row.figures.get(measure.key), measure, shift=shift)
 
 
 def _notes(board: Board, keys: Sequence[str]) -> list[str]:
-    """One line per undefined figure with its reason; equal ones once."""
-    told: dict[str, list[str]] = {}
+    """Return a note per reason of undefined figures."""
+    systems_by_reason: dict[str, list[str]] = {}
     for key in keys:
         for row in board.rows:
             figure = row.figures.get(key)
             if figure is not None and figure.undefined:
                 some = f"{figure.undefined} of {len(figure.runs)} runs of " if figure.n else ""
                 reason = f"{MENU[key].title} undefined: {figure.reason or 'no reason given'}"
-                told.setdefault(reason, []).append(f"{some}{row.system.name}")
-    return [f"{reason} ({', '.join(systems)})" for reason, systems in told.items()]
+                systems_by_reason.setdefault(reason, []).append(f"{some}{row.system.name}")
+    return [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]

@@ -1,4 +1,4 @@
-"""The small drawings of boards and submissions."""
+"""Small charts of boards and submissions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evalsvc.core.web.svg import Scale, drawing, element
 
 
 def rug(values: Sequence[float], *, unit: str = "", best: float | None = None) -> SafeString:
-    """A board in one line, 0 to 100: a mark per system, the best mean (the highest unless told) tall."""
+    """Systems on a line from 0 to 100; the best mean, by default the highest, is tall."""
     top = max(values, default=0.0)
     best = top if best is None else best
     ticks = [element("path", class_="axis", d=d) for d in ("M1 15H209", "M1 15v4", "M105 15v4", "M209 15v4")]
@@ -34,7 +34,7 @@ def run_scale(runs: Iterable[float]) -> Scale:
 
 
 def strip_axis(scale: Scale) -> SafeString:
-    """The column head over run strips: the two ends of their common scale."""
+    """Axis over run strips: the ends of their common scale."""
     digits = 0 if scale.step >= 0.01 else 1
     ends = (scale.low, "start"), (scale.high, "end")
     texts = [
@@ -48,7 +48,7 @@ def strip_axis(scale: Scale) -> SafeString:
 def run_strip(
     runs: Sequence[float], *, mean: float, sd: float | None, scale: Scale, digits: int = 1
 ) -> SafeString:
-    """A ring per run, a tick at the mean, a bar of ± one standard deviation."""
+    """Ring per run, tick at the mean, bar of ± one standard deviation."""
     parts = [element("path", class_="grid", d="M2 9H116")]
     if sd:
         left, right = max(scale(mean - sd), 2.0), min(scale(mean + sd), 116.0)
@@ -64,7 +64,7 @@ def run_strip(
 
 
 def bar(value: float | None, *, width: int = 160) -> SafeString:
-    """A share of the full width; the low ones in the second colour."""
+    """Bar of a share; below one half in the second colour."""
     if value is None:
         return mark_safe("")
     track = element("rect", class_="track", width=width, height=12, rx=2)
@@ -73,17 +73,17 @@ def bar(value: float | None, *, width: int = 160) -> SafeString:
 
 
 def progress(done: int, total: int) -> SafeString:
-    """How far the work is; an empty track while that is not known."""
+    """Progress bar, empty while progress is unknown."""
     part = min(done / total, 1.0) if total else 0.0
     track = element("rect", class_="track", width=320, height=8, rx=4)
     fill = element("rect", class_="fill", width=320 * part, height=8, rx=4)
-    name = f"{done:,} of {total:,} steps" if total else "Not begun"
+    name = f"{done:,} of {total:,} steps" if total else "Not started"
     box = {"viewBox": "0 0 320 8", "preserveAspectRatio": "none", "role": "img"}
     return element("svg", track, fill, **box, aria_label=name)
 
 
 def quota(left: int, most: int) -> SafeString:
-    """What is left of what may be used: a piece each where they can be told apart, else one bar."""
+    """Remaining quota: a piece per submission up to twelve, else one bar."""
     box = {"viewBox": "0 0 300 10", "preserveAspectRatio": "none", "role": "img"}
     pieces = most if most <= 12 else 1
     step = 300 / pieces
@@ -100,12 +100,12 @@ def quota(left: int, most: int) -> SafeString:
 
 
 def parts_bar(parts: Sequence[tuple[str, int]]) -> SafeString:
-    """What a whole is made of, side by side; parts in order of the table beneath."""
-    whole, x, drawn = sum(n for _, n in parts) or 1, 0.0, []
+    """Stacked bar of parts, in the order of the table below it."""
+    total, x, drawn = sum(n for _, n in parts) or 1, 0.0, []
     for number, (title, n) in enumerate(parts, start=1):
-        width = 500 * n / whole
+        width = 500 * n / total
         shape = {"x": x, "y": 0, "width": width, "height": 26}
         drawn.append(element("rect", element("title", f"{title}: {n:,}"), class_=f"f{number} halo", **shape))
         x += width
     box = {"viewBox": "0 0 500 26", "preserveAspectRatio": "none", "role": "img"}
-    return element("svg", *drawn, class_="dense-svg", aria_label="Where the score was lost", **box)
+    return element("svg", *drawn, class_="dense-svg", aria_label="Errors by kind", **box)

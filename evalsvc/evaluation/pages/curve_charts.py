@@ -1,4 +1,4 @@
-"""The larger drawings: precision against recall, and ranks under several measures."""
+"""Large charts: precision against recall, and ranks under several measures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The square from 0 to 1 as it lies in the drawing."""
+    """Position of the unit square in the chart."""
 
     right: int
     bottom: int
@@ -37,11 +37,11 @@ def _grid(frame: Frame) -> list[SafeString]:
     for tenth in range(0, 11, 2):
         x, y = frame.at(tenth / 10, tenth / 10)
         lines = f"M{frame.left} {y:.1f}H{frame.right}M{x:.1f} {frame.bottom}V{frame.top}"
-        word = f"{tenth / 10:.1f}"
+        label = f"{tenth / 10:.1f}"
         parts += [
             element("path", class_="grid", d=lines),
-            element("text", word, class_="ax", x=frame.left - 8, y=y + 4, text_anchor="end"),
-            element("text", word, class_="ax", x=x, y=frame.bottom + 18, text_anchor="middle"),
+            element("text", label, class_="ax", x=frame.left - 8, y=y + 4, text_anchor="end"),
+            element("text", label, class_="ax", x=x, y=frame.bottom + 18, text_anchor="middle"),
         ]
     middle, under = (frame.left + frame.right) / 2, frame.bottom + 38
     parts.append(element("text", "recall", class_="lab", x=middle, y=under, text_anchor="middle"))
@@ -50,7 +50,7 @@ def _grid(frame: Frame) -> list[SafeString]:
 
 
 def _contour(f1: float, frame: Frame) -> list[SafeString]:
-    """The line of equal F1, so that the curve can be read for it."""
+    """Contour of equal F1."""
     start = f1 / (2 - f1)
     recalls = [start + (1 - start) * i / 40 for i in range(41)]
     points = [frame.at(recall, f1 * recall / (2 * recall - f1)) for recall in recalls]
@@ -62,7 +62,7 @@ def _contour(f1: float, frame: Frame) -> list[SafeString]:
 
 
 def _path(points: Sequence[Point]) -> str:
-    """A path that leaves out points nobody could tell apart on it."""
+    """Path without points too close to distinguish."""
     kept = [points[0]]
     for point in points[1:-1]:
         if abs(point[0] - kept[-1][0]) + abs(point[1] - kept[-1][1]) >= 0.4:
@@ -73,14 +73,14 @@ def _path(points: Sequence[Point]) -> str:
 def curve(
     points: Sequence[Point], *, best: Point | None, tau: str, narrow: bool = False, **more: str
 ) -> SafeString:
-    """Precision against recall, the point of the highest F1 marked."""
+    """Precision against recall, with the point of the best F1 marked."""
     frame = NARROW if narrow else WIDE
     parts = _grid(frame) + [piece for f1 in (0.4, 0.6, 0.8) for piece in _contour(f1, frame)]
     if points:
         parts.append(element("path", class_="l1", d=_path([frame.at(r, p) for r, p in points])))
     if best is not None:
         parts += _best(best, tau, frame)
-    beside = 44 if narrow else 52  # where the words of the contours stand
+    beside = 44 if narrow else 52  # room for the labels of the contours
     return drawing(frame.right + beside, frame.bottom + 44, "Precision against recall", *parts, **more)
 
 
@@ -90,7 +90,7 @@ def _best(best: Point, tau: str, frame: Frame) -> list[SafeString]:
     left = recall > (0.7 if frame is WIDE else 0.6)
     place = (
         {"x": x - 10, "y": y + 18, "text_anchor": "end"} if left else {"x": x + 10, "y": y - 9}
-    )  # the side of the curve that is empty
+    )  # on the empty side of the curve
 
     lines = f"M{x:.1f} {y:.1f}V{frame.bottom}M{x:.1f} {y:.1f}H{frame.left}"
     return [
@@ -117,23 +117,25 @@ def clip(name: str, *, letters: int) -> str:
 
 
 def ranks(columns: Sequence[Column], names: Mapping[str, str], *, narrow: bool = False) -> SafeString:
-    """Places under each measure, first at the top; what changes place has a series of its own."""
+    """Ranks under each measure, first at the top; systems that change rank are coloured."""
     xs = [(88 if narrow else 176) + 44 * i for i in range(len(columns))]
-    placed = [{name: row for row, name in enumerate(column.order())} for column in columns]
-    shown = [n for n in columns[0].order() if all(n in column for column in placed)][:SHOWN]
-    rows = [sorted(shown, key=lambda name: place[name]) for place in placed]
+    positions = [{name: row for row, name in enumerate(column.order())} for column in columns]
+    shown = [n for n in columns[0].order() if all(n in column for column in positions)][:SHOWN]
+    rows = [sorted(shown, key=lambda name: position[name]) for position in positions]
     series = _series(shown, rows)
     parts = _heads(columns, xs, height=HEAD + ROW * len(shown))
     for name in sorted(shown, key=lambda n: series[n], reverse=False):
         ys = [float(HEAD + ROW * row.index(name)) for row in rows]
-        parts.append(_one(name, names[name], columns, list(zip(xs, ys, strict=True)), series[name], narrow))
-    width, height = 292 if narrow else 528, HEAD + ROW * len(shown)  # as wide as the cards they stand in
-    told = f"Places of {len(shown)} systems under {len(columns)} weighting schemes"
-    return drawing(width, height, told, *parts, class_="narrow-only" if narrow else "wide-only")
+        parts.append(
+            _system(name, names[name], columns, list(zip(xs, ys, strict=True)), series[name], narrow)
+        )
+    width, height = 292 if narrow else 528, HEAD + ROW * len(shown)  # the width of their cards
+    name = f"Ranks of {len(shown)} systems under {len(columns)} weightings"
+    return drawing(width, height, name, *parts, class_="narrow-only" if narrow else "wide-only")
 
 
 def _series(shown: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, int]:
-    """1 to 5 for the systems that change place, 0 for the others and for what comes after five."""
+    """Return 1 to 5 for the first systems that change rank, 0 for the others."""
     moving = [name for name in shown if len({row.index(name) for row in rows}) > 1][:5]
     return {name: moving.index(name) + 1 if name in moving else 0 for name in shown}
 
@@ -147,17 +149,19 @@ def _heads(columns: Sequence[Column], xs: Sequence[int], *, height: int) -> list
     return parts
 
 
-def _one(
+def _system(
     key: str, name: str, columns: Sequence[Column], points: Sequence[Point], series: int, narrow: bool
 ) -> SafeString:
-    """One system's line, its marks, and its name at the ends."""
+    """Line of a system with its marks, and its name at the ends."""
     parts = [
         element("path", class_=f"l{series}", stroke_dasharray=DASHES[max(series - 1, 0)], d=_path(points))
     ]
     for column, (x, y) in zip(columns, points, strict=True):
-        told = f"{name}: {column.ranks()[key]} by {column.title}, {percent(column.figures[key].mean or 0)}"
+        title = (
+            f"{name}: rank {column.ranks()[key]} by {column.title}, {percent(column.figures[key].mean or 0)}"
+        )
         mark = f"M{x} {y:.0f}{MARKS[max(series - 1, 0)]}"
-        parts.append(element("path", element("title", told), class_=f"f{series} halo", d=mark))
+        parts.append(element("path", element("title", title), class_=f"f{series} halo", d=mark))
     ends = [percent(columns[i].figures[key].mean or 0) for i in (0, -1)]
     style = "lab-b" if series else "lab"
     (x, y), (x2, y2) = points[0], points[-1]

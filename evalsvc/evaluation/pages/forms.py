@@ -1,13 +1,15 @@
-"""How forms are made here, and the one that everybody fills in: a run to submit."""
+"""Forms in sections, and the form of a run to submit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django import forms
 from django.forms import BoundField
 from django.utils.text import slugify
 
+from evalsvc.core.accounts.models import Team
 from evalsvc.core.web.forms import PageForm
 
 Parts = tuple[tuple[str, str, bool, tuple[str, ...]], ...]
@@ -15,8 +17,8 @@ Blocks = tuple[Parts, ...]
 Part = tuple[str, str, bool, list[BoundField]]
 
 
-class Sheet(PageForm):
-    """Blocks side by side, each of parts: a title, a line of explanation, whether it is folded at first."""
+class SectionedForm(PageForm):
+    """Form in blocks side by side, each of sections: title, lead, folded at first, fields."""
 
     BLOCKS: Blocks = ()
 
@@ -25,7 +27,7 @@ class Sheet(PageForm):
             yield list(self._parts(parts))
 
     def _parts(self, parts: Parts) -> Iterator[Part]:
-        """The fields under their headings; a folded part opens when something in it was filled in."""
+        """Yield the fields under their headings; a folded section with input is open."""
         touched = {*self.errors, *self.changed_data} if self.is_bound else set()
         for title, lead, folded, names in parts:
             fields = [self[name] for name in names if name in self.fields]
@@ -33,52 +35,106 @@ class Sheet(PageForm):
                 yield title, lead, folded and touched.isdisjoint(names), fields
 
 
-def address_of(form: forms.Form, name: str) -> str:
-    """The address that was given, else one made from the title."""
-    if given := form.cleaned_data[name]:
-        return str(given)
+def slug_from_title(form: forms.Form, name: str) -> str:
+    """Return the slug entered, else one made from the title."""
+    if slug := form.cleaned_data[name]:
+        return str(slug)
     made = slugify(form.cleaned_data.get("title", ""))[: form.fields[name].max_length]  # type: ignore[attr-defined]
     if not made and "title" not in form.errors:
-        raise forms.ValidationError("The title has no Latin letter to make it from: write one.")
+        raise forms.ValidationError("The title has no Latin letters to make an address from. Enter one.")
     return made.strip("-_")
 
 
-def follow_title(form: forms.Form, name: str) -> None:
-    """While nothing is typed into it, the page shows there what the title will make."""
+def preview_slug(form: forms.Form, name: str) -> None:
+    """Let the page show the slug made from the title while the field is empty."""
     form.fields[name].widget.attrs["data-made-from"] = "title"
 
 
 class FileForm(PageForm):
-    """A file to be checked, and the phase whose lines it has to hold."""
+    """File to check, and the phase whose items it must cover."""
 
     file = forms.FileField(
-        error_messages={"required": "Choose a file of predictions.", "empty": "The file is empty."}
+        label="Prediction file",
+        error_messages={"required": "Choose a prediction file.", "empty": "The file is empty."},
     )
-    phase = forms.CharField(max_length=4, required=False)
+    phase = forms.CharField(
+        max_length=4, required=False, widget=forms.Select, help_text="Its settings score the run."
+    )
 
 
 class RunForm(FileForm):
-    """A run of a system: its file, and what the team declares of it."""
+    """Run of a system: its file and what the team declares."""
 
-    team = forms.SlugField(required=False)
+    team = forms.SlugField(required=False, widget=forms.Select)
     system = forms.CharField(
-        max_length=120, error_messages={"required": "Say which system this is a run of."}
+        max_length=120,
+        widget=forms.TextInput(attrs={"list": "systems"}),
+        help_text="Name shown on the leaderboard. Runs with the same name are averaged.",
+        error_messages={"required": "Enter the name of the system."},
     )
-    run = forms.CharField(max_length=40, error_messages={"required": "Give the run a number or a name."})
-    aggregate = forms.ChoiceField(choices=(("ONE", "ONE"), ("AVG", "AVG")), required=False)
-    pretrained = forms.CharField(max_length=60, required=False)
-    extra_data = forms.CharField(max_length=60, required=False)
+    run = forms.CharField(
+        max_length=40,
+        initial="1",
+        help_text="Seed or number. A run has one active file.",
+        error_messages={"required": "Enter a number or name for the run."},
+    )
+    aggregate = forms.ChoiceField(
+        label="From sentences to bags",
+        choices=(
+            ("ONE", "ONE: highest score among the sentences of a bag"),
+            ("AVG", "AVG: mean score over the sentences of a bag"),
+        ),
+        initial="ONE",
+        widget=forms.RadioSelect,
+        required=False,
+    )
+    pretrained = forms.CharField(
+        label="Pre-trained model",
+        max_length=60,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "BERT base"}),
+        help_text="The model it starts from, if any.",
+    )
+    extra_data = forms.CharField(
+        max_length=60,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "Wikidata triples"}),
+        help_text="Training data beyond the benchmark’s, if any.",
+    )
+    RUN_FIELDS: tuple[str, ...] = ("file", "team", "phase", "system", "run", "aggregate")
+    TAGS = {"pretrained": "pre-trained", "extra_data": "extra data"}
+
+    def offer(self, teams: Sequence[Team], phases: Sequence[str], *, bags: bool) -> None:
+        """Set the choices to show; questions with one answer are hidden."""
+        self.fields["team"].widget.choices = [(team.slug, str(team)) for team in teams]
+        self.fields["phase"].widget.choices = [(phase, phase) for phase in phases]
+        shown = {"team": len(teams) > 1, "phase": len(phases) > 1, "aggregate": bags}
+        self.shown_fields = [name for name in self.RUN_FIELDS if shown.get(name, True)]
+
+    def run_fields(self) -> list[BoundField]:
+        return [self[name] for name in self.shown_fields]
+
+    def tag_fields(self) -> list[BoundField]:
+        return [self[name] for name in self.TAGS]
+
+    def has_tags(self) -> bool:
+        return any(self[name].value() for name in self.TAGS)
 
     @property
     def tags(self) -> dict[str, str]:
-        """What was declared, under the names that boards show."""
-        told = {"pre-trained": "pretrained", "extra data": "extra_data"}
-        return {tag: self.cleaned_data[name] for tag, name in told.items() if self.cleaned_data[name]}
+        """Declared tags under the names boards show."""
+        return {tag: self.cleaned_data[name] for name, tag in self.TAGS.items() if self.cleaned_data[name]}
 
 
 class PipelineForm(RunForm):
-    """The same with a trained pipeline for the file."""
+    """Run of a system with a trained pipeline instead of a file."""
 
     file = forms.FileField(
-        error_messages={"required": "Choose a tar of a pipeline.", "empty": "The file is empty."}
+        label="Pipeline, one tar",
+        help_text="Regular files only.",
+        error_messages={"required": "Choose a tar of a pipeline.", "empty": "The file is empty."},
     )
+    RUN_FIELDS = ("file", "team", "phase", "system", "run")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"auto_id": "id_model_%s", **kwargs})

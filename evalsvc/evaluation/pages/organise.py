@@ -1,4 +1,4 @@
-"""What organisers do to a board: open it, change its rules, add settings and date them, change the gold."""
+"""Pages of organisers: create a benchmark, change its rules, settings and gold."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from evalsvc.evaluation.benchmarks import creation, file_contract, phases, rules
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Benchmark, Setting
-from evalsvc.evaluation.pages.benchmark_forms import MISSING_WORDS, QUOTA_WORDS, BoardForm, RulesForm
+from evalsvc.evaluation.pages.benchmark_forms import MISSING_TITLES, QUOTA_TITLES, BoardForm, RulesForm
 from evalsvc.evaluation.pages.boards import may_organise
-from evalsvc.evaluation.pages.setting_forms import PHASE_WORDS, UNIT_WORDS, GoldForm, SettingForm, ShownForm
+from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES, GoldForm, SettingForm, ShownForm
 
 
-def choosable(person: User) -> QuerySet[TestSet]:
-    """Frozen sets that the person may know of."""
+def selectable_sets(person: User) -> QuerySet[TestSet]:
+    """Return the frozen test sets visible to the user."""
     return TestSet.objects.visible_to(person).frozen().order_by("name", "version", "origin")
 
 
 def organised(request: HttpRequest, slug: str) -> Benchmark:
-    """The board, for its organisers."""
+    """Return the benchmark to its organisers."""
     benchmark = roles.benchmark_for(request.user, slug)
     roles.require(benchmark, request.user, roles.ORGANISER)
     return benchmark
@@ -49,9 +49,9 @@ def _form(request: HttpRequest, template: str, form: Form, **more: Any) -> HttpR
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_board(request: HttpRequest) -> HttpResponse:
     if not may_organise(request):
-        raise NotAllowed("not_organiser", "Opening a board needs the right to organise.")
+        raise NotAllowed("not_organiser", "You are not allowed to create benchmarks.")
     person = roles.person(request)
-    form = BoardForm(*_sent(request), test_sets=choosable(person))
+    form = BoardForm(*_sent(request), test_sets=selectable_sets(person))
     if request.method == "POST" and form.is_valid():
         try:
             benchmark = _create(form, person)
@@ -67,34 +67,35 @@ def _sent(request: HttpRequest) -> tuple[Any, ...]:
 
 
 def _create(form: BoardForm, person: User) -> Benchmark:
-    given, test_sets = form.cleaned_data, list(form.cleaned_data["test_sets"])
+    values, test_sets = form.cleaned_data, list(form.cleaned_data["test_sets"])
     return creation.create(
-        slug=given["slug"],
-        task=given["task"],
+        slug=values["slug"],
+        task=values["task"],
         labels=creation.labels_of(test_sets),
-        negative=_negative(given, test_sets[0]),
-        missing=given["missing"],
+        negative=_negative(values, test_sets[0]),
+        missing=values["missing"],
         options=form.options,
         by=person,
         **form.rules,
     )
 
 
-def _negative(given: dict[str, Any], test_set: TestSet) -> str:
-    """How files spell it: entities are simply not there."""
-    if given["task"] == Benchmark.Task.ENTITIES:
+def _negative(values: dict[str, Any], test_set: TestSet) -> str:
+    """Return the negative class; entities have none."""
+    if values["task"] == Benchmark.Task.ENTITIES:
         return ""
-    return str(given["negative"] or test_set.negative)
+    return str(values["negative"] or test_set.negative)
 
 
 @login_required
 @require_safe
 def organise(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole of a board as its organisers set it, with the way to change each part."""
+    """Settings and rules of a benchmark with links to change them."""
     benchmark = organised(request, slug)
     settings = list(benchmark.settings.select_related("test_set", "only"))
     now = timezone.now()
-    told = {
+    context = {
+        "heading": f"Organise {benchmark}",
         "benchmark": benchmark,
         "settings": [_row(setting, now) for setting in settings],
         "lead": _lead(benchmark, settings, now),
@@ -102,25 +103,28 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": _rules(benchmark),
         "people": benchmark.people.count(),
     }
-    return render(request, "evaluation/organise.html", told)
+    return render(request, "evaluation/organise.html", context)
 
 
 def _lead(benchmark: Benchmark, settings: list[Setting], now: Any) -> str:
     if not settings:
-        return "It has no setting yet: nothing can be submitted before there is one."
-    taking = [setting for setting in settings if file_contract.state_at(setting, now) == "open"]
+        return "It has no setting yet. Add one to accept submissions."
+    open_now = [setting for setting in settings if file_contract.state_at(setting, now) == "open"]
     runs = benchmark.submissions.filter(state="scored", withdrawn_at=None).count()
-    some = counted(len(taking), "setting takes", "settings take") if taking else "No setting takes"
-    return f"{some} submissions now; {counted(runs, 'run')} scored so far."
+    return f"{counted(len(open_now), 'open setting')}, {counted(runs, 'scored run')}."
 
 
 def _row(setting: Setting, now: Any) -> dict[str, Any]:
+    state = file_contract.state_at(setting, now)
     return {
         "setting": setting,
-        "state": file_contract.state_at(setting, now),
-        "phase": PHASE_WORDS[setting.phase].removeprefix("in "),
-        "unit": UNIT_WORDS[setting.unit].partition(" ")[0],
-        "rows": file_contract.count_items(setting),
+        "state": state,
+        "shape": {"open": "run", "coming": "wait"}.get(state, "done"),
+        "at": setting.opens_at if state == "coming" else setting.closes_at,
+        "preposition": {"coming": "from", "open": "until"}.get(state, "since"),
+        "phase": PHASE_TITLES[setting.phase].removeprefix("in "),
+        "unit": UNIT_TITLES[setting.unit].partition(" ")[0],
+        "items": file_contract.count_items(setting),
         "main": as_shown(setting, setting.main),
         "sealed": phases.is_sealed(setting, now),
     }
@@ -134,27 +138,23 @@ def _fixed(benchmark: Benchmark) -> list[tuple[str, str]]:
     return [
         ("Task", benchmark.get_task_display().lower()),
         ("Labels", counted(len(benchmark.labels), "label")),
-        ("None of these", benchmark.negative or "–"),
-        ("A sentence without a line", MISSING_WORDS[benchmark.missing]),
-        ("Options", ", ".join(told) or "as the menu has them"),
+        ("Negative class", benchmark.negative or "–"),
+        ("Missing prediction", MISSING_TITLES[benchmark.missing]),
+        ("Options", ", ".join(changed) or "defaults"),
     ]
 
 
-def _said(value: Any) -> str:
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
-
-
 def _rules(benchmark: Benchmark) -> list[tuple[str, str]]:
-    quotas = [(word, getattr(benchmark, name)) for name, word in QUOTA_WORDS.items()]
+    quotas = [(title, getattr(benchmark, name)) for name, title in QUOTA_TITLES.items()]
     size, lines = benchmark.limits.get("upload_bytes"), benchmark.limits.get("lines")
-    known = benchmark.training_counts
+    counts = benchmark.training_counts
     return [
-        ("Who sees it", "everybody" if benchmark.public else "only its people"),
-        *((word, "no quota" if most is None else count(most)) for word, most in quotas),
-        ("Days begin at midnight in", benchmark.time_zone),
-        ("Largest file", byte_size(size) if size else "as this service allows"),
-        ("Most lines of a file", count(lines) if lines else "as this service allows"),
-        ("Training counts", f"of {counted(len(known), 'label')}" if known else "none"),
+        ("Visible to", "everybody" if benchmark.public else "people with a role"),
+        *((title, "unlimited" if most is None else count(most)) for title, most in quotas),
+        ("Time zone of days", benchmark.time_zone),
+        ("Largest file", byte_size(size) if size else "limit of the service"),
+        ("Maximum lines", count(lines) if lines else "limit of the service"),
+        ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),
     ]
 
 
@@ -169,7 +169,7 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
         except DomainError as refusal:
             add_form_error(form, refusal)
         else:
-            messages.info(request, "Kept. Scores are as they were.")
+            messages.info(request, "Changes saved.")
             return redirect("board-organise", slug)
     return _form(request, "evaluation/board_change.html", form, benchmark=benchmark)
 
@@ -179,14 +179,14 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_setting(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark, person = organised(request, slug), roles.person(request)
-    form = SettingForm(*_sent(request), benchmark=benchmark, test_sets=choosable(person))
+    form = SettingForm(*_sent(request), benchmark=benchmark, test_sets=selectable_sets(person))
     if request.method == "POST" and form.is_valid():
         try:
             setting = creation.add_setting(benchmark, by=person, **form.cleaned_data)
         except DomainError as refusal:
             add_form_error(form, refusal)
         else:
-            messages.info(request, f"“{setting.title}” is added.")
+            messages.info(request, f"“{setting.title}” added.")
             return redirect("board-organise", slug)
     return _form(request, "evaluation/setting_new.html", form, benchmark=benchmark)
 
@@ -203,29 +203,29 @@ def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         except DomainError as refusal:
             add_form_error(form, refusal)
         else:
-            messages.info(request, f"“{setting.title}” is changed. Scores are as they were.")
+            messages.info(request, f"“{setting.title}” changed.")
             return redirect("board-organise", slug)
-    told = {"benchmark": benchmark, "setting": setting}
-    return _form(request, "evaluation/setting_change.html", form, **told)
+    context = {"benchmark": benchmark, "setting": setting}
+    return _form(request, "evaluation/setting_change.html", form, **context)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Another gold is a new version: nothing that was scored is overwritten."""
+    """Begin a version with another gold."""
     benchmark, person = organised(request, slug), roles.person(request)
     setting = get_object_or_404(benchmark.settings.select_related("test_set", "only"), key=key)
-    now = {"only": setting.only_id}
-    form = GoldForm(*_sent(request), benchmark=benchmark, test_sets=choosable(person), initial=now)
+    initial = {"only": setting.only_id}
+    form = GoldForm(*_sent(request), benchmark=benchmark, test_sets=selectable_sets(person), initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            made = creation.revise_setting(setting, by=person, **form.cleaned_data)
+            version = creation.revise_setting(setting, by=person, **form.cleaned_data)
         except DomainError as refusal:
             add_form_error(form, refusal, no_change="test_set")
         else:
             messages.info(
-                request, f"Version {made.number} of “{setting.title}” begins; its runs are scored anew."
+                request, f"Version {version.number} of “{setting.title}” begins. Its runs are scored again."
             )
             return redirect("setting", slug, key)
-    told = {"benchmark": benchmark, "setting": setting}
-    return _form(request, "evaluation/setting_revise.html", form, **told)
+    context = {"heading": f"New gold for “{setting.title}”", "benchmark": benchmark, "setting": setting}
+    return _form(request, "evaluation/setting_revise.html", form, **context)

@@ -1,4 +1,4 @@
-"""Who organises a board and who may look at a hidden one."""
+"""Page of the people with a role in a benchmark."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class PersonForm(PageForm):
 
     def clean_username(self) -> User:
         name = self.cleaned_data["username"]
-        found = User.objects.filter(username=name).first()
-        if found is None:
-            raise forms.ValidationError(f"Nobody here has the user name {name}. Names are case-sensitive.")
-        return found
+        user = User.objects.filter(username=name).first()
+        if user is None:
+            raise forms.ValidationError(f"No user is named {name}. User names are case-sensitive.")
+        return user
 
 
 @login_required
@@ -38,8 +38,8 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     removing = request.POST.get("remove")
     form = PersonForm(request.POST if request.method == "POST" and removing is None else None)
     if removing is not None:
-        return _removed(request, benchmark, removing)
-    if form.is_valid() and _given(request, benchmark, form):
+        return _remove(request, benchmark, removing)
+    if form.is_valid() and _save_role(request, benchmark, form):
         return redirect("board-people", slug)
     listed = benchmark.people.select_related("user").order_by("role", "user__username")
     told = {"benchmark": benchmark, "form": form, "listed": listed} | invitation_panel(
@@ -48,23 +48,23 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "evaluation/organisers.html", told, status=400 if form.errors else 200)
 
 
-def _given(request: HttpRequest, benchmark: Benchmark, form: PersonForm) -> bool:
-    told = {"user": form.cleaned_data["username"], "role": form.cleaned_data["role"]}
+def _save_role(request: HttpRequest, benchmark: Benchmark, form: PersonForm) -> bool:
+    user, role = form.cleaned_data["username"], form.cleaned_data["role"]
     try:
-        row = organisers.set_person(benchmark, by=roles.person(request), **told)
-    except DomainError as refusal:
-        add_form_error(form, refusal)
+        organisers.set_person(benchmark, user=user, role=role, by=roles.person(request))
+    except DomainError as error:
+        add_form_error(form, error)
         return False
-    messages.info(request, f"{row.user.shown_name} is {row.role} here.")
+    messages.info(request, f"{user.shown_name} is now {role} of {benchmark}.")
     return True
 
 
-def _removed(request: HttpRequest, benchmark: Benchmark, row: str) -> HttpResponse:
-    found = get_object_or_404(Organiser, benchmark=benchmark, pk=int(row) if row.isdecimal() else 0)
+def _remove(request: HttpRequest, benchmark: Benchmark, row: str) -> HttpResponse:
+    person = get_object_or_404(Organiser, benchmark=benchmark, pk=int(row) if row.isdecimal() else 0)
     try:
-        organisers.remove_person(benchmark, user=found.user, by=roles.person(request))
-    except Conflict as refusal:
-        messages.warning(request, f"{refusal.detail} {refusal.hint}".strip())
+        organisers.remove_person(benchmark, user=person.user, by=roles.person(request))
+    except Conflict as error:
+        messages.warning(request, f"{error.detail} {error.hint}".strip())
         return redirect("board-people", benchmark.slug)
-    messages.info(request, f"{found.user.shown_name} has no role here any more. Runs stay.")
-    return redirect("board" if found.user == request.user else "board-people", benchmark.slug)
+    messages.info(request, f"{person.user.shown_name} no longer has a role. Submitted runs stay.")
+    return redirect("board" if person.user == request.user else "board-people", benchmark.slug)

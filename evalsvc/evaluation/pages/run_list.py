@@ -1,4 +1,4 @@
-"""Runs as lists show them: state, a remark in words, and the first setting's main figure."""
+"""Runs in lists: state, a remark, and the main figure of the first setting."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 
 State = Submission.State
-UNDER_WAY = (State.RECEIVED, State.QUEUED, State.RUNNING)
+IN_PROGRESS = (State.RECEIVED, State.QUEUED, State.RUNNING)
 NEEDS_YOU = (State.INVALID, State.FAILED)
 ORDINALS = {2: "second", 3: "third"}
 
 
 @dataclass(frozen=True)
-class Run:
+class ListedRun:
+    """Run with its remark and main figure."""
+
     submission: Submission
     remark: str
     figure: str
@@ -29,7 +31,7 @@ class Run:
 
 
 def remark(submission: Submission) -> str:
-    """The one thing to know beside the state."""
+    """Progress, reason or attempt beside the state."""
     if submission.withdrawn_at:
         return ""
     if submission.state == State.RUNNING and submission.job and submission.job.total:
@@ -41,7 +43,7 @@ def remark(submission: Submission) -> str:
 
 
 def main_figure(evaluations: Iterable[Evaluation]) -> tuple[str, str]:
-    """The main measure of the first setting, and its name."""
+    """Return the main figure of the first visible setting and its measure."""
     shown = [evaluation for evaluation in evaluations if not phases.is_sealed(evaluation.setting)]
     shown.sort(key=precedence, reverse=True)
     for evaluation in sorted(shown, key=lambda each: each.setting.rank):
@@ -54,29 +56,29 @@ def main_figure(evaluations: Iterable[Evaluation]) -> tuple[str, str]:
 
 
 def with_figures(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
-    """Everything a list of runs reads, in a fixed number of queries."""
+    """Prefetch what a list of runs reads."""
     settings = Prefetch("setting", Setting.objects.prefetch_related("versions"))
     evaluations = Evaluation.objects.defer("classes", "detail").prefetch_related(settings, "scores")
     related = submissions.select_related("system__team", "benchmark", "job")
     return related.prefetch_related(Prefetch("evaluations", evaluations))
 
 
-def as_runs(submissions: Iterable[Submission]) -> list[Run]:
+def as_runs(submissions: Iterable[Submission]) -> list[ListedRun]:
     runs = []
     for submission in submissions:
         figure, measure = main_figure(submission.evaluations.all())
-        runs.append(Run(submission, remark(submission), figure, measure))
+        runs.append(ListedRun(submission, remark(submission), figure, measure))
     return runs
 
 
 def page_of(
     submissions: QuerySet[Submission], request: HttpRequest, *, size: int = 50
-) -> tuple[list[Run], str]:
-    """The newest runs below `before`, and the query of the next page."""
+) -> tuple[list[ListedRun], str]:
+    """Return the newest runs before `before`, and the query of the next page."""
     before = request.GET.get("before", "")
     if before.isdecimal():
         submissions = submissions.filter(pk__lt=int(before))
-    found = list(with_figures(submissions.order_by("-pk"))[: size + 1])
+    newest = list(with_figures(submissions.order_by("-pk"))[: size + 1])
     query = request.GET.copy()
-    query["before"] = str(found[size - 1].pk) if len(found) > size else ""
-    return as_runs(found[:size]), query.urlencode() if len(found) > size else ""
+    query["before"] = str(newest[size - 1].pk) if len(newest) > size else ""
+    return as_runs(newest[:size]), query.urlencode() if len(newest) > size else ""

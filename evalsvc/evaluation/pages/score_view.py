@@ -1,4 +1,4 @@
-"""The figures of one scored submission as its page shows them: scores, curve, classes, losses, provenance."""
+"""Figures of a scored submission: scores, curve, classes, errors, provenance."""
 
 from __future__ import annotations
 
@@ -6,32 +6,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
 from evalsvc.evaluation.measures.menu import MENU, as_shown, submission_measures
 from evalsvc.evaluation.models import Benchmark, Evaluation, Score, Setting, Submission
 from evalsvc.evaluation.pages import charts, curve_charts
 
 TABLE_POINTS = 11
-ORDERS = (("gold", "Frequent first"), ("f1", "Lowest F1 first"), ("lost", "Most lost first"))
+ORDERS = (("gold", "Frequent first"), ("f1", "Lowest F1 first"), ("lost", "Most errors first"))
 CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
     Setting.Unit.SENTENCE: ("classification",),
     Setting.Unit.BAG: ("bags", "classification"),
     Setting.Unit.DOCUMENT: ("conll",),
 }
 ERRORS = {
-    "missed": "missed: in the gold, not said",
-    "spurious": "spurious: said, not in the gold",
-    "confused": "wrong label: both say one, not the same",
-    "wrong type": "right bounds, wrong type",
-    "wrong bounds": "right type, wrong bounds",
+    "missed": "missed: in the gold, not predicted",
+    "spurious": "spurious: predicted, not in the gold",
+    "confused": "wrong label: another label in the gold",
+    "wrong type": "correct bounds, wrong type",
+    "wrong bounds": "correct type, wrong bounds",
     "wrong type and bounds": "overlap with wrong type and bounds",
 }
 
 
 @dataclass(frozen=True)
 class ShownScore:
+    """Score as shown; `reason` explains an undefined one."""
+
     title: str
     text: str
     explains: str
@@ -40,7 +44,7 @@ class ShownScore:
 
 @dataclass(frozen=True)
 class Sheet:
-    """One setting's scores: the usual ones, and the rest."""
+    """Scores of a setting: the usual ones, and the rest."""
 
     evaluation: Evaluation
     shown: list[ShownScore]
@@ -54,10 +58,12 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class ClassRow:
+class ShownClass:
+    """Figures of a class."""
+
     title: str
     gold: int
-    right: int
+    correct: int
     predicted: int
     precision: float | None
     recall: float | None
@@ -66,38 +72,33 @@ class ClassRow:
 
     @property
     def spurious(self) -> int:
-        return self.predicted - self.right
+        return self.predicted - self.correct
 
     @property
     def missed(self) -> int:
-        return self.gold - self.right
+        return self.gold - self.correct
 
 
 @dataclass(frozen=True)
 class ClassTable:
+    """Table of the classes of a setting."""
+
     title: str
     kind: str
-    told: str
+    caption: str
     key: str
     order: str
-    rows: list[ClassRow]
+    rows: list[ShownClass]
     training: bool = False
     orders: Sequence[tuple[str, str]] = ORDERS
     settings: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class CurveChart:
-    key: str
-    setting: str
-    finding: str
-    svg: SafeString
-    table: list[tuple[str, str]]
+class ErrorChart:
+    """Errors of an evaluation by kind: title, count, total."""
 
-
-@dataclass(frozen=True)
-class Lost:
-    told: str
+    caption: str
     parts: list[tuple[str, int, int]]
     svg: SafeString
 
@@ -113,11 +114,11 @@ def sheet(evaluation: Evaluation) -> Sheet:
 
 
 def _counts(evaluation: Evaluation) -> list[str]:
-    """What of the file did not enter, and what of the gold was not answered."""
+    """Count claims outside the setting and items without a prediction."""
     counts = evaluation.detail.get("counts", {})
     outside, missing = int(counts.get("left_out") or 0), int(counts.get("missing") or 0)
-    told = [f"{counted(outside, 'claim')} outside it left out"] if outside else []
-    return told + ([f"{counted(missing, 'item')} without an answer"] if missing else [])
+    notes = [f"{counted(outside, 'claim')} outside the setting left out"] if outside else []
+    return notes + ([f"{counted(missing, 'item')} without a prediction"] if missing else [])
 
 
 def _shown(setting: Setting, score: Score) -> ShownScore:
@@ -128,7 +129,7 @@ def _shown(setting: Setting, score: Score) -> ShownScore:
 
 
 def main_score(evaluation: Evaluation) -> str:
-    """`micro F1 69.4`, or why there is none."""
+    """Main score, such as `micro F1 69.4`, or why it is undefined."""
     key = evaluation.setting.main
     score = next((s for s in evaluation.scores.all() if s.measure == key), None)
     if score is None:
@@ -140,7 +141,7 @@ def main_score(evaluation: Evaluation) -> str:
 
 # ---- precision against recall --------------------------------------------------------------------
 def points_of(evaluation: Evaluation) -> list[tuple[float, float]]:
-    """(recall, precision) in the order of falling score; empty where nothing is ranked."""
+    """Return (recall, precision) by falling score; empty without ranked claims."""
     curve = evaluation.detail.get("curve") or {}
     return list(zip(curve.get("recall", ()), curve.get("precision", ()), strict=True))
 
@@ -154,11 +155,12 @@ def draw(evaluation: Evaluation, **how: Any) -> SafeString:
     recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
     best = None if recall is None or precision is None else (recall, precision)
     tau = values.get("tau")
-    told = "–" if tau is None else number(tau, digits=3)
-    return curve_charts.curve(points_of(evaluation), best=best, tau=told, **how)
+    label = "–" if tau is None else number(tau, digits=3)
+    return curve_charts.curve(points_of(evaluation), best=best, tau=label, **how)
 
 
-def curve_chart(evaluation: Evaluation) -> CurveChart | None:
+def curve_figure(evaluation: Evaluation, submission: Submission) -> Figure | None:
+    """Curve of precision against recall, None without ranked claims."""
     points = points_of(evaluation)
     if not points:
         return None
@@ -166,25 +168,32 @@ def curve_chart(evaluation: Evaluation) -> CurveChart | None:
     recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
     finding = "Precision against recall"
     if recall is not None and precision is not None:
-        finding = f"The best F1 lies at recall {recall:.2f}, precision {precision:.2f}"
-    setting = evaluation.setting
-    both = draw(evaluation, class_="wide-only") + draw(evaluation, class_="narrow-only", narrow=True)
-    return CurveChart(setting.key, setting.title, finding, both, _sampled(points))
+        finding = f"Best F1 at recall {recall:.2f}, precision {precision:.2f}"
+    query = f"?setting={evaluation.setting.key}"
+    return Figure(
+        title=finding,
+        drawing=draw(evaluation, class_="wide-only") + draw(evaluation, class_="narrow-only", narrow=True),
+        name="Precision against recall",
+        caption=f"{evaluation.setting.title}. Claims with a score of at least τ* count as made.",
+        table=DataTable(("Recall", "Precision"), _sampled(points)),
+        svg_url=reverse("submission-curve-svg", args=[submission.pk]) + query,
+        csv_url=reverse("submission-curve-csv", args=[submission.pk]) + query,
+    )
 
 
 def _sampled(points: Sequence[tuple[float, float]]) -> list[tuple[str, str]]:
-    """The curve at even steps of its points, ends included: enough to read it without the drawing."""
+    """Sample the curve at even steps, ends included."""
     last = len(points) - 1
     places = sorted({round(i * last / (TABLE_POINTS - 1)) for i in range(TABLE_POINTS)})
     return [(number(points[i][0], digits=3), number(points[i][1], digits=3)) for i in places]
 
 
 # ---- classes -------------------------------------------------------------------------------------
-def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ClassRow]:
-    """Figures per class of the unit's own family, the negative class left out."""
+def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ShownClass]:
+    """Return the figures per class of the unit's family, without the negative class."""
     titles = {label["name"]: label.get("title") or label["name"] for label in benchmark.labels}
     return [
-        ClassRow(
+        ShownClass(
             titles[row["label"]],
             row["gold"],
             row["correct"],
@@ -200,7 +209,7 @@ def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ClassRow]:
 
 
 def _family(evaluation: Evaluation) -> str:
-    """Of the families that have figures per class, the one that belongs to the unit."""
+    """Return the family of the unit that has figures per class."""
     present = {row["family"] for row in evaluation.classes}
     return next((name for name in CLASS_FAMILIES[evaluation.setting.unit] if name in present), "")
 
@@ -208,7 +217,7 @@ def _family(evaluation: Evaluation) -> str:
 def class_table(
     evaluations: Sequence[Evaluation], benchmark: Benchmark, *, key: str = "", order: str = ""
 ) -> ClassTable | None:
-    """The classes of the setting asked for, else of the first that has any."""
+    """Build the class table of the requested setting, else of the first with one."""
     with_rows = {e.setting.key: (e, class_rows(e, benchmark)) for e in evaluations if e.classes}
     if not with_rows:
         return None
@@ -217,15 +226,17 @@ def class_table(
     evaluation, rows = with_rows[key]
     kind = "Relation" if benchmark.task == Benchmark.Task.RELATIONS else "Type"
     settings = [(k, e.setting.title) for k, (e, _) in with_rows.items()]
-    told = f"{evaluation.setting.title}, {dict(ORDERS)[order].lower()}"
+    caption = f"{evaluation.setting.title}, {dict(ORDERS)[order].lower()}"
     shown = [row for row in _ordered(rows, order) if row.gold or row.predicted]
     if len(shown) < len(rows):
-        told += f"; {count(len(rows) - len(shown))} without gold and claims not shown"
-    known = bool(benchmark.training_counts)
-    return ClassTable(f"{kind} by {kind.lower()}", kind, told, key, order, shown, known, settings=settings)
+        caption += f"; {count(len(rows) - len(shown))} without gold and claims not shown"
+    with_counts = bool(benchmark.training_counts)
+    return ClassTable(
+        f"{kind} by {kind.lower()}", kind, caption, key, order, shown, with_counts, settings=settings
+    )
 
 
-def _ordered(rows: Sequence[ClassRow], order: str) -> list[ClassRow]:
+def _ordered(rows: Sequence[ShownClass], order: str) -> list[ShownClass]:
     if order == "f1":
         return sorted(rows, key=lambda row: (row.f1 is None, row.f1 or 0.0, -row.gold, row.title))
     if order == "lost":
@@ -233,30 +244,30 @@ def _ordered(rows: Sequence[ClassRow], order: str) -> list[ClassRow]:
     return sorted(rows, key=lambda row: (-row.gold, row.title))
 
 
-def lost(evaluation: Evaluation, benchmark: Benchmark) -> Lost | None:
-    """What kind of errors there are, and the classes that have most."""
-    found = {key: n for key, n in evaluation.detail.get("lost", {}).items() if n}
-    whole = sum(found.values())
-    if not whole:
+def errors(evaluation: Evaluation, benchmark: Benchmark) -> ErrorChart | None:
+    """Errors by kind, and the classes with most."""
+    counts = {key: n for key, n in evaluation.detail.get("lost", {}).items() if n}
+    total = sum(counts.values())
+    if not total:
         return None
-    parts = [(ERRORS.get(key, key), n) for key, n in found.items()]
+    parts = [(ERRORS.get(key, key), n) for key, n in counts.items()]
     rows = _ordered(class_rows(evaluation, benchmark), "lost")[:3]
     most = listed([row.title for row in rows if row.missed + row.spurious])
-    told = f"{counted(whole, 'error')} on “{evaluation.setting.title}”" + (
-        f"; most in {most}" if most else ""
+    caption = f"{counted(total, 'error')} on “{evaluation.setting.title}”" + (
+        f", most in {most}" if most else ""
     )
-    return Lost(told, [(title, n, whole) for title, n in parts], charts.parts_bar(parts))
+    return ErrorChart(caption, [(title, n, total) for title, n in parts], charts.parts_bar(parts))
 
 
-# ---- made from -----------------------------------------------------------------------------------
-def made_from(submission: Submission, evaluations: Sequence[Evaluation]) -> list[tuple[str, str, bool]]:
-    """Name, value, and whether the value is to be copied."""
-    named = [("Named", submission.filename, True)] if submission.filename else []
+# ---- provenance ----------------------------------------------------------------------------------
+def provenance(submission: Submission, evaluations: Sequence[Evaluation]) -> list[tuple[str, str, bool]]:
+    """Return names and values of all inputs; True marks digests and names to copy."""
+    filename = [("File name", submission.filename, True)] if submission.filename else []
     facts = [("Predictions" if submission.model_id else "File", f"sha256 {submission.file_id}", True)]
     if submission.model_id:
-        facts = [("Model", f"sha256 {submission.model_id}", True), *named, *facts]
+        facts = [("Model", f"sha256 {submission.model_id}", True), *filename, *facts]
     else:
-        facts += named
+        facts += filename
     by_gold: dict[str, list[str]] = {}
     for evaluation in evaluations:
         gold = _gold(evaluation)
@@ -267,24 +278,24 @@ def made_from(submission: Submission, evaluations: Sequence[Evaluation]) -> list
     tags = [
         f"{key}: {value}" for key, value in submission.system.tags.items() if value not in (False, None, "")
     ]
-    return facts + ([("Declared", ", ".join(tags), False)] if tags else [])
+    return facts + ([("Tags", ", ".join(tags), False)] if tags else [])
 
 
 def _gold(evaluation: Evaluation) -> str:
-    """The test set by name: that of the version which had this very gold."""
+    """Name the test set of the version with this gold."""
     setting = evaluation.setting
     versions = setting.versions.filter(gold_sha256=evaluation.gold_sha256).select_related("test_set")
-    held = versions.order_by("-number").first()
-    test_set = held.test_set if held else setting.test_set
+    version = versions.order_by("-number").first()
+    test_set = version.test_set if version else setting.test_set
     return f"{test_set}, {test_set.origin}"
 
 
 def _scoring(evaluation: Evaluation, submission: Submission) -> list[tuple[str, str, bool]]:
-    long = {"labels", "only", "task", "unit"}
+    omitted = {"labels", "only", "task", "unit"}
     options = [
-        f"{key} {_word(value)}"
+        f"{key} {_text(value)}"
         for key, value in sorted(evaluation.options.items())
-        if key not in long and value != ""
+        if key not in omitted and value != ""
     ]
     facts = [
         ("Scorer", evaluation.scorer, False),
@@ -300,13 +311,7 @@ def _scoring(evaluation: Evaluation, submission: Submission) -> list[tuple[str, 
     return facts
 
 
-def _word(value: Any) -> str:
-    return (
-        "yes"
-        if value is True
-        else "no"
-        if value is False
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

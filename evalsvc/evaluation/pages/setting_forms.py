@@ -1,4 +1,4 @@
-"""What organisers fill in about a setting: its gold, when it is open, how it shows its figures."""
+"""Forms of a setting: gold, opening times, display of figures."""
 
 from __future__ import annotations
 
@@ -12,67 +12,66 @@ from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
 from evalsvc.evaluation.measures.menu import MENU, by_family, offered
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import TestSets
-from evalsvc.evaluation.pages.forms import Blocks, Parts, Sheet, address_of, follow_title
+from evalsvc.evaluation.pages.forms import Blocks, Parts, SectionedForm, preview_slug, slug_from_title
 
-UNIT_WORDS = {
+UNIT_TITLES = {
     "sentence": "sentences",
     "bag": "bags (pairs with all their sentences)",
     "document": "documents",
 }
-WAYS = {"": "as the menu says", "False": "higher is better", "True": "lower is better"}
-PHASE_WORDS = {"": "in every phase", "dev": "in the dev phase", "test": "in the test phase"}
+DIRECTIONS = {"": "default of the measure", "False": "higher is better", "True": "lower is better"}
+PHASE_TITLES = {"": "in every phase", "dev": "in the dev phase", "test": "in the test phase"}
 
 
 def _moment(label: str, help_text: str) -> forms.DateTimeField:
     widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
-    said = {"invalid": "Expected a day and a time, such as 2026-11-21 09:00."}
+    messages = {"invalid": "Enter a day and a time, such as 2026-11-21 09:00."}
     return forms.DateTimeField(
-        label=label, help_text=help_text, widget=widget, required=False, error_messages=said
+        label=label, help_text=help_text, widget=widget, required=False, error_messages=messages
     )
 
 
 def grouped(units: Iterable[str]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The measures of these units, by family."""
-    found = {measure.key: measure for unit in units for measure in offered(unit)}
+    """Return the measures of these units, by family."""
+    measures = {measure.key: measure for unit in units for measure in offered(unit)}
     return [
-        (family.title, [(m.key, m.title) for m in group]) for _, family, group in by_family(found.values())
+        (family.title, [(m.key, m.title) for m in group]) for _, family, group in by_family(measures.values())
     ]
 
 
 def orderable(units: Iterable[str]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Those that can be a main measure: a threshold ranks nothing."""
+    """Return possible main measures; thresholds rank nothing."""
     return [(title, [(k, t) for k, t in group if MENU[k].ranks]) for title, group in grouped(units)]
 
 
-class ShownForm(Sheet):
-    """When a setting is open and what it shows: no score depends on it."""
+class ShownForm(SectionedForm):
+    """Opening times and display of a setting."""
 
-    title = forms.CharField(
-        max_length=80, help_text="As the switch on the board says it: Human gold, sentences"
-    )
-    main = forms.ChoiceField(label="Main measure", help_text="Orders the board.")
+    title = forms.CharField(max_length=80, help_text="Shown on the board, for example: Human gold, sentences")
+    main = forms.ChoiceField(label="Main measure", help_text="Orders the leaderboard.")
     lower_is_better = forms.ChoiceField(
-        choices=list(WAYS.items()), required=False, label="Direction of the main measure"
+        choices=list(DIRECTIONS.items()), required=False, label="Direction of the main measure"
     )
     digits = forms.IntegerField(
-        min_value=0, max_value=6, required=False, help_text="Behind the point. Empty: as each measure has."
+        min_value=0,
+        max_value=6,
+        required=False,
+        help_text="Digits after the decimal point. Empty: default of each measure.",
     )
     measures = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, required=False, label="Measures shown",
-        help_text="None chosen: all that the unit has.",
+        help_text="None selected: all of the unit.",
     )  # fmt: skip
-    phase = forms.ChoiceField(
-        choices=list(PHASE_WORDS.items()), required=False, label="Scores what is submitted"
-    )
-    opens_at = _moment("Opens, UTC", "Empty: open from the start.")
-    closes_at = _moment("Closes, UTC", "Empty: it stays open.")
+    phase = forms.ChoiceField(choices=list(PHASE_TITLES.items()), required=False, label="Accepts submissions")
+    opens_at = _moment("Opens, UTC", "Empty: open immediately.")
+    closes_at = _moment("Closes, UTC", "Empty: never closes.")
     sealed = forms.BooleanField(
-        required=False, label="Scores are sealed until it closes",
-        help_text="Until then only organisers see them.",
+        required=False, label="Sealed",
+        help_text="Only organisers see scores before it closes.",
     )  # fmt: skip
     SHOWN: Parts = (
-        ("When it is open", "", False, ("phase", "opens_at", "closes_at", "sealed")),
-        ("How figures are shown", "", True, ("lower_is_better", "digits", "measures")),
+        ("Opening times", "", False, ("phase", "opens_at", "closes_at", "sealed")),
+        ("Display", "", True, ("lower_is_better", "digits", "measures")),
     )
     BLOCKS: Blocks = ((("", "", False, ("title", "main")),), SHOWN)
 
@@ -88,25 +87,29 @@ class ShownForm(Sheet):
 
 
 def shown_of(setting: Setting) -> dict[str, Any]:
+    """Initial values of the form."""
     names = ("title", "main", "digits", "measures", "phase", "opens_at", "closes_at", "sealed")
-    way = "" if setting.lower_is_better is None else str(setting.lower_is_better)
-    return {name: getattr(setting, name) for name in names} | {"lower_is_better": way}
+    direction = "" if setting.lower_is_better is None else str(setting.lower_is_better)
+    return {name: getattr(setting, name) for name in names} | {"lower_is_better": direction}
 
 
 class OneTestSet(forms.ModelChoiceField):
     label_from_instance = TestSets.label_from_instance
 
 
-class GoldForm(Sheet):
-    """By which gold a setting scores: a new version when it is another."""
+class GoldForm(SectionedForm):
+    """Gold of a new version of a setting."""
 
-    test_set = OneTestSet(TestSet.objects.none(), label="Test set", empty_label="choose one")
+    test_set = OneTestSet(TestSet.objects.none(), label="Test set", empty_label="select one")
     only = OneTestSet(
-        TestSet.objects.none(), required=False, label="Only rows that also stand in", empty_label="all rows",
-        help_text="For source labels on exactly the annotated sentences, choose the annotated set.",
+        TestSet.objects.none(), required=False, label="Limit to items of", empty_label="all items",
+        help_text="To score source labels on the annotated sentences only, select the annotated set.",
     )  # fmt: skip
     note = forms.CharField(
-        max_length=200, required=False, label="Why", help_text="Stands beside the version: 14 labels mended"
+        max_length=200,
+        required=False,
+        label="Reason",
+        help_text="Shown beside the version, for example: 14 labels corrected",
     )
     BLOCKS: Blocks = ((("", "", False, ("test_set", "only", "note")),),)
 
@@ -118,26 +121,26 @@ class GoldForm(Sheet):
 
 
 class SettingForm(ShownForm):
-    """A test set, the unit it is scored by, and all the rest."""
+    """Form of a new setting."""
 
     key = forms.SlugField(
         max_length=40, required=False,
-        help_text="Letters, digits and hyphens, for addresses. Empty: made from the title.",
-        error_messages={"invalid": "Letters, digits, hyphens and underscores only."},
+        help_text="Letters, digits and hyphens for URLs. Empty: made from the title.",
+        error_messages={"invalid": "Use letters, digits, hyphens and underscores only."},
     )  # fmt: skip
-    test_set = OneTestSet(TestSet.objects.none(), label="Test set", empty_label="choose one")
+    test_set = OneTestSet(TestSet.objects.none(), label="Test set", empty_label="select one")
     only = OneTestSet(
-        TestSet.objects.none(), required=False, label="Only rows that also stand in", empty_label="all rows",
-        help_text="For source labels on exactly the annotated sentences, choose the annotated set.",
+        TestSet.objects.none(), required=False, label="Limit to items of", empty_label="all items",
+        help_text="To score source labels on the annotated sentences only, select the annotated set.",
     )  # fmt: skip
-    unit = forms.ChoiceField(choices=Setting.Unit.choices, label="Scored by")
+    unit = forms.ChoiceField(choices=Setting.Unit.choices, label="Unit")
     BLOCKS: Blocks = (
         (("", "", False, ("title", "key", "test_set", "unit", "main", "only")),),
         ShownForm.SHOWN,
     )
 
     def clean_key(self) -> str:
-        return address_of(self, "key")
+        return slug_from_title(self, "key")
 
     def __init__(self, *args: Any, benchmark: Benchmark, test_sets: Any, **kwargs: Any) -> None:
         units = UNITS[benchmark.task]
@@ -145,5 +148,5 @@ class SettingForm(ShownForm):
         fitting = test_sets.filter(kind__in=KINDS[benchmark.task])
         for name in ("test_set", "only"):
             self.fields[name].queryset = fitting  # type: ignore[attr-defined]
-        self.fields["unit"].choices = [(unit, UNIT_WORDS[unit]) for unit in units]  # type: ignore[attr-defined]
-        follow_title(self, "key")
+        self.fields["unit"].choices = [(unit, UNIT_TITLES[unit]) for unit in units]  # type: ignore[attr-defined]
+        preview_slug(self, "key")

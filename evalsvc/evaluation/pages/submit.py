@@ -1,19 +1,21 @@
-"""Submitting a run from the browser; bad lines are shown with what to mend."""
+"""Page for submitting a run, and the parts it shares: quotas and the command for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
+from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import KINDS, FileRejected, Problem, Problems
 from evalsvc.core.formats.registry import formats
@@ -22,17 +24,13 @@ from evalsvc.core.web.formatting import count
 from evalsvc.core.web.forms import add_form_error
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks.quotas import allowances
 from evalsvc.evaluation.models import Benchmark, Setting, System
-from evalsvc.evaluation.pages import quota_view as left
-from evalsvc.evaluation.pages.curl_command import curl
+from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages.file_problems import shown_problems
 from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm
 from evalsvc.evaluation.submissions import intake, model_intake
 
-SHOWN = 8
-SCANNED = 500_000
-WIDTH = 100
-NAMED = 3  # of those that have no line
-NO_LINE = "no line for "
 EXAMPLES = {
     Setting.Unit.SENTENCE: (
         '{"id": "s1", "scores": {"%s": 0.93}}',
@@ -68,65 +66,65 @@ class Mending:
 @require_http_methods(["GET", "HEAD", "POST"])
 def submit(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = roles.benchmark_for(request.user, slug)
-    asked = request.POST.get("do")
+    action = request.POST.get("do")
     if request.method != "POST":
         return _page(request, benchmark)
-    if asked == "check":
+    if action == "check":
         return _check(request, benchmark)
-    form: RunForm = (PipelineForm if asked == "model" else RunForm)(request.POST, request.FILES)
+    form: RunForm = (PipelineForm if action == "model" else RunForm)(request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, benchmark, form, status=400)
-    return _received(request, benchmark, form)
+    return _receive(request, benchmark, form)
 
 
 def _check(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
-    """A dry run; asked for by the button alone, only the answer changes and the chosen file stays chosen."""
-    form, shown = FileForm(request.POST, request.FILES), RunForm(request.POST)
+    """Check a file; htmx replaces the answer alone, so that the chosen file stays chosen."""
+    form = FileForm(request.POST, request.FILES)
     if form.is_valid():
-        told, status = _looked_at(benchmark, form)
+        context, status = _checked(benchmark, form)
     else:
-        told, status = {"refused": next(iter(form.errors.values()))[0]}, 400
+        context, status = {"rejected": next(iter(form.errors.values()))[0]}, 400
     if not getattr(request, "htmx", False):
-        return _page(request, benchmark, shown, status=status, **told)
-    return render(request, "evaluation/submit_answer.html", told | {"alone": True})
+        return _page(request, benchmark, RunForm(request.POST), status=status, **context)
+    return render(request, "evaluation/submit_answer.html", context | {"alone": True})
 
 
-def _looked_at(benchmark: Benchmark, form: FileForm) -> tuple[dict[str, Any], int]:
+def _checked(benchmark: Benchmark, form: FileForm) -> tuple[dict[str, Any], int]:
     file = form.cleaned_data["file"]
     try:
         checked = intake.check(benchmark, file.chunks(), phase=form.cleaned_data["phase"])
-    except DomainError as refusal:
-        return {"refused": f"{refusal.detail} {refusal.hint}".strip()}, refusal.status
+    except DomainError as error:
+        return {"rejected": f"{error.detail} {error.hint}".strip()}, error.status
     if checked.problems.total:
-        return {"problems": _told(checked.problems, file)}, 422
-    counts = [f"{count(n)} {word}" for word, n in checked.counts.items() if n]
-    return {"checked": f"{', '.join(counts) or 'Every line'}, no problem."}, 200
+        return {"problems": shown_problems(checked.problems, file)}, 422
+    counts = [f"{count(n)} {noun}" for noun, n in checked.counts.items() if n]
+    return {"checked": f"{', '.join(counts)}, no problems." if counts else "No problems."}, 200
 
 
-def _received(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpResponse:
-    given, file = form.cleaned_data, form.cleaned_data["file"]
+def _receive(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpResponse:
+    values, file = form.cleaned_data, form.cleaned_data["file"]
     pipeline = isinstance(form, PipelineForm)
-    told: dict[str, Any] = {} if pipeline else {"aggregate": given["aggregate"] or "ONE"}
+    fields: dict[str, Any] = {} if pipeline else {"aggregate": values["aggregate"] or "ONE"}
     try:
         received = (model_intake if pipeline else intake).receive(
             benchmark,
-            team=roles.team_of(request, named=given["team"]),
-            by=roles.person(request),
-            system=given["system"],
-            run=given["run"],
             chunks=file.chunks(),
+            phase=values["phase"],
+            team=roles.team_of(request, named=values["team"]),
+            by=roles.person(request),
+            system=values["system"],
+            run=values["run"],
             filename=file.name,
             tags=form.tags,
-            phase=given["phase"],
-            **told,
+            **fields,
         )
-    except FileRejected as refused:
-        return _page(request, benchmark, form, problems=_told(refused.problems, file), status=422)
-    except DomainError as refusal:
-        add_form_error(form, refusal)
-        return _page(request, benchmark, form, status=refusal.status)
+    except FileRejected as error:
+        return _page(request, benchmark, form, problems=shown_problems(error.problems, file), status=422)
+    except DomainError as error:
+        add_form_error(form, error)
+        return _page(request, benchmark, form, status=error.status)
     if not received.created:
-        messages.info(request, "This file was submitted as this run before: here it is.")
+        messages.info(request, "You already submitted this file as this run.")
     return redirect("submission", received.submission.pk)
 
 
@@ -134,15 +132,31 @@ def _page(
     request: HttpRequest, benchmark: Benchmark, form: RunForm | None = None, *, status: int = 200, **more: Any
 ) -> HttpResponse:
     teams = list(roles.teams_of(request.user))
+    open_settings = file_contract.open_settings(benchmark)
     units = list(dict.fromkeys(benchmark.settings.values_list("unit", flat=True)))
     label = benchmark.labels[0]["name"]
     systems = System.objects.filter(benchmark=benchmark, team__in=teams).order_by("name")
-    pipeline = isinstance(form, PipelineForm)
-    told = {
+    model_form = form if isinstance(form, PipelineForm) else PipelineForm()
+    run_form = form if form and form is not model_form else RunForm()
+    for each in (run_form, model_form):
+        each.offer(teams, file_contract.open_phases(open_settings), bags=Setting.Unit.BAG in units)
+    size = byte_size(file_contract.limit(benchmark, "upload_bytes"))
+    run_form.fields["file"].help_text = format_html(
+        '{}, plain or .gz, up to {}. <a href="{}#predictions">Prediction formats</a>',
+        *(FORMATS[benchmark.task], size, reverse("docs-formats")),
+    )
+    models = model_intake.limits() if benchmark.task == Benchmark.Task.ENTITIES else None
+    if models:
+        size = f"{byte_size(models['bytes'])} and {count(models['files'])} files"
+        model_form.fields["file"].help_text = f"Regular files only, up to {size}."
+    context = {
+        "heading": f"Submit a run to {benchmark}",
         "benchmark": benchmark,
-        "form": form if form and not pipeline else RunForm(),
+        "form": run_form,
+        "model_form": model_form,
+        "models": models,
         "teams": teams,
-        "quotas": left.of_team(teams[0], [benchmark]) if len(teams) == 1 else [],
+        "quotas": quotas_of(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
         "bags": Setting.Unit.BAG in units,
         "taken": ", ".join(
@@ -150,35 +164,47 @@ def _page(
         ),
         "limit": file_contract.limit(benchmark, "upload_bytes"),
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
+        "missing_lines": MISSING_LINES[benchmark.task, benchmark.missing],
         "curl": curl(request, benchmark),
     }
-    told |= _open(benchmark) | _models(benchmark, form if pipeline else PipelineForm())
-    return render(request, "evaluation/submit.html", told | more, status=status)
+    return render(request, "evaluation/submit.html", context | more, status=status)
 
 
-def _open(benchmark: Benchmark) -> dict[str, Any]:
-    """What takes submissions now, and the phases there are to choose from."""
-    taking = file_contract.open_settings(benchmark)
-    open_phases = file_contract.open_phases(taking)
-    return {"taking": taking, "phases": open_phases if len(open_phases) > 1 else []}
+# ---- parts of other pages --------------------------------------------------------------------------
+@dataclass(frozen=True)
+class QuotaView:
+    """Quota of a benchmark with what remains of it."""
+
+    benchmark: Benchmark
+    title: str
+    remaining: str
+    bar: SafeString
+    renewal: str
 
 
-def _models(benchmark: Benchmark, form: RunForm | None) -> dict[str, Any]:
-    """Whether a trained pipeline can be sent, by which limits, and why not."""
-    if benchmark.task != Benchmark.Task.ENTITIES:
-        return {}
-    return {"models": model_intake.limits(), "model_form": form}
+def quotas_of(team: Team, benchmarks: Iterable[Benchmark]) -> list[QuotaView]:
+    """Return the quotas of a team; benchmarks without any are left out."""
+    return [
+        QuotaView(
+            benchmark,
+            QUOTA_TITLES[quota.name],
+            f"{count(quota.left or 0)} of {count(quota.most)} left",
+            charts.quota(quota.left or 0, quota.most),
+            f"renewed at 00:00 {benchmark.time_zone}" if quota.name == "per_day" else "",
+        )
+        for benchmark in benchmarks
+        for quota in allowances(benchmark, team)
+        if quota.most is not None
+    ]
 
 
-# ---- what does not fit ---------------------------------------------------------------------------
-def _told(problems: Problems, file: UploadedFile) -> dict[str, Any]:
-    """Each thing to mend once, with its first line and how many problems have its code; and these lines."""
-    # what has no line (ids left out) comes last and once: it must not crowd out the lines that are wrong
-    once = {(p.code, _says(p) if p.line else ""): p for p in reversed(problems.first)}
-    first = sorted(once.values(), key=lambda problem: (not problem.line, problem.line))[:SHOWN]
-    shown = [_mending(problem, problems) for problem in first] + _untold(first, problems)
-    told = {"total": problems.total, "shown": shown, "excerpt": _excerpt(first, file)}
-    return told | {"all": problems.total == len(first)}
+@dataclass(frozen=True)
+class Command:
+    lines: list[str]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
 
 
 def _mending(problem: Problem, problems: Problems) -> Mending:

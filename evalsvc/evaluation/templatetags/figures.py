@@ -1,4 +1,4 @@
-"""What templates say of figures, times and states."""
+"""Template tags for bars, training counts and states."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BADGES = {
     Submission.State.QUEUED: ("wait", "waiting"),
     Submission.State.RUNNING: ("run", "scoring"),
     Submission.State.SCORED: ("done", "scored"),
-    Submission.State.INVALID: ("bad", "refused"),
+    Submission.State.INVALID: ("bad", "rejected"),
     Submission.State.FAILED: ("warn", "failed"),
     Submission.State.CANCELLED: ("wait", "cancelled"),
 }
@@ -30,15 +30,15 @@ def bar(value: float | None) -> SafeString:
 
 @register.simple_tag
 def training(benchmark: Benchmark, label: str) -> str:
-    """How often a label occurs in the training data, as far as the organisers told."""
-    known = benchmark.training_counts.get(label)
-    return formatting.DASH if known is None else formatting.count(known)
+    """Training count of a label, or a dash."""
+    n = benchmark.training_counts.get(label)
+    return formatting.DASH if n is None else formatting.count(n)
 
 
 @register.simple_tag
 def badge(submission: Submission) -> SafeString:
-    """The state in a word and a shape."""
-    shape, word = (
+    """State as text and shape."""
+    shape, text = (
         ("wait", "withdrawn") if submission.withdrawn_at else BADGES[Submission.State(submission.state)]
     )
-    return format_html('<span class="state state--{}">{}</span>', shape, word)
+    return format_html('<span class="state state--{}">{}</span>', shape, text)

@@ -1,0 +1,115 @@
+"""Problems of a rejected file as the submission page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+
+from evalsvc.core.formats.problems import CODES, FileRejected, Problem, Problems
+from evalsvc.core.formats.text_lines import read_lines
+from evalsvc.core.web.formatting import count
+
+SHOWN = 8
+MAX_SCANNED_LINES = 500_000
+MAX_WIDTH = 100
+MAX_NAMED = 3  # ids without a line
+NO_LINE = "no line for "
+
+
+@dataclass(frozen=True)
+class ExcerptLine:
+    """Line of the file; `marked` is its invalid part."""
+
+    number: int
+    before: str
+    marked: str = ""
+    after: str = ""
+    bad: bool = False
+
+
+@dataclass(frozen=True)
+class ShownProblem:
+    """Problem with an example; `total` counts all with its code."""
+
+    line: int | None
+    code: str
+    message: str
+    total: int
+    example: str
+
+
+def shown_problems(problems: Problems, file: UploadedFile) -> dict[str, Any]:
+    """Return each kind of problem once with its first line, and an excerpt of these lines."""
+    # missing ids have no line; they come last and once, so as not to crowd out invalid lines
+    unique = {(p.code, _message(p) if p.line else ""): p for p in reversed(problems.first)}
+    first = sorted(unique.values(), key=lambda problem: (not problem.line, problem.line))[:SHOWN]
+    return {
+        "total": problems.total,
+        "shown": [_shown(problem, problems) for problem in first] + _further(first, problems),
+        "excerpt": _excerpt(first, file),
+        "all": problems.total == len(first),
+    }
+
+
+def _shown(problem: Problem, problems: Problems) -> ShownProblem:
+    alike = [] if problem.line else [p for p in problems.first if p.code == problem.code and not p.line]
+    total = problems.by_code[problem.code]
+    others = [p.found.removeprefix(NO_LINE) for p in alike[1:MAX_NAMED] if p.found]
+    message = _message(problem, others, total)
+    return ShownProblem(problem.line, problem.code, message, total, problem.example or "")
+
+
+def _further(first: Sequence[Problem], problems: Problems) -> list[ShownProblem]:
+    """Return the codes that none of the first problems has."""
+    codes = problems.by_code.keys() - {problem.code for problem in first}
+    return [ShownProblem(None, code, CODES[code], problems.by_code[code], "") for code in sorted(codes)]
+
+
+def _message(problem: Problem, others: Sequence[str] = (), total: int = 1) -> str:
+    """Describe a problem without its line; `others` are further values with this code."""
+    parts = [CODES[problem.code]]
+    if problem.found is not None:
+        values = ", ".join([problem.found, *others])
+        left = total - 1 - len(others)
+        parts += [f"Found {values} and {count(left)} more." if others and left else f"Found {values}."]
+    parts += [f"Expected {problem.expected}."] if problem.expected is not None else []
+    return " ".join([*parts, problem.hint] if problem.hint else parts)
+
+
+def _excerpt(problems: Iterable[Problem], file: UploadedFile) -> list[ExcerptLine]:
+    """Return the invalid lines and the one before the first, as far as the file is readable."""
+    bad = {problem.line: problem for problem in reversed(list(problems)) if problem.line}
+    if not bad:
+        return []
+    wanted = {min(bad) - 1, *bad}
+    file.seek(0)
+    lines = []
+    try:
+        for number, text in islice(read_lines(file, problems=Problems()), min(max(bad), MAX_SCANNED_LINES)):
+            if number in wanted:
+                lines.append(_line(number, text, bad.get(number)))
+    except FileRejected:
+        return lines
+    return lines
+
+
+def _line(number: int, text: str, problem: Problem | None) -> ExcerptLine:
+    """Cut a line around its invalid value."""
+    if problem is None:
+        return ExcerptLine(number, _cut(text))
+    value = problem.found.removesuffix("…") if problem.found else ""
+    at = text.find(value) if value else -1
+    if at < 0:
+        return ExcerptLine(number, "", _cut(text), bad=True)
+    before, after = text[:at], text[at + len(value) :]
+    if len(before) > MAX_WIDTH // 2:
+        before = "… " + before[-MAX_WIDTH // 2 :]
+    return ExcerptLine(number, before, _cut(value), _cut(after), bad=True)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_WIDTH else text[: MAX_WIDTH - 2] + " …"

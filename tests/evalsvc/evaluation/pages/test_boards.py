@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -25,13 +27,13 @@ def test_a_board_without_runs_says_how_to_submit_with_its_real_address(
 ) -> None:
     cast.relations()
     page = shown(client, "board", "rel")
-    assert "No run is scored on this setting yet." in page
+    assert "no scored run yet" in page
     assert "http://testserver/api/v1/benchmarks/rel/submissions" in page
 
 
 def test_a_board_without_settings_says_what_one_is(client: Client, cast: BenchmarkCast) -> None:
     cast.benchmark()
-    assert "This board has no setting yet." in shown(client, "board", "rel")
+    assert "no setting yet" in shown(client, "board", "rel")
 
 
 def test_a_board_opens_with_what_its_figures_say(client: Client, cast: BenchmarkCast) -> None:
@@ -55,7 +57,7 @@ def test_an_unknown_column_is_named_and_refused(client: Client, cast: BenchmarkC
     cast.relations()
     response = client.get(reverse("board", args=["rel"]), {"order": "nonsense"})
     assert response.status_code == 400
-    assert "There is no measure nonsense." in response.content.decode()
+    assert "measure nonsense" in response.content.decode()
 
 
 def test_an_unknown_setting_is_not_there(client: Client, cast: BenchmarkCast) -> None:
@@ -88,7 +90,7 @@ def test_the_same_pair_in_opposite_order_is_listed(client: Client, cast: Benchma
         pass
     page = shown(client, "board", "rel")
     assert "Reader is ahead of Echo by micro F1 and behind it by micro F1 on “held-out”." in page
-    assert "apart on both sides" in page
+    assert "separate in both orders" in page
 
 
 def test_a_closed_board_is_seen_by_its_people_alone(client: Client, cast: BenchmarkCast) -> None:
@@ -159,7 +161,7 @@ def test_a_measure_that_does_not_fit_the_unit_is_said_beside_it(client: Client, 
     told = {"title": "Human", "key": "human", "test_set": gold.pk, "unit": "bag", "main": "semeval2010_f1"}
     response = client.post(reverse("setting-new", args=["port"]), told)
     assert response.status_code == 400
-    assert "semeval2010_f1 is no measure by bag." in response.content.decode()
+    assert "semeval2010_f1 is not a measure by bag." in response.content.decode()
 
 
 def test_the_list_says_who_is_in_front(client: Client, cast: BenchmarkCast) -> None:
@@ -199,7 +201,7 @@ def test_rows_are_those_that_the_setting_scores(client: Client, cast: BenchmarkC
     few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
     whole = freeze("whole", RELATION_GOLD, by=cast.olga)
     cast.benchmark(settings=[("main", whole, "sentence", "micro_f1", few)])
-    assert "<dt>Rows</dt><dd>2</dd>" in shown(client, "board", "rel")
+    assert re.search(r"<dt>Items</dt>\s*<dd>2</dd>", shown(client, "board", "rel"))
     client.force_login(cast.kim)
     assert client.get("/api/v1/benchmarks/rel").json()["settings"][0]["rows"] == 2
 
@@ -212,7 +214,7 @@ def test_a_threshold_orders_nothing(client: Client, cast: BenchmarkCast) -> None
     assert '<option value="tau"' not in page
     response = client.get(reverse("board", args=["rel"]), {"order": "tau"})
     assert response.status_code == 400
-    assert "it orders nothing." in response.content.decode()
+    assert "threshold" in response.content.decode()
 
 
 def test_a_board_has_a_column_for_each_measure_that_its_setting_chose(
@@ -227,7 +229,7 @@ def test_a_board_has_a_column_for_each_measure_that_its_setting_chose(
     creation.change_setting(benchmark.settings.get(), by=cast.olga, measures=chosen)
     page = shown(client, "board", "rel")
     assert "order=recall_at_tau" in page
-    assert ">τ*</th>" in page
+    assert re.search(r">\s*τ\*\s*</th>", page)
     assert "order=tau" not in page
     assert "order=auc" not in page
     client.force_login(cast.kim)

@@ -73,35 +73,35 @@ def test_a_board_is_opened_with_everything_that_the_api_takes(olga: Client, cast
 
 
 @pytest.mark.parametrize(
-    ("wrong", "field", "says"),
+    ("wrong", "field", "named"),
     [
-        ({"slug": "two words"}, "slug", "Letters, digits, hyphens and underscores only."),
-        ({"slug": "rel"}, "slug", "There is a benchmark rel already."),
-        ({"test_sets": []}, "test_sets", "Choose at least one frozen test set."),
-        ({"task": "entities"}, "test_sets", "holds relations; choose sets of entities."),
-        ({"option_beta": "0"}, "option_beta", "Expected a number above 0."),
-        ({"per_day": "0"}, "per_day", "Submissions a day: a whole number above 0, or nothing."),
-        ({"upload_megabytes": "0"}, "upload_megabytes", "Expected more than 0."),
-        ({"upload_megabytes": "9000"}, "upload_megabytes", "This service takes 200 MB at most."),
-        ({"lines": "999999999"}, "lines", "at most."),
-        ({"at_once": "two"}, "at_once", "Expected a whole number."),
+        ({"slug": "two words"}, "slug", "hyphens"),
+        ({"slug": "rel"}, "slug", "rel"),
+        ({"test_sets": []}, "test_sets", "at least one"),
+        ({"task": "entities"}, "test_sets", "entities"),
+        ({"option_beta": "0"}, "option_beta", "above 0"),
+        ({"per_day": "0"}, "per_day", "above 0"),
+        ({"upload_megabytes": "0"}, "upload_megabytes", "above 0"),
+        ({"upload_megabytes": "9000"}, "upload_megabytes", "200 MB"),
+        ({"lines": "999999999"}, "lines", "000,000"),
+        ({"at_once": "two"}, "at_once", "whole number"),
         ({"time_zone": "Middle/Earth"}, "time_zone", "Middle/Earth"),
-        ({"training_counts": counts(b"born_in few")}, "training_counts", "No line has a name"),
+        ({"training_counts": counts(b"born_in few")}, "training_counts", "name and a count"),
         (
             {"training_counts": counts(b"nobody 3")},
             "training_counts",
-            "nobody is no label of this benchmark.",
+            "nobody",
         ),
     ],
 )
-def test_a_mistake_is_said_beside_its_field(
-    olga: Client, cast: BenchmarkCast, wrong: dict[str, Any], field: str, says: str
+def test_an_invalid_value_is_reported_at_its_field(
+    olga: Client, cast: BenchmarkCast, wrong: dict[str, Any], field: str, named: str
 ) -> None:
     cast.benchmark("rel")
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     response = olga.post(reverse("board-new"), BOARD | {"test_sets": [gold.pk]} | wrong)
     assert response.status_code == 400
-    assert says in complaints(response.content.decode())[field]
+    assert named in complaints(response.content.decode())[field]
     assert not Benchmark.objects.filter(slug="port").exists()
 
 
@@ -161,7 +161,7 @@ def test_a_setting_is_added_with_dates_measures_and_digits(olga: Client, cast: B
     assert made.opens_at is not None
     assert f"{made.opens_at:%Y-%m-%d %H:%M %Z}" == "2026-01-02 08:30 UTC"
     page = olga.get(reverse("board-organise", args=["rel"])).content.decode()
-    assert "1 setting takes submissions now" in page
+    assert "1 open setting" in page
     assert "sealed" in page
 
 
@@ -169,33 +169,33 @@ SETTING = {"title": "Test", "key": "test", "unit": "sentence", "main": "macro_f1
 
 
 @pytest.mark.parametrize(
-    ("wrong", "field", "says"),
+    ("wrong", "field", "named"),
     [
-        ({"key": "main"}, "key", "has a setting main already."),
-        ({"key": "new"}, "key", "The address new adds settings."),
-        ({"unit": "bag", "main": "semeval2010_f1"}, "main", "semeval2010_f1 is no measure by bag."),
+        ({"key": "main"}, "key", "main"),
+        ({"key": "new"}, "key", "new"),
+        ({"unit": "bag", "main": "semeval2010_f1"}, "main", "semeval2010_f1"),
         ({"main": "tau"}, "main", "tau"),
-        ({"sealed": "on"}, "closes_at", "need a time at which it closes."),
+        ({"sealed": "on"}, "closes_at", "closing time"),
         (
             {"opens_at": "2026-01-03T00:00", "closes_at": "2026-01-02T00:00"},
             "closes_at",
-            "would close before it opens",
+            "closes before it opens",
         ),
-        ({"opens_at": "tomorrow"}, "opens_at", "Expected a day and a time"),
-        ({"measures": ["accuracy"]}, "measures", "The main measure macro_f1 is not among those shown."),
+        ({"opens_at": "tomorrow"}, "opens_at", "2026-"),
+        ({"measures": ["accuracy"]}, "measures", "macro_f1"),
         ({"digits": "9"}, "digits", "6"),
         ({"test_set": ""}, "test_set", "required"),
     ],
 )
-def test_a_mistake_in_a_setting_is_said_beside_its_field(
-    olga: Client, cast: BenchmarkCast, wrong: dict[str, Any], field: str, says: str
+def test_an_invalid_setting_is_reported_at_its_field(
+    olga: Client, cast: BenchmarkCast, wrong: dict[str, Any], field: str, named: str
 ) -> None:
     board = cast.relations()
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     response = olga.post(reverse("setting-new", args=[board.slug]), SETTING | {"test_set": gold.pk} | wrong)
     assert response.status_code == 400
     page = response.content.decode()
-    assert says in (complaints(page).get(field) or page[page.index(f'"{field}"') :])
+    assert named in (complaints(page).get(field) or page[page.index(f'"{field}"') :])
     assert board.settings.count() == 1
 
 
@@ -203,7 +203,7 @@ def test_a_test_set_with_other_labels_is_refused_beside_it(olga: Client, cast: B
     cast.benchmark()
     strange = freeze("strange", OTHER_GOLD, by=cast.olga, labels=["born_in", "died_in"])
     response = olga.post(reverse("setting-new", args=["rel"]), SETTING | {"test_set": strange.pk})
-    assert "labels that the benchmark lacks: died_in" in complaints(response.content.decode())["test_set"]
+    assert "died_in" in complaints(response.content.decode())["test_set"]
 
 
 def test_entities_are_offered_only_to_boards_of_entities(olga: Client, cast: BenchmarkCast) -> None:
@@ -252,10 +252,10 @@ def test_another_gold_is_a_new_version_and_the_old_board_stays_readable(
     assert ",1.0," in olga.get(reverse("board-csv", args=["rel"]), {"version": "1"}).content.decode()
 
 
-def test_the_same_gold_is_said_beside_the_test_set(olga: Client, cast: BenchmarkCast) -> None:
+def test_the_same_gold_is_rejected_at_the_test_set(olga: Client, cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
     response = olga.post(reverse("setting-revise", args=["rel", "main"]), {"test_set": setting.test_set_id})
-    assert "scores by gold-sentence 1 already." in complaints(response.content.decode())["test_set"]
+    assert "gold-sentence 1" in complaints(response.content.decode())["test_set"]
 
 
 @pytest.mark.parametrize("version", ["7", "x", "12345"])
@@ -289,15 +289,15 @@ def test_a_visitor_takes_a_public_board_away_as_json(client: Client, cast: Bench
     assert row["figures"]["accuracy"]["mean"] == pytest.approx(0.5)
 
 
-def test_a_setting_that_is_not_open_says_when(client: Client, cast: BenchmarkCast) -> None:
+def test_a_setting_that_is_not_open_shows_when(client: Client, cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
     now = timezone.now()
-    for change, says in (
-        ({"opens_at": now + timedelta(days=3)}, "It opens on"),
-        ({"opens_at": None, "closes_at": now - timedelta(days=3)}, "It closed on"),
+    for change, state in (
+        ({"opens_at": now + timedelta(days=3)}, "Opens on"),
+        ({"opens_at": None, "closes_at": now - timedelta(days=3)}, "Closed on"),
     ):
         Setting.objects.filter(pk=setting.pk).update(**change)
-        assert says in client.get(reverse("setting", args=["rel", "main"])).content.decode()
+        assert state in client.get(reverse("setting", args=["rel", "main"])).content.decode()
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_inputs_are_kept_back_until_the_setting_opens(
     client.force_login(cast.kim)
     response = client.get(address)
     assert response.status_code == 409
-    assert "its inputs are there from then on" in response.content.decode()
+    assert b"not_open_yet" in response.content or b"opens at" in response.content
     page = client.get(reverse("setting", args=["rel", "main"])).content.decode()
     assert "Download the inputs" not in page
     client.force_login(cast.olga)

@@ -34,7 +34,7 @@ def test_a_waiting_run_is_asked_after_every_second(client: Client, cast: Benchma
     client.force_login(cast.kim)
     told = page(client, submission)
     assert 'hx-trigger="every 1s"' in told
-    assert "It waits for a worker." in told
+    assert "Waiting for a worker." in told
     assert "Scores</h2>" not in told
 
 
@@ -97,7 +97,7 @@ def test_errors_are_told_apart(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.kim)
     told = page(client, submission)
     assert "3 errors on “main”" in told
-    assert "wrong label: both say one, not the same" in told
+    assert "wrong label" in told
 
 
 def test_a_ranked_run_has_a_curve_to_look_at_and_to_take_away(client: Client, cast: BenchmarkCast) -> None:
@@ -120,22 +120,22 @@ def test_single_labels_have_no_curve(client: Client, cast: BenchmarkCast) -> Non
 
 
 @pytest.mark.parametrize(
-    ("state", "code", "says"),
+    ("state", "code", "advice"),
     [
-        ("failed", "worker_lost", "not your fault"),
-        ("failed", "gold_changed", "The run may be submitted again; it cost nothing."),
-        ("invalid", "unknown_label", "Mend the file and submit the run again."),
+        ("failed", "worker_lost", "Submit the run again."),
+        ("failed", "gold_changed", "You can submit the run again."),
+        ("invalid", "unknown_label", "Correct the file and submit the run again."),
         ("cancelled", "", "Nothing was scored."),
     ],
 )
-def test_what_went_wrong_is_said_plainly(
-    client: Client, cast: BenchmarkCast, state: str, code: str, says: str
+def test_an_ended_run_tells_what_to_do(
+    client: Client, cast: BenchmarkCast, state: str, code: str, advice: str
 ) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     Submission.objects.filter(pk=submission.pk).update(state=state, reason_code=code, reason="It broke.")
     client.force_login(cast.kim)
     told = page(client, submission)
-    assert says in told
+    assert advice in told
     assert "hx-get" not in told
 
 
@@ -144,9 +144,9 @@ def test_a_withdrawn_run_says_so_and_leaves_the_board(client: Client, cast: Benc
     assert run_next("score")
     client.force_login(cast.kim)
     client.post(reverse("submission-withdraw", args=[submission.pk]))
-    assert "No board counts this run." in page(client, submission)
+    assert "This run is on no board." in page(client, submission)
     assert (
-        "No run is scored on this setting yet." in client.get(reverse("board", args=["rel"])).content.decode()
+        "no scored run yet" in client.get(reverse("board", args=["rel"])).content.decode()
     )
 
 
@@ -215,7 +215,7 @@ def test_a_setting_that_left_claims_out_says_how_many(client: Client, cast: Benc
     submission = cast.submit(benchmark, LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
-    assert "4 claims outside it left out" in page(client, submission)
+    assert "4 claims outside" in page(client, submission)
 
 
 def test_a_models_run_names_the_model_and_what_it_predicted(client: Client, cast: BenchmarkCast) -> None:
@@ -225,5 +225,5 @@ def test_a_models_run_names_the_model_and_what_it_predicted(client: Client, cast
     assert run_next("score")
     client.force_login(cast.kim)
     told = page(client, submission)
-    assert told.index("<dt>Model</dt>") < told.index("5" * 64) < told.index("<dt>Named</dt>")
+    assert told.index("<dt>Model</dt>") < told.index("5" * 64) < told.index("<dt>File name</dt>")
     assert told.index("<dt>Predictions</dt>") < told.index(submission.file_id)

@@ -30,16 +30,16 @@ def send(client: Client, content: bytes, *, name: str = "net.jsonl", **told: str
 
 
 @pytest.mark.parametrize(
-    ("missing", "said"),
-    [("refuse", "Every document needs its line"), ("wrong", "A document without a line has no entities")],
+    ("missing", "rule"),
+    [("refuse", "Every document needs a line"), ("wrong", "A document without a line has no entities")],
 )
 def test_what_a_document_without_a_line_means_is_said_as_the_board_has_it(
-    client: Client, cast: BenchmarkCast, missing: str, said: str
+    client: Client, cast: BenchmarkCast, missing: str, rule: str
 ) -> None:
     cast.entities(missing=missing)
     client.force_login(cast.kim)
     page = client.get(reverse("submit", args=["ner"])).content.decode()
-    assert said in page
+    assert rule in page
     assert page.count("Every document needs") + page.count("document without a line") == 1
 
 
@@ -75,7 +75,7 @@ def test_the_same_file_again_leads_to_the_run_that_is_there(client: Client, cast
     client.force_login(cast.kim)
     first = send(client, jsonl(LABEL_LINES)).headers["Location"]
     assert send(client, jsonl(LABEL_LINES)).headers["Location"] == first
-    assert "submitted as this run before" in client.get(first).content.decode()
+    assert "already submitted" in client.get(first).content.decode()
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -93,9 +93,8 @@ def test_bad_lines_are_shown_with_their_numbers_and_what_to_mend(
     assert "<i>2</i>" in page
     assert "<i>3</i>" in page
     assert "Did you mean works_for?" in page
-    assert "Right would be" in page
     assert "{&quot;id&quot;: &quot;s1&quot;, &quot;label&quot;: &quot;works_for&quot;}" in page
-    assert "Nothing was stored and nothing was scored." in page
+    assert "Nothing was stored or scored." in page
     assert not Submission.objects.exists()
     assert not PredictionFile.objects.exists()
 
@@ -146,7 +145,7 @@ def test_a_check_says_what_it_found_and_submits_nothing(client: Client, cast: Be
     cast.relations()
     client.force_login(cast.kim)
     page = send(client, jsonl(LABEL_LINES), do="check").content.decode()
-    assert "The file fits." in page
+    assert "The file is valid." in page
     assert "6 lines" in page
     assert not Submission.objects.exists()
     assert send(client, b"{", do="check").status_code == 422
@@ -159,7 +158,7 @@ def test_a_run_that_is_taken_is_refused_beside_the_form(client: Client, cast: Be
     other = [*LABEL_LINES[:5], {"id": "s6", "label": "part_of"}]
     response = send(client, jsonl(other))
     assert response.status_code == 409
-    assert "Net has run 1 already" in response.content.decode()
+    assert "Net already has a run 1" in response.content.decode()
 
 
 def test_a_missing_file_is_asked_for(client: Client, cast: BenchmarkCast) -> None:
@@ -167,13 +166,13 @@ def test_a_missing_file_is_asked_for(client: Client, cast: BenchmarkCast) -> Non
     client.force_login(cast.kim)
     response = client.post(reverse("submit", args=["rel"]), {"system": "Net", "run": "1"})
     assert response.status_code == 400
-    assert "Choose a file of predictions." in response.content.decode()
+    assert "Choose a prediction file." in response.content.decode()
 
 
 def test_who_is_in_no_team_is_told_to_start_one(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.olga)
-    assert "You are in no team yet." in client.get(reverse("submit", args=["rel"])).content.decode()
+    assert "not in a team yet" in client.get(reverse("submit", args=["rel"])).content.decode()
 
 
 def test_another_team_cannot_be_named(client: Client, cast: BenchmarkCast) -> None:
@@ -204,11 +203,12 @@ def test_a_check_asks_for_a_file_and_nothing_else(client: Client, cast: Benchmar
     cast.relations()
     client.force_login(cast.kim)
     assert (
-        "The file fits." in send(client, jsonl(LABEL_LINES), do="check", system="", run="").content.decode()
+        "The file is valid."
+        in send(client, jsonl(LABEL_LINES), do="check", system="", run="").content.decode()
     )
     response = client.post(reverse("submit", args=["rel"]), {"do": "check"})
     assert response.status_code == 400
-    assert "Choose a file of predictions." in response.content.decode()
+    assert "Choose a prediction file." in response.content.decode()
 
 
 def test_what_a_team_declares_stands_on_the_board(client: Client, cast: BenchmarkCast) -> None:
@@ -235,14 +235,16 @@ def test_one_of_two_open_phases_is_chosen(client: Client, cast: BenchmarkCast) -
     assert "several open phases" in response.content.decode()
     send(client, jsonl(LABEL_LINES[3:]), phase="test")
     assert Submission.objects.get().phase == "test"
-    assert "The file fits." in send(client, jsonl(LABEL_LINES[:3]), phase="dev", do="check").content.decode()
+    assert (
+        "The file is valid." in send(client, jsonl(LABEL_LINES[:3]), phase="dev", do="check").content.decode()
+    )
 
 
 def test_a_board_that_takes_nothing_now_says_so(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     Setting.objects.update(closes_at=timezone.now() - timedelta(hours=1))
     client.force_login(cast.kim)
-    assert "takes no submissions now" in client.get(reverse("submit", args=["rel"])).content.decode()
+    assert "closed to submissions" in client.get(reverse("submit", args=["rel"])).content.decode()
 
 
 def test_inputs_and_quotas_stand_beside_the_form(client: Client, cast: BenchmarkCast) -> None:
@@ -265,10 +267,10 @@ def test_models_are_offered_for_entities_where_a_machine_runs_them(
     address = reverse("submit", args=["ner"])
     model_intake.record_self_test("here", why_not="The kernel has no Landlock.")
     page = client.get(address).content.decode()
-    assert "Not on this machine." in page
+    assert "Models are not available." in page
     assert "The kernel has no Landlock." in page
     model_intake.record_self_test("here", why_not="")
-    assert "Send a pipeline" in client.get(address).content.decode()
+    assert "Submit a pipeline" in client.get(address).content.decode()
     assert "send the model" not in client.get(reverse("submit", args=["rel"])).content.decode()
 
 

@@ -95,9 +95,9 @@ def test_runs_can_be_narrowed_to_those_under_way(client: Client, cast: Benchmark
     cast.submit(cast.relations(), LABEL_LINES, system="Waiting net")
     client.force_login(cast.kim)
     address = reverse("team", args=["kelpie"])
-    assert "1 run is on the way." in client.get(address).content.decode()
+    assert "1 in progress" in client.get(address).content.decode()
     assert "Waiting net</a>" in client.get(address, {"show": "under-way"}).content.decode()
-    assert "No run here." in client.get(address, {"show": "needs-you"}).content.decode()
+    assert "No runs." in client.get(address, {"show": "needs-you"}).content.decode()
 
 
 def test_a_new_token_is_shown_once_and_kept_as_a_digest(client: Client, cast: BenchmarkCast) -> None:

@@ -29,13 +29,13 @@ class HealthSerializer(serializers.Serializer[queue_status.QueueHealth]):
     workers = serializers.IntegerField(help_text="Workers running a job now.")
     heard_of = serializers.IntegerField(
         source="active_workers",
-        help_text="Workers that looked for work in the last minute, or are in the middle of some. "
-        "0: nothing will be done until one comes. Of several idle ones some may go unheard.",
+        help_text="Active workers: those that asked for work in the last minute or are running a job. "
+        "0: nothing runs until one starts. Among several idle ones some may not be counted.",
     )
     heard_at = serializers.DateTimeField(
         source="last_seen_at",
         allow_null=True,
-        help_text="When a worker last looked for work; null: not in the last day.",
+        help_text="When a worker last asked for work; null: not in the last day.",
     )
     oldest_seconds = serializers.FloatField(help_text="Waiting time of the oldest job.")
     done = serializers.IntegerField(help_text="In the last hour.")
@@ -55,16 +55,16 @@ class Status(APIView):
 
     @extend_schema(operation_id="status", responses={200: StatusSerializer})
     def get(self, request: Request) -> Response:
-        """What waits and runs in each queue, and how the last hour went."""
+        """Waiting and running jobs of each queue, and the last hour."""
         return Response(StatusSerializer({"queues": queue_status.queue_health()}).data)
 
 
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
-    queues = [(WORDS.get(health.queue, health.queue), health) for health in queue_status.queue_health()]
-    unheard = [title for title, health in queues if not health.active_workers]
-    told = {"queues": queues, "lead": _lead(queues), "unheard": unheard}
-    return render(request, "evaluation/status.html", told)
+    queues = [(TITLES.get(health.queue, health.queue), health) for health in queue_status.queue_health()]
+    idle = [title for title, health in queues if not health.active_workers]
+    context = {"queues": queues, "lead": _lead(queues), "idle": idle}
+    return render(request, "evaluation/status.html", context)
 
 
 def _lead(queues: list[tuple[str, queue_status.QueueHealth]]) -> str:

@@ -166,12 +166,12 @@ def _service_limit(limit: str) -> int:
     return int(getattr(settings, LIMITS[limit]))
 
 
-# ---- a new board ---------------------------------------------------------------------------------
+# ---- a new benchmark -------------------------------------------------------------------------------
 def _option(key: str, option: ScoringOption) -> forms.Field:
-    """A field for an entry of the closed table; what it takes is the table's to say."""
-    told: dict[str, Any] = {"label": key.replace("_", " ").capitalize(), "help_text": option.explains}
-    told |= {"required": False, "initial": option.default}
-    made: forms.Field
+    """Return the field of an option; the option itself validates values."""
+    arguments: dict[str, Any] = {"label": key.replace("_", " ").capitalize(), "help_text": option.explains}
+    arguments |= {"required": False, "initial": option.default}
+    field: forms.Field
     if isinstance(option.default, bool):
         field = forms.BooleanField(**arguments)
     elif option.choices:

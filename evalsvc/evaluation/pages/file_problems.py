@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
-from evalsvc.core.formats.problems import CODES, FileRejected, Problem, Problems
+from evalsvc.core.formats.problems import KINDS, FileRejected, Problem, Problems
 from evalsvc.core.formats.text_lines import read_lines
 from evalsvc.core.web.formatting import count
 
@@ -58,7 +58,7 @@ def shown_problems(problems: Problems, file: UploadedFile) -> dict[str, Any]:
 def _shown(problem: Problem, problems: Problems) -> ShownProblem:
     alike = [] if problem.line else [p for p in problems.first if p.code == problem.code and not p.line]
     total = problems.by_code[problem.code]
-    others = [p.found.removeprefix(NO_LINE) for p in alike[1:MAX_NAMED] if p.found]
+    others = [p.value.removeprefix(NO_LINE) for p in alike[1:MAX_NAMED] if p.value]
     message = _message(problem, others, total)
     return ShownProblem(problem.line, problem.code, message, total, problem.example or "")
 
@@ -66,14 +66,16 @@ def _shown(problem: Problem, problems: Problems) -> ShownProblem:
 def _further(first: Sequence[Problem], problems: Problems) -> list[ShownProblem]:
     """Return the codes that none of the first problems has."""
     codes = problems.by_code.keys() - {problem.code for problem in first}
-    return [ShownProblem(None, code, CODES[code], problems.by_code[code], "") for code in sorted(codes)]
+    return [
+        ShownProblem(None, code, KINDS[code].message, problems.by_code[code], "") for code in sorted(codes)
+    ]
 
 
 def _message(problem: Problem, others: Sequence[str] = (), total: int = 1) -> str:
     """Describe a problem without its line; `others` are further values with this code."""
-    parts = [CODES[problem.code]]
-    if problem.found is not None:
-        values = ", ".join([problem.found, *others])
+    parts = [KINDS[problem.code].message]
+    if problem.value is not None:
+        values = ", ".join([problem.value, *others])
         left = total - 1 - len(others)
         parts += [f"Found {values} and {count(left)} more." if others and left else f"Found {values}."]
     parts += [f"Expected {problem.expected}."] if problem.expected is not None else []
@@ -101,7 +103,7 @@ def _line(number: int, text: str, problem: Problem | None) -> ExcerptLine:
     """Cut a line around its invalid value."""
     if problem is None:
         return ExcerptLine(number, _cut(text))
-    value = problem.found.removesuffix("…") if problem.found else ""
+    value = problem.value.removesuffix("…") if problem.value else ""
     at = text.find(value) if value else -1
     if at < 0:
         return ExcerptLine(number, "", _cut(text), bad=True)

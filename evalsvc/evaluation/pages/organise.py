@@ -119,7 +119,6 @@ def _row(setting: Setting, now: Any) -> dict[str, Any]:
     return {
         "setting": setting,
         "state": state,
-        "shape": {"open": "run", "coming": "wait"}.get(state, "done"),
         "at": setting.opens_at if state == "coming" else setting.closes_at,
         "preposition": {"coming": "from", "open": "until"}.get(state, "since"),
         "phase": PHASE_TITLES[setting.phase].removeprefix("in "),
@@ -131,10 +130,14 @@ def _row(setting: Setting, now: Any) -> dict[str, Any]:
 
 
 def _fixed(benchmark: Benchmark) -> list[tuple[str, str]]:
-    """What scores rest on."""
+    """Options that scores depend on."""
     options = complete_options(benchmark.options, task=benchmark.task)
-    changed = {key: value for key, value in options.items() if key in benchmark.options}
-    told = [f"{key.replace('_', ' ')} {_said(value)}" for key, value in changed.items()]
+    words = {True: "yes", False: "no"}
+    changed = [
+        f"{key.replace('_', ' ')} {words[value] if isinstance(value, bool) else value}"
+        for key, value in options.items()
+        if key in benchmark.options
+    ]
     return [
         ("Task", benchmark.get_task_display().lower()),
         ("Labels", counted(len(benchmark.labels), "label")),

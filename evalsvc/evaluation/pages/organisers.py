@@ -42,10 +42,10 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid() and _save_role(request, benchmark, form):
         return redirect("board-people", slug)
     listed = benchmark.people.select_related("user").order_by("role", "user__username")
-    told = {"benchmark": benchmark, "form": form, "listed": listed} | invitation_panel(
+    context = {"benchmark": benchmark, "form": form, "listed": listed} | invitation_panel(
         organisers.INVITATION_TARGET, benchmark
     )
-    return render(request, "evaluation/organisers.html", told, status=400 if form.errors else 200)
+    return render(request, "evaluation/organisers.html", context, status=400 if form.errors else 200)
 
 
 def _save_role(request: HttpRequest, benchmark: Benchmark, form: PersonForm) -> bool:

@@ -105,7 +105,7 @@ def _progress_text(submission: Submission) -> str:
     """Progress of the job in words."""
     job = submission.job
     if job and submission.state == State.QUEUED and not worker_presence.active_workers(job.queue):
-        return "no worker was heard of in the last minute; it is kept, and waits until one comes"
+        return "no active workers; queued until one starts"
     if submission.state != State.RUNNING or job is None:
         return "queued; this page updates itself"
     if not job.total:

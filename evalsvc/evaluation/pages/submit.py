@@ -17,10 +17,9 @@ from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.problems import KINDS, FileRejected, Problem, Problems
+from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.registry import formats
-from evalsvc.core.formats.text_lines import read_lines
-from evalsvc.core.web.formatting import count
+from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.core.web.forms import add_form_error
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract
@@ -40,26 +39,16 @@ EXAMPLES = {
     Setting.Unit.BAG: ('{"h": "Q1", "t": "Q2", "relation": "%s", "score": 0.93}',),
     Setting.Unit.DOCUMENT: ('{"id": "d1", "spans": [[0, 2, "%s"]]}', '{"id": "d1", "tags": ["B-%s", "O"]}'),
 }
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """A line of the file; `marked` is the part that does not fit."""
-
-    number: int
-    before: str
-    marked: str = ""
-    after: str = ""
-    bad: bool = False
-
-
-@dataclass(frozen=True)
-class Mending:
-    line: int | None
-    code: str
-    says: str
-    alike: int
-    example: str
+MISSING_LINES = {
+    ("entities", "wrong"): "A document without a line has no entities.",
+    ("entities", "refuse"): "Every document needs a line; an empty list means no entities.",
+    ("relations", "wrong"): "An id without a line counts as wrong.",
+    (
+        "relations",
+        "refuse",
+    ): "With one label per line, every id needs a line; in the other forms a missing id has no labels.",
+}
+QUOTA_TITLES = {"per_day": "today", "in_total": "in total", "at_once": "waiting or running"}
 
 
 @login_required
@@ -141,9 +130,10 @@ def _page(
     for each in (run_form, model_form):
         each.offer(teams, file_contract.open_phases(open_settings), bags=Setting.Unit.BAG in units)
     size = byte_size(file_contract.limit(benchmark, "upload_bytes"))
+    titles = [each.title for each in formats("predictions").values() if each.task in ("", benchmark.task)]
     run_form.fields["file"].help_text = format_html(
         '{}, plain or .gz, up to {}. <a href="{}#predictions">Prediction formats</a>',
-        *(FORMATS[benchmark.task], size, reverse("docs-formats")),
+        *(", ".join(titles), size, reverse("docs-formats")),
     )
     models = model_intake.limits() if benchmark.task == Benchmark.Task.ENTITIES else None
     if models:
@@ -158,11 +148,7 @@ def _page(
         "teams": teams,
         "quotas": quotas_of(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
-        "bags": Setting.Unit.BAG in units,
-        "taken": ", ".join(
-            format.title for format in formats("predictions").values() if format.task in ("", benchmark.task)
-        ),
-        "limit": file_contract.limit(benchmark, "upload_bytes"),
+        "open_settings": open_settings,
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
         "missing_lines": MISSING_LINES[benchmark.task, benchmark.missing],
         "curl": curl(request, benchmark),
@@ -207,60 +193,16 @@ class Command:
         return "\n".join(self.lines)
 
 
-def _mending(problem: Problem, problems: Problems) -> Mending:
-    like = [] if problem.line else [p for p in problems.first if p.code == problem.code and not p.line]
-    alike = problems.by_code[problem.code]
-    more = [p.value.removeprefix(NO_LINE) for p in like[1:NAMED] if p.value]
-    return Mending(problem.line, problem.code, _says(problem, more, alike), alike, problem.example or "")
-
-
-def _untold(first: Sequence[Problem], problems: Problems) -> list[Mending]:
-    """Kinds of which none is among the first problems, such as ids left out of a file of slips."""
-    codes = problems.by_code.keys() - {problem.code for problem in first}
-    return [Mending(None, code, KINDS[code].message, problems.by_code[code], "") for code in sorted(codes)]
-
-
-def _says(problem: Problem, more: Sequence[str] = (), alike: int = 1) -> str:
-    """The problem without its line, which stands beside it; `more` are others that were found alike."""
-    parts = [KINDS[problem.code].message]
-    if problem.value is not None:
-        found = ", ".join([problem.value, *more])
-        left = alike - 1 - len(more)
-        parts += [f"Found {found} and {count(left)} more." if more and left else f"Found {found}."]
-    parts += [f"Expected {problem.expected}."] if problem.expected is not None else []
-    return " ".join([*parts, problem.hint] if problem.hint else parts)
-
-
-def _excerpt(problems: Iterable[Problem], file: UploadedFile) -> list[Excerpt]:
-    """The bad lines and the one before the first, as they stand in the file; none where it cannot be read."""
-    bad = {problem.line: problem for problem in reversed(list(problems)) if problem.line}
-    if not bad:
-        return []
-    wanted = {min(bad) - 1, *bad}
-    file.seek(0)
-    found = []
-    try:
-        for number, text in islice(read_lines(file, problems=Problems()), min(max(bad), SCANNED)):
-            if number in wanted:
-                found.append(_line(number, text, bad.get(number)))
-    except FileRejected:
-        return found
-    return found
-
-
-def _line(number: int, text: str, problem: Problem | None) -> Excerpt:
-    """The line cut around what was found in it."""
-    if problem is None:
-        return Excerpt(number, _cut(text))
-    found = problem.value.removesuffix("…") if problem.value else ""
-    at = text.find(found) if found else -1
-    if at < 0:
-        return Excerpt(number, "", _cut(text), bad=True)
-    before, after = text[:at], text[at + len(found) :]
-    if len(before) > WIDTH // 2:
-        before = "… " + before[-WIDTH // 2 :]
-    return Excerpt(number, before, _cut(found), _cut(after), bad=True)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDTH else text[: WIDTH - 2] + " …"
+def curl(request: HttpRequest, benchmark: Benchmark, *, team: Team | None = None) -> Command:
+    """Command that submits from a terminal, naming the team if the user is in several."""
+    address = request.build_absolute_uri(reverse("api-submissions", args=[benchmark.slug]))
+    teams = list(roles.teams_of(request.user))
+    named = f" -F team={(team or teams[0]).slug}" if len(teams) > 1 else ""
+    return Command(
+        [
+            'curl -H "Authorization: Bearer $TOKEN" \\',
+            "  -F file=@predictions.jsonl \\",
+            f'  -F system="my system" -F run=1{named} \\',
+            f"  {address}",
+        ]
+    )

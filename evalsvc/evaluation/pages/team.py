@@ -117,6 +117,6 @@ def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]
         route="token-revoke",
         within=team.slug,
     )
-    told = forms | {"members": members, "owner": owner, "tokens": tokens}
-    told["new_token"] = reverse("token-new", args=[team.slug])
-    return told | (invitation_panel(teams.INVITATION_TARGET, team) if owner else {})
+    context = forms | {"members": members, "owner": owner, "tokens": tokens}
+    context["new_token"] = reverse("token-new", args=[team.slug])
+    return context | (invitation_panel(teams.INVITATION_TARGET, team) if owner else {})

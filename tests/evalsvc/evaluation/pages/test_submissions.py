@@ -145,9 +145,7 @@ def test_a_withdrawn_run_says_so_and_leaves_the_board(client: Client, cast: Benc
     client.force_login(cast.kim)
     client.post(reverse("submission-withdraw", args=[submission.pk]))
     assert "This run is on no board." in page(client, submission)
-    assert (
-        "no scored run yet" in client.get(reverse("board", args=["rel"])).content.decode()
-    )
+    assert "no scored run yet" in client.get(reverse("board", args=["rel"])).content.decode()
 
 
 def test_a_waiting_run_can_be_cancelled(client: Client, cast: BenchmarkCast) -> None:

@@ -1,4 +1,4 @@
-"""The app of `celery -A workers`: one task, the clock that repeats it, and the steps of a worker's start."""
+"""The app of `celery -A workers`: its task, clock and start-up steps."""
 
 import gc
 from importlib import import_module
@@ -15,7 +15,7 @@ app.conf.imports = ("workers.tasks",)
 
 
 class Preload(bootsteps.Step):
-    """Import all handlers before the pool starts, so that its processes share them."""
+    """Start-up step that imports all handlers before the pool forks."""
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)

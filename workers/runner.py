@@ -1,4 +1,4 @@
-"""Run one job from claim to end: the only way work gets done."""
+"""Run one job from claim to end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INFRASTRUCTURE = (RetryLater, OperationalError, InterfaceError, ConnectionError)
 
 
 def run_next(queue: str) -> bool:
-    """Run the fairest due job of the queue; False when nothing is due."""
+    """Run the fairest due job of the queue, if any."""
     reconcile()
     kinds.run_periodic()
     job = claim.claim(queue)
@@ -35,7 +35,7 @@ def run_next(queue: str) -> bool:
 
 
 def run_inline(job: Job) -> Job:
-    """Run this job in this process unless another worker has it; return its row afterwards."""
+    """Run this job in this process unless another worker has it."""
     claimed = claim.claim_job(job)
     if claimed:
         run(claimed)

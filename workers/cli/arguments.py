@@ -1,4 +1,4 @@
-"""Arguments of the commands `score` and `compare`, and the options made of them."""
+"""Arguments and options of the commands `score` and `compare`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Options:
 
 
 def integer_from(least: int) -> Callable[[str], int]:
-    """Return an argument type for whole numbers that are not below the least."""
+    """Return an argument type for whole numbers with a lower limit."""
 
     def read(text: str) -> int:
         try:
@@ -97,7 +97,7 @@ def add_score(parser: ArgumentParser) -> None:
 
 
 def add_compare(parser: ArgumentParser) -> None:
-    """Add A1 A2 … --against B1 B2 … --gold GOLD and the options."""
+    """Add the runs, --against, --gold and the options."""
     parser.add_argument(
         "runs", type=Path, nargs="+", help="prediction files of the first system, one per run"
     )

@@ -1,4 +1,4 @@
-"""The commands `score` and `compare`: arguments in, a table or JSON out, exit code 2 for a rejected file."""
+"""The commands `score` and `compare`; they exit with 2 for rejected files."""
 
 from __future__ import annotations
 

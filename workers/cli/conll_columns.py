@@ -29,7 +29,7 @@ Codes = NDArray[np.int32]
 
 
 class TokenColumns(NamedTuple):
-    """A file as codes: words, tags of one or two columns, and the length of each sentence."""
+    """A file as codes: words, tag columns and sentence lengths."""
 
     words: Codes
     tags: list[Codes]
@@ -37,7 +37,7 @@ class TokenColumns(NamedTuple):
 
 
 def score(gold: Path, predictions: Path, options: Options, *, gold_column: int) -> Report | None:
-    """Score two regular files that fit each other; None where a line needs the line reader."""
+    """Score two regular files, or return None for the line reader."""
     strict = options.repair == "strict-iob2" and options.scheme != "IOB2"
     if options.scheme is None or options.negative is not None or strict:
         return None
@@ -111,7 +111,7 @@ def _inventory(truth: Spans, labels: Vocabulary, options: Options) -> list[str]:
 
 
 def _recoded(spans: Spans, labels: Vocabulary, inventory: list[str]) -> Spans:
-    """Turn label codes into places in the inventory, −1 for a label outside."""
+    """Turn label codes into inventory codes, −1 for a label outside."""
     place = {name: at for at, name in enumerate(inventory)}
     new = np.array([place.get(str(name), -1) for name in labels], dtype=np.int64)
     return replace(spans, label=new[spans.label])

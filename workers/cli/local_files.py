@@ -1,4 +1,4 @@
-"""The command line's sources: a gold file and prediction files, in any format that holds them."""
+"""The command line's sources: gold and prediction files of any format."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class LocalGold:
     scoring: ScoringOptions
 
     def case(self, path: Path) -> ScoringCase:
-        """Read a prediction file against this gold; one that does not fit is rejected by name."""
+        """Read a prediction file against this gold, or reject it by name."""
         with naming(path), uncollected():
             return ScoringCase.of(self.gold, _read_predictions(path, self), self.scoring)
 
 
 def score(gold: Path, predictions: Path, options: Options) -> Report:
-    """Score one prediction file: CoNLL columns at once where both files are regular, else item by item."""
+    """Score one prediction file, regular CoNLL files by columns."""
     column, report, left_out = gold_column(gold, predictions, options), None, 0
     if options.task == "entities":
         report = conll_columns.score(gold, predictions, options, gold_column=column)
@@ -70,7 +70,7 @@ def score(gold: Path, predictions: Path, options: Options) -> Report:
 
 
 def gold_column(gold: Path, predictions: Path, options: Options) -> int:
-    """Return the column of the gold tag: the last, unless one file of three columns holds both."""
+    """Return the gold column: the last, or last but one when shared."""
     if options.gold_column is not None:
         return options.gold_column
     return -2 if gold.samefile(predictions) and conll_columns.width(gold) > 2 else -1
@@ -91,7 +91,7 @@ def read_gold(path: Path, options: Options, *, column: int) -> LocalGold:
 
 
 def _format_of(path: Path, options: Options, problems: Problems) -> str:
-    """Recognise the format; among entities, what looks like labels is columns with a wrong tag."""
+    """Recognise the format; entities have columns, never a list of labels."""
     format = recognise_source(path, problems=problems)
     is_guess = formats()[format].catch_all and options.task == "entities"
     return conll.FORMAT.key if is_guess else format
@@ -122,7 +122,7 @@ def _items(path: Path, format: str, options: Options, problems: Problems, column
 
 
 def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
-    """Complete the options with the inventory: the labels of the file, else those of the gold."""
+    """Complete the options with the labels of --labels, else the gold's."""
     by_document = options.task == "entities"
     used = dict.fromkeys(gold.label)
     if by_document and options.negative in used:
@@ -186,7 +186,7 @@ def _expected(local: LocalGold) -> Expected:
 def _by_line(
     path: Path, format: str, local: LocalGold, expected: Expected, *, others: bool = True
 ) -> Predictions:
-    """Check each line. A board's file may be about other items too: these are left out, unless all are."""
+    """Check each line; leave out other items unless there are no others."""
     problems, gold, options = Problems(), local.gold, local.options
     check, collector = _check(local, expected, problems), Collector(expected.codes)
     lines = open_predictions(
@@ -227,7 +227,7 @@ def _check(local: LocalGold, expected: Expected, problems: Problems) -> Predicti
 def _in_order(
     lines: Iterator[tuple[int, PredictionLine]], ids: Sequence[str]
 ) -> Iterator[tuple[int, PredictionLine]]:
-    """Name the lines of a file without ids: the n-th is about the n-th item."""
+    """Give the n-th line of a file without ids the n-th id."""
     for line, given in lines:
         if isinstance(given, LabelPrediction | TagsPrediction):
             at = int(given.id) - 1
@@ -250,7 +250,7 @@ def _about_gold(
 
 
 def _dense(content: bytes, expected: Expected, problems: Problems) -> Predictions:
-    """Read a score matrix: rows in the order of the gold's items or pairs, columns in that of the labels."""
+    """Read a score matrix: rows as items or pairs, columns as labels."""
     header, columns = npy.read_header(content[: npy.LONGEST_HEADER + 12], problems), len(expected.labels)
     npy.check_size(header, len(content), problems)
     keys = {"scores": expected.ids, "bag": expected.pairs}

@@ -22,7 +22,7 @@ def number(value: float) -> str:
 
 
 def table(rows: Iterable[Sequence[str]], *, words: int = 1) -> list[str]:
-    """Align columns: the first *words* to the left, the others to the right."""
+    """Align the first *words* columns to the left, others to the right."""
     cells = [list(row) for row in rows]
     sides = "<" * words + ">" * len(cells[0])
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -34,23 +34,23 @@ def report_text(report: Report) -> str:
     """Format measures by family, then classes, then counts."""
     parts = [_family(family, values) for family, values in _families(report).items()]
     parts += [[name, *table([HEADS, *map(_class, rows)])] for name, rows in report.classes.items() if rows]
-    parts += [_schema(name, found) for name, found in report.outcomes.items()]
+    parts += [_schema(name, outcomes) for name, outcomes in report.outcomes.items()]
     counted = [(name, f"{value:,.10g}") for name, value in report.counts.items() if name != "macro_flip"]
     parts += [["counted", *table(counted)]] if counted else []
     parts += [list(report.notes)] if report.notes else []
     return "\n\n".join("\n".join(part) for part in parts)
 
 
-def _schema(name: str, found: dict[str, SpanOutcome]) -> list[str]:
-    rows = [(label, *(f"{n:,}" for n in outcome), number(outcome.f1)) for label, outcome in found.items()]
+def _schema(name: str, outcomes: dict[str, SpanOutcome]) -> list[str]:
+    rows = [(label, *(f"{n:,}" for n in outcome), number(outcome.f1)) for label, outcome in outcomes.items()]
     return [f"SemEval-2013 {name}", *table([OUTCOME_HEADS, *rows])]
 
 
 def _families(report: Report) -> dict[str, dict[str, Value]]:
-    found: dict[str, dict[str, Value]] = {}
+    families: dict[str, dict[str, Value]] = {}
     for key, value in report.values.items():
-        found.setdefault(MEASURES[key].family, {})[key] = value
-    return found
+        families.setdefault(MEASURES[key].family, {})[key] = value
+    return families
 
 
 def _family(name: str, values: dict[str, Value]) -> list[str]:
@@ -65,30 +65,30 @@ def _class(row: ClassRow) -> tuple[str, ...]:
 
 
 def report_json(report: Report, *, task: str) -> bytes:
-    """Format as one JSON object; an undefined figure is null and has a reason."""
-    found: dict[str, Any] = {
+    """Format as one JSON object; undefined figures are null with a reason."""
+    body: dict[str, Any] = {
         "task": task,
         "measures": {key: value.value for key, value in report.values.items()},
         "reasons": {key: value.reason for key, value in report.values.items() if value.reason},
         "classes": {name: [row._asdict() for row in rows] for name, rows in report.classes.items()},
         "outcomes": {
-            schema: {label: outcome._asdict() for label, outcome in found.items()}
-            for schema, found in report.outcomes.items()
+            schema: {label: outcome._asdict() for label, outcome in outcomes.items()}
+            for schema, outcomes in report.outcomes.items()
         },
         "counts": report.counts,
         "notes": report.notes,
     }
     if report.curve is not None:
-        found["curve"] = {
+        body["curve"] = {
             "recall": report.curve.recall.tolist(),
             "precision": report.curve.precision.tolist(),
             "score": report.curve.score.tolist(),
         }
-    return msgspec.json.encode(found)
+    return msgspec.json.encode(body)
 
 
 def rejection_text(problems: Problems, *, file: str) -> str:
-    """Format the number of problems of each kind, then the first problems one by one."""
+    """Format the number of problems by kind, then the first ones."""
     kinds = ", ".join(f"{code} {count:,}" for code, count in problems.by_code.most_common())
     lines = [f"{problem.code}: {problem.sentence()}" for problem in problems.first]
     more = problems.total - len(lines)

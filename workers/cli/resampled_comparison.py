@@ -39,7 +39,7 @@ ENDS = ("", "_mean")
 
 
 class ResampledMeasure(NamedTuple):
-    """Both figures of a measure, the interval of their difference, and its p."""
+    """Both figures of a measure, interval and p of their difference."""
 
     a: float
     b: float
@@ -62,7 +62,7 @@ class Draws:
 def resampled(
     a: ScoringCase, b: ScoringCase, *, measures: Sequence[str], draws: Draws
 ) -> dict[str, ResampledMeasure]:
-    """Return paired bootstrap interval and randomisation p of each measure that can be resampled."""
+    """Return bootstrap interval and randomisation p of each resampled measure."""
     if "ranking" in (a.suite, b.suite):
         return _ranked(a, b, [name for name in measures if name in RANKED], draws)
     results: dict[str, ResampledMeasure] = {}
@@ -73,7 +73,7 @@ def resampled(
 
 
 def _families(a: ScoringCase, b: ScoringCase) -> list[tuple[BothTallies, Figures]]:
-    """Return each item's part in the counts, for both runs, and the figures made of their sums."""
+    """Return tallies of both runs by item, and figures of their sums."""
     options = a.options
     if a.suite == "entities":
         return _entities(a, b)

@@ -1,4 +1,4 @@
-"""Handler of job kind `agreement`: pairs of annotators, single relations and complete answers."""
+"""Handler of job kind `agreement`: annotators, relations and complete answers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def agree(subject: int, progress: Progress) -> Store:
 
 
 def read(project: Project, progress: Progress) -> AnswerColumns:
-    """Read the answers that count, in the present labels; surplus ones are judgments too."""
+    """Read the answers that count, surplus ones too, in present labels."""
     mapping = item_state.Rules(project).mapping
     answers = AnswerColumns()
     items: dict[int, int] = {}
@@ -89,7 +89,7 @@ def _relations(payload: Payload) -> frozenset[str]:
 
 
 def pairs(answers: AnswerColumns, kind: str) -> PairTable:
-    """Compare annotators with common items: κ over complete answers, or F1 of their spans."""
+    """Compare annotators on common items: κ of answers or F1 of spans."""
     if kind == Kind.RELATIONS:
         sets = {chosen: at for at, chosen in enumerate(sorted(set(answers.chosen), key=sorted))}
         return cohen_kappa(answers.item, answers.annotator, [sets[chosen] for chosen in answers.chosen])
@@ -103,7 +103,7 @@ def pairs(answers: AnswerColumns, kind: str) -> PairTable:
 
 
 def shown_pairs(answers: AnswerColumns, table: PairTable, kind: str) -> list[Figure]:
-    """Return the pairs among the most active annotators, as many as a heat map can show."""
+    """Return the pairs among the most active annotators."""
     active = {annotator for annotator, _ in Counter(answers.annotator).most_common(SHOWN)}
     name = "kappa" if kind == Kind.RELATIONS else "f1"
     columns = (table.first, table.second, table.common, table.observed, table.value)
@@ -117,7 +117,7 @@ def shown_pairs(answers: AnswerColumns, table: PairTable, kind: str) -> list[Fig
 
 
 def annotators(answers: AnswerColumns, table: PairTable) -> list[Figure]:
-    """Return each annotator's answers, share of N/A, and share equal to another's on the item."""
+    """Return each annotator's answers, share of N/A and share of agreement."""
     size = len(answers.names)
     counts = np.bincount(answers.annotator, minlength=size)
     empty = [not chosen and not spans for chosen, spans in zip(answers.chosen, answers.spans, strict=True)]
@@ -134,7 +134,7 @@ def annotators(answers: AnswerColumns, table: PairTable) -> list[Figure]:
 
 
 def coefficients(answers: AnswerColumns, labels: Sequence[str], kind: str, progress: Progress) -> Figure:
-    """Score each relation on its own, as present or absent; of relations also N/A and complete answers."""
+    """Score each relation, and for relation projects N/A and complete answers."""
     sets = sorted(set(answers.chosen), key=sorted)
     place = {chosen: at for at, chosen in enumerate(sets)}
     codes = np.array([place[chosen] for chosen in answers.chosen], dtype=np.int64)
@@ -150,7 +150,7 @@ def coefficients(answers: AnswerColumns, labels: Sequence[str], kind: str, progr
 
 
 def _presence(answers: AnswerColumns, codes: Ints, present: Sequence[bool]) -> Question:
-    """Ask for one choice alone; an answer submitted without a label is not N/A."""
+    """Ask for one choice alone; a blank answer is not N/A."""
     has = np.array(present, dtype=np.int64)[codes]
     table = answers_of_columns(answers.item, has, n_items=answers.n_items, n_categories=2)
     return Question(table, positive=int(has.sum()))
@@ -159,7 +159,7 @@ def _presence(answers: AnswerColumns, codes: Ints, present: Sequence[bool]) -> Q
 def _complete(
     answers: AnswerColumns, codes: Ints, sets: Sequence[frozenset[str]], labels: Sequence[str]
 ) -> Question:
-    """Ask for complete answers: each set is a category, and α weighs sets by what they share."""
+    """Ask for complete answers: each set of labels is a category."""
     table = answers_of_columns(answers.item, codes, n_items=answers.n_items, n_categories=len(sets))
     members = [[name in each for name in (*labels, BLANK)] for each in sets]
     return Question(table, members=np.array(members, dtype=bool).reshape(len(sets), len(labels) + 1))

@@ -1,4 +1,4 @@
-"""Agreement coefficients of several questions, with intervals from the same draws of items."""
+"""Agreement coefficients with intervals from the same draws of items."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Weighted = Callable[[Floats], float]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Answers to one question; `members` are the labels of categories that are sets."""
+    """Answers to one question; `members` are labels of set categories."""
 
     answers: AnswerTable
     positive: int | None = None
@@ -43,7 +43,7 @@ class Question:
 
 @dataclass(eq=False)
 class QuestionSample:
-    """A question with its grouped items, its values, and the figures of the draws."""
+    """A question with grouped items, values and the figures of draws."""
 
     positive: int | None
     groups: GroupedAnswers
@@ -53,7 +53,7 @@ class QuestionSample:
 
 
 def intervals(makers: Sequence[Callable[[], Question]], *, n_items: int, progress: Progress) -> list[Figure]:
-    """Return each question's figures in order; questions in memory together share the draws."""
+    """Return each question's figures; questions in memory share the draws."""
     results: list[Figure] = []
     n = max(1, CELLS_AT_ONCE // max(n_items, 1))
     for at in range(0, len(makers), n):
@@ -88,7 +88,7 @@ def _coefficient(answers: AnswerTable, name: str, weights: Floats) -> float:
 
 
 def _resample(samples: Sequence[QuestionSample], n_items: int, report: Callable[[int], None]) -> None:
-    """Draw the same items for every question; count groups of equal items instead of items."""
+    """Draw the same items for every question, counted by groups."""
     for replicate in range(REPLICATES if samples else 0):
         weights = draw(n_items, seed=0, replicate=replicate).astype(np.float64)
         for sample in samples:
@@ -105,7 +105,7 @@ def _report(progress: Progress, at: int, n: int, total: int, replicate: int) -> 
 
 
 def _result(sample: QuestionSample) -> Figure:
-    """Return values with their 95 % intervals over items, or the reason for none."""
+    """Return values with 95 % intervals over items, or reasons."""
     result: Figure = {} if sample.positive is None else {"answers": sample.positive}
     for name, value in sample.values.items():
         ends = percentile_interval(sample.drawn.get(name, []), level=0.95)

@@ -1,4 +1,4 @@
-"""Handlers of job kinds `import`, `freeze` and `recompute`: the work itself is annotation's."""
+"""Handlers of the job kinds `import`, `freeze` and `recompute`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def freeze(subject: int, progress: Progress) -> Store:
 
 
 def recompute(subject: int, progress: Progress) -> Store:
-    """Recompute every item of a project, in transactions of its own that leave nothing to store."""
+    """Recompute every item of a project in transactions of its own."""
     item_state.recompute(Project.objects.get(pk=subject), progress)
     return lambda: None

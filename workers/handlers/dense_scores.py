@@ -1,4 +1,4 @@
-"""Handler of job kind `check`: reject dense score files with cells that are not finite."""
+"""Handler of job kind `check`: dense score files have finite cells."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def load_dense(contract: FileContract, submission: Submission, content: bytes) -
 
 
 def _matrix(contract: FileContract, submission: Submission, content: bytes) -> Matrix:
-    """Return the matrix if rows and columns still belong to the same items and labels."""
+    """Return the matrix if its rows and columns are unchanged."""
     header = npy.read_header(content[: npy.LONGEST_HEADER + 12], Problems())
     if dense_scores.layout(contract, submission.form, rows=header.rows) != submission.layout:
         raise InputFault(

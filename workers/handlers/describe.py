@@ -1,4 +1,4 @@
-"""Handler of job kind `describe`: statistics of a frozen set and quality of its source labels."""
+"""Handler of job kind `describe`: statistics and label quality of sets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pair = tuple[str, str]
 
 
 def describe(subject: int, progress: Progress) -> Store:
-    """Compute the statistics of a set, and the quality of the source labels of a pair of sets."""
+    """Compute statistics of a set, and quality of its source labels."""
     test_set = TestSet.objects.get(pk=subject)
     progress(0, 2, f"reading {test_set}")
     result = statistics(test_set)
@@ -42,7 +42,7 @@ def _store(
 
 
 def statistics(test_set: TestSet) -> dict[str, Any]:
-    """Count the set and the spread of its labels; undefined figures are None."""
+    """Count the set and its labels; undefined figures are None."""
     return _relation_statistics(test_set) if test_set.kind == Kind.RELATIONS else _entity_statistics(test_set)
 
 
@@ -102,7 +102,7 @@ def _entity_statistics(test_set: TestSet) -> dict[str, Any]:
 
 
 def _pair(gold: dict[str, Any]) -> Pair | None:
-    """Return the pair of a line; a mention without an id has its name."""
+    """Return the pair of a line by ids, else names."""
     if "h" not in gold or "t" not in gold:
         return None
     return tuple(gold[key].get("id") or gold[key].get("name") for key in "ht")

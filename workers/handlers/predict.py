@@ -1,4 +1,4 @@
-"""Handler of job kind `predict`: run an uploaded pipeline in the sandbox and submit its result."""
+"""Handler of job kind `predict`: run an uploaded pipeline in the sandbox."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _require_sandbox() -> None:
 
 
 class ResultWatch:
-    """Counts the lines of the result and reports progress; a cancellation stops the run."""
+    """Reports progress by the lines of the result."""
 
     def __init__(self, progress: Progress, result: Path, total: int) -> None:
         self.progress, self.result, self.total = progress, result, total
@@ -77,7 +77,7 @@ class ResultWatch:
 
 
 def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
-    """Unpack the pipeline into files that the confined user can read and not run."""
+    """Unpack the pipeline into files the confined user can only read."""
     try:
         with open_file(file) as packed:
             pipeline = spacy_pipeline.inspect(packed, limits=file_bounds())
@@ -130,7 +130,7 @@ def require_success(end: ProcessEnd) -> None:
 
 
 def error_name(end: ProcessEnd) -> str:
-    """Return the name of a built-in exception, a signal or a spaCy code."""
+    """Return a built-in exception's name, a signal or a spaCy code."""
     if end.code < 0:
         return f"signal {-end.code}"
     name = end.kind if hasattr(builtins, end.kind or " ") else "an exception of its own"

@@ -23,7 +23,7 @@ HANDLER_PATHS = {
 
 
 def lazy_handler(path: str) -> Handler:
-    """Return a handler that imports its module when called: the clock, which knows it too, needs none."""
+    """Return a handler that imports its module when called."""
     module, name = path.split(":")
 
     def handle(subject: int, progress: Progress) -> Store:

@@ -1,4 +1,4 @@
-"""Handler of job kind `score`: evaluate one submission under every setting that fits its form."""
+"""Handler of job kind `score`: evaluate a submission under its settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SettingResult:
 
 
 class ScoringProgress:
-    """Counts lines and rows over the whole job and names the present step."""
+    """Counts lines and rows over the job and names its step."""
 
     def __init__(self, progress: Progress, *, total: int) -> None:
         self.progress, self.total, self.before, self.name = progress, total, 0, ""
@@ -57,7 +57,7 @@ class ScoringProgress:
 
 
 def score(subject: int, progress: Progress) -> Store:
-    """Score a submission; reuse evaluations of the same file, gold, options and scorer."""
+    """Score a submission; reuse equal evaluations."""
     related = ("benchmark", "file", "system")
     submission = Submission.objects.select_related(*related).get(pk=subject)
     settings = scoring_identity.fitting(submission)
@@ -79,7 +79,7 @@ def score(subject: int, progress: Progress) -> Store:
 
 
 def _queue_again_if_revised(submission: Submission) -> None:
-    """Score once more where a setting was added or revised in the meantime."""
+    """Queue again where a setting was added or revised in the meantime."""
     row = Submission.objects.select_related("benchmark", "system").get(pk=submission.pk)
     settings = scoring_identity.fitting(row)
     if row.withdrawn_at is None and len(scoring_identity.existing(row, settings)) < len(settings):
@@ -127,7 +127,7 @@ def _require_unchanged(file: BinaryIO, submission: Submission) -> None:
 
 
 def _stored(submission: Submission, result: SettingResult, libraries: dict[str, str]) -> Evaluation:
-    """Store the evaluation with its scores, or return an equal one that another worker stored."""
+    """Store the evaluation, or return the equal one of another worker."""
     evaluation, created = Evaluation.objects.get_or_create(
         file=submission.file,
         setting=result.setting,
@@ -181,5 +181,5 @@ def _points(curve: Curve | None) -> dict[str, Any] | None:
 
 
 def number(value: float) -> float | None:
-    """Return the number, or None for nan, which JSON and the database do not have."""
+    """Return the number, or None for nan, which JSON lacks."""
     return None if math.isnan(value) else float(value)

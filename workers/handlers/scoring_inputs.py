@@ -1,4 +1,4 @@
-"""The service's sources: the frozen gold of a setting, and a stored file of predictions."""
+"""The service's sources: frozen gold and a stored prediction file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def scoring_options(options: dict[str, Any]) -> ScoringOptions:
 
 
 def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:
-    """Read the rows that a setting scores; reject a set whose digest is not the frozen one."""
+    """Read the rows of a setting; reject a set with another digest."""
     only = None
     if setting.only is not None:
         rows = TestSetRow.objects.filter(test_set=setting.only)
@@ -61,7 +61,7 @@ def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:
 
 
 def _verified(test_set: TestSet, tick: Tick) -> Iterator[bytes]:
-    """Yield the lines of a frozen set, many at a time; fault at the end if they are not as frozen."""
+    """Yield the lines of a frozen set, then verify their digest."""
     digest, done, rows = hashlib.sha256(), 0, export_lines(test_set)
     while lines := list(islice(rows, STEP)):
         digest.update(piece := b"".join(lines))
@@ -78,7 +78,7 @@ def _verified(test_set: TestSet, tick: Tick) -> Iterator[bytes]:
 def load_predictions(
     contract: FileContract, file: BinaryIO, *, format: str, tick: Tick = lambda done: None
 ) -> Predictions:
-    """Read a stored file by columns where it still fits, else line by line to name what does not."""
+    """Read a stored file by columns, else line by line."""
     expected = expected_of(contract)
     if column_reader.can_read(format):
         predictions = column_reader.read_columns(file, expected, limits=contract.limits, tick=tick)
@@ -89,7 +89,7 @@ def load_predictions(
 
 
 def expected_of(contract: FileContract) -> Expected:
-    """Return the names and forms that a file under this contract may have."""
+    """Return the names and forms of a file under this contract."""
     benchmark = contract.benchmark
     return Expected(
         ids=list(contract.expected.ids),

@@ -1,1 +1,1 @@
-"""Sandbox for uploaded pipelines: they read little, write one file and reach no network."""
+"""Sandbox for uploaded pipelines: few files to read, no network."""

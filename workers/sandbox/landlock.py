@@ -1,4 +1,4 @@
-"""Landlock: limit the files that a process can open, by system calls alone."""
+"""Landlock: limit the files that a process can open."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Beneath(ctypes.Structure):
 
 
 def version() -> int:
-    """Return the kernel's Landlock version; reject kernels before 5.13 and with Landlock off."""
+    """Return the kernel's Landlock version; reject kernels without it."""
     abi = int(libc.syscall(ctypes.c_long(LANDLOCK_CREATE), None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
     if abi < 1:
         raise NotConfined("The kernel has no Landlock. Use Linux 5.13 or later with Landlock switched on.")
@@ -74,7 +74,7 @@ def _ruleset(abi: int, handled: int) -> int:
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
-    """Add a rule for a folder or a file; a missing path needs none."""
+    """Add a rule for a folder or file that exists."""
     try:
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:

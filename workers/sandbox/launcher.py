@@ -36,7 +36,7 @@ class ProcessEnd:
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """Make a folder for one run: `model` and `in` to read, one file in `out` to write."""
+    """Make the folder of one run, and delete it afterwards."""
     _delete_stale()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     try:
@@ -72,7 +72,7 @@ def launch(
     modules: Sequence[str] = (),
     watch: Callable[[], None] = lambda: None,
 ) -> ProcessEnd:
-    """Run one task to its end. The clock stops it, and so does an exception of `watch`."""
+    """Run one task; the clock and exceptions of `watch` stop it."""
     plan = {
         "task": task,
         "folder": str(folder),
@@ -103,7 +103,7 @@ def launch(
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float, watch: Callable[[], None]) -> bool:
-    """Wait for the end and return True when time ran out; nothing is left running."""
+    """Wait for the end; return True when time ran out."""
     end = time.monotonic() + seconds
     try:
         while time.monotonic() < end:
@@ -120,7 +120,7 @@ def _wait(process: subprocess.Popen[bytes], seconds: float, watch: Callable[[], 
 
 
 def read_error(output: bytes) -> tuple[str, str]:
-    """Return class and message of the error that the process wrote; a pipeline may have written anything."""
+    """Return class and message of the error among any other output."""
     text = output.decode(errors="replace")
     line = next((line for line in reversed(text.splitlines()) if line.startswith('{"kind"')), "{}")
     try:

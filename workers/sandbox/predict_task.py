@@ -1,4 +1,4 @@
-"""Task of the confined process: run a pipeline, one result line per document."""
+"""Task of the confined process: run a pipeline over documents."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def predictions(nlp: Language, inputs: Path) -> Iterator[dict[str, Any]]:
 
 
 def document(nlp: Language, item: dict[str, Any]) -> Doc:
-    """Return the document with the gold's tokens, or of its text where it has none."""
+    """Return the document with the gold's tokens, else of its text."""
     if item.get("tokens") is not None:
         return Doc(nlp.vocab, words=item["tokens"])
     return nlp.make_doc(item["text"])

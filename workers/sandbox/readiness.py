@@ -1,4 +1,4 @@
-"""The self-test at a worker's start: models run only where the sandbox denies everything forbidden."""
+"""The self-test at a worker's start, without which no model runs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def readiness() -> Readiness:
 
 
 def self_test() -> tuple[str, dict[str, bool]]:
-    """Try every forbidden action; return the reason against models, if any, and each result."""
+    """Try every forbidden action; return the reason against models and results."""
     with work_folder() as folder:
         (folder / "beside.txt").write_text("not for the model")
         (folder / "beside.txt").chmod(0o666)
@@ -75,7 +75,7 @@ def evaluate(end: ProcessEnd, result: Path) -> tuple[str, dict[str, bool]]:
 
 # ---- at the start of a worker --------------------------------------------------------------------
 class ModelSelfTest(bootsteps.StartStopStep):
-    """Step of a worker's start; the test takes seconds, so the worker does not wait for it.
+    """Start-up step that runs the self-test beside the worker.
 
     It is a process, not a thread: a thread that starts a program while the worker forks its pool leaves
     an end of its pipe in the new process, and then waits for that process for ever.
@@ -102,7 +102,7 @@ def serves_models(*queues: str) -> bool:
 
 
 def record_active() -> None:
-    """Record that this machine asked for work; a failure must not stop the work."""
+    """Record that this machine asked for work; only log failures."""
     error = caught(lambda: model_intake.record_seen(platform.node()))
     if error:
         log.warning("The presence of a model host was not recorded: %s", error)

@@ -1,4 +1,4 @@
-"""The system call filter: unlisted calls fail, those of another processor end the process."""
+"""The system call filter: unlisted calls fail."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _allow(number: int) -> list[Step]:
 
 
 def _allow_values(number: int, argument: int, values: tuple[int, ...]) -> list[Step]:
-    """Allow a call only with these values of one argument (its lower half)."""
+    """Allow a call with these values of one argument only."""
     inner: list[Step] = [(LOAD, 0, 0, ARGS_AT + 8 * argument)]
     for value in values:
         inner += _allow(value)

@@ -1,4 +1,4 @@
-"""System calls: the ones a confined pipeline may make, and the ones that confine it."""
+"""System calls of a confined pipeline, and those that confine it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def call(name: str, number: int, *args: object) -> int:
-    """Make a system call by its number; raise when the kernel rejects it."""
+    """Make a system call by its number, or raise NotConfined."""
     result = int(libc.syscall(ctypes.c_long(number), *args))
     if result < 0:
         raise NotConfined(f"{name}: {os.strerror(ctypes.get_errno())}")

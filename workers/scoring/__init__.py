@@ -1,1 +1,1 @@
-"""Scoring and comparing local files by the same measures as the service, without it."""
+"""From gold and predictions to figures, for service and commands."""

@@ -1,4 +1,4 @@
-"""JSON lines of predictions read by columns; anything unusual is left to the line reader."""
+"""Regular prediction lines read by columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def can_read(format: str) -> bool:
 def read_columns(
     source: Source, expected: Expected, *, limits: Limits = LIMITS, tick: Tick = lambda done: None
 ) -> Predictions | None:
-    """Read a file of regular lines that fit; None where a line needs the line reader."""
+    """Read regular lines that fit, or return None for the line reader."""
     codes = _Codes(expected)
     form, parts, done = "", [], 0
     try:
@@ -53,7 +53,7 @@ def read_columns(
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause garbage collection: what is read stays until the score, and scanning it takes half the time."""
+    """Pause garbage collection, which takes half the time of reading."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -64,7 +64,7 @@ def uncollected() -> Iterator[None]:
 
 
 class Columns(NamedTuple):
-    """The item (or pair) of each line; then each claim's item, label, and score or bounds."""
+    """Item or pair of each line, and columns of the claims."""
 
     line: Ints
     owner: Ints
@@ -75,7 +75,7 @@ class Columns(NamedTuple):
 
 
 def _predictions(form: str, columns: Columns, expected: Expected) -> Predictions:
-    """Leave out scores of the negative class; as an answer its name is a label like any other."""
+    """Leave out scores of the negative class; as a label it stays."""
     if form in ("scores", "bag") and expected.negative is not None:
         kept = columns.label != len(expected.labels)
         columns = columns._replace(

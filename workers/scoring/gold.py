@@ -1,4 +1,4 @@
-"""Gold as columns: the items of a test set in order, with their labels, spans, pairs and words."""
+"""Gold as columns: items with labels, spans, pairs and words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NumberedItems = Iterable[tuple[int, ItemLine]]
 
 
 class PairRows(dict[Pair, int]):
-    """Rows of pairs in the order of first sight; looking up a new pair adds it."""
+    """Rows of pairs in order; looking up a new pair adds it."""
 
     def __missing__(self, pair: Pair) -> int:
         self[pair] = row = len(self)
@@ -30,7 +30,7 @@ class PairRows(dict[Pair, int]):
 
 @dataclass(slots=True)
 class Gold:
-    """Each label, and each span, is one entry of `owner` (its item's row) and `label`; none is negative."""
+    """Items in order; `owner` and `label` have an entry per positive label."""
 
     index: dict[str, int] = field(default_factory=dict)
     owner: list[int] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Gold:
             self.pair.append(self.pairs[item.pair])
 
     def add_labels(self, row: int, item: ItemLine, negatives: Container[str | None]) -> None:
-        """Add the labels of a line; several lines may hold those of one item."""
+        """Add the labels of a line to an item."""
         names = [name for name in item.relations or () if isinstance(name, str) and name not in negatives]
         self.label += names
         self.owner += [row] * len(names)
@@ -77,7 +77,7 @@ class Gold:
         self.texts.append(None if item.tokens is not None else item.text)
 
     def lengths(self) -> dict[str, int]:
-        """The length of each document that has words: in tokens, else in code points."""
+        """Return the length of documents in tokens, else in code points."""
         words = zip(self.index, self.tokens, self.texts, strict=True)
         sizes = ((name, tokens if tokens is not None else text) for name, tokens, text in words)
         return {name: len(of) for name, of in sizes if of is not None}
@@ -101,7 +101,7 @@ def relation_columns(
     only: Container[str] | None = None,
     limits: Limits = LIMITS,
 ) -> Gold | None:
-    """Read regular relation lines by columns; None where a line needs the line reader."""
+    """Read regular relation lines, or return None for the line reader."""
     gold = Gold()
     try:
         for part in read_gold_columns(source, pairs=unit == "bag", problems=Problems(), limits=limits):

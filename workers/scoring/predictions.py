@@ -21,7 +21,7 @@ NONE, NO_SCORE = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The ids, pairs, labels and forms that a file of predictions may have."""
+    """Ids, pairs, labels and forms of a prediction file."""
 
     ids: Sequence[str]
     pairs: Sequence[tuple[str, str]]
@@ -39,7 +39,7 @@ class Expected:
 
 
 class Placed(NamedTuple):
-    """Claims as rows of one gold; `missing` of its items have no line, `left_out` are about other items."""
+    """Claims by rows of one gold, with missing and left-out counts."""
 
     row: Ints
     label: Ints
@@ -53,7 +53,9 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Claims as columns. `owner` and `lines` count into `keys`: ids, or pairs in the form `bag`.
+    """Claims as columns; `owner` and `lines` are positions in `keys`.
+
+    `keys` are ids, or pairs in the form `bag`.
 
     `lines` has the id of each line; `score` belongs to scored claims, `start` and `end` to spans.
     """
@@ -143,7 +145,7 @@ class Collector:
 def dense_predictions(
     matrix: NDArray[np.floating[Any]], keys: Sequence[Any], form: str, n_labels: int
 ) -> Predictions:
-    """Return every cell of a score matrix as a claim; a column of the negative class is left out."""
+    """Return every cell of a score matrix but the negative column's."""
     rows = len(matrix)
     return Predictions(
         form,

@@ -1,4 +1,4 @@
-"""From gold and predictions to figures: the suite of measures that serves each unit and form."""
+"""From gold and predictions to figures, by unit and form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ SCORED_FORMS = ("scores", "bag")
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringOptions:
-    """Every choice that changes a figure; `single` is None where the gold decides about single labels."""
+    """Every choice that changes a figure.
+
+    With `single` None the gold decides: single labels, if every item has one.
+    """
 
     unit: str
     labels: list[str]
@@ -50,7 +53,7 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class ScoringCase:
-    """Gold and predictions under the options of one setting, as a suite of measures reads them."""
+    """Gold and predictions of one setting, in a suite's columns."""
 
     gold: Gold
     form: str
@@ -74,7 +77,7 @@ class ScoringCase:
 
     @cached_property
     def single(self) -> bool:
-        """Whether every item has one label, the negative class included."""
+        """True when every item has one label, the negative class included."""
         labels = self.labels_per_item
         if self.options.single is None:
             return bool(labels.max(initial=0) <= 1 and (self.options.negative is not None or labels.all()))
@@ -116,12 +119,12 @@ class ScoringCase:
 
     @property
     def negative_items(self) -> int:
-        """Items without a label, which the entropy scheme counts; bags are not counted so."""
+        """Items without a label, which the entropy scheme counts."""
         return 0 if self.options.unit == "bag" else int(np.count_nonzero(self.labels_per_item == 0))
 
     @cached_property
     def answers(self) -> tuple[Ints, Ints]:
-        """The gold label and the predicted label of each item; the negative class is the last code."""
+        """Gold and predicted label of each item, the negative class last."""
         truth = np.full(len(self.gold), len(self.options.labels), dtype=np.int64)
         truth[self.facts.pair] = self.facts.cells % self.facts.n_relations
         answer = np.full(len(self.gold), MISSING, dtype=np.int64)
@@ -130,7 +133,7 @@ class ScoringCase:
 
     @cached_property
     def predicted_sets(self) -> tuple[Codes, Codes]:
-        """Unit and label of each positive claim; scored claims count from the threshold on."""
+        """Unit and label of each positive claim, scored ones above the threshold."""
         if self.form in SCORED_FORMS:
             made = self.claims.score >= (self.options.threshold or 0)
             return self.claims.pair[made], self.claims.relation[made]
@@ -140,7 +143,7 @@ class ScoringCase:
 
     @cached_property
     def claims(self) -> Claims:
-        """Scored claims about the unit; scores of sentences are aggregated to those of bags."""
+        """Scored claims about the unit, aggregated to bags where needed."""
         bag = self.bag_of_item if self.form == "scores" else None
         claims = bags.claims_of_columns(
             self.placed.row,
@@ -170,7 +173,7 @@ class ScoringCase:
 
     @cached_property
     def words(self) -> tuple[Tokens | None, str]:
-        """The words that WRF compares, and a note on their origin; None where the gold has none."""
+        """The words that WRF compares, if any, and a note."""
         from workers.scoring.tokenizer import words_of_gold  # what has tokens needs no spaCy
 
         if "wrf" not in self.options.families:
@@ -182,7 +185,7 @@ class ScoringCase:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Numbers of items and of claims that have no part in the figures."""
+        """Numbers of items, and of claims left out."""
         if self.options.unit == "bag":
             counts = {"bags": len(self.gold.pairs), "sentences": len(self.gold)}
         else:
@@ -196,7 +199,7 @@ def report_of(case: ScoringCase) -> Report:
 
 
 def _single_labels(case: ScoringCase) -> Report:
-    """Score one label per item; the scorer of directed relations is left out where none is directed."""
+    """Score one label per item, with SemEval-2010 where relations are directed."""
     options = case.options
     report = suites.classification_suite(
         *case.answers,
@@ -227,7 +230,7 @@ def _label_sets(case: ScoringCase) -> Report:
 
 
 def _ranking(case: ScoringCase) -> Report:
-    """Score claims by rank and, where a threshold is set, as label sets."""
+    """Score claims by rank and, at a threshold, as label sets."""
     report = suites.bags_suite(case.claims, case.facts, relations=case.options.labels)
     if case.options.threshold is not None:
         sets = _label_sets(case)
@@ -249,7 +252,7 @@ def _ranking(case: ScoringCase) -> Report:
 
 
 def _entities(case: ScoringCase) -> Report:
-    """Score spans exactly, in part and by their words, and relations between them where asked."""
+    """Score spans exactly, in part and by words, and their relations."""
     words, note = case.words
     report = suites.entities_suite(
         case.gold_spans,
@@ -272,7 +275,7 @@ def _entities(case: ScoringCase) -> Report:
 
 
 def _links(spans: Spans, links: dict[int, tuple[Link, ...]], options: ScoringOptions) -> Links:
-    """Number the ends of relations through all spans instead of within their document."""
+    """Number the ends of relations through the spans of all documents."""
     first = np.searchsorted(spans.document, np.arange(spans.n_documents))
     code = {name: at for at, name in enumerate(options.relations)}
     rows = [
@@ -292,7 +295,7 @@ SUITES: dict[str, Callable[[ScoringCase], Report]] = {
 
 
 def error_counts(case: ScoringCase) -> dict[str, int]:
-    """Count errors by kind: missed, spurious, confused; of spans also by type and bounds."""
+    """Count errors by kind: missed, spurious, confused or wrong in part."""
     if case.suite == "entities":
         return _span_errors(case)
     if case.suite == "single labels":

@@ -1,4 +1,4 @@
-"""Words of gold texts: its own tokens, else those of spaCy's blank tokenizer."""
+"""Words of gold texts: own tokens, else spaCy's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _cache: dict[tuple[bytes, bool], Tokens] = {}
 
 
 def words_of_gold(gold: Gold, *, casefold: bool) -> tuple[Tokens | None, str]:
-    """Return the words of all documents and a note on their origin; None where a document has none."""
+    """Return the words of documents that all have some, and a note."""
     tokens = [given for given in gold.tokens if given is not None]
     if len(tokens) == len(gold):
         return tokens_of_lists(tokens, casefold=casefold), ""
@@ -35,7 +35,7 @@ def words_of_gold(gold: Gold, *, casefold: bool) -> tuple[Tokens | None, str]:
 
 
 def words_of_texts(texts: Sequence[str], *, casefold: bool) -> Tokens:
-    """Tokenize texts; the tokens of the last few sets are cached by their digest."""
+    """Tokenize texts, with a cache of the last few sets."""
     key = (hashlib.sha256(msgspec.json.encode(texts)).digest(), casefold)
     words = _cache.pop(key, None) or _words(texts, casefold=casefold)
     if len(words.document) <= MOST_TOKENS:
@@ -61,7 +61,7 @@ def tokenizer() -> Tokenizer:
 
 
 def tokenized(texts: Sequence[str]) -> list[list[tuple[str, int, int]]]:
-    """Split each text into (token, start, end) in code points; white space is no token."""
+    """Split each text into (token, start, end), without white space."""
     return [
         [(token.text, token.idx, token.idx + len(token)) for token in doc if not token.is_space]
         for doc in tokenizer().pipe(texts)

@@ -1,1 +1,1 @@
-"""Durable work: one row per job is the truth, a message only a hint."""
+"""Durable jobs: the row is the truth, a message only wakes workers."""

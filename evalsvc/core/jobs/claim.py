@@ -1,4 +1,4 @@
-"""Claim a job: the fairest due one, under a lease, with its attempt counted before work starts."""
+"""Claim the fairest due job under a lease."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def due(queue: str) -> QuerySet[Job]:
 
 
 def lanes_in_turn(queue: str) -> list[str]:
-    """Order lanes with due jobs: fewest running, then served longest ago, then waiting longest.
+    """Order lanes by running jobs, last service and longest wait.
 
     Without the second rule a single worker, which finds nothing running, would go by arrival alone.
     """
@@ -37,7 +37,7 @@ def lanes_in_turn(queue: str) -> list[str]:
 
 
 def claim(queue: str, *, worker: str = "") -> Job | None:
-    """Claim the fairest due job of the queue; None when nothing is due."""
+    """Claim the fairest due job of the queue, if any."""
     for lane in lanes_in_turn(queue):  # reading takes no write lock
         job = _claim_first(due(queue).filter(lane=lane).order_by("run_after", "pk"), worker)
         if job:
@@ -46,7 +46,7 @@ def claim(queue: str, *, worker: str = "") -> Job | None:
 
 
 def claim_job(job: Job, *, worker: str = "") -> Job | None:
-    """Claim this job; None when another worker has it or it isn't due."""
+    """Claim this job if it is due and free."""
     return _claim_first(due(job.queue).filter(pk=job.pk), worker)
 
 

@@ -1,4 +1,4 @@
-"""End an attempt: done, failed, cancelled or to be retried. Every end is fenced by the attempt."""
+"""Ends of an attempt, all fenced: done, failed, cancelled, retried."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 2, 300
 
 
 def complete(job: Job, store: Store) -> Job:
-    """Store the result and end the job, both or neither; raise LeaseLost when another attempt owns it.
+    """Store the result and end the job, both or neither.
 
-    After a request to cancel, nothing is stored.
+    Raise LeaseLost when another attempt owns it. After a request to cancel, nothing is stored.
     """
     steps = Greatest(F("total"), 1)  # short work may never have reported its number of steps
     try:
@@ -59,7 +59,7 @@ def cancel(job: Job) -> Job:
 
 
 def retry(job: Job, *, reason: str) -> Job:
-    """Queue the job again after a growing wait; fail it when about an hour of retries did not help."""
+    """Queue the job again after a growing wait, for about an hour."""
     if Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
         return cancel(job)
     retries = job.events.filter(what="retried").count()

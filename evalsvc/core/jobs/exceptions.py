@@ -1,4 +1,4 @@
-"""Reasons for work to end early: a fault of the input or the infrastructure, a cancellation, a lost lease."""
+"""Reasons for work to end early."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class InputFault(Exception):
 
 
 class RetryLater(Exception):
-    """Part of the infrastructure is missing at present; the input is not at fault."""
+    """Part of the infrastructure is missing; the input is not at fault."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -30,11 +30,11 @@ class LeaseLost(Exception):
 
 
 class IllegalTransition(Exception):
-    """A change of state that the table of transitions does not have: a programming error."""
+    """A change of state outside the table: a programming error."""
 
 
 def caught(call: Callable[[], object]) -> Exception | None:
-    """Run the call and return the exception it raised; the only place that catches every exception."""
+    """Run the call and return the exception it raised, whatever its class."""
     try:
         call()
     except Exception as error:  # noqa: BLE001 - one broken job must not stop the others

@@ -1,4 +1,4 @@
-"""Registries filled when apps start: kinds of jobs, and periodic tasks that workers run."""
+"""Registries of job kinds and periodic tasks, filled when apps start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`on_change` runs inside the transaction of every change of state of a job of this kind."""
+    """A kind of job; `on_change` runs in the transaction of each change."""
 
     name: str
     queue: str
@@ -43,19 +43,19 @@ def names() -> list[str]:
 
 
 def state_changed(job: Job) -> None:
-    """Run the hook of the job's kind; a kind that is no longer registered has none."""
+    """Run the hook of the job's kind, if any."""
     kind = _kinds.get(job.kind)
     if kind and kind.on_change:
         kind.on_change(job)
 
 
 def register_periodic(name: str, task: PeriodicTask) -> None:
-    """Register a quick task that is safe to run by many workers at once."""
+    """Register a quick task that many workers may run at once."""
     _periodic[name] = task
 
 
 def run_periodic() -> None:
-    """Run every periodic task once; one that fails is logged and stops no other."""
+    """Run every periodic task once, and log failures."""
     for name, task in _periodic.items():
         error = caught(task)
         if error:

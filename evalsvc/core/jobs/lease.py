@@ -1,4 +1,4 @@
-"""The lease of a running job, renewed beside its handler, and the handler's report of progress."""
+"""The lease of a running job, and its handler's report of progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Lease:
-    """Renews the lease of a running job in a thread with its own connection."""
+    """Renews the lease of a running job in a thread."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -49,7 +49,7 @@ class Lease:
             connection.close()
 
     def write(self, **fields: object) -> None:
-        """Update the row if this attempt still owns it, and notice a lost lease or a cancellation."""
+        """Update the row, and notice a lost lease or a cancellation."""
         owned = Job.objects.filter(pk=self.job.pk, state=Job.State.RUNNING, attempt=self.job.attempt)
         self.lost = self.lost or not owned.update(**fields)
         self.cancel_asked = self.cancel_asked or owned.filter(cancel_asked=True).exists()
@@ -63,7 +63,7 @@ class Lease:
 
 
 class Progress:
-    """Called by handlers as often as they like; writes at most twice a second."""
+    """Progress reports of a handler, written at most twice a second."""
 
     EVERY_SECONDS = 0.5
 

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class Job(models.Model):
-    """One piece of work. `attempt` is the fence: a write by an older attempt is rejected."""
+    """One piece of work; writes by an older `attempt` are rejected."""
 
     class State(models.TextChoices):
         QUEUED = "queued"

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
-    """Insert the job into the caller's transaction and wake a worker after the commit."""
+    """Insert the job, and wake a worker after the caller's commit."""
     queue = kinds.get(kind).queue
     with transaction.atomic():
         row = Job.objects.create(kind=kind, queue=queue, subject=subject, lane=lane)
@@ -29,7 +29,7 @@ def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
 
 
 def wake_worker(queue: str) -> None:
-    """Send a message that there is work. The row is the truth: a message that fails is only logged."""
+    """Send a message to a worker; a failure is only logged."""
     signature = app.signature("workers.run_next", args=(queue,))
     try:
         signature.apply_async(queue=queue, retry=False, ignore_result=True)
@@ -38,7 +38,7 @@ def wake_worker(queue: str) -> None:
 
 
 def request_cancel(job: Job) -> None:
-    """Cancel a queued job at once; a running one stops at its next report of progress."""
+    """Cancel a queued job at once, a running one when it reports."""
     with transaction.atomic():
         row = Job.objects.select_for_update().get(pk=job.pk)
         if row.state == Job.State.QUEUED:

@@ -1,4 +1,4 @@
-"""Health of the queues, and the expected wait of a job, estimated from the last jobs."""
+"""Health of the queues, and forecasts made from the last jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AN_HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class JobForecast:
-    """`position` 1 is next, 0 runs; `seconds` until the end, None where unknown."""
+    """Position (1 is next, 0 runs) and seconds to the end."""
 
     position: int
     seconds: float | None
@@ -30,7 +30,7 @@ class JobForecast:
 
 @dataclass(frozen=True, slots=True)
 class QueueHealth:
-    """One queue: waiting and running jobs, workers, and the results of the last hour."""
+    """Jobs and workers of one queue, and results of the last hour."""
 
     queue: str
     waiting: int
@@ -63,7 +63,7 @@ def forecast(job: Job) -> JobForecast | None:
 
 
 def _remaining(job: Job, mean: float | None) -> float | None:
-    """Estimate by the mean; once past it, by the share of steps done.
+    """Estimate by the mean, or past it by the steps done.
 
     The age counts from the last attempt, as earlier ones came to nothing.
     """
@@ -76,7 +76,7 @@ def _remaining(job: Job, mean: float | None) -> float | None:
 
 
 def _ahead(job: Job) -> int:
-    """Count the jobs before this one: its own lane's, and a turn of each other lane for each."""
+    """Count the jobs before this one while lanes take turns."""
     # compared inside the database: SQLite writes its own times in another width than ours
     since = Job.objects.filter(pk=job.pk).values("run_after")[:1]
     before = Q(run_after__lt=since) | Q(run_after=since, pk__lt=job.pk)
@@ -86,14 +86,14 @@ def _ahead(job: Job) -> int:
 
 
 def durations(queue: str) -> list[float]:
-    """Return the seconds of the last jobs that were done at the first attempt."""
+    """Return seconds of the last jobs done at the first attempt."""
     ended = Job.objects.filter(queue=queue, state=State.DONE, attempt=1).order_by("-ended_at")
     times = ended.values_list("started_at", "ended_at")[:RECENT]
     return [(end - start).total_seconds() for start, end in times if start and end]
 
 
 def last_ended(queue: str) -> datetime | None:
-    """Return the last end of a job in the queue, looked up by state as the index has them."""
+    """Return the last end of a job, looked up by the index."""
     jobs = Job.objects.filter(queue=queue, ended_at__isnull=False).order_by("-ended_at")
     ends = [jobs.filter(state=state).values_list("ended_at", flat=True).first() for state in Job.ENDED]
     return max((end for end in ends if end), default=None)

@@ -1,4 +1,4 @@
-"""Release jobs whose lease ran out. Safe to run often and by many workers at once."""
+"""Release jobs whose lease ran out; safe to run concurrently."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reconcile() -> int:
 
 
 def release(pk: int) -> Job:
-    """Queue a job without a worker again, or end it when cancelled or after too many crashes."""
+    """Queue a lost job again, unless cancelled or crashed too often."""
     with transaction.atomic():
         jobs = Job.objects.filter(EXPIRED, pk=pk)
         if connection.features.has_select_for_update_skip_locked:

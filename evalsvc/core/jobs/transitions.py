@@ -1,4 +1,4 @@
-"""Changes of a job's state: one table of legal transitions, one fenced update."""
+"""Changes of a job's state: one table, one fenced update."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def change_state(
     store: Store | None = None,
     **fields: Any,
 ) -> Job:
-    """Change the state and store the result in one transaction; return the new row.
+    """Change the state and store the result in one transaction.
 
     The update comes first: it locks the row and checks that this attempt still owns it. Only then is
     anything stored.
@@ -51,7 +51,7 @@ def change_state(
 
 
 def record_event(pk: int, event: str, *, detail: str = "") -> Job:
-    """Write the event and run the hook of the kind, in the caller's transaction."""
+    """Write the event and run the kind's hook in the caller's transaction."""
     job = Job.objects.get(pk=pk)
     JobEvent.objects.create(job=job, attempt=job.attempt, what=event, detail=detail)
     kinds.state_changed(job)

@@ -17,7 +17,7 @@ ACTIVE_WITHIN, RECORDED_EVERY, KEPT = timedelta(minutes=1), timedelta(seconds=15
 
 
 def record_seen(queue: str, *, worker: str = "") -> None:
-    """Record that a worker asked for work, at most four times a minute; a failure must not stop it."""
+    """Record that a worker asked for work, at most every 15 seconds."""
     error = caught(lambda: _record(queue, (worker or worker_name())[:120]))
     if error:
         log.warning("The presence of a worker was not recorded: %s", error)
@@ -31,13 +31,13 @@ def _record(queue: str, name: str) -> None:
 
 
 def active_workers(queue: str) -> int:
-    """Count worker processes that asked for work in the last minute or are at work."""
+    """Count worker processes seen in the last minute or at work."""
     seen = Worker.objects.filter(queue=queue, heard_at__gte=Now() - ACTIVE_WITHIN)
     working = Job.objects.filter(queue=queue, state=Job.State.RUNNING, lease_until__gt=Now())
     return len({*seen.values_list("name", flat=True), *working.values_list("worker", flat=True)})
 
 
 def last_seen(queue: str) -> datetime | None:
-    """Return the time a worker last asked for work; None when none did in the last day."""
+    """Return the time a worker last asked for work, kept one day."""
     times = Worker.objects.filter(queue=queue).order_by("-heard_at")
     return times.values_list("heard_at", flat=True).first()

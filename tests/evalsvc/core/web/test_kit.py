@@ -1,0 +1,90 @@
+"""Shared parts of pages: forms, layout tags, Markdown, conditional GET, validation."""
+
+from __future__ import annotations
+
+import pytest
+from django import forms
+from django.http import HttpResponse, JsonResponse
+from django.template import Context, Template
+from django.test import RequestFactory
+
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.markdown import to_html
+from evalsvc.core.web.middleware import ApiConditionalGetMiddleware
+from evalsvc.core.web.views import attempt, row_id
+
+
+class RunForm(PageForm):
+    name = forms.CharField(help_text="Lugworm")
+    kind = forms.ChoiceField(choices=[("a", "A"), ("b", "B")], widget=forms.RadioSelect)
+    sealed = forms.BooleanField(required=False)
+    place = forms.CharField(widget=forms.HiddenInput)
+
+
+def reject(field: str = "") -> None:
+    raise DomainError("taken", "Taken.", hint="Choose another.", field=field)
+
+
+def test_text_controls_have_the_class_of_the_style_sheet_and_boxes_do_not() -> None:
+    form = RunForm()
+    with_class = [name for name in form.fields if 'class="field"' in str(form[name])]
+    assert with_class == ["name"]
+
+
+def test_a_form_renders_hidden_fields_without_a_label() -> None:
+    html = str(RunForm())
+    assert html.count("<legend>") == 1
+    assert 'for="id_name"' in html
+    assert 'for="id_place"' not in html
+    assert 'name="place"' in html
+
+
+@pytest.mark.parametrize(
+    ("field", "fallback", "at"), [("kind", (), "kind"), ("other", ("name",), "name"), ("", (), "__all__")]
+)
+def test_a_domain_error_appears_at_its_field_or_above_the_form(
+    field: str, fallback: tuple[str, ...], at: str
+) -> None:
+    form = RunForm({"name": "x", "kind": "a", "place": "p"})
+    assert form.is_valid()
+    assert attempt(form, lambda: reject(field), *fallback) is None
+    assert list(form.errors) == [at]
+
+
+def test_a_page_head_takes_its_lead_and_its_actions() -> None:
+    head = "{% page_head title %}<b>3</b>{% actions %}<a>Go</a>{% endactions %}{% endpage_head %}"
+    html = Template("{% load layout %}" + head).render(Context({"title": "A & B"}))
+    assert "<h1>A &amp; B</h1>" in html
+    assert '<p class="lead"><b>3</b></p>' in html
+    assert '<div class="row"><a>Go</a></div>' in html
+
+
+def test_markdown_holds_no_html_script_or_image() -> None:
+    html = to_html("# One\n## Two\n<script>x</script> ![alt](x.png) [a](javascript:x)")
+    assert "<h3>One</h3>" in html
+    assert "<h4>Two</h4>" in html
+    assert not any(word in html for word in ("<script", "<img", "href"))
+
+
+@pytest.mark.parametrize(("path", "has_etag"), [("/api/v1/limits", True), ("/boards/", False)])
+def test_only_reads_of_the_api_have_an_etag(path: str, has_etag: bool) -> None:
+    middleware = ApiConditionalGetMiddleware(lambda request: JsonResponse({"a": 1}))
+    response = middleware(RequestFactory().get(path))
+    assert response.has_header("ETag") is has_etag
+    assert (response.headers.get("Cache-Control") == "private, no-cache") is has_etag
+
+
+def test_an_unchanged_read_is_answered_304_and_keeps_retry_after() -> None:
+    def view(request: object) -> HttpResponse:
+        return JsonResponse({"a": 1}, headers={"Retry-After": "5"})
+
+    middleware, requests = ApiConditionalGetMiddleware(view), RequestFactory()
+    etag = middleware(requests.get("/api/v1/limits"))["ETag"]
+    response = middleware(requests.get("/api/v1/limits", headers={"If-None-Match": etag}))
+    assert (response.status_code, response["ETag"], response["Retry-After"]) == (304, etag, "5")
+
+
+@pytest.mark.parametrize(("value", "key"), [("12", 12), ("", 0), ("-1", 0), ("٣", 0), ("9" * 19, 0)])
+def test_a_row_id_is_read_from_digits_only(value: str, key: int) -> None:
+    assert row_id(value) == key

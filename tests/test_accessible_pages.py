@@ -31,7 +31,7 @@ FILES = {
 PARTS = {"submission-state"}  # of a page, fetched by it
 FOREIGN = {"api-docs"}  # drawn by a library: nothing that bars anybody, its order of headings is its own
 DRAWN_LATER = {"label": "#work", "api-docs": ".opblock"}  # by a script, after the page came
-# What the colours or the width can change; the rest is told at the first look.
+# What the colours or the width can change; everything else is checked at first.
 AGAIN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
 # Axe passes over text on a drawn ground: the strips that say where there is more are away meanwhile.
 PLAIN = "document.styleSheets[0].insertRule('.scroll, .file { background-image: none !important }')"
@@ -85,8 +85,8 @@ class House:
         if PEOPLE[who]:
             client = Client()
             client.force_login(self.requester.cast[PEOPLE[who]])
-            told = {"name": settings.SESSION_COOKIE_NAME, "url": self.server.url}
-            context.add_cookies([{**told, "value": client.cookies[told["name"]].value}])
+            cookie = {"name": settings.SESSION_COOKIE_NAME, "url": self.server.url}
+            context.add_cookies([{**cookie, "value": client.cookies[cookie["name"]].value}])
         return context
 
 

@@ -169,12 +169,12 @@ class Moody(BaseHTTPRequestHandler):
 @contextmanager
 def moody(*answers: tuple[int, dict[str, str]]) -> Iterator[Any]:
     with HTTPServer(("127.0.0.1", 0), Moody) as server:
-        told: Any = server
-        told.answers, told.seen = answers, []
-        told.url = f"http://127.0.0.1:{server.server_port}"
+        fake: Any = server
+        fake.answers, fake.seen = answers, []
+        fake.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield told
+        yield fake
         server.shutdown()
         thread.join()
 

@@ -62,20 +62,20 @@ def send(address: str, content: bytes, bearer: dict[str, str]) -> Any:
 @pytest.mark.usefixtures("little_room")
 def test_a_broken_file_is_answered_as_the_table_says(broken: Broken, bearer: dict[str, str]) -> None:
     checked = send(f"{broken.board}/check", broken.content, bearer)
-    told = checked.json()
+    reply = checked.json()
     assert checked.status_code == 200
-    first = told["errors"][0]
-    assert (first["code"], first.get("line"), told["errors_by_code"]) == (
+    first = reply["errors"][0]
+    assert (first["code"], first.get("line"), reply["errors_by_code"]) == (
         broken.code,
         broken.line,
         broken.counts,
     )
-    assert told["error_count"] == sum(broken.counts.values())
+    assert reply["error_count"] == sum(broken.counts.values())
     assert first["message"]
     assert [key for key in ("found", "expected", "example") if not first.get(key)] == []
     assert not SOFTWARE.search(first["message"])
     refused = send(f"{broken.board}/submissions?system=Net&run=1", broken.content, bearer)
-    assert (refused.status_code, refused.json()["errors"]) == (422, told["errors"])
+    assert (refused.status_code, refused.json()["errors"]) == (422, reply["errors"])
     assert not Submission.objects.exists()
     assert not Job.objects.exists()
 
@@ -83,9 +83,9 @@ def test_a_broken_file_is_answered_as_the_table_says(broken: Broken, bearer: dic
 @pytest.mark.parametrize("broken", ABOUT_A_LINE, ids=lambda broken: f"{broken.board}: {broken.name}")
 @pytest.mark.usefixtures("little_room")
 def test_the_example_of_a_line_is_one_that_the_board_takes(broken: Broken, bearer: dict[str, str]) -> None:
-    told = send(f"{broken.board}/check", broken.content, bearer).json()["errors"][0]
-    checked = send(f"{broken.board}/check", f"{told['example']}\n".encode(), bearer).json()
-    columns = "\t" in told["example"]  # one word stands for a sentence there
+    reply = send(f"{broken.board}/check", broken.content, bearer).json()["errors"][0]
+    checked = send(f"{broken.board}/check", f"{reply['example']}\n".encode(), bearer).json()
+    columns = "\t" in reply["example"]  # one word stands for a sentence there
     assert checked["errors_by_code"].keys() <= {"missing_id"} | ({"token_mismatch"} if columns else set())
 
 
@@ -101,7 +101,7 @@ def test_a_body_that_breaks_off_is_no_submission(
         kind = "multipart/form-data; boundary=bound"
         head = b'--bound\r\nContent-Disposition: form-data; name="file"; filename="net.jsonl"\r\n\r\n'
         content = head + content + b"\r\n--bound--\r\n"
-    told = [
+    reply = [
         "POST /api/v1/benchmarks/rel/submissions?system=Net&run=1 HTTP/1.1",
         f"Host: {urlsplit(live).netloc}",
         f"Authorization: Bearer {secret}",
@@ -109,7 +109,7 @@ def test_a_body_that_breaks_off_is_no_submission(
         f"Content-Length: {len(content)}",
     ]
     with socket.create_connection((urlsplit(live).hostname or "", urlsplit(live).port or 0), 60) as line:
-        line.sendall("\r\n".join([*told, "", ""]).encode() + content[:-left])
+        line.sendall("\r\n".join([*reply, "", ""]).encode() + content[:-left])
         line.shutdown(socket.SHUT_WR)
         answer = line.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 400 ")

@@ -167,17 +167,17 @@ def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> N
     """In order, each in a shell of its own; what an answer names is put where the text says."""
     cast = ServiceCast.create()
     User.objects.filter(username="tess").update(may_organise=True)
-    told = {"URL": live, "TOKEN": cast.secrets["full"], "BOARD": "tides", "PROJECT": "harbour"}
-    told |= {"SET": cast.test_set.slug}
+    env_vars = {"URL": live, "TOKEN": cast.secrets["full"], "BOARD": "tides", "PROJECT": "harbour"}
+    env_vars |= {"SET": cast.test_set.slug}
     answers: dict[str, str] = {}
     for code in shell_blocks():
         if "?wait=" in code:  # what has ended is waited for no longer
-            run_job("score", int(told["ID"]))
-        waiting = {"ID": str(int(told["ID"]) + 1)} if "/cancel" in code else {}
-        answer = answers[code] = run(code, told | waiting, tmp_path)
+            run_job("score", int(env_vars["ID"]))
+        waiting = {"ID": str(int(env_vars["ID"]) + 1)} if "/cancel" in code else {}
+        answer = answers[code] = run(code, env_vars | waiting, tmp_path)
         if "-F file=@gold.jsonl" in code:
             run_job("import", json.loads(answer)["id"])
-        told |= named(answer, told)
+        env_vars |= named(answer, env_vars)
     assert len(answers) == 21
 
     def of(part: str) -> str:
@@ -195,8 +195,8 @@ def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> N
     assert of("HTTP %{http_code}") == "HTTP 304\n"
 
 
-def run(code: str, told: dict[str, str], folder: Path) -> str:
-    env = {"PATH": os.environ["PATH"]} | told
+def run(code: str, env_vars: dict[str, str], folder: Path) -> str:
+    env = {"PATH": os.environ["PATH"]} | env_vars
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", code],
         env=env,
@@ -209,7 +209,7 @@ def run(code: str, told: dict[str, str], folder: Path) -> str:
     return done.stdout
 
 
-def named(answer: str, told: dict[str, str]) -> dict[str, str]:
+def named(answer: str, env_vars: dict[str, str]) -> dict[str, str]:
     """The submission is the first one sent; the item the one leased."""
     try:
         found = json.loads(answer)
@@ -217,7 +217,7 @@ def named(answer: str, told: dict[str, str]) -> dict[str, str]:
         return {}
     if "lease" in found:
         return {"ITEM": str(found["item"]["id"])}
-    return {"ID": str(found["id"])} if "status_url" in found and "ID" not in told else {}
+    return {"ID": str(found["id"])} if "status_url" in found and "ID" not in env_vars else {}
 
 
 # ---- operations.md -------------------------------------------------------------------------------

@@ -94,12 +94,12 @@ def test_a_run_posted_by_api_becomes_a_row_of_the_board(page: Page, live: str, w
     _, token = issue(cast.kim, name="cluster", team=cast.kelpie)
     worker()
     log_in(page, "kim")
-    status, told = post(
+    status, reply = post(
         f"{live}/api/v1/benchmarks/rel/submissions", token, jsonl(LABEL_LINES), system="Tide net", run="7"
     )
     assert status == 202
     submission = Submission.objects.get()
-    assert told["status_url"] == f"{live}/api/v1/submissions/{submission.pk}"
+    assert reply["status_url"] == f"{live}/api/v1/submissions/{submission.pk}"
     page.goto(f"/submissions/{submission.pk}/")
     page.wait_for_selector("text=Scored: micro F1 50.0")
     page.goto("/boards/rel/")

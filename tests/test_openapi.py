@@ -60,11 +60,11 @@ PUBLIC = {("/api/v1/status", "get")}
 
 def test_every_operation_has_a_name_a_sentence_and_its_errors_as_problems(schema: dict[str, Any]) -> None:
     found = operations(schema)
-    names = [told["operationId"] for told in found.values()]
+    names = [described["operationId"] for described in found.values()]
     assert len(names) == len(set(names))
-    for where, told in found.items():
-        assert told["description"].strip(), where
-        errors = {status: answer for status, answer in told["responses"].items() if status >= "400"}
+    for where, described in found.items():
+        assert described["description"].strip(), where
+        errors = {status: answer for status, answer in described["responses"].items() if status >= "400"}
         assert "401" in errors or where in PUBLIC, where
         for answer in errors.values():
             assert set(answer["content"]) == {PROBLEM}, where
@@ -72,10 +72,10 @@ def test_every_operation_has_a_name_a_sentence_and_its_errors_as_problems(schema
 
 
 def test_every_operation_asks_who_is_there(schema: dict[str, Any]) -> None:
-    for where, told in operations(schema).items():
+    for where, described in operations(schema).items():
         if where in PUBLIC:
             continue
-        ways = {name for way in told["security"] for name in way}
+        ways = {name for way in described["security"] for name in way}
         assert "token" in ways, where
 
 
@@ -106,20 +106,22 @@ def fits(response: Any, described: dict[str, Any], schema: dict[str, Any]) -> No
 # ---- reads that are known ------------------------------------------------------------------------
 def json_reads(schema: dict[str, Any]) -> set[tuple[str, str]]:
     """Every read whose answer is JSON, none that streams."""
-    answers = {where: told["responses"].get("200", {}) for where, told in operations(schema).items()}
+    answers = {
+        where: described["responses"].get("200", {}) for where, described in operations(schema).items()
+    }
     return {
         where
-        for where, told in answers.items()
-        if where[1] == "get" and "application/json" in told.get("content", {})
+        for where, described in answers.items()
+        if where[1] == "get" and "application/json" in described.get("content", {})
     }
 
 
 def test_every_read_says_how_to_ask_whether_it_changed(schema: dict[str, Any]) -> None:
     for where in json_reads(schema):
-        told = operations(schema)[where]
-        assert "If-None-Match" in {parameter["name"] for parameter in told["parameters"]}, where
-        assert "ETag" in told["responses"]["200"]["headers"], where
-        assert "304" in told["responses"], where
+        described = operations(schema)[where]
+        assert "If-None-Match" in {parameter["name"] for parameter in described["parameters"]}, where
+        assert "ETag" in described["responses"]["200"]["headers"], where
+        assert "304" in described["responses"], where
 
 
 TELLS_THE_TIME = {"api-status"}
@@ -169,9 +171,9 @@ def test_a_session_without_the_csrf_token_is_a_problem(requester: Requester, sch
     careful = Client(enforce_csrf_checks=True)
     careful.force_login(requester.cast["cleo"])
     response = careful.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json")
-    told = is_problem(response, 403, schema)
-    assert told["code"] == "csrf"
-    assert "CSRF" in told["detail"]
+    described = is_problem(response, 403, schema)
+    assert described["code"] == "csrf"
+    assert "CSRF" in described["detail"]
 
 
 def test_a_token_needs_no_csrf_token(requester: Requester) -> None:
@@ -249,9 +251,9 @@ def test_no_error_speaks_the_words_of_a_framework(
         ann.get("/api/v1/projects?cursor=nonsense"),
         ann.get("/api/v1/projects?state=nonsense"),
     ]
-    told = [(answer.status_code, answer.json()["detail"]) for answer in answers]
-    assert [status for status, _ in told] == [401, 405, 406, 400, 415, 400, 413, 404, 400]
-    assert [said for _, said in told if any(word in said for word in FRAMEWORK)] == []
+    described = [(answer.status_code, answer.json()["detail"]) for answer in answers]
+    assert [status for status, _ in described] == [401, 405, 406, 400, 415, 400, 413, 404, 400]
+    assert [text for _, text in described if any(word in text for word in FRAMEWORK)] == []
 
 
 def test_a_file_that_does_not_fit_is_a_problem_with_its_lines(
@@ -272,16 +274,16 @@ GROUPS = ["Submissions", "Boards", "Test sets", "Labelling", "Service"]
 def test_operations_are_grouped_submitting_first(schema: dict[str, Any]) -> None:
     assert [tag["name"] for tag in schema["tags"]] == GROUPS
     assert all(tag["description"] for tag in schema["tags"])
-    told = operations(schema)
-    assert {name for operation in told.values() for name in operation["tags"]} == set(GROUPS)
-    first, *_, last = told
+    described = operations(schema)
+    assert {name for operation in described.values() for name in operation["tags"]} == set(GROUPS)
+    first, *_, last = described
     assert first[0] == "/api/v1/benchmarks/{slug}/submissions"
     assert last[0] == "/api/v1/status"
-    orders = [GROUPS.index(operation["tags"][0]) for operation in told.values()]
+    orders = [GROUPS.index(operation["tags"][0]) for operation in described.values()]
     assert orders == sorted(orders)
 
 
 def test_every_operation_has_a_summary_of_one_short_sentence(schema: dict[str, Any]) -> None:
-    told = {place: operation.get("summary", "") for place, operation in operations(schema).items()}
-    assert {place: said for place, said in told.items() if not 10 < len(said) <= 110} == {}
-    assert [said for said in told.values() if said.endswith(".") or ". " in said] == []
+    described = {place: operation.get("summary", "") for place, operation in operations(schema).items()}
+    assert {place: text for place, text in described.items() if not 10 < len(text) <= 110} == {}
+    assert [text for text in described.values() if text.endswith(".") or ". " in text] == []

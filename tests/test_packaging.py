@@ -38,7 +38,7 @@ def web_command(**given: str) -> list[str]:
     shell, option, line = json.loads(command)
     assert (shell, option) == ("sh", "-c")
     exec_, *words = shlex.split(with_defaults(line, given))
-    assert exec_ == "exec"  # so that it is told to stop itself
+    assert exec_ == "exec"  # so that it receives the signal itself
     return words
 
 
@@ -57,8 +57,8 @@ def with_defaults(text: str, given: dict[str, str]) -> str:
 
 
 def compose_environment(service: str, **given: str) -> dict[str, str]:
-    told = COMPOSE["services"][service]["environment"]
-    return {name: with_defaults(str(value), given) for name, value in told.items()}
+    values = COMPOSE["services"][service]["environment"]
+    return {name: with_defaults(str(value), given) for name, value in values.items()}
 
 
 @pytest.mark.parametrize("service", OURS)
@@ -72,19 +72,19 @@ def test_production_settings_start_from_the_secrets_alone_and_pass_the_checks(tm
         "SECRET_KEY": "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
         "ALLOWED_HOSTS": "evalsvc.example.org",
     }
-    told = compose_environment("web", **secrets) | {
+    values = compose_environment("web", **secrets) | {
         "EVALSVC_DATA": str(tmp_path),
         "STATIC_ROOT": str(tmp_path / "s"),
     }
-    env = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "evalsvc.settings"} | told
+    env = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "evalsvc.settings"} | values
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
     checked = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     assert checked.returncode == 0, checked.stderr
 
 
 def test_production_does_not_start_without_a_secret_key(tmp_path: Path) -> None:
-    told = compose_environment("web") | {"EVALSVC_DATA": str(tmp_path)}
-    env = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "evalsvc.settings"} | told
+    values = compose_environment("web") | {"EVALSVC_DATA": str(tmp_path)}
+    env = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "evalsvc.settings"} | values
     command = [sys.executable, "manage.py", "check"]
     checked = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     assert checked.returncode != 0
@@ -121,8 +121,8 @@ def test_the_image_serves_the_web_by_the_same_program_as_one_machine_does() -> N
 
 
 def test_the_image_has_as_many_threads_as_the_settings_count_on() -> None:
-    told = compose_environment("web", WEB_THREADS="16")
-    command = web_command(WEB_THREADS=told["WEB_THREADS"])
+    values = compose_environment("web", WEB_THREADS="16")
+    command = web_command(WEB_THREADS=values["WEB_THREADS"])
     assert command[command.index("--threads") + 1] == "16"
 
 
@@ -158,8 +158,8 @@ def targets() -> set[str]:
 
 
 def test_make_alone_lists_every_target_a_person_would_use() -> None:
-    told = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    listed = set(re.findall(r"^  make (\w+)", told, re.MULTILINE))
+    values = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = set(re.findall(r"^  make (\w+)", values, re.MULTILINE))
     assert listed == targets() - {"python"}
     assert {"up", "test", "lint", "bench", "clean"} <= listed
 

@@ -47,7 +47,7 @@ ALWAYS = [
     described.response_schema_conformance,
     described.ignored_auth,
 ]
-# No text here may hold a NUL, wherever it stands; that is said once and not of every key of every object.
+# No text may contain a NUL; checked once instead of for every key of every object.
 NO_NUL = {"generation": {"allow-x00": False}}
 NAMES = {path: name for name, path in endpoints().items()}
 # What these refuse lies in what is stored, or between two fields, where a description of shapes ends.
@@ -69,8 +69,8 @@ JUDGED_BY_CONTENT = {
 
 def described_api() -> Any:
     """The description, and requests that go to the application in this process."""
-    told = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True)))
-    made = openapi.from_dict(told, config=SchemathesisConfig.from_dict(NO_NUL))
+    description = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True)))
+    made = openapi.from_dict(description, config=SchemathesisConfig.from_dict(NO_NUL))
     made.app = application
     return made
 

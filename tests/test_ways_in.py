@@ -65,8 +65,8 @@ def send(way: str, board: str, content: bytes, bearer: dict[str, str], *, act: s
     if way.startswith("raw"):
         address += f"?system=Net&run={run}"
         return Client().post(address, sent, "application/octet-stream", headers=bearer)
-    told = {"system": "Net", "run": run, "file": SimpleUploadedFile("net", sent)}
-    return Client().post(address, told, headers=bearer)
+    reply = {"system": "Net", "run": run, "file": SimpleUploadedFile("net", sent)}
+    return Client().post(address, reply, headers=bearer)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -87,9 +87,9 @@ def test_twenty_problems_are_shown_and_all_are_counted(bearer: dict[str, str]) -
     lines = jsonl({"id": name, "label": "born-in"} for name in IDS * 50)
     for act, status in (("check", 200), ("submissions", 422)):
         answer = send("raw", "rel", lines, bearer, act=act, run="1")
-        told = answer.json()
-        assert (answer.status_code, len(told["errors"]), told["error_count"]) == (status, 20, 594)
-        assert told["errors_by_code"] == {"near_label": 300, "duplicate_id": 294}
+        reply = answer.json()
+        assert (answer.status_code, len(reply["errors"]), reply["error_count"]) == (status, 20, 594)
+        assert reply["errors_by_code"] == {"near_label": 300, "duplicate_id": 294}
 
 
 def test_nothing_that_does_not_fit_and_no_check_costs_quota_or_queue(bearer: dict[str, str]) -> None:
@@ -99,10 +99,10 @@ def test_nothing_that_does_not_fit_and_no_check_costs_quota_or_queue(bearer: dic
         assert send("raw", "rel", WHOLE, bearer, act="check", run="1").json()["fits"]
     assert not Job.objects.exists()
     assert send("raw", "rel", WHOLE, bearer, act="submissions", run="1").status_code == 202
-    told = send("raw", "rel", WHOLE, bearer, act="submissions", run="2")
-    assert told.status_code == 429
-    assert told.json()["code"].startswith("quota_")
-    assert int(told.headers["Retry-After"]) > 0
+    reply = send("raw", "rel", WHOLE, bearer, act="submissions", run="2")
+    assert reply.status_code == 429
+    assert reply.json()["code"].startswith("quota_")
+    assert int(reply.headers["Retry-After"]) > 0
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -17,8 +17,8 @@ SECTION = (ROOT / "docs" / "operations.md").read_text().partition("## Backup and
 BACKUP, RESTORE = re.findall(r"(?:^    .*\n)+", SECTION, re.MULTILINE)[:2]
 
 
-def shell(lines: str, checkout: Path, **told: str) -> None:
-    env = {"PATH": os.environ["PATH"], **told}
+def shell(lines: str, checkout: Path, **more: str) -> None:
+    env = {"PATH": os.environ["PATH"], **more}
     done = subprocess.run(
         ["bash", "-e", "-c", lines], cwd=checkout, env=env, capture_output=True, text=True, timeout=120
     )

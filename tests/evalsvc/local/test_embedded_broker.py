@@ -64,8 +64,8 @@ def test_it_ends_with_the_one_who_started_it(tmp_path: Path) -> None:
         [sys.executable, "-c", script, str(tmp_path / "broker")], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
     assert parent.stdout
-    with parent.stdout as told:
-        server = int(told.readline())
+    with parent.stdout as output:
+        server = int(output.readline())
     parent.kill()
     parent.wait()
     until(lambda: not alive(server), seconds=30)

@@ -75,8 +75,8 @@ def send(web: Web, token: str, run: str, body: tuple[str, Iterable[bytes], int])
     headers = {"Authorization": f"Bearer {token}", "Content-Type": kind, "Content-Length": str(length)}
     address = f"{web.url}/api/v1/benchmarks/rel/submissions?system=Net&run={run}"
     with urlopen(Request(address, data=content, headers=headers), timeout=120) as answer:
-        told: dict[str, Any] = json.load(answer)
-        return told
+        reply: dict[str, Any] = json.load(answer)
+        return reply
 
 
 @pytest.mark.parametrize("way", [raw, form])
@@ -88,7 +88,7 @@ def test_thirty_megabytes_pass_through_a_web_process_that_stays_small(
     send(web, token, "warm", way(first))
     web.reset_peak()
     before = web.megabytes("VmRSS")
-    told = send(web, token, "large", way(second))
+    reply = send(web, token, "large", way(second))
     grown = web.megabytes("VmHWM") - before
-    assert Submission.objects.get(pk=told["id"]).counts["claims"] == SENTENCES * len(LABELS)
+    assert Submission.objects.get(pk=reply["id"]).counts["claims"] == SENTENCES * len(LABELS)
     assert grown < GROWTH, web.log_text()

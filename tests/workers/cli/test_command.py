@@ -17,8 +17,13 @@ GOLD = [{"id": str(number), "label": "a" if number % 2 else "b"} for number in r
 
 @pytest.fixture
 def two(write: Write) -> list[str]:
-    said = [{**line, "label": "a"} for line in GOLD]
-    return [str(write("gold.jsonl", GOLD)), str(write("said.jsonl", said)), "--task", "classification"]
+    predictions = [{**line, "label": "a"} for line in GOLD]
+    return [
+        str(write("gold.jsonl", GOLD)),
+        str(write("p.jsonl", predictions)),
+        "--task",
+        "classification",
+    ]
 
 
 def test_a_table_names_every_measure_and_class(two, capsys):
@@ -30,7 +35,7 @@ def test_a_table_names_every_measure_and_class(two, capsys):
     assert ["b", "20", "0", "0", "–", "0.0000", "0.0000"] in rows
 
 
-def test_a_beta_that_is_not_1_is_said_beside_the_figures(two, capsys):
+def test_a_beta_other_than_1_has_a_note(two, capsys):
     note = "Averages and the F of their classes are F_β with β = 2; other figures are F1."
     assert main([*two, "--beta", "2"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == note
@@ -55,16 +60,16 @@ def test_json_holds_measures_reasons_and_classes(two, capsys):
     }
 
 
-def test_what_is_undefined_is_null_with_its_reason(write, capsys):
+def test_an_undefined_figure_is_null_with_its_reason(write, capsys):
     gold = write("gold.jsonl", [{"id": "a", "tokens": ["x"], "spans": []}])
-    said = write("said.jsonl", [{"id": "a", "spans": []}])
-    assert main([str(gold), str(said), "--task", "entities", "--json"]) == 0
+    predictions = write("p.jsonl", [{"id": "a", "spans": []}])
+    assert main([str(gold), str(predictions), "--task", "entities", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["measures"]["conll_micro_f1"] is None
     assert found["reasons"]["conll_micro_f1"]
 
 
-def test_a_file_that_does_not_fit_ends_with_two_and_says_why(two, write, capsys):
+def test_a_rejected_file_ends_with_two_and_its_problems(two, write, capsys):
     wrong = write("wrong.jsonl", [{**line, "label": "c"} for line in GOLD])
     assert main([two[0], str(wrong), *two[2:]]) == 2
     captured = capsys.readouterr()
@@ -76,7 +81,7 @@ def test_a_file_that_does_not_fit_ends_with_two_and_says_why(two, write, capsys)
     assert lines[21] == "20 more"
 
 
-def test_a_refusal_as_json_names_the_file_and_the_count(two, write, capsys):
+def test_a_rejection_as_json_has_the_file_and_the_count(two, write, capsys):
     wrong = write("wrong.jsonl", GOLD[:30])
     assert main([two[0], str(wrong), *two[2:], "--json"]) == 2
     found = json.loads(capsys.readouterr().out)
@@ -114,16 +119,16 @@ def test_an_invalid_weight_of_recall_is_rejected_with_its_value(two, capsys, wro
     ],
 )
 def test_an_invalid_count_or_seed_is_rejected_with_value_and_limit(two, capsys, wrong, least):
-    gold, said, *task = two
+    gold, predictions, *task = two
     with pytest.raises(SystemExit) as ended:
-        main(["compare", said, "--against", said, "--gold", gold, *task, *wrong])
+        main(["compare", predictions, "--against", predictions, "--gold", gold, *task, *wrong])
     assert ended.value.code == 2
     error = capsys.readouterr().err
     assert f"argument {wrong[0]}: {wrong[1]} " in error
     assert f"{least} or more" in error
 
 
-def test_both_doors_print_the_same(two, capsys):
+def test_both_commands_print_the_same(two, capsys):
     assert main([*two, "--json"]) == 0
     alone = capsys.readouterr().out
     call_command("score", *two, "--json")

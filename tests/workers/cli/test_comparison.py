@@ -57,7 +57,7 @@ def test_p_values_are_adjusted_over_the_measures(write, options, capsys):
     assert [row["p_holm"] for row in rows] == pytest.approx(holm([row["p"] for row in rows]).tolist())
 
 
-def test_equal_runs_have_no_p_and_say_why(write, options, capsys):
+def test_equal_runs_have_no_p_but_a_reason(write, options, capsys):
     same = [write(f"{name}.jsonl", run(1)) for name in "abcd"]
     found = report(capsys, *same[:2], "--against", *same[2:], *options)
     row = rows_of(found)["accuracy"]
@@ -65,7 +65,7 @@ def test_equal_runs_have_no_p_and_say_why(write, options, capsys):
     assert row["reason"] == "the runs of both sides do not vary"
 
 
-def test_one_run_against_two_has_no_p_and_says_why(write, options, capsys):
+def test_one_run_against_two_has_no_p_but_a_reason(write, options, capsys):
     files = [write(f"{at}.jsonl", run(at)) for at in range(3)]
     found = report(capsys, files[0], "--against", *files[1:], *options)
     assert rows_of(found)["accuracy"]["reason"] == "a side has fewer than two runs"
@@ -133,7 +133,7 @@ def test_entities_are_resampled_and_their_words_too(write, capsys):
     assert rows["wrf_lenient"]["a"] == pytest.approx(rows["conll_micro_f1"]["a"])
 
 
-def test_a_better_system_by_words_is_told_with_an_interval(write, capsys):
+def test_a_better_system_by_words_has_an_interval(write, capsys):
     gold = write("gold.txt", "".join(f"Ada{at} B-P\nLee I-P\nin O\nRome{at} B-Q\n\n" for at in range(40)))
     near = write("near.txt", "".join(f"Ada{at} B-P\nLee O\nin O\nRome{at} B-Q\n\n" for at in range(40)))
     far = write("far.txt", "".join(f"Ada{at} O\nLee B-P\nin B-P\nRome{at} O\n\n" for at in range(40)))
@@ -145,13 +145,13 @@ def test_a_better_system_by_words_is_told_with_an_interval(write, capsys):
         assert row["difference"] - 1e-9 <= row["high"]
 
 
-def test_an_unknown_measure_is_refused_with_those_there_are(write, options, capsys):
+def test_an_unknown_measure_is_rejected(write, options, capsys):
     same = write("same.jsonl", run(3))
     assert main(["compare", str(same), "--against", str(same), *map(str, options), "--measures", "bleu"]) == 2
     assert "bleu" in capsys.readouterr().err
 
 
-def test_the_report_is_a_table_from_either_door(write, options, capsys):
+def test_the_report_is_the_same_table_from_both_commands(write, options, capsys):
     files = [str(write(f"{at}.jsonl", run(*range(at)))) for at in range(4)]
     words = [*files[:2], "--against", *files[2:], *map(str, options), "--measures", "accuracy"]
     assert main(["compare", *words]) == 0

@@ -1,4 +1,4 @@
-"""Two local files to figures: the same whatever the format, and the quick way equal to the careful one."""
+"""Figures of two local files: equal in every format, by columns and by lines."""
 
 import math
 
@@ -68,15 +68,15 @@ def test_classification_gives_the_schemes_from_every_form(write: Write, form):
     assert found.counts["items"] == 97
 
 
-def test_a_missing_answer_is_refused_unless_it_is_said_to_be_wrong(write: Write):
+def test_a_missing_answer_is_rejected_unless_it_counts_wrong(write: Write):
     gold = write("gold.txt", "1\tR(e1,e2)\n2\tR(e2,e1)\n3\tOther\n")
-    said = write("said.txt", "1\tR(e1,e2)\n3\tOther\n")
+    predictions = write("p.txt", "1\tR(e1,e2)\n3\tOther\n")
     options = Options(task="classification", negative="Other")
     with pytest.raises(InvalidFile) as refused:
-        score(gold, said, options)
-    assert refused.value.path == said
+        score(gold, predictions, options)
+    assert refused.value.path == predictions
     assert dict(refused.value.problems.by_code) == {"missing_id": 1}
-    found = score(gold, said, Options(task="classification", negative="Other", missing="wrong"))
+    found = score(gold, predictions, Options(task="classification", negative="Other", missing="wrong"))
     assert found.values["semeval2010_f1"].value == pytest.approx(2 / 3)
     assert found.values["semeval2010_coverage"].value == pytest.approx(2 / 3)
     assert found.counts["missing"] == 1
@@ -86,27 +86,27 @@ def test_a_full_test_file_is_gold(write: Write):
     blocks = '1\t"The <e1>a</e1> in <e2>b</e2>."\nR(e1,e2)\nComment:\n\n2\t"<e1>c</e1> <e2>d</e2>"\nOther\n'
     found = score(
         write("gold.txt", blocks),
-        write("said.txt", "1\tR(e1,e2)\n2\tR(e1,e2)\n"),
+        write("p.txt", "1\tR(e1,e2)\n2\tR(e1,e2)\n"),
         Options(task="classification", negative="Other"),
     )
     assert found.values["accuracy"].value == 0.5
 
 
-def test_two_labels_or_none_ask_for_another_task(write: Write):
-    said = write("said.jsonl", [{"id": "s1", "label": "r"}])
+def test_two_labels_or_none_need_another_task(write: Write):
+    predictions = write("p.jsonl", [{"id": "s1", "label": "r"}])
     two = write("two.jsonl", [{"id": "s1", "relations": ["q", "r"]}])
     none = write("none.jsonl", [{"id": "s1", "text": "a", "relations": []}])
     with pytest.raises(InputFault, match="--task sentences"):
-        score(two, said, Options(task="classification"))
+        score(two, predictions, Options(task="classification"))
     with pytest.raises(InputFault, match="--negative"):
-        score(none, said, Options(task="classification", labels=write("labels.txt", "r\n")))
+        score(none, predictions, Options(task="classification", labels=write("labels.txt", "r\n")))
 
 
 def test_one_file_of_three_columns_is_both_sides(write: Write):
     both = write("both.txt", COLUMNS)
     gold = write("gold.txt", "".join(_without(line, 2) for line in COLUMNS.splitlines(keepends=True)))
-    said = write("said.txt", "".join(_without(line, 1) for line in COLUMNS.splitlines(keepends=True)))
-    alone, apart = score(both, both, ENTITIES), score(gold, said, ENTITIES)
+    predictions = write("p.txt", "".join(_without(line, 1) for line in COLUMNS.splitlines(keepends=True)))
+    alone, apart = score(both, both, ENTITIES), score(gold, predictions, ENTITIES)
     assert figures(alone) == figures(apart)
     assert alone.values["conll_micro_f1"].value == pytest.approx(2 / 3)
     assert alone.counts == apart.counts
@@ -120,8 +120,8 @@ def _without(line: str, column: int) -> str:
 @pytest.mark.parametrize("space", [" ", "  ", "\u00a0", "\u2028"])
 def test_white_space_around_a_tag_is_no_part_of_it(write: Write, space):
     gold = write("gold.conll", f"Ada\tB-PER\nand\tO\nByron\tB-PER{space}\n")
-    said = write("said.conll", f"Ada\tB-PER{space}\nand\tO{space}\nByron\tB-PER\n")
-    for sides in ((gold, gold), (gold, said)):
+    predictions = write("p.conll", f"Ada\tB-PER{space}\nand\tO{space}\nByron\tB-PER\n")
+    for sides in ((gold, gold), (gold, predictions)):
         seen = score(*sides, ENTITIES)
         assert [row[:4] for row in seen.classes["conll"]] == [("PER", 2, 2, 2)]
 
@@ -155,9 +155,9 @@ def test_relations_between_spans_are_scored_where_gold_has_them(write: Write):
         "gold.jsonl",
         [{"id": "a", **tokens, "relations": [[0, "saw", 1]]}, {"id": "b", **tokens, "relations": []}],
     )
-    said = [{"id": name, "spans": tokens["spans"], "relations": [[0, "saw", 1]]} for name in "ab"]
-    found = score(gold, write("said.jsonl", said), Options(task="entities"))
-    turned = score(gold, write("turned.jsonl", said[::-1]), Options(task="entities"))
+    predictions = [{"id": name, "spans": tokens["spans"], "relations": [[0, "saw", 1]]} for name in "ab"]
+    found = score(gold, write("p.jsonl", predictions), Options(task="entities"))
+    turned = score(gold, write("turned.jsonl", predictions[::-1]), Options(task="entities"))
     assert figures(turned) == figures(found)
     assert found.values["relation_strict_micro_precision"].value == 0.5
     assert found.values["relation_strict_micro_recall"].value == 1.0
@@ -175,11 +175,11 @@ SCORES = [
 @pytest.mark.parametrize("task", ["bags", "sentences"])
 @pytest.mark.parametrize("profile", ["corrected", "opennre", "both"])
 def test_relation_lines_are_scored_as_line_by_line(write: Write, monkeypatch, task, profile):
-    gold, said = write("gold.jsonl", GOLD), write("said.jsonl", SCORES)
+    gold, predictions = write("gold.jsonl", GOLD), write("p.jsonl", SCORES)
     options = Options(task=task, negative="NA", profile=profile)
-    quick = score(gold, said, options)
+    quick = score(gold, predictions, options)
     read_line_by_line(monkeypatch)
-    careful = score(gold, said, options)
+    careful = score(gold, predictions, options)
     assert {key: value for key, value in figures(quick).items() if not math.isnan(value)} == {
         key: value for key, value in figures(careful).items() if not math.isnan(value)
     }
@@ -188,9 +188,9 @@ def test_relation_lines_are_scored_as_line_by_line(write: Write, monkeypatch, ta
 
 
 def test_bags_take_the_greatest_or_the_mean_score(write: Write):
-    gold, said = write("gold.jsonl", GOLD), write("said.jsonl", SCORES)
-    one = score(gold, said, Options(task="bags", negative="NA"))
-    mean = score(gold, said, Options(task="bags", negative="NA", aggregate="AVG"))
+    gold, predictions = write("gold.jsonl", GOLD), write("p.jsonl", SCORES)
+    one = score(gold, predictions, Options(task="bags", negative="NA"))
+    mean = score(gold, predictions, Options(task="bags", negative="NA", aggregate="AVG"))
     # ranked: ab r1 .9, cd r2 .8, ab r2 .7, ef r1 .6 against three facts; by the mean ab r1 is .7, a tie
     assert one.values["ap"].value == pytest.approx(2 / 3)
     assert mean.values["ap"].value == pytest.approx((1 + 2 / 3) / 3)
@@ -198,25 +198,31 @@ def test_bags_take_the_greatest_or_the_mean_score(write: Write):
 
 def test_results_of_the_toolkit_against_its_gold(write: Write):
     lines = [{"text": "x", "h": mention(h), "t": mention(t), "relation": name} for h, t, name in TOOLKIT_GOLD]
-    said = [{"entpair": [h, t], "relation": name, "score": value} for h, t, name, value in TOOLKIT_SAID]
+    predictions = [{"entpair": [h, t], "relation": name, "score": value} for h, t, name, value in RESULTS]
     found = score(
         write("gold.jsonl", lines),
-        write("said.jsonl", said),
+        write("p.jsonl", predictions),
         Options(task="bags", negative="NA", profile="both"),
     )
     assert found.values["opennre_auc"].value == pytest.approx(TOOLKIT_AUC, abs=1e-12)
 
 
 TOOLKIT_GOLD = [("a", "b", "r1"), ("a", "b", "r2"), ("a", "b", "r1"), ("c", "d", "NA"), ("e", "f", "r2")]
-TOOLKIT_SAID = [("a", "b", "r1", 0.9), ("c", "d", "r1", 0.8), ("e", "f", "r2", 0.7), ("a", "b", "r2", 0.6)]
+RESULTS = [("a", "b", "r1", 0.9), ("c", "d", "r1", 0.8), ("e", "f", "r2", 0.7), ("a", "b", "r2", 0.6)]
 # points (1/3, 1), (1/3, 1/2), (2/3, 2/3), (1, 3/4)
 TOOLKIT_AUC = (1 / 2 + 2 / 3) / 6 + (2 / 3 + 3 / 4) / 6
 
 
 def test_label_sets_count_the_negative_class_as_empty(write: Write):
-    said = [{"id": "s1", "labels": ["r1"]}, {"id": "s2", "labels": ["NA"]}, {"id": "s3", "labels": ["r2"]}]
+    predictions = [
+        {"id": "s1", "labels": ["r1"]},
+        {"id": "s2", "labels": ["NA"]},
+        {"id": "s3", "labels": ["r2"]},
+    ]
     found = score(
-        write("gold.jsonl", GOLD), write("said.jsonl", said), Options(task="sentences", negative="NA")
+        write("gold.jsonl", GOLD),
+        write("p.jsonl", predictions),
+        Options(task="sentences", negative="NA"),
     )
     assert found.values["micro_precision"].value == 1.0
     assert found.values["micro_recall"].value == pytest.approx(2 / 3)
@@ -245,29 +251,33 @@ def test_predictions_about_other_items_are_left_out_and_counted(write: Write):
 
 def test_a_file_about_other_items_only_is_rejected(write: Write):
     gold = write("gold.jsonl", GOLD)
-    predictions = write("said.jsonl", [{"id": f"x{at}", "scores": {"r1": 0.5}} for at in range(3)])
+    predictions = write("p.jsonl", [{"id": f"x{at}", "scores": {"r1": 0.5}} for at in range(3)])
     with pytest.raises(InvalidFile) as rejected:
         score(gold, predictions, Options(task="sentences", negative="NA"))
     assert dict(rejected.value.problems.by_code) == {"unknown_id": 3}
 
 
 @pytest.mark.parametrize(("line", "code"), WRONG)
-def test_a_line_that_does_not_fit_is_named(write: Write, line, code):
-    said = write("said.jsonl", [*SCORES[:3], line])
+def test_an_invalid_line_is_named(write: Write, line, code):
+    predictions = write("p.jsonl", [*SCORES[:3], line])
     with pytest.raises(InvalidFile) as refused:
-        score(write("gold.jsonl", GOLD), said, Options(task="bags", negative="NA"))
+        score(write("gold.jsonl", GOLD), predictions, Options(task="bags", negative="NA"))
     assert [(one.code, one.line) for one in refused.value.problems.first] == [(code, 4)]
 
 
-def test_a_pair_and_relation_claimed_twice_is_refused(write: Write):
-    said = [{"h": "a", "t": "b", "relation": "r1", "score": value} for value in (0.5, 0.4)]
+def test_a_pair_and_relation_claimed_twice_is_rejected(write: Write):
+    predictions = [{"h": "a", "t": "b", "relation": "r1", "score": value} for value in (0.5, 0.4)]
     with pytest.raises(InvalidFile) as refused:
-        score(write("gold.jsonl", GOLD), write("said.jsonl", said), Options(task="bags", negative="NA"))
+        score(
+            write("gold.jsonl", GOLD),
+            write("p.jsonl", predictions),
+            Options(task="bags", negative="NA"),
+        )
     assert [(one.code, one.line) for one in refused.value.problems.first] == [("duplicate_claim", 2)]
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "line"),
+    ("predictions", "code", "line"),
     [
         ("In O\nOld B-LOC\n", "token_mismatch", 2),
         ("In O\n", "token_mismatch", 1),
@@ -276,9 +286,9 @@ def test_a_pair_and_relation_claimed_twice_is_refused(write: Write):
         ("In O\n\nNew B-LOC\n", "token_mismatch", 1),
     ],
 )
-def test_columns_that_do_not_fit_are_named(write: Write, said, code, line):
+def test_invalid_columns_are_named(write: Write, predictions, code, line):
     with pytest.raises(InvalidFile) as refused:
-        score(write("gold.txt", "In O\nNew B-LOC\n"), write("said.txt", said), ENTITIES)
+        score(write("gold.txt", "In O\nNew B-LOC\n"), write("p.txt", predictions), ENTITIES)
     first = refused.value.problems.first[0]
     assert (first.code, first.line) == (code, line)
 
@@ -290,29 +300,29 @@ def test_the_scheme_of_tags_is_never_guessed(write: Write):
 
 
 def test_stated_labels_are_the_inventory(write: Write):
-    gold, said = write("gold.jsonl", GOLD), write("said.jsonl", SCORES)
+    gold, predictions = write("gold.jsonl", GOLD), write("p.jsonl", SCORES)
     stated = write("labels.txt", "r1\nr2\nr3\nNA\n")
-    found = score(gold, said, Options(task="bags", negative="NA", labels=stated))
+    found = score(gold, predictions, Options(task="bags", negative="NA", labels=stated))
     assert [row.label for row in found.classes["bags"]] == ["r1", "r2", "r3"]
     with pytest.raises(InputFault, match="r2"):
-        score(gold, said, Options(task="bags", negative="NA", labels=write("few.txt", "r1\n")))
+        score(gold, predictions, Options(task="bags", negative="NA", labels=write("few.txt", "r1\n")))
 
 
-def test_a_refusal_keeps_twenty_problems_and_counts_all(write: Write):
-    said = write("said.jsonl", [{"id": f"x{number}", "scores": {}} for number in range(50)])
+def test_a_rejection_has_twenty_problems_and_counts_all(write: Write):
+    predictions = write("p.jsonl", [{"id": f"x{number}", "scores": {}} for number in range(50)])
     with pytest.raises(InvalidFile) as refused:
-        score(write("gold.jsonl", GOLD), said, Options(task="sentences", negative="NA"))
+        score(write("gold.jsonl", GOLD), predictions, Options(task="sentences", negative="NA"))
     problems: Problems = refused.value.problems
     assert (len(problems.first), problems.total) == (20, 50)
 
 
 def test_entities_have_no_negative_class(write: Write):
     gold = write("gold.conll", "Ada\tB-PER\ncame\tO\n")
-    said = write("said.conll", "Ada\tB-PER\ncame\tB-LOC\n")
+    predictions = write("p.conll", "Ada\tB-PER\ncame\tB-LOC\n")
     with pytest.raises(InputFault, match="entities of the class PER"):
         score(gold, gold, Options(task="entities", scheme="IOB2", negative="PER"))
     with pytest.raises(InvalidFile) as refused:
-        score(gold, said, Options(task="entities", scheme="IOB2", negative="LOC"))
+        score(gold, predictions, Options(task="entities", scheme="IOB2", negative="LOC"))
     assert [problem.code for problem in refused.value.problems.first] == ["unknown_label"]
     named = score(gold, gold, Options(task="entities", scheme="IOB2", negative="O"))
     assert named.values["conll_micro_f1"].value == 1.0

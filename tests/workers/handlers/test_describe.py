@@ -1,4 +1,4 @@
-"""What a frozen set is said to be made of."""
+"""Statistics of a frozen set, and the quality of its source labels."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_spans_are_counted_by_type() -> None:
 def test_source_labels_are_held_against_the_gold_on_the_annotated_sentences() -> None:
     of = create_project(k=1)
     pairs = [{"t": {"id": f"Q{n}", "name": "Turin", "pos": [16, 21]}} for n in range(4)]
-    said: list[list[str]] = [["A"], ["A"], [], ["B"]]
-    import_lines(of, [sentence(f"s{n}", relations=said[n], **pairs[n]) for n in range(4)])
+    source_labels: list[list[str]] = [["A"], ["A"], [], ["B"]]
+    import_lines(of, [sentence(f"s{n}", relations=source_labels[n], **pairs[n]) for n in range(4)])
     projects.open_for_work(of, by=curator())
     for n, truth in enumerate([["A"], ["B"], ["C"]]):
         answered_item(of, truth, item=f"s{n}")

@@ -47,9 +47,11 @@ def on(settings: Any, db: None) -> Any:
     return settings
 
 
-def send(cast: BenchmarkCast, benchmark: Benchmark, tar: bytes, *, run: str = "1", **told: Any) -> Submission:
-    told = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny"} | told
-    return model_intake.receive(benchmark, run=run, chunks=[tar], **told).submission
+def send(
+    cast: BenchmarkCast, benchmark: Benchmark, tar: bytes, *, run: str = "1", **fields: Any
+) -> Submission:
+    fields = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny"} | fields
+    return model_intake.receive(benchmark, run=run, chunks=[tar], **fields).submission
 
 
 def worked(submission: Submission) -> Submission:
@@ -267,9 +269,9 @@ def test_a_model_comes_in_by_api_and_limits_say_whether(cast: BenchmarkCast, on:
     client = Client()
     client.force_login(cast.kim)
     cast.entities()
-    told = client.get("/api/v1/limits").json()["models"]
-    assert told["on"] is True
-    assert "ner" in told["factories"]
+    models = client.get("/api/v1/limits").json()["models"]
+    assert models["on"] is True
+    assert "ner" in models["factories"]
     sent = client.post(
         "/api/v1/benchmarks/ner/models?system=Tiny&run=1",
         tiny.packed(model),

@@ -35,9 +35,9 @@ def test_a_worker_says_that_it_can_run_models_and_runs_one(
     until(
         lambda: not model_intake.unavailable_reason(), details=started.log_text
     )  # its next look for work is word enough
-    told = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny", "run": "1"}
+    fields = {"team": cast.kelpie, "by": cast.kim, "system": "Tiny", "run": "1"}
     chunks = [tiny.packed(tmp_path / "tiny")]
-    pk = model_intake.receive(benchmark, chunks=chunks, **told).submission.pk
+    pk = model_intake.receive(benchmark, chunks=chunks, **fields).submission.pk
     ended = ("scored", "invalid", "failed")
     until(lambda: Submission.objects.get(pk=pk).state in ended, seconds=180, details=started.log_text)
     submission = Submission.objects.get(pk=pk)

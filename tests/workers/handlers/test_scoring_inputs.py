@@ -1,4 +1,4 @@
-"""Stored predictions by the column: the same claims as by the line, and nothing that a check would refuse."""
+"""Stored predictions read by columns and by lines: equal claims, equal rejections."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ SPANS: list[Line] = [
 ]
 
 
-def board(cast: BenchmarkCast, lines: list[Line], **told: Any) -> Benchmark:
+def board(cast: BenchmarkCast, lines: list[Line], **fields: Any) -> Benchmark:
     if "spans" in lines[0]:
-        return cast.entities(**told)
-    return cast.relations("sentence" if "id" in lines[0] else "bag", "ap", **told)
+        return cast.entities(**fields)
+    return cast.relations("sentence" if "id" in lines[0] else "bag", "ap", **fields)
 
 
 def both(benchmark: Benchmark, lines: list[Line]) -> tuple[Predictions | None, Predictions]:
@@ -51,10 +51,13 @@ def both(benchmark: Benchmark, lines: list[Line]) -> tuple[Predictions | None, P
     return quick, scoring_inputs._by_line(held, expected, io.BytesIO(content), FORMAT, lambda done: None)
 
 
-def claims(said: Predictions) -> list[tuple[Any, ...]]:
-    columns = [said.score, said.start, said.end]
-    more = [column.tolist() if len(column) else [None] * len(said.owner) for column in columns]
-    named = ((said.keys[owner], label) for owner, label in zip(said.owner, said.label, strict=True))
+def claims(predictions: Predictions) -> list[tuple[Any, ...]]:
+    columns = [predictions.score, predictions.start, predictions.end]
+    more = [column.tolist() if len(column) else [None] * len(predictions.owner) for column in columns]
+    named = (
+        (predictions.keys[owner], label)
+        for owner, label in zip(predictions.owner, predictions.label, strict=True)
+    )
     return sorted((*name, *rest) for name, *rest in zip(named, *more, strict=True))
 
 
@@ -63,7 +66,7 @@ def answered(predictions: Predictions) -> list[Any]:
 
 
 @pytest.mark.parametrize("lines", [LABELS, SCORES, BAGS, RESULTS, SPANS])
-def test_by_the_column_the_claims_are_those_of_the_lines(cast: BenchmarkCast, lines: list[Line]) -> None:
+def test_both_readers_give_equal_claims(cast: BenchmarkCast, lines: list[Line]) -> None:
     quick, careful = both(board(cast, lines), lines)
     assert quick is not None
     assert quick.form == careful.form
@@ -89,7 +92,7 @@ WRONG: list[tuple[list[Line], Line | None, str]] = [
 
 
 @pytest.mark.parametrize(("right", "more", "code"), WRONG)
-def test_what_no_longer_fits_is_refused_with_its_line(
+def test_a_file_that_no_longer_fits_is_rejected_with_a_code(
     cast: BenchmarkCast, right: list[Line], more: Line | None, code: str
 ) -> None:
     held, content = file_contract.for_new_file(board(cast, right)), jsonl([*right, *([more] if more else [])])
@@ -98,7 +101,7 @@ def test_what_no_longer_fits_is_refused_with_its_line(
     assert fault.value.code == code
 
 
-def test_a_form_that_no_setting_takes_is_refused(cast: BenchmarkCast) -> None:
+def test_a_form_that_no_setting_accepts_is_rejected(cast: BenchmarkCast) -> None:
     with pytest.raises(InputFault) as fault:
         scoring_inputs.load_predictions(
             file_contract.for_new_file(cast.relations()), io.BytesIO(jsonl(BAGS)), format=FORMAT
@@ -106,7 +109,7 @@ def test_a_form_that_no_setting_takes_is_refused(cast: BenchmarkCast) -> None:
     assert fault.value.code == "mixed_forms"
 
 
-def test_where_missing_answers_count_wrong_they_may_be_missing(cast: BenchmarkCast) -> None:
+def test_answers_may_be_missing_where_they_count_wrong(cast: BenchmarkCast) -> None:
     quick, careful = both(board(cast, LABELS, missing="wrong"), LABELS[2:])
     assert quick is not None
     assert claims(quick) == claims(careful)

@@ -1,4 +1,4 @@
-"""Whatever a component of the list is made with when nothing is said may be sent."""
+"""The default configuration of each allowed component is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may see a project, and who may do what in it."""
+"""Roles in a project, and checks of them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ MAY_OVERSEE = (VIEWER, ADJUDICATOR, CURATOR)
 
 
 def role_in(project: Project, user: User) -> str | None:
-    """The person's role, None for strangers."""
+    """Return the person's role, None if they are no member."""
     if user.is_superuser:
         return CURATOR
     return Member.objects.filter(project=project, user=user).values_list("role", flat=True).first()
 
 
 def visible_projects(user: User) -> QuerySet[Project]:
-    """The projects a person knows of."""
+    """Return the projects visible to a person."""
     return Project.objects.all() if user.is_superuser else Project.objects.filter(members__user=user)
 
 
 def visible_project(user: User, slug: str) -> Project | None:
-    """The project of that name, when the person knows of it."""
+    """Return the project with this slug if it is visible to the person."""
     return visible_projects(user).filter(slug=slug).first()
 
 
 def require(project: Project, user: User, *roles: str) -> str:
-    """The person's role when it is one of `roles`; strangers do not learn that the project exists."""
+    """Return the person's role if it is one of `roles`; 404 for others than members."""
     role = role_in(project, user)
     if role is None:
         raise Http404
@@ -42,17 +42,17 @@ def require(project: Project, user: User, *roles: str) -> str:
         needed = " or ".join(dict.fromkeys(roles))
         raise NotAllowed(
             "not_allowed",
-            f"In {project} you are {role}; this needs {needed}.",
+            f"Your role in {project} is {role}; this requires {needed}.",
             hint="A curator of the project can change your role.",
         )
     return role
 
 
 def require_organiser(user: User) -> None:
-    """Opening projects and importing published gold is for organisers."""
+    """Reject people who aren't organisers."""
     if not (user.is_superuser or user.may_organise):
         raise NotAllowed(
             "not_organiser",
-            "Opening projects and importing published test sets is for organisers.",
+            "Only organisers can open projects and import published test sets.",
             hint="An administrator can make you one.",
         )

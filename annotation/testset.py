@@ -1,4 +1,4 @@
-"""The lake: frozen, hashed test sets. Of annotation, evaluation and the workers' scoring read this alone."""
+"""Frozen test sets: the only module of annotation that evaluation and scoring import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
-LINES_PER_READ = 2_000  # lines that are read together
+LINES_PER_READ = 2_000
 
 
 class Kind(models.TextChoices):
@@ -35,7 +35,7 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
         return self.filter(state=TestSet.State.FROZEN)
 
     def visible_to(self, user: User) -> TestSetQuerySet:
-        """Sets a person may know of, not read: their projects', their own; organisers: published gold."""
+        """Return the sets listed for a person; reading their gold needs `readable_by`."""
         if user.is_superuser:
             return self
         roles = ("viewer", "adjudicator", "curator")
@@ -49,7 +49,7 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
 class TestSet(models.Model):
     """A frozen set of gold rows. `sha256` is the digest of its lines as exported, in order."""
 
-    __test__ = False  # not a test class, whatever its name says to pytest
+    __test__ = False  # pytest: not a test class
 
     class State(models.TextChoices):
         BUILDING = "building"
@@ -97,7 +97,7 @@ class TestSet(models.Model):
         return f"{self.name} {self.version}"
 
     def readable_by(self, user: User) -> bool:
-        """Gold lines are for the project's curators, for who imported them, and for superusers."""
+        """True for superusers, the project's curators, and the person who imported the set."""
         if user.is_superuser:
             return True
         if self.project is None:
@@ -105,19 +105,19 @@ class TestSet(models.Model):
         return self.project.members.filter(user=user, role="curator").exists()
 
     def require_reader(self, user: User) -> None:
-        """Raise unless the person may read the gold, and it is there."""
+        """Raise unless the person may read the gold and the set is frozen."""
         if not self.readable_by(user):
-            raise NotAllowed("not_allowed", "Gold lines are for curators and for who imported them.")
+            raise NotAllowed("not_allowed", "Only its curators and importer can read the gold of this set.")
         if self.state != self.State.FROZEN:
-            raise Conflict("not_frozen", f"{self} is {self.state}: it has no lines to hand out.")
+            raise Conflict("not_frozen", f"{self} is {self.state}: only frozen sets can be read.")
 
     def verify(self) -> None:
         """Raise `Conflict` unless the stored lines still give the stored digest."""
-        found = hashlib.sha256(b"".join(export_lines(self))).hexdigest()
-        if self.state != self.State.FROZEN or found != self.sha256:
+        digest = hashlib.sha256(b"".join(export_lines(self))).hexdigest()
+        if self.state != self.State.FROZEN or digest != self.sha256:
             raise Conflict(
                 "gold_changed",
-                f"{self} is not what was frozen: its lines give {found[:12]}, not {self.sha256[:12]}.",
+                f"{self} was changed after freezing: its digest is {digest[:12]}, not {self.sha256[:12]}.",
             )
 
 
@@ -143,15 +143,15 @@ class TestSetRow(models.Model):
 
 
 def export_lines(test_set: TestSet) -> Iterator[bytes]:
-    """The set's lines in order, each with its line end: what the digest is of."""
+    """Yield the lines in order with their line ends, as hashed."""
     lines, last = test_set.lines.order_by("number"), 0
-    # a piece at a time, read to its end: on SQLite nobody writes beside a read that stands open
-    while piece := list(lines.filter(number__gt=last).values_list("number", "line")[:LINES_PER_READ]):
-        for _, line in piece:
+    # in batches: on SQLite nothing can be written beside an open read
+    while batch := list(lines.filter(number__gt=last).values_list("number", "line")[:LINES_PER_READ]):
+        for _, line in batch:
             yield line.encode() + b"\n"
-        last = piece[-1][0]
+        last = batch[-1][0]
 
 
 def read_rows(test_set: TestSet) -> Iterator[dict[str, Any]]:
-    """The set's lines in order, decoded."""
+    """Yield the lines in order, decoded."""
     return (json.loads(line) for line in export_lines(test_set))

@@ -1,4 +1,4 @@
-"""Disputes, and what nobody could decide: shown without names, decided by one, reopened when votes change."""
+"""Disputes and unanswerable items: shown without names, decided, reopened when votes change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LETTERS = "WXYZABCDEFGHIJKLMNOPQRSTUV"
 
 @dataclass(frozen=True, slots=True)
 class AnonymousAnswer:
-    """One person's answer without the person."""
+    """An answer without its annotator."""
 
     letter: str
     payload: Payload
@@ -42,8 +42,7 @@ class AnonymousAnswer:
 
 @dataclass(frozen=True, slots=True)
 class DisputeDetails:
-    """What a decider sees of an item: shuffled answers, the tally, what each policy makes of them, and why
-    people passed it on where nobody else could decide it."""
+    """The adjudicator's view of an item: shuffled answers, tally, a verdict by each policy, skips."""
 
     item: Item
     columns: list[AnonymousAnswer]
@@ -59,9 +58,9 @@ class DisputeDetails:
 
 
 def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
-    """What waits for a decision: disputed items, and those that nobody could decide.
+    """Return disputed and unanswerable items, of one pattern or all.
 
-    Of one kind or all; by kind (`split`: the vote pattern, or that nobody could), then in order of work.
+    They are ordered by `split` (the vote pattern, or unanswerable), then by rank.
     """
     passed = unanswerable_items.unanswerable_ids(project)
     which = Q(state=Item.State.DISPUTED) | Q(pk__in=passed) if passed else Q(state=Item.State.DISPUTED)
@@ -73,23 +72,23 @@ def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
 
 
 def dispute_kind(item: Item) -> str:
-    """The kind under which it waits."""
+    """Return the item's pattern, or that it is unanswerable."""
     return unanswerable_items.UNANSWERABLE if item.state == Item.State.OPEN else item.pattern
 
 
 def needs_decision(item: Item) -> bool:
-    """Whether somebody has to decide it."""
+    """True if the item is disputed or unanswerable."""
     return item.state == Item.State.DISPUTED or unanswerable_items.is_unanswerable(item)
 
 
 def active_decisions(project: Project) -> QuerySet[Adjudication]:
-    """Decisions that stand, the newest first."""
-    standing = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
-    return standing.select_related("item", "by").order_by("-pk")
+    """Return active decisions, newest first."""
+    active = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
+    return active.select_related("item", "by").order_by("-pk")
 
 
 def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
-    """Everything a decider may see; the order of columns is the decider's own and stays the same."""
+    """Return the adjudicator's view; the order of answers is stable for each adjudicator."""
     require(item.project, for_user, *MAY_DECIDE)
     rules = Rules(item.project_id)
     k = item_state.answers_needed(item, rules)
@@ -132,9 +131,9 @@ def decide(
     client_id: UUID,
     votes_key: str,
 ) -> Adjudication:
-    """Settle a dispute by an answer, or by the finding that the item can have none.
+    """Decide a dispute by an answer, or by the finding that the item has none.
 
-    Refused when the votes changed after the decider saw them.
+    Rejected if the votes changed after the adjudicator saw them.
     """
     project = Project.objects.get(pk=item.project_id)
     require(project, by, *MAY_DECIDE)
@@ -143,68 +142,74 @@ def decide(
     if before:
         return _again(before, item, by)
     _still_disputed(item, votes_key)
-    said = _said(payload, finding, item, project)
-    made = Adjudication.objects.create(
+    answer = _answer(payload, finding, item, project)
+    decision = Adjudication.objects.create(
         item=item,
         by=by,
-        payload=said,
+        payload=answer,
         finding=finding,
         reason=reason,
         votes_key=votes_key,
         client_id=client_id,
     )
     item_state.update_state(item)
-    return made
+    return decision
 
 
-def _said(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
+def _answer(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
     if not finding and payload is None:
-        raise DomainError("nothing_chosen", "Neither an answer nor a finding is given.", field="payload")
+        raise DomainError("nothing_chosen", "No answer or finding given.", field="payload")
     if not finding:
         return validate_answer(payload or {}, item=item, project=project)
     if finding not in FINDINGS:
         known = ", ".join(FINDINGS)
-        raise DomainError("unknown_finding", f"{finding!r} is no finding: {known}.", field="finding")
+        raise DomainError(
+            "unknown_finding", f"Unknown finding {finding!r}. Use one of: {known}.", field="finding"
+        )
     if payload and (payload.get("spans") or payload.get("relations")):
-        raise DomainError("bad_payload", "A sentence that can have no answer is given one.", field="payload")
+        raise DomainError("bad_payload", "Send an answer or a finding, not both.", field="payload")
     return empty_answer()
 
 
 def _again(before: Adjudication, item: Item, by: User) -> Adjudication:
     if (before.item_id, before.by_id) != (item.pk, by.pk):
-        raise Conflict("client_id_reused", "This client_id was used for another decision.", field="client_id")
+        raise Conflict(
+            "client_id_reused",
+            "This `client_id` was already used for a different decision.",
+            field="client_id",
+        )
     return before
 
 
 def _still_disputed(item: Item, votes_key: str) -> None:
     if item.state in Item.DECIDED:
         raise Conflict(
-            "already_decided", "Somebody decided this sentence meanwhile.", hint="Go on to the next."
+            "already_decided", "This sentence was decided meanwhile.", hint="Continue with the next one."
         )
     if item.votes_key != votes_key:
         raise Conflict(
             "votes_changed",
             "The answers changed while you looked at them.",
-            hint="Look at them again, then decide.",
+            hint="Review them, then decide.",
         )
     if not needs_decision(item):
-        raise Conflict("not_disputed", f"This sentence is {item.state}: there is nothing to decide.")
+        raise Conflict("not_disputed", f"This sentence is {item.state}, not disputed.")
 
 
 @transaction.atomic
 def ask_one_more(item: Item, *, by: User) -> Item:
-    """Call one more person in on a disputed item."""
+    """Ask for one more answer to a disputed item."""
     project = Project.objects.get(pk=item.project_id)
     require(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     if item.state != Item.State.DISPUTED:
-        raise Conflict("not_disputed", f"This sentence is {item.state}: there is nothing to decide.")
+        raise Conflict("not_disputed", f"This sentence is {item.state}, not disputed.")
     rules = item_state.Rules(project)
     if not item_state.may_extend(item, rules):
         raise Conflict(
             "enough_asked",
             f"{item_state.answers_needed(item, rules)} people were asked already: {item.extra} extra.",
-            hint="Decide it yourself, or let a curator raise the limit.",
+            hint="Decide it, or ask a curator to raise the limit.",
         )
     item.asked = item.extra + 1
     item.save(update_fields=["asked"])
@@ -213,37 +218,37 @@ def ask_one_more(item: Item, *, by: User) -> Item:
 
 @transaction.atomic
 def cancel_one_more(item: Item, *, by: User) -> Item:
-    """Take back the last request for one more person; whoever has answered meanwhile is surplus."""
+    """Cancel the last request for one more answer; answers given since are surplus."""
     project = Project.objects.get(pk=item.project_id)
     require(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
     if not may_cancel_one_more(item):
-        raise Conflict("not_asked", "Nobody is being asked about this sentence beyond the usual number.")
+        raise Conflict("not_asked", "No extra answer to this sentence is pending.")
     item.asked -= 1
     item.save(update_fields=["asked"])
     return item_state.update_state(item)
 
 
 def may_cancel_one_more(item: Item) -> bool:
-    """Whether a decider asked for somebody who has not answered yet."""
+    """True while a requested extra answer is pending."""
     return item.state == Item.State.OPEN and item.asked > 0
 
 
 @transaction.atomic
 def reopen(item: Item, *, by: User) -> Adjudication:
-    """Undo a decision: the item is disputed again, and the decision stays on record as taken back."""
+    """Reopen a decided item; the decision stays on record."""
     project = Project.objects.get(pk=item.project_id)
     role = require(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
-    standing = item.adjudications.filter(reopened_at=None).first()
-    if standing is None:
-        raise Conflict("not_decided", f"This sentence is {item.state}: no decision stands on it.")
-    if standing.by_id != by.pk and role != CURATOR:
+    decision = item.adjudications.filter(reopened_at=None).first()
+    if decision is None:
+        raise Conflict("not_decided", f"This sentence is {item.state}: it has no active decision.")
+    if decision.by_id != by.pk and role != CURATOR:
         raise NotAllowed(
             "not_yours",
             "Somebody else decided this sentence.",
-            hint="They can take it back, or a curator of the project.",
+            hint="They or a curator of the project can reopen it.",
         )
-    Adjudication.objects.filter(pk=standing.pk).update(reopened_at=Now())
+    Adjudication.objects.filter(pk=decision.pk).update(reopened_at=Now())
     item_state.update_state(item)
-    return standing
+    return decision

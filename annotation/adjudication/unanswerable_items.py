@@ -1,4 +1,4 @@
-"""Sentences that nobody could decide: whoever could answer passed them on, so that deciders have the word."""
+"""Unanswerable items: skipped, with nobody left to answer, queued for adjudication."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANNOTATOR = Member.Role.ANNOTATOR
 
 @dataclass(frozen=True, slots=True)
 class SkipNote:
-    """Why somebody passed a sentence on, without the person."""
+    """The reason of a skip, without the person."""
 
     reason: str
     comment: str = ""
@@ -29,68 +29,69 @@ class SkipNote:
         return SKIP_REASONS[self.reason]
 
 
-def unanswerable(project: Project, **one: Any) -> ItemQuerySet:
-    """Open sentences that somebody passed on for good, and that nobody who works here is still to answer.
+def unanswerable(project: Project, **of_item: Any) -> ItemQuerySet:
+    """Return open items that were skipped and that nobody is left to answer.
 
-    What a person put off they are still to answer. While somebody has yet to begin there are none.
-    The search begins with what was skipped, of all items or of one, whatever the size of the project.
+    Deferred items may still be answered. While an annotator has yet to begin there are none. The query starts
+    from the skips, of all items or of one, whatever the size of the project.
     """
-    still_here = _still_here(project)
-    if still_here is None:
+    working = _working_annotators(project)
+    if working is None:
         return Item.objects.none()
     skips = Vote.objects.filter(annotator__project=project, act=Vote.Act.SKIP, reason__in=FINAL_REASONS)
-    passes = _last(skips.filter(**one))
+    passes = _last(skips.filter(**of_item))
     items = Item.objects.filter(project=project, free__gt=0).live()
     items = items.filter(state=Item.State.OPEN, pk__in=passes.values("item"))
-    theirs = Vote.objects.filter(item=OuterRef("pk"), annotator__in=still_here).order_by()
-    if still_here:
+    theirs = Vote.objects.filter(item=OuterRef("pk"), annotator__in=working).order_by()
+    if working:
         people = theirs.values("item").annotate(n=Count("annotator", distinct=True)).values("n")
-        items = items.annotate(acted=Subquery(people)).filter(acted=len(still_here))
+        items = items.annotate(n_people=Subquery(people)).filter(n_people=len(working))
     return items.exclude(Exists(_last(theirs.filter(reason="later"))))
 
 
 def unanswerable_ids(project: Project) -> list[int]:
-    """The first of them in order of work, by their numbers."""
+    """Return the ids of the first unanswerable items, in order of work."""
     return list(unanswerable(project).order_by("rank").values_list("pk", flat=True)[:MOST])
 
 
 def is_unanswerable(item: Item) -> bool:
-    """Whether it is one of them."""
+    """True if the item is unanswerable."""
     return item.state == Item.State.OPEN and unanswerable(item.project, item=item).exists()
 
 
 def skip_notes(item: Item) -> list[SkipNote]:
-    """Why people passed it on, the reason given most often first."""
-    told = _last(item.votes.filter(act=Vote.Act.SKIP, reason__in=FINAL_REASONS))
-    found = [SkipNote(*row) for row in told.order_by("pk").values_list("reason", "comment")]
-    often = [one.reason for one in found]
+    """Return the skips of an item, the most frequent reason first."""
+    skips = _last(item.votes.filter(act=Vote.Act.SKIP, reason__in=FINAL_REASONS))
+    notes = [SkipNote(*row) for row in skips.order_by("pk").values_list("reason", "comment")]
+    reasons = [note.reason for note in notes]
     return sorted(
-        found, key=lambda one: (-often.count(one.reason), FINAL_REASONS.index(one.reason), one.comment)
+        notes,
+        key=lambda note: (-reasons.count(note.reason), FINAL_REASONS.index(note.reason), note.comment),
     )
 
 
 def _last(acts: QuerySet[Vote]) -> QuerySet[Vote]:
-    """Of these the ones that are the last word of their person on the item."""
+    """Keep votes that are their person's last on the item."""
     after = Vote.objects.filter(
         item=OuterRef("item"), annotator=OuterRef("annotator"), number__gt=OuterRef("number")
     )
     return acts.exclude(Exists(after))
 
 
-def _still_here(project: Project) -> list[int] | None:
-    """Who could be given a sentence, curators who label too; None when an annotator has yet to begin."""
+def _working_annotators(project: Project) -> list[int] | None:
+    """Return people who label, curators included; None if an annotator has yet to begin."""
     if project.state != Project.State.OPEN:
         return []
     roles = dict(project.members.filter(role__in=MAY_LABEL).values_list("user", "role"))
     began = Exists(Vote.objects.filter(annotator=OuterRef("pk")))
     rows = Annotator.objects.filter(project=project, user__in=roles).annotate(began=began)
     here = {row.user_id: row for row in rows}
-    to_come = [user for user, role in roles.items() if role == ANNOTATOR and not _began(here.get(user))]
-    if to_come:
+    waiting_for = [user for user, role in roles.items() if role == ANNOTATOR and not _began(here.get(user))]
+    if waiting_for:
         return None
     return [row.pk for row in here.values() if row.began and row.paused_at is None]
 
 
 def _began(row: Annotator | None) -> bool:
-    """Whoever is paused is not waited for."""
+    """Don't wait for paused people."""
     return row is not None and (row.paused_at is not None or bool(getattr(row, "began", False)))

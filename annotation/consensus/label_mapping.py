@@ -1,4 +1,4 @@
-"""What the steps of an ontology make of a raw label, an answer, an inventory. Pure."""
+"""Mapping of raw labels and answers to current labels by ontology steps. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Payload = dict[str, Any]
-"""`spans` and `relations`; and `blank`, true, where an imported answer has no label and did not say N/A."""
+"""`spans` and `relations`; `blank` is true for an imported answer without a label that is not N/A."""
 
 
 class Step(Protocol):
@@ -21,14 +21,14 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MappedAnswer:
-    """A payload in today's labels; `emptied` when it said something and a deletion left nothing of it."""
+    """A payload in current labels; `emptied` if deletions removed all of its labels."""
 
     payload: Payload
     emptied: bool
 
 
 def empty_answer() -> Payload:
-    """The payload of N/A."""
+    """Return the payload of N/A."""
     return {"spans": [], "relations": []}
 
 
@@ -37,19 +37,19 @@ def is_empty(payload: Payload) -> bool:
 
 
 def is_na(payload: Payload) -> bool:
-    """Nothing chosen, and meant so."""
+    """True for an empty answer that isn't blank."""
     return is_empty(payload) and not payload.get("blank")
 
 
 class LabelMapping:
-    """Raw names to today's names; a name no step mentions stays what it is."""
+    """Raw names to current names; other names stay as they are."""
 
     def __init__(self, names: MappingOf[str, str | None]) -> None:
         self._names = dict(names)
 
     @classmethod
     def from_steps(cls, steps: Iterable[Step]) -> LabelMapping:
-        """Replay the steps in order: each acts on what the ones before it left."""
+        """Replay the steps in order, each on the result of those before."""
         names: dict[str, str | None] = {}
         for step in steps:
             target = None if step.operation == "delete" else step.target
@@ -67,15 +67,15 @@ class LabelMapping:
         return name in self._names
 
     def label(self, name: str) -> str | None:
-        """Today's name of a raw label, None when it is deleted."""
+        """Return the current name of a raw label, None if deleted."""
         return self._names.get(name, name)
 
     def labels(self, names: Iterable[str]) -> list[str]:
-        """Today's names, each once, in order of first mention."""
+        """Return the current names, each once, in order of first occurrence."""
         return list(dict.fromkeys(now for name in names if (now := self.label(name)) is not None))
 
     def payload(self, payload: Payload) -> MappedAnswer:
-        """An answer in today's labels: merged ones once, deleted ones gone with what hangs on them."""
+        """Map an answer; relations of deleted spans are deleted as well."""
         if not self._names:
             return MappedAnswer(payload, emptied=False)
         spans, places = self._spans(payload["spans"])

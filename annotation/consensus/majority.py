@@ -1,4 +1,4 @@
-"""From the answers that count to a verdict: strict majority, each label on its own. Pure."""
+"""Verdicts on counted answers: strict majority, each label on its own. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Link = tuple[Span, str, Span]
 
 @dataclass(frozen=True, slots=True)
 class ChoiceCount:
-    """How many answers contain a choice: a relation, a span, or a triple of span, relation, span."""
+    """Votes for a choice: a relation, a span, or a triple of span, relation, span."""
 
     choice: Any
     votes: int
@@ -28,7 +28,7 @@ class ChoiceCount:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the answers decide; `tally` is for people to see, in order of votes."""
+    """The decision; `tally` lists the choices in order of votes."""
 
     state: str
     gold: Payload | None
@@ -56,17 +56,17 @@ class _Relations:
 
     def __init__(self, payloads: Sequence[Payload], *, policy: str, may_overlap: bool) -> None:
         self.answers = [frozenset(payload["relations"]) for payload in payloads]
-        # an answer nobody gave a label is an answer, yet it did not say N/A
-        self.said_na = sum(is_na(payload) for payload in payloads)
+        # a blank answer counts as an answer, but not as N/A
+        self.n_na = sum(is_na(payload) for payload in payloads)
         self.policy = policy
         self.counts = _count(self.answers)
         self.accepted = _majority(self.counts, len(self.answers))
 
     def na(self) -> int:
-        return self.said_na
+        return self.n_na
 
     def disputed(self) -> bool:
-        return _some_but_none(self.answers, self.accepted, self.policy, na=self.said_na)
+        return _some_but_none(self.answers, self.accepted, self.policy, na=self.n_na)
 
     def gold(self) -> Payload:
         return {"spans": [], "relations": sorted(self.accepted)}
@@ -95,7 +95,7 @@ class _Spans:
         return clash or any(self._is_left_over(span) for span in self.counts)
 
     def _is_left_over(self, span: Span) -> bool:
-        """A voted span that neither won nor lost to a winner."""
+        """True if a span neither won nor overlaps a winner."""
         if any(_overlap(span, winner) for winner in self.accepted):
             return False
         if self.policy == MAJORITY:
@@ -110,7 +110,7 @@ class _Spans:
         return _tally(self.counts, self.accepted)
 
     def pattern(self) -> str:
-        """How many gave the same answer: votes on single spans would be too many to tell apart."""
+        """Count equal answers; single spans would make too many patterns."""
         return _pattern(Counter(answer for answer in self._whole() if answer), self.na())
 
     def _whole(self) -> list[frozenset[Any]]:
@@ -135,8 +135,8 @@ class _Joint(_Spans):
         return {pair for pair in pairs if set(pair) <= self.accepted}
 
     def _pair_is_disputed(self, pair: tuple[Span, Span]) -> bool:
-        said = [frozenset(link for link in answer if (link[0], link[2]) == pair) for answer in self.links]
-        return _some_but_none(said, self.won, self.policy, na=sum(not answer for answer in said))
+        answers = [frozenset(link for link in answer if (link[0], link[2]) == pair) for answer in self.links]
+        return _some_but_none(answers, self.won, self.policy, na=sum(not answer for answer in answers))
 
     def gold(self) -> Payload:
         spans = sorted(self.accepted)
@@ -145,7 +145,7 @@ class _Joint(_Spans):
         return {"spans": [list(span) for span in spans], "relations": links}
 
     def tally(self) -> list[ChoiceCount]:
-        """Relations on spans that failed are here too: whoever adjudicates sees them."""
+        """Include relations on rejected spans: adjudicators see them."""
         return super().tally() + _tally(self.link_counts, self.won)
 
     def _whole(self) -> list[frozenset[Any]]:
@@ -165,12 +165,12 @@ def _count(answers: Iterable[frozenset[Any]]) -> Counter[Any]:
 
 
 def _majority(counts: Counter[Any], n: int) -> set[Any]:
-    """Strictly more than half; a tie is no majority."""
+    """Return choices with strictly more than half of the answers."""
     return {choice for choice, votes in counts.items() if 2 * votes > n}
 
 
 def _some_but_none(answers: Sequence[frozenset[Hashable]], won: set[Any], policy: str, *, na: int) -> bool:
-    """Something was chosen and nothing won; under `majority-na` N/A may have won instead."""
+    """True if something was chosen but nothing won, nor N/A under `majority-na`."""
     chosen = frozenset[Any]().union(*answers)
     if not chosen or chosen & won:
         return False
@@ -187,7 +187,7 @@ def _tally(counts: Counter[Any], accepted: set[Any]) -> list[ChoiceCount]:
 
 
 def _pattern(counts: Counter[Any], na: int) -> str:
-    """The split in words: 2–2, 2–1–1, 1 against 3 N/A."""
+    """Format the split: `2–2`, `2–1–1`, `1 against 3 N/A`."""
     split = "–".join(str(votes) for _, votes in counts.most_common())
     words = f"{split} against {na} N/A" if split and na else split or (f"{na} N/A" if na else "")
     return words if len(words) <= 40 else words[:39] + "…"

@@ -1,4 +1,4 @@
-"""From gold rows to an immutable set: staged in short transactions, hashed, sealed in one."""
+"""Write gold lines in short transactions, then hash and seal the set in one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.queue import enqueue
 
 CHUNK = 1_000
-_CALLED: dict[str, str] = {
+_TITLES: dict[str, str] = {
     Origin.ANNOTATED: "A test set",
     Origin.SOURCE: "A set of source labels",
     Origin.IMPORTED: "An imported test set",
@@ -28,7 +28,7 @@ _CALLED: dict[str, str] = {
 
 
 def create_test_set(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
-    """The row of a set to be built; a failed one of the same name makes room."""
+    """Create the row of a set to build, in place of a failed one of the same name."""
     name, version = name.strip(), version.strip()
     slug = slugify(f"{name} {version}".replace(".", "-") + (" source" if origin == "source" else ""))[:100]
     if not (name and version and slug) or len(name) > 120 or len(version) > 20:
@@ -41,16 +41,16 @@ def create_test_set(*, name: str, version: str, origin: str, **more: Any) -> Tes
         with transaction.atomic():
             return TestSet.objects.create(slug=slug, name=name, version=version, origin=origin, **more)
     except IntegrityError as error:
-        hint = "A frozen set is never changed: give the new one another version."
+        hint = "Frozen sets never change: choose another version."
         raise Conflict(
-            "name_taken", f"{_CALLED[origin]} {name} {version} exists already.", hint=hint
+            "name_taken", f"{_TITLES[origin]} {name} {version} exists already.", hint=hint
         ) from error
 
 
 def write_rows(
     test_set: TestSet, objects: Iterable[dict[str, Any]], *, progress: Progress, total: int = 0
 ) -> int:
-    """Stage the set's lines, whatever an earlier attempt left being removed first; returns how many."""
+    """Write the lines, after removing those of an earlier attempt; return their number."""
     while keys := list(test_set.lines.values_list("pk", flat=True)[:CHUNK]):
         TestSetRow.objects.filter(pk__in=keys).delete()
     count, source = 0, iter(objects)
@@ -74,13 +74,13 @@ def write_rows(
 def seal(
     test_set: TestSet, *, count: int, labels: Sequence[dict[str, str]], manifest: dict[str, Any]
 ) -> None:
-    """Freeze what was staged; from here on nothing changes it."""
-    digest, found = hashlib.sha256(), 0
+    """Freeze the written lines; nothing changes the set from here on."""
+    digest, n_lines = hashlib.sha256(), 0
     for line in export_lines(test_set):
         digest.update(line)
-        found += 1
-    if found != count:
-        raise RetryLater(f"{found:,} of {count:,} lines of {test_set} are there; it is built again.")
+        n_lines += 1
+    if n_lines != count:
+        raise RetryLater(f"{n_lines:,} of {count:,} lines of {test_set} are stored; it is built again.")
     TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(
         state=TestSet.State.FROZEN,
         rows=count,
@@ -93,5 +93,5 @@ def seal(
 
 
 def by_frequency(counts: Counter[str]) -> list[str]:
-    """Names, the most frequent first, equal ones by name."""
+    """Return names, the most frequent first, ties by name."""
     return [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]

@@ -1,4 +1,4 @@
-"""The lines of an import: read from the beginning as its options say, those that do not fit reported."""
+"""Lines of an import, read by its options; unfit lines are reported."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ NEGATIVE = ("NA", "N/A", "no_relation")
 
 
 def reading_options(batch: Batch) -> dict[str, Any]:
-    """What the reader of a format is told besides the file."""
-    given = {key: batch.options[key] for key in ("scheme", "repair") if key in batch.options}
-    return given | ({"column": int(batch.options["column"])} if "column" in batch.options else {})
+    """Return the options of the format's reader."""
+    options = {key: batch.options[key] for key in ("scheme", "repair") if key in batch.options}
+    return options | ({"column": int(batch.options["column"])} if "column" in batch.options else {})
 
 
 def negatives(batch: Batch) -> frozenset[str]:
-    """How this file may spell N/A."""
-    said = batch.options.get("negative")
+    """Return the spellings of N/A in this file."""
+    stated = batch.options.get("negative")
     usual = (*NEGATIVE, *formats()[batch.format].negatives)
-    return frozenset(usual if not said else [said] if isinstance(said, str) else said)
+    return frozenset(usual if not stated else [stated] if isinstance(stated, str) else stated)
 
 
 def with_progress(lines: Iterable[NumberedItem], progress: Progress) -> Iterator[NumberedItem]:
-    """The lines, saying now and then how far the reading is."""
+    """Yield the lines and report progress."""
     for line, item in lines:
         if line % CHUNK == 0:
             progress(0, 0, f"reading, line {line:,}")
@@ -41,13 +41,13 @@ def with_progress(lines: Iterable[NumberedItem], progress: Progress) -> Iterator
 def read_item_lines(
     batch: Batch, file: BinaryIO, problems: Problems, limits: Limits
 ) -> Iterator[NumberedItem]:
-    """The file from its beginning."""
+    """Read the file from its beginning."""
     file.seek(0)
     return open_items(file, format=batch.format, problems=problems, limits=limits, **reading_options(batch))
 
 
 def fitting_lines(lines: Iterable[NumberedItem], batch: Batch, problems: Problems) -> Iterator[NumberedItem]:
-    """Lines of the project's kind: with head and tail, or without."""
+    """Yield lines of the project's kind: with head and tail, or without."""
     assert batch.project is not None
     kind, answered = batch.project.kind, "known" in batch.options
     for line, item in lines:

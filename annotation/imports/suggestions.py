@@ -1,4 +1,4 @@
-"""Predictions in, as first answers to be shown when the project says so; later files replace earlier ones."""
+"""Import predictions as suggested answers; later files replace earlier ones."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ FORMS: dict[str, tuple[Form, ...]] = {Kind.RELATIONS: ("label", "labels", "score
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
-    """Read and check; the store puts them in place of what stood there."""
+    """Read and check the file; the store replaces earlier suggestions."""
     assert batch.project is not None
     items = dict(batch.project.items.present().values_list("external_id", "pk"))
     check = _check(batch, items, problems)
     spelled = negatives(batch) - check.labels
     lines = (
-        (line, _spelled(said, spelled))
-        for line, said in open_predictions(file, format=batch.format, problems=problems, limits=limits)
+        (line, _spelled(prediction, spelled))
+        for line, prediction in open_predictions(file, format=batch.format, problems=problems, limits=limits)
     )
     rows: list[Row] = []
-    spelt: dict[bytes, bytes] = {}
+    unique: dict[bytes, bytes] = {}
     for claim in check.claims(lines):
-        said = msgspec.json.encode(_payload(check.form, claim))
-        rows.append((items[claim[0]], spelt.setdefault(said, said)))
+        payload = msgspec.json.encode(_payload(check.form, claim))
+        rows.append((items[claim[0]], unique.setdefault(payload, payload)))
         if len(rows) % CHUNK == 0:
             progress(len(rows), len(items), "reading predictions")
     if not rows:
@@ -67,17 +67,17 @@ def _check(batch: Batch, items: dict[str, int], problems: Problems) -> Predictio
     )
 
 
-def _spelled(said: PredictionLine, spelled: frozenset[str]) -> PredictionLine:
-    """The line with N/A in the one spelling that is known here, however the file spells it."""
-    match said:
+def _spelled(prediction: PredictionLine, spelled: frozenset[str]) -> PredictionLine:
+    """Replace the file's spelling of N/A by the service's."""
+    match prediction:
         case LabelPrediction(label=name) if name in spelled:
-            return LabelPrediction(said.id, NA)
+            return LabelPrediction(prediction.id, NA)
         case ScoresPrediction(scores=scores) if not spelled.isdisjoint(scores):
             return ScoresPrediction(
-                said.id, {NA if name in spelled else name: scores[name] for name in scores}
+                prediction.id, {NA if name in spelled else name: scores[name] for name in scores}
             )
         case _:
-            return said
+            return prediction
 
 
 def _lengths(items: ItemQuerySet) -> dict[str, int]:
@@ -88,23 +88,23 @@ def _lengths(items: ItemQuerySet) -> dict[str, int]:
 
 
 def _payload(form: Form | None, claim: Claim) -> Payload:
-    """The claim as an answer; of scores, what is more likely than not."""
+    """Convert the claim to an answer; of scores, labels of at least 0.5."""
     if form == "spans":
         return {"spans": [list(span) for span in claim[1]], "relations": [list(link) for link in claim[2]]}
-    said = claim[1]
+    value = claim[1]
     if form == "label":
-        return {"spans": [], "relations": [] if said == NA else [said]}
+        return {"spans": [], "relations": [] if value == NA else [value]}
     if form == "scores":
-        return {"spans": [], "relations": [name for name, score in said.items() if score >= SURE]}
-    return {"spans": [], "relations": list(said)}
+        return {"spans": [], "relations": [name for name, score in value.items() if score >= SURE]}
+    return {"spans": [], "relations": list(value)}
 
 
 @transaction.atomic
 def _store(batch: Batch, rows: list[Row]) -> None:
     for start in range(0, len(rows), CHUNK):
         made = [
-            Suggestion(item_id=item, batch=batch, payload=msgspec.json.decode(said))
-            for item, said in rows[start : start + CHUNK]
+            Suggestion(item_id=item, batch=batch, payload=msgspec.json.decode(payload))
+            for item, payload in rows[start : start + CHUNK]
         ]
         Suggestion.objects.bulk_create(
             made, update_conflicts=True, unique_fields=["item"], update_fields=["batch", "payload"]

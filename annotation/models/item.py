@@ -13,7 +13,7 @@ from annotation.models.project import Project
 
 
 class Batch(models.Model):
-    """One import. Its rows count only when `state` is done; what a refused or lost one left is swept."""
+    """An import. Its rows count once `state` is done; rows of failed ones are removed."""
 
     class What(models.TextChoices):
         ITEMS = "items"
@@ -52,16 +52,16 @@ class Batch(models.Model):
 
 class ItemQuerySet(models.QuerySet["Item"]):
     def live(self) -> ItemQuerySet:
-        """Items whose import is done and whose answer nobody knows yet."""
+        """Return items whose import is done, without gold questions."""
         return self.present().filter(use="")
 
     def present(self) -> ItemQuerySet:
-        """Items whose import is done, those with a known answer too."""
+        """Return items whose import is done, with gold questions."""
         return self.filter(batch__state=Batch.State.DONE)
 
 
 class Item(models.Model):
-    """One sentence to answer for: with its two entities (relations), or for its spans (entities, joint)."""
+    """A sentence to label: with two entities (relations), or for spans."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -126,7 +126,7 @@ class Item(models.Model):
 
 
 class SourceLabels(models.Model):
-    """What the source said of an item. Sealed: read by the freeze only."""
+    """Source labels of an item. Sealed: only a freeze reads them."""
 
     item = models.OneToOneField(Item, on_delete=models.CASCADE, primary_key=True, related_name="sealed")
     labels = models.JSONField(help_text="As the source spells them, in the shape of an answer's payload.")

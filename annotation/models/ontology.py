@@ -10,7 +10,7 @@ from annotation.models.project import Project
 
 
 class OntologyLabel(models.Model):
-    """A relation or an entity type as the data spells it, with what people need to choose it rightly."""
+    """A relation or an entity type as spelt in the data, with its texts."""
 
     class Part(models.TextChoices):
         RELATION = "relation"
@@ -43,7 +43,7 @@ class OntologyLabel(models.Model):
 
 
 class OntologyStep(models.Model):
-    """A reversible change of the inventory: raw votes and source labels are replayed through the steps."""
+    """A reversible change of the inventory, applied to raw votes and source labels."""
 
     class Operation(models.TextChoices):
         MERGE = "merge"

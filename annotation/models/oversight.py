@@ -1,4 +1,4 @@
-"""The rows of watching quality: known answers, how people did on them, predictions shown, agreement."""
+"""Gold questions and their marks, exclusions and pauses, suggestions, agreement reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 
 class KnownAnswer(models.Model):
-    """What an item is known to say. Shown in the qualification round, after the answer, and nowhere else."""
+    """The answer of a gold question; shown only in the qualification round, afterwards."""
 
     item = models.OneToOneField(
         "annotation.Item", on_delete=models.CASCADE, primary_key=True, related_name="known"
@@ -21,7 +21,7 @@ class KnownAnswer(models.Model):
 
 
 class Mark(models.Model):
-    """How an annotator did on a known item; the first act counts."""
+    """The result of an annotator's first vote on a gold question."""
 
     item = models.ForeignKey("annotation.Item", on_delete=models.CASCADE, related_name="marks")
     annotator = models.ForeignKey("annotation.Annotator", on_delete=models.CASCADE, related_name="marks")
@@ -36,7 +36,7 @@ class Mark(models.Model):
 
 
 class Oversight(models.Model):
-    """The log of what was decided about an annotator, by a curator or by the rule of known items."""
+    """An entry in the log of pauses and exclusions, by a curator or by rule."""
 
     class Act(models.TextChoices):
         PAUSE = "pause"
@@ -65,7 +65,7 @@ class Oversight(models.Model):
 
 
 class Suggestion(models.Model):
-    """What a prediction file says of an item; shown only while the project suggests."""
+    """The prediction for an item, shown while the project suggests."""
 
     item = models.OneToOneField(
         "annotation.Item", on_delete=models.CASCADE, primary_key=True, related_name="suggestion"
@@ -78,7 +78,7 @@ class Suggestion(models.Model):
 
 
 class AgreementReport(models.Model):
-    """How far the annotators of a project agreed when somebody asked."""
+    """A report on the agreement between a project's annotators."""
 
     class State(models.TextChoices):
         WAITING = "waiting"

@@ -18,7 +18,7 @@ class Policy(models.TextChoices):
 
 
 class Project(models.Model):
-    """One labelling effort: its kind, how many votes an item gets, and by which rule they decide."""
+    """A labelling project: its kind, votes per item, and decision policy."""
 
     class State(models.TextChoices):
         SETUP = "setup"

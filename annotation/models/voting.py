@@ -1,4 +1,4 @@
-"""The rows of people at work: annotators, leases, the log of votes, answers derived from it, decisions."""
+"""Annotators, leases, the log of votes, the answers derived from it, decisions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class Annotator(models.Model):
-    """Who answers in a project: a member, or a pseudonym that came with imported votes."""
+    """An annotator of a project: a member, or the name of an imported one."""
 
     project = models.ForeignKey("annotation.Project", on_delete=models.CASCADE, related_name="annotators")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
@@ -38,7 +38,7 @@ class Annotator(models.Model):
 
 
 class Lease(models.Model):
-    """An item handed to an annotator for a time."""
+    """An item leased to an annotator for a while."""
 
     class Ending(models.TextChoices):
         ANSWERED = "answered"
@@ -73,7 +73,7 @@ class Lease(models.Model):
 
 
 class Vote(models.Model):
-    """The log: one line per act of an annotator, never changed. The current answer is derived from it."""
+    """An entry of the append-only log: an answer or a skip."""
 
     class Act(models.TextChoices):
         ANSWER = "answer"
@@ -118,7 +118,7 @@ ACTIVE_ANSWERS = Q(vote__batch=None) | Q(vote__batch__state="done")
 
 class AnswerQuerySet(models.QuerySet["Answer"]):
     def active(self) -> AnswerQuerySet:
-        """Answers given here, and imported ones whose import is done."""
+        """Return answers given here and imported ones whose import is done."""
         return self.filter(ACTIVE_ANSWERS)
 
 
@@ -153,7 +153,7 @@ class Answer(models.Model):
 
 
 class Adjudication(models.Model):
-    """A decision on a disputed item; it stands while the votes under it stand."""
+    """A decision on a disputed item; reopened when its votes change."""
 
     class Finding(models.TextChoices):
         ANSWER = ""

@@ -1,4 +1,4 @@
-"""What people read of a label when they choose it: title, verb phrase, definition, examples and the like."""
+"""Texts of a label: title, verb phrase, definition, examples and the like."""
 
 from __future__ import annotations
 
@@ -18,29 +18,27 @@ MOST_EXAMPLES, LONGEST_EXAMPLE = 50, 1_000
 
 
 @transaction.atomic
-def set_texts(label: OntologyLabel, *, by: User, **words: Any) -> OntologyLabel:
-    """Give a label other words; its name, and so every answer, stays as it is."""
+def set_texts(label: OntologyLabel, *, by: User, **texts: Any) -> OntologyLabel:
+    """Change a label's texts; its name and so all answers stay."""
     require(label.project, by, CURATOR)
     lock_project(label.project)
-    for word, said in words.items():
-        if not _fits(word, said):
-            raise DomainError(
-                "bad_label", f"{word}: {said!r:.80} can’t be used.", hint=_expected(), field=word
-            )
-    OntologyLabel.objects.filter(pk=label.pk).update(**words)
+    for name, value in texts.items():
+        if not _is_valid(name, value):
+            raise DomainError("bad_label", f"Invalid {name}: {value!r:.80}.", hint=_expected(), field=name)
+    OntologyLabel.objects.filter(pk=label.pk).update(**texts)
     label.refresh_from_db()
     return label
 
 
-def _fits(word: str, said: Any) -> bool:
-    if word in EXAMPLES:
+def _is_valid(name: str, value: Any) -> bool:
+    if name in EXAMPLES:
         return (
-            isinstance(said, list)
-            and len(said) <= MOST_EXAMPLES
-            and all(isinstance(one, str) and 0 < len(one) <= LONGEST_EXAMPLE for one in said)
+            isinstance(value, list)
+            and len(value) <= MOST_EXAMPLES
+            and all(isinstance(text, str) and 0 < len(text) <= LONGEST_EXAMPLE for text in value)
         )
-    fits = isinstance(said, str) and len(said) <= LONGEST.get(word, -1)
-    return fits and (word != "title" or bool(said.strip()))
+    is_short = isinstance(value, str) and len(value) <= LONGEST.get(name, -1)
+    return is_short and (name != "title" or bool(value.strip()))
 
 
 def _expected() -> str:

@@ -1,7 +1,7 @@
-"""Long reads in pieces: each is read to its end before its rows are handed out, so that none stands open.
+"""Long reads in batches, none of which stays open while its rows are used.
 
-Whoever reads may write between two rows. On SQLite an open read holds a picture of the past, and nobody
-writes from there once others have written: "database is locked", however long one would wait.
+The caller may write between two rows. On SQLite an open read keeps a snapshot; writing from it fails with
+"database is locked" once another connection has written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROWS_PER_READ = 2_000
 
 
 def in_batches(rows: QuerySet[Any, Any]) -> Iterator[Any]:
-    """The rows in their order: which ones is settled at the start, what is in them when it is their turn."""
+    """Yield rows in order; keys are fixed at the start, each batch is read when due."""
     keys = list(rows.values_list("pk", flat=True))
     for at in range(0, len(keys), ROWS_PER_READ):
         yield from list(rows.filter(pk__in=keys[at : at + ROWS_PER_READ]))

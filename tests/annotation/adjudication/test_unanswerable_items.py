@@ -16,6 +16,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import person, run_job
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
+from tests.errors import code
 
 pytestmark = pytest.mark.django_db
 
@@ -70,7 +71,7 @@ def test_a_project_is_finished_by_its_people_whatever_they_pass_on() -> None:
     for other in of.items.exclude(pk=item.pk):
         for user in people:
             answer_item(other, user, "A")
-    with pytest.raises(Conflict, match="1 sentence is open"):
+    with pytest.raises(Conflict, check=code("not_settled")):
         builder.freeze(of, name="Trial", version="1.0", by=curator())
     decide(item, payload={"relations": []})
     made = builder.freeze(of, name="Trial", version="1.0", by=curator())
@@ -139,7 +140,7 @@ def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_a
     assert waiting(of) == []
     lease = assignment.lease_next(of, new)
     assert lease.item == item
-    decided_again = pytest.raises(Conflict, match="open: there is nothing to decide")
+    decided_again = pytest.raises(Conflict, check=code("not_disputed"))
     with decided_again:
         decide(item, payload={"relations": ["A"]})
     answer_item(item, new, "B")
@@ -184,5 +185,5 @@ def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
 
 def test_what_is_merely_open_is_not_decided() -> None:
     of = project_with_items(1)
-    with pytest.raises(Conflict, match="open: there is nothing to decide"):
+    with pytest.raises(Conflict, check=code("not_disputed")):
         decide(of.items.get(), payload={"relations": ["A"]})

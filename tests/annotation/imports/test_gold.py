@@ -13,6 +13,7 @@ from annotation.testset import TestSet, read_rows
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person, sentence
 from tests.cast.projects import curator, import_lines, jsonl_file
+from tests.errors import code
 
 pytestmark = pytest.mark.django_db
 
@@ -91,7 +92,7 @@ def test_a_stated_inventory_keeps_its_order_and_its_unused_labels() -> None:
 def test_a_failed_set_makes_room_for_the_next_try_and_a_frozen_one_does_not() -> None:
     gold(["{"])
     assert gold([sentence("s0", relations=["A"])]).test_set.state == "frozen"
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, check=code("name_taken")):
         gold([sentence("s0", relations=["A"])])
 
 
@@ -104,11 +105,11 @@ def test_importing_gold_is_for_organisers_and_needs_a_name() -> None:
     upload = {"what": "gold", "upload": jsonl_file(["x"]), "filename": "f"}
     with pytest.raises(NotAllowed):
         batches.receive(**upload, by=person("nobody"), options={"name": "N", "version": "1"})
-    with pytest.raises(DomainError, match="name"):
+    with pytest.raises(DomainError, check=code("invalid_input")):
         batches.receive(**upload, by=curator())
 
 
 def test_the_set_says_where_it_came_from() -> None:
     test_set = gold([sentence("s0", relations=["A"])]).test_set
-    assert test_set.manifest["file"]["name"] == "file.jsonl"
+    assert test_set.manifest["file"]["name"] == "lines.jsonl"
     assert json.loads(json.dumps(test_set.manifest))["labels_from"] == "data"

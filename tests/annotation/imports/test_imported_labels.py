@@ -12,6 +12,7 @@ from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import sentence
 from tests.cast.projects import create_project, curator
 from tests.cast.projects import import_lines as imported
+from tests.errors import code
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_labels_that_a_step_names_stay() -> None:
     of = create_project(labels=())
     imported(of, [sentence("s0", relations=["A"]), sentence("s1", relations=["B"])])
     inventory.merge(of, ["A", "B"], target="A", by=curator())
-    with pytest.raises(Conflict, match="part of a step"):
+    with pytest.raises(Conflict, check=code("label_in_use")):
         imported_labels.remove_labels(of, ["A", "B"], part="relation", by=curator())
     assert of.labels.count() == 2
 
@@ -51,7 +52,7 @@ def test_labels_that_a_step_names_stay() -> None:
 def test_known_answers_keep_their_labels() -> None:
     of = create_project(labels=())
     imported(of, [sentence("s0", relations=["A"])], known="check")
-    with pytest.raises(Conflict, match="chosen in an answer"):
+    with pytest.raises(Conflict, check=code("label_in_use")):
         imported_labels.remove_labels(of, ["A"], part="relation", by=curator())
 
 

@@ -15,6 +15,7 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import request_cancel
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import annotators, create_project, curator, import_lines, jsonl_file
+from tests.errors import code
 
 pytestmark = pytest.mark.django_db
 
@@ -153,7 +154,7 @@ def test_lines_of_the_wrong_kind_are_refused() -> None:
 
 def test_a_file_with_more_lines_than_an_import_takes_is_refused_before_there_is_a_job(settings: Any) -> None:
     settings.IMPORT_MAX_LINES = 2
-    with pytest.raises(TooLarge, match="more than 2 lines") as refused:
+    with pytest.raises(TooLarge, check=code("too_many_lines")) as refused:
         import_lines(create_project(), [sentence(f"s{at}") for at in range(4)])
     assert (refused.value.code, "several files" in refused.value.hint) == ("too_many_lines", True)
     assert not Batch.objects.exists()
@@ -204,7 +205,7 @@ def test_one_import_at_a_time_and_a_cancelled_one_makes_room() -> None:
     first = batches.receive(
         what="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
     )
-    with pytest.raises(Conflict, match="still being imported"):
+    with pytest.raises(Conflict, check=code("import_running")):
         import_lines(of, [sentence("s1")])
     request_cancel(Job.objects.get(subject=first.pk, kind="import"))
     first.refresh_from_db()

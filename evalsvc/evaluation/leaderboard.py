@@ -20,7 +20,10 @@ from evalsvc.evaluation.submissions import gold_exposure
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Measure over the runs of a system; `n` counts runs with a defined value."""
+    """Measure over the runs of a system.
+
+    `n` counts runs with a defined value.
+    """
 
     mean: float | None
     sd: float | None
@@ -37,7 +40,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """System on a board; equal means share a rank, an undefined mean has none."""
+    """System on a board.
+
+    Equal means share a rank, an undefined mean has none.
+    """
 
     system: System
     team: Team

@@ -67,7 +67,10 @@ class Organiser(models.Model):
 
 
 class Setting(models.Model):
-    """Test set and scoring unit; `only` limits it to the ids of another set."""
+    """Test set and scoring unit.
+
+    `only` limits it to the ids of another set.
+    """
 
     class Unit(models.TextChoices):
         SENTENCE = "sentence"
@@ -106,7 +109,10 @@ class Setting(models.Model):
 
 
 class SettingVersion(models.Model):
-    """Gold and scorer of a setting from some time on; rows are never changed."""
+    """Gold and scorer of a setting from some time on.
+
+    Rows are never changed.
+    """
 
     setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveSmallIntegerField()

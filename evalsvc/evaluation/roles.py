@@ -119,7 +119,10 @@ def requested_submissions(request: Request) -> QuerySet[Submission]:
 
 
 def requested_submission(request: Request, pk: int, *, to_change: bool = False) -> Submission:
-    """Return a submission, or 404; changing another team's needs a token of full scope."""
+    """Return a submission, or 404.
+
+    Changing another team's needs a token of full scope.
+    """
     submission = get_object_or_404(requested_submissions(request), pk=pk)
     token = request.auth
     limited = isinstance(token, ApiToken) and token.scope != ApiToken.Scope.FULL

@@ -99,7 +99,10 @@ def cancel(submission: Submission, *, by: User) -> None:
 
 
 def withdraw(submission: Submission, *, by: User) -> None:
-    """Remove a submission from boards for good; its run may be submitted again."""
+    """Remove a submission from boards for good.
+
+    Its run may be submitted again.
+    """
     require_own(by, submission)
     with transaction.atomic():
         # workers lock the job before the submission too

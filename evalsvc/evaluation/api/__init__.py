@@ -1,1 +1,1 @@
-"""The JSON API of benchmarks and submissions."""
+"""JSON API of benchmarks and submissions."""

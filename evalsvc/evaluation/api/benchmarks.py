@@ -1,4 +1,4 @@
-"""The JSON door of benchmarks: their rules, settings and versions, boards, inputs, measures, limits."""
+"""API of benchmarks: settings, versions, boards, inputs, measures, limits."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
     only = serializers.CharField(source="only.slug", default=None, allow_null=True)
     gold_sha256 = serializers.CharField(source="test_set.sha256")
     rows = serializers.SerializerMethodField(
-        help_text="Rows it scores: of its test set, or those in `only` too."
+        help_text="Number of items: of its test set, limited to those in `only`."
     )
-    phase = serializers.CharField(allow_blank=True, help_text="dev or test; empty: in every phase.")
+    phase = serializers.CharField(allow_blank=True, help_text="dev or test; empty: every phase.")
 
     class Meta:
         model = Setting
@@ -55,23 +55,21 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
 
 
 class ShownSerializer(serializers.Serializer[Any]):
-    """When a setting is open, and what it shows."""
+    """Opening times and display of a setting."""
 
     phase = serializers.ChoiceField(choices=Setting.Phase.choices, required=False, allow_blank=True)
     opens_at = serializers.DateTimeField(required=False, allow_null=True)
     closes_at = serializers.DateTimeField(required=False, allow_null=True)
-    sealed = serializers.BooleanField(
-        required=False, help_text="Scores are shown only once the setting has closed."
-    )
+    sealed = serializers.BooleanField(required=False, help_text="Scores are hidden until the setting closes.")
     measures = serializers.ListField(
         child=serializers.CharField(max_length=60),
         required=False,
         max_length=200,
-        help_text="Keys of the measures it shows; empty: all.",
+        help_text="Keys of the measures shown; empty: all.",
     )
     digits = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=6)
     lower_is_better = serializers.BooleanField(
-        required=False, allow_null=True, help_text="Turns the main measure; null: as the menu says."
+        required=False, allow_null=True, help_text="Direction of the main measure; null: its default."
     )
 
 
@@ -83,7 +81,7 @@ class ChangeSettingSerializer(ShownSerializer):
 class NewVersionSerializer(serializers.Serializer[Any]):
     test_set = serializers.SlugField(help_text="Slug of a frozen test set.")
     only = serializers.SlugField(required=False)
-    note = serializers.CharField(max_length=200, required=False, help_text="Why.")
+    note = serializers.CharField(max_length=200, required=False, help_text="Reason.")
 
 
 class VersionSerializer(serializers.ModelSerializer[SettingVersion]):
@@ -103,7 +101,7 @@ class NewSettingSerializer(ShownSerializer):
     unit = serializers.ChoiceField(choices=Setting.Unit.choices)
     main = serializers.CharField(help_text="Key of the main measure.")
     only = serializers.SlugField(
-        required=False, help_text="Slug of a test set: keep the rows whose ids stand there too."
+        required=False, help_text="Slug of a test set: limits the setting to its ids."
     )
 
 
@@ -131,20 +129,20 @@ class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):
 
 
 class RulesSerializer(serializers.Serializer[Any]):
-    """What may change at any time, because no score depends on it."""
+    """Rules of a benchmark that no score depends on."""
 
     per_day = serializers.IntegerField(
-        required=False, allow_null=True, min_value=1, max_value=2**31 - 1, help_text="Submissions of a team."
+        required=False, allow_null=True, min_value=1, max_value=2**31 - 1, help_text="Submissions per team."
     )
     in_total = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
     at_once = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
     time_zone = serializers.CharField(
-        required=False, max_length=60, help_text="Where its days begin, such as Europe/Vienna."
+        required=False, max_length=60, help_text="Time zone of its days, such as Europe/Vienna."
     )
     limits = serializers.DictField(
         child=serializers.IntegerField(min_value=1, max_value=2**31 - 1),
         required=False,
-        help_text="upload_bytes, lines: below those of the service.",
+        help_text="upload_bytes, lines: lower than those of the service.",
     )
     training_counts = serializers.DictField(
         child=serializers.IntegerField(min_value=0, max_value=2**31 - 1),
@@ -188,10 +186,8 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     team = serializers.CharField(source="team.name")
     tags = serializers.DictField(source="system.tags")
     n = serializers.IntegerField(help_text="Runs.")
-    files = serializers.SerializerMethodField(
-        help_text="Files among the runs: fewer where some are the same bytes."
-    )
-    saw_gold = serializers.BooleanField(help_text="Someone of the team labelled or decided this gold.")
+    files = serializers.SerializerMethodField(help_text="Distinct files among the runs.")
+    saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
     figures = serializers.DictField(child=FigureSerializer())
 
     def get_files(self, row: leaderboard.BoardRow) -> int:
@@ -200,8 +196,8 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
 
 class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     setting = SettingSerializer()
-    version = serializers.IntegerField(help_text="Version of the setting that these scores belong to.")
-    sealed = serializers.BooleanField(help_text="Its scores are not shown yet.")
+    version = serializers.IntegerField(help_text="Version of the setting.")
+    sealed = serializers.BooleanField(help_text="The scores are hidden so far.")
     order_by = serializers.CharField()
     measures = serializers.ListField(child=serializers.CharField())
     rows = RowSerializer(many=True)
@@ -225,23 +221,23 @@ class MeasureSerializer(serializers.Serializer[Any]):
 
 
 class ModelLimitsSerializer(serializers.Serializer[Any]):
-    on = serializers.BooleanField(help_text="Whether models can be sent.")
+    on = serializers.BooleanField(help_text="True when models are accepted.")
     why_off = serializers.CharField(allow_blank=True)
-    bytes = serializers.IntegerField(help_text="Of the tar, and of what it holds.")
+    bytes = serializers.IntegerField(help_text="Of the tar and of its contents.")
     files = serializers.IntegerField(help_text="Entries of the tar.")
     seconds = serializers.IntegerField(help_text="From start to last prediction.")
     memory_bytes = serializers.IntegerField()
     result_bytes = serializers.IntegerField(help_text="Of the predictions.")
-    factories = serializers.ListField(child=serializers.CharField(), help_text="What components may be.")
+    factories = serializers.ListField(child=serializers.CharField(), help_text="Allowed components.")
 
 
 class LimitsSerializer(serializers.Serializer[Any]):
-    upload_bytes = serializers.IntegerField(help_text="Of what is sent, packed or not.")
+    upload_bytes = serializers.IntegerField(help_text="Of the upload, packed or not.")
     unpacked_bytes = serializers.IntegerField()
     lines = serializers.IntegerField()
     line_bytes = serializers.IntegerField()
     import_lines = serializers.IntegerField(help_text="Of a file of sentences, answers, predictions or gold.")
-    wait_seconds = serializers.IntegerField(help_text="The longest that ?wait= may ask for.")
+    wait_seconds = serializers.IntegerField(help_text="Maximum of ?wait=.")
     models = ModelLimitsSerializer()
 
 
@@ -250,7 +246,7 @@ class AllowanceSerializer(serializers.Serializer[quotas.Allowance]):
     most = serializers.IntegerField(allow_null=True, help_text="null: no quota.")
     used = serializers.IntegerField()
     left = serializers.IntegerField(allow_null=True)
-    next_at = serializers.DateTimeField(allow_null=True, help_text="When a spent quota is renewed.")
+    next_at = serializers.DateTimeField(allow_null=True, help_text="Renewal of the quota.")
 
 
 class BenchmarkLimitsSerializer(LimitsSerializer):
@@ -268,26 +264,26 @@ class BySlug(Pages):
 
 
 def setting_of(benchmark: Benchmark, key: str) -> Setting:
-    """The setting by its key, the benchmark's first one without."""
-    found = benchmark.settings.select_related("test_set", "only", "benchmark")
-    setting = (found.filter(key=key) if key else found).first()
+    """Return the setting with a key, by default the first."""
+    settings = benchmark.settings.select_related("test_set", "only", "benchmark")
+    setting = (settings.filter(key=key) if key else settings).first()
     if setting is None:
         raise Http404
     return setting
 
 
-def version_asked(request: Request) -> int | None:
-    """The number of a version in the address, None without."""
-    given = request.query_params.get("version", "")
-    if not given:
+def requested_version(request: Request) -> int | None:
+    """Return the version in the query, None for the newest."""
+    number = request.query_params.get("version", "")
+    if not number:
         return None
-    if not (given.isascii() and given.isdecimal() and len(given) < 5 and int(given)):
-        raise ValidationError({"version": "Expected a whole number from 1 on."})
-    return int(given)
+    if not (number.isascii() and number.isdecimal() and len(number) < 5 and int(number)):
+        raise ValidationError({"version": "Use a whole number from 1."})
+    return int(number)
 
 
 def organised(request: Request, slug: str) -> tuple[Benchmark, User]:
-    """The benchmark and who asks, an organiser of it."""
+    """Return the benchmark and the user, who must organise it."""
     benchmark, person = roles.benchmark_for(request.user, slug), roles.person(request)
     roles.require(benchmark, person, roles.ORGANISER)
     return benchmark, person
@@ -296,15 +292,15 @@ def organised(request: Request, slug: str) -> tuple[Benchmark, User]:
 def frozen(slug: str, *, field: str, by: User) -> TestSet:
     test_set = TestSet.objects.visible_to(by).frozen().filter(slug=slug).first()
     if test_set is None:
-        raise ValidationError({field: f"There is no frozen test set {slug}."})
+        raise ValidationError({field: f"No frozen test set {slug} is available to you."})
     return test_set
 
 
-def with_sets(given: dict[str, Any], *, by: User) -> dict[str, Any]:
-    """Slugs of test sets turned into the sets."""
-    said = dict(given, test_set=frozen(given["test_set"], field="test_set", by=by))
-    said["only"] = frozen(said["only"], field="only", by=by) if said.get("only") else None
-    return said
+def with_sets(values: dict[str, Any], *, by: User) -> dict[str, Any]:
+    """Replace slugs of test sets by the sets."""
+    values = dict(values, test_set=frozen(values["test_set"], field="test_set", by=by))
+    values["only"] = frozen(values["only"], field="only", by=by) if values.get("only") else None
+    return values
 
 
 class Benchmarks(generics.ListAPIView[Benchmark]):
@@ -323,7 +319,7 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
         responses={200: BenchmarkSerializer(many=True)} | problems(400, 401, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Benchmarks that you see."""
+        """List the benchmarks visible to you."""
         return super().get(request, *args, **kwargs)
 
     @extend_schema(
@@ -332,7 +328,7 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
         responses={201: BenchmarkSerializer} | problems(400, 401, 403, 409),
     )
     def post(self, request: Request) -> Response:
-        """Make a benchmark; you organise it."""
+        """Create a benchmark that you organise."""
         given = validated(request, NewBenchmarkSerializer)
         benchmark = creation.create(by=roles.person(request), **given)
         return Response(BenchmarkSerializer(benchmark).data, status=201)
@@ -353,7 +349,7 @@ class OneBenchmark(APIView):
         responses={200: BenchmarkSerializer} | problems(400, 401, 403, 404),
     )
     def patch(self, request: Request, slug: str) -> Response:
-        """Change its words, quotas and limits; no score depends on them."""
+        """Change texts, quotas and limits of a benchmark."""
         benchmark, person = organised(request, slug)
         changed = rules.change(benchmark, by=person, **validated(request, ChangeBenchmarkSerializer))
         return Response(BenchmarkSerializer(changed).data)
@@ -366,10 +362,10 @@ class Settings(APIView):
         responses={201: SettingSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Add a setting: a frozen test set under a unit."""
+        """Add a setting: a frozen test set with a unit."""
         benchmark, person = organised(request, slug)
-        said = with_sets(validated(request, NewSettingSerializer), by=person)
-        setting = creation.add_setting(benchmark, by=person, **said)
+        values = with_sets(validated(request, NewSettingSerializer), by=person)
+        setting = creation.add_setting(benchmark, by=person, **values)
         return Response(SettingSerializer(setting).data, status=201)
 
 
@@ -380,7 +376,7 @@ class OneSetting(APIView):
         responses={200: SettingSerializer} | problems(400, 401, 403, 404),
     )
     def patch(self, request: Request, slug: str, key: str) -> Response:
-        """Change its title, dates, and what it shows; no score depends on these."""
+        """Change title, dates and display of a setting."""
         benchmark, person = organised(request, slug)
         given = validated(request, ChangeSettingSerializer)
         setting = creation.change_setting(setting_of(benchmark, key), by=person, **given)
@@ -393,10 +389,10 @@ class Versions(APIView):
         responses={200: VersionSerializer(many=True)} | problems(401, 404),
     )
     def get(self, request: Request, slug: str, key: str) -> Response:
-        """What the setting scored by, from when on; oldest first."""
+        """Versions of the setting, oldest first."""
         setting = setting_of(roles.benchmark_for(request.user, slug), key)
-        found = setting.versions.select_related("test_set", "only")
-        return Response(VersionSerializer(found, many=True).data)
+        versions = setting.versions.select_related("test_set", "only")
+        return Response(VersionSerializer(versions, many=True).data)
 
     @extend_schema(
         operation_id="setting_revise",
@@ -404,11 +400,11 @@ class Versions(APIView):
         responses={201: VersionSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str, key: str) -> Response:
-        """Score by another gold from now on: a new version. Old scores stay under theirs."""
+        """Begin a version with another gold; old scores stay."""
         benchmark, person = organised(request, slug)
-        said = with_sets(validated(request, NewVersionSerializer), by=person)
-        made = creation.revise_setting(setting_of(benchmark, key), by=person, **said)
-        return Response(VersionSerializer(made).data, status=201)
+        values = with_sets(validated(request, NewVersionSerializer), by=person)
+        version = creation.revise_setting(setting_of(benchmark, key), by=person, **values)
+        return Response(VersionSerializer(version).data, status=201)
 
 
 class Inputs(APIView):
@@ -417,7 +413,7 @@ class Inputs(APIView):
         responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY} | problems(401, 404, 409),
     )
     def get(self, request: Request, slug: str, key: str) -> StreamingHttpResponse:
-        """What is to be predicted: the lines of the setting in order, without their gold."""
+        """Download the items to predict, in order and without gold."""
         setting = setting_of(roles.benchmark_for(request.user, slug), key)
         phases.require_begun(setting, request.user)
         named = f'attachment; filename="{slug}-{key}.jsonl"'
@@ -432,17 +428,17 @@ class OneBoard(APIView):
     @extend_schema(
         operation_id="board",
         parameters=[
-            OpenApiParameter("setting", str, description="Key of the setting; the first one without."),
-            OpenApiParameter("order", str, description="Key of the measure to order by."),
-            OpenApiParameter("version", int, description="Version of the setting; the newest without."),
+            OpenApiParameter("setting", str, description="Key of the setting; default: the first."),
+            OpenApiParameter("order", str, description="Key of the measure to sort by."),
+            OpenApiParameter("version", int, description="Version of the setting; default: the newest."),
         ],
         responses={200: BoardSerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
-        """The board of a setting: mean, deviation and range over runs."""
+        """Leaderboard of a setting: mean, deviation and range over runs."""
         asked = request.query_params
         setting = setting_of(roles.benchmark_for(request.user, slug), asked.get("setting", ""))
-        version = version_asked(request)
+        version = requested_version(request)
         board = leaderboard.board(setting, asked.get("order", ""), person=request.user, version=version)
         held = file_contract.as_of(versions.of_setting(setting, board.version))
         return Response(BoardSerializer(replace(board, setting=held)).data)
@@ -454,26 +450,25 @@ class Measures(APIView):
         responses={200: MeasureSerializer(many=True)} | problems(401),
     )
     def get(self, request: Request) -> Response:
-        """Every measure: what it says, its formula, its source."""
+        """List the measures with formula and source."""
         return Response(MeasureSerializer(list(MENU.values()), many=True).data)
 
 
 class Limits(APIView):
     @extend_schema(operation_id="limits", responses={200: LimitsSerializer} | problems(401))
     def get(self, request: Request) -> Response:
-        """Every limit of the service on what may be sent."""
+        """Limits of the service."""
         return Response(limits.of_service())
 
 
 class BenchmarkLimits(APIView):
     @extend_schema(
         operation_id="benchmark_limits",
-        parameters=[OpenApiParameter("team", str, description="Slug; needed by people in several teams.")],
+        parameters=[OpenApiParameter("team", str, description="Slug; required for users in several teams.")],
         responses={200: BenchmarkLimitsSerializer} | problems(400, 401, 403, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Every limit of a benchmark, and what your team has used of its quotas."""
+        """Limits of a benchmark, and the quotas of your team."""
         benchmark = roles.benchmark_for(request.user, slug)
         team = roles.team_of(request, named=request.query_params.get("team", ""))
-        told = limits.of_benchmark(benchmark, team)
-        return Response(BenchmarkLimitsSerializer(told).data)
+        return Response(BenchmarkLimitsSerializer(limits.of_benchmark(benchmark, team)).data)

@@ -1,4 +1,4 @@
-"""The JSON door of submissions: sending, checking, following, ending."""
+"""API of submissions: submit, check, follow, cancel, withdraw."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.pagination import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
-from evalsvc.evaluation.api.benchmarks import version_asked
+from evalsvc.evaluation.api.benchmarks import requested_version
 from evalsvc.evaluation.benchmarks import file_contract, phases, scoring_identity, versions
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
@@ -39,7 +39,7 @@ class StepSerializer(serializers.Serializer[timeline.Step]):
 class ProgressSerializer(serializers.Serializer[Any]):
     attempt = serializers.IntegerField()
     done = serializers.IntegerField()
-    total = serializers.IntegerField(help_text="0 while not known.")
+    total = serializers.IntegerField(help_text="0 while unknown.")
     step = serializers.CharField(allow_blank=True)
 
 
@@ -52,7 +52,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     model_sha256 = serializers.CharField(
         source="model_id",
         allow_null=True,
-        help_text="Of the pipeline that was sent; the file is its predictions.",
+        help_text="Of the submitted pipeline; the file has its predictions.",
     )
     status_url = serializers.SerializerMethodField()
     progress = ProgressSerializer(source="job", allow_null=True)
@@ -93,13 +93,13 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
 
 
 class OutlookSerializer(serializers.Serializer[queue_status.JobForecast]):
-    """How long it may still take, reckoned from the last jobs; a guess, and said to be one."""
+    """Position in the queue and estimated time from recent jobs."""
 
-    position = serializers.IntegerField(help_text="1: it is next. 0: it runs.")
+    position = serializers.IntegerField(help_text="1: next. 0: running.")
     seconds = serializers.FloatField(
         allow_null=True,
-        help_text="null: nobody can tell, as too few jobs ended so far, no worker is heard of, "
-        "or it says nothing and takes longer than others did.",
+        help_text="null: no estimate, as too few jobs have ended, no worker is active, "
+        "or the job takes longer than earlier ones without reporting progress.",
     )
 
 
@@ -117,20 +117,22 @@ class SubmissionDetailSerializer(SubmissionSerializer):
 
     @extend_schema_field(OutlookSerializer(allow_null=True))
     def get_outlook(self, submission: Submission) -> dict[str, Any] | None:
-        found = queue_status.forecast(submission.job) if submission.job else None
-        return dict(OutlookSerializer(found).data) if found else None
+        forecast = queue_status.forecast(submission.job) if submission.job else None
+        return dict(OutlookSerializer(forecast).data) if forecast else None
 
 
 class ValueSerializer(serializers.Serializer[Any]):
     value = serializers.FloatField(allow_null=True)
-    reason = serializers.CharField(required=False, help_text="Why the value is undefined.")
+    reason = serializers.CharField(required=False, help_text="Reason of an undefined value.")
 
 
 class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
     setting = serializers.CharField(source="setting.key")
     file_sha256 = serializers.CharField(source="file_id")
     scores = serializers.SerializerMethodField()
-    versions = serializers.SerializerMethodField(help_text="Of the setting: those whose score this is.")
+    versions = serializers.SerializerMethodField(
+        help_text="Versions of the setting with this gold and scorer."
+    )
 
     class Meta:
         model = Evaluation
@@ -165,14 +167,14 @@ class ScoresSerializer(serializers.Serializer[Any]):
     evaluations = EvaluationSerializer(many=True)
     versions = serializers.DictField(
         child=serializers.ListField(child=serializers.IntegerField()),
-        help_text="By setting, the versions that it has scores of; ask for one with `version`.",
+        help_text="Scored versions by setting; select one with `version`.",
     )
     sealed = serializers.ListField(
-        child=serializers.CharField(), help_text="Settings whose scores are not shown yet."
+        child=serializers.CharField(), help_text="Settings whose scores are hidden so far."
     )
     not_covered = serializers.ListField(
         child=serializers.CharField(),
-        help_text="Settings without a score of it: their gold changed after the file was sent.",
+        help_text="Settings without a score, since their gold changed after the upload.",
     )
 
 
@@ -183,7 +185,7 @@ class LineProblemSerializer(serializers.Serializer[Any]):
     found = serializers.CharField(required=False)
     expected = serializers.CharField(required=False)
     hint = serializers.CharField(required=False)
-    example = serializers.CharField(required=False, help_text="What is right looks like this.")
+    example = serializers.CharField(required=False, help_text="A valid example.")
     message = serializers.CharField()
 
 
@@ -199,16 +201,16 @@ class CheckedSerializer(serializers.Serializer[Any]):
 
 
 class UploadSerializer(serializers.Serializer[Any]):
-    """The fields of a multipart submission; a raw body takes all but `file` from the query."""
+    """Fields of a multipart submission; for a raw body, of the query."""
 
     file = serializers.FileField()
     system = serializers.CharField(max_length=120)
     run = serializers.CharField(max_length=40)
-    team = serializers.CharField(required=False, help_text="Slug; needed by people in several teams.")
+    team = serializers.CharField(required=False, help_text="Slug; required for users in several teams.")
     aggregate = serializers.ChoiceField(choices=["ONE", "AVG"], required=False)
     phase = serializers.ChoiceField(choices=Setting.Phase.choices, required=False)
     filename = serializers.CharField(required=False)
-    tags = serializers.CharField(required=False, help_text="A JSON object: what the team declares.")
+    tags = serializers.CharField(required=False, help_text="JSON object with what the team declares.")
 
 
 # ---- views ------------------------------------------------------------------------------------------
@@ -218,15 +220,15 @@ BYTES: dict[str, Any] = {
     "application/octet-stream": OpenApiTypes.BINARY,
     "text/plain": OpenApiTypes.BINARY,
 }
-PHASE = OpenApiParameter("phase", str, enum=["dev", "test"], description="Needed where both are open.")
-SAID = [
+PHASE = OpenApiParameter("phase", str, enum=["dev", "test"], description="Required if both are open.")
+FIELDS = [
     OpenApiParameter("system", str, description="Name of the system (raw body; a form has it as a field)."),
     OpenApiParameter("run", str, description="Name of the run, such as its seed."),
-    OpenApiParameter("team", str, description="Slug of the team; needed by people in several."),
+    OpenApiParameter("team", str, description="Slug of the team; required for users in several."),
     OpenApiParameter("aggregate", str, enum=["ONE", "AVG"], description="From sentences to bags."),
     PHASE,
     OpenApiParameter("filename", str),
-    OpenApiParameter("tags", str, description="A JSON object: what the team declares."),
+    OpenApiParameter("tags", str, description="JSON object with what the team declares."),
 ]
 FILTERS = [
     OpenApiParameter("state", str, enum=Submission.State.values),
@@ -237,25 +239,25 @@ FILTERS = [
 ]
 
 
-def said_with(request: Request, upload: Upload) -> dict[str, Any]:
-    """Who sends what, as every way in says it."""
-    said = upload.fields
+def fields_of(request: Request, upload: Upload) -> dict[str, Any]:
+    """Return the fields of a submission from a request."""
+    fields = upload.fields
     return {
-        "team": roles.team_of(request, named=said.get("team", "")),
+        "team": roles.team_of(request, named=fields.get("team", "")),
         "by": roles.person(request),
         "token": request.auth if isinstance(request.auth, ApiToken) else None,
-        "system": said.get("system", ""),
-        "run": said.get("run", ""),
+        "system": fields.get("system", ""),
+        "run": fields.get("run", ""),
         "chunks": upload.chunks,
         "filename": upload.filename,
-        "tags": tags_of(said),
+        "tags": tags_of(fields),
         "idempotency_key": request.headers.get("Idempotency-Key", ""),
-        "phase": said.get("phase", ""),
+        "phase": fields.get("phase", ""),
     }
 
 
 def received_as(received: intake.Received, request: Request) -> Response:
-    """202 for what is new, 200 for what is here already."""
+    """Answer 202 for a new submission, 200 for a repeat."""
     shown = SubmissionSerializer(received.submission, context={"request": request}).data
     status = 202 if received.created else 200
     return Response(shown, status=status, headers={"Location": shown["status_url"]})
@@ -288,22 +290,22 @@ class Submissions(generics.ListAPIView[Submission]):
         responses={200: SubmissionSerializer(many=True)} | problems(400, 401, 404),
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Your teams' submissions; organisers see all."""
+        """List the submissions of your teams; organisers see all."""
         return super().get(request, *args, **kwargs)
 
     @extend_schema(
         operation_id="submissions_create",
-        parameters=[*SAID, OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        parameters=[*FIELDS, OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
         request=BYTES | {"multipart/form-data": UploadSerializer},
         responses={202: SubmissionSerializer, 200: SubmissionSerializer}
         | problems(400, 401, 403, 404, 409, 411, 413, 422, 429),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Submit one prediction file as a run of a system; 200 when it is here already."""
+        """Submit a prediction file as a run; 200 for a repeat."""
         benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"))
         aggregate = upload.fields.get("aggregate") or "ONE"
-        received = intake.receive(benchmark, **said_with(request, upload), aggregate=aggregate)
+        received = intake.receive(benchmark, **fields_of(request, upload), aggregate=aggregate)
         return received_as(received, request)
 
 
@@ -322,17 +324,17 @@ class DryRun(APIView):
         benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"))
         checked = intake.check(benchmark, upload.chunks, phase=upload.fields.get("phase", ""))
-        found = checked.problems.as_json()
+        report = checked.problems.as_json()
         return Response(
             {
-                "fits": not found["total"],
+                "fits": not report["total"],
                 "format": checked.format,
                 "form": checked.form,
                 "counts": checked.counts,
-                "error_count": found["total"],
-                "errors": found["problems"],
-                "errors_by_code": found["by_code"],
-                "warnings": found["warnings"],
+                "error_count": report["total"],
+                "errors": report["problems"],
+                "errors_by_code": report["by_code"],
+                "warnings": report["warnings"],
             }
         )
 
@@ -344,14 +346,14 @@ class OneSubmission(APIView):
             OpenApiParameter(
                 "wait",
                 {"type": "integer", "minimum": 0, "maximum": 99_999},
-                description="Answer when the state changes, after so many seconds at the latest; up to 20. "
-                "Where too many wait already the answer comes at once, with Retry-After.",
+                description="Answer when the state changes, after this many seconds at the latest; up to 20. "
+                "With too many waiting requests the answer comes at once, with Retry-After.",
             )
         ],
         responses={200: SubmissionDetailSerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, pk: int) -> Response:
-        """A submission's state, progress, place in the queue and timeline."""
+        """State, progress, position in the queue and timeline of a submission."""
         submission = roles.requested_submission(request, pk)
         asked, headers = request.query_params.get("wait"), {}
         seconds = None if asked is None else long_poll.seconds_of(asked)
@@ -368,24 +370,24 @@ class Scores(APIView):
         operation_id="scores",
         parameters=[
             OpenApiParameter(
-                "version", int, description="Version of the settings; the newest scored without."
+                "version", int, description="Version of the settings; default: the newest scored."
             )
         ],
         responses={200: ScoresSerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, pk: int) -> Response:
-        """A submission's scores under each setting, with all that they were computed from."""
+        """Scores of a submission under each setting, with their provenance."""
         submission = roles.requested_submission(request, pk)
-        version, settings = version_asked(request), scoring_identity.concerned(submission)
+        version, settings = requested_version(request), scoring_identity.concerned(submission)
         if version:
             versions.require_version(submission.benchmark, version)
-        found = leaderboard.shown(submission, person=request.user)
-        told: dict[str, Any] = {"submission": submission.pk, "state": submission.state}
-        told["evaluations"] = leaderboard.under_version(found, version)
-        told["versions"] = leaderboard.versions_scored(found)
-        told["sealed"] = [each.key for each in settings if phases.hidden_from(each, request.user)]
-        told["not_covered"] = [each.key for each in scoring_identity.not_covered(submission)]
-        return Response(ScoresSerializer(told).data)
+        evaluations = leaderboard.shown(submission, person=request.user)
+        scores: dict[str, Any] = {"submission": submission.pk, "state": submission.state}
+        scores["evaluations"] = leaderboard.under_version(evaluations, version)
+        scores["versions"] = leaderboard.versions_scored(evaluations)
+        scores["sealed"] = [each.key for each in settings if phases.hidden_from(each, request.user)]
+        scores["not_covered"] = [each.key for each in scoring_identity.not_covered(submission)]
+        return Response(ScoresSerializer(scores).data)
 
 
 ENDED = {200: SubmissionSerializer} | problems(401, 403, 404, 409)
@@ -401,7 +403,7 @@ class Cancel(APIView):
 
     @extend_schema(operation_id="submission_cancel", request=None, responses=ENDED)
     def post(self, request: Request, pk: int) -> Response:
-        """Stop a submission that waits or runs."""
+        """Cancel a waiting or running submission."""
         submission_states.cancel(
             roles.requested_submission(request, pk, to_change=True), by=roles.person(request)
         )
@@ -413,7 +415,7 @@ class Withdraw(APIView):
 
     @extend_schema(operation_id="submission_withdraw", request=None, responses=ENDED)
     def post(self, request: Request, pk: int) -> Response:
-        """Hide a submission from boards for good."""
+        """Withdraw a submission from all boards for good."""
         submission_states.withdraw(
             roles.requested_submission(request, pk, to_change=True), by=roles.person(request)
         )
@@ -424,7 +426,7 @@ TAR: dict[str, Any] = {
     "application/x-tar": OpenApiTypes.BINARY,
     "application/octet-stream": OpenApiTypes.BINARY,
 }
-PARAMETERS = [said for said in SAID if said.name != "aggregate"]
+MODEL_FIELDS = [field for field in FIELDS if field.name != "aggregate"]
 
 
 class Models(APIView):
@@ -433,13 +435,13 @@ class Models(APIView):
 
     @extend_schema(
         operation_id="models_create",
-        parameters=[*PARAMETERS, OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        parameters=[*MODEL_FIELDS, OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
         request=TAR | {"multipart/form-data": UploadSerializer},
         responses={202: SubmissionSerializer, 200: SubmissionSerializer}
         | problems(400, 401, 403, 404, 409, 411, 413, 429),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Submit a spaCy pipeline as one tar; it is run here, and what it predicts is scored."""
+        """Submit a spaCy pipeline as one tar; its predictions are scored."""
         benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=settings.MODEL_MAX_BYTES)
-        return received_as(model_intake.receive(benchmark, **said_with(request, upload)), request)
+        return received_as(model_intake.receive(benchmark, **fields_of(request, upload)), request)

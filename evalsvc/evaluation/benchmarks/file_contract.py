@@ -162,7 +162,10 @@ class FileContract:
 
 # ---- making one ----------------------------------------------------------------------------------
 def for_new_file(benchmark: Benchmark, *, phase: str = "") -> FileContract:
-    """Return the contract of a file sent now; reject when nothing is open."""
+    """Return the contract of a file sent now.
+
+    Reject when nothing is open.
+    """
     now, newest = timezone.now(), _newest_versions(benchmark)
     return _accepting(
         newest, benchmark, _open_phase(benchmark, [as_of(each) for each in newest], phase, now), now

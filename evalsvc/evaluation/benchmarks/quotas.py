@@ -27,7 +27,10 @@ RETRY_LATER = "Submit the same file again then."
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Quota of a team; without one `most` is None. `next_at` is its renewal."""
+    """Quota of a team.
+
+    Without one `most` is None. `next_at` is its renewal.
+    """
 
     name: str
     most: int | None

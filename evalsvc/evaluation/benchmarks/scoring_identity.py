@@ -77,7 +77,10 @@ def options_of(setting: Setting, submission: Submission) -> dict[str, Any]:
 
 
 def _of_form(chosen: dict[str, Any], setting: Setting, submission: Submission) -> dict[str, Any]:
-    """Return the options of this unit and form; others must not prevent reuse."""
+    """Return the options of this unit and form.
+
+    Others must not prevent reuse.
+    """
     if setting.unit == Setting.Unit.DOCUMENT:
         tags = {key: chosen[key] for key in ("scheme", "repair")} if submission.form == "tags" else {}
         return {"casefold": chosen["casefold"]} | tags

@@ -13,7 +13,10 @@ DIGITS, SEPARATORS = "0123456789,_", (" ", "\t", ";")
 
 
 def read_counts(content: bytes) -> dict[str, int]:
-    """Return counts by label from JSON or lines; reject naming the bad line."""
+    """Return counts by label from JSON or lines.
+
+    Reject naming the bad line.
+    """
     if len(content) > MAX_BYTES:
         raise _bad(f"The file is larger than {MAX_BYTES:,} bytes.")
     try:

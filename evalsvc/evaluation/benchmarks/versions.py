@@ -1,4 +1,7 @@
-"""Versions of a setting: another gold or scorer begins one; old scores stay."""
+"""Versions of a setting: another gold or scorer begins one.
+
+Old scores stay.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,10 @@ def locked(setting: Setting) -> Setting:
 
 
 def score_anew(setting: Setting) -> None:
-    """Queue the scored runs that this setting accepts; their unchanged scores are reused."""
+    """Queue the scored runs that this setting accepts.
+
+    Their unchanged scores are reused.
+    """
     covered: dict[tuple[Any, str], bool] = {}  # many runs share one contract
     runs = setting.benchmark.submissions.filter(withdrawn_at=None, state=Submission.State.SCORED)
     for submission in runs.select_related("benchmark", "system"):

@@ -191,7 +191,10 @@ class TestSets(forms.ModelMultipleChoiceField):
 
 
 class BoardForm(RulesForm):
-    """Form of a new benchmark; task, labels and options can't be changed later."""
+    """Form of a new benchmark.
+
+    Task, labels and options can't be changed later.
+    """
 
     slug = forms.SlugField(
         max_length=60, label="Address", required=False,

@@ -52,7 +52,10 @@ class Column:
         return signed(value * (100 if self.percent else 1), digits=self.digits)
 
     def ahead(self, first: str, second: str) -> float | None:
-        """Return the lead of one system over another; None when either is undefined."""
+        """Return the lead of one system over another.
+
+        None when either is undefined.
+        """
         a, b = self.figures.get(first), self.figures.get(second)
         if a is None or b is None or a.mean is None or b.mean is None:
             return None
@@ -66,7 +69,10 @@ class Column:
         return abs(gap) > a.sd + b.sd
 
     def ranks(self) -> dict[str, int]:
-        """Return ranks by mean; equal means share the better one, undefined have none."""
+        """Return ranks by mean.
+
+        Equal means share the better one, undefined have none.
+        """
         defined = [(name, f.mean) for name, f in self.figures.items() if f.mean is not None]
         sign = 1 if self.higher_is_better else -1
         return {name: 1 + sum(sign * other > sign * mean for _, other in defined) for name, mean in defined}

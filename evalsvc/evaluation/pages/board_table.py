@@ -31,7 +31,10 @@ class ColumnHead:
 
 @dataclass(frozen=True)
 class ScoreCell:
-    """Mean with its deviation; `shift` counts ranks above that of the ordering column."""
+    """Mean with its deviation.
+
+    `shift` counts ranks above that of the ordering column.
+    """
 
     text: str
     sd: str = ""
@@ -86,7 +89,10 @@ def as_column(board: Board, measure: str, *, title: str = "") -> Column:
 
 
 def names(boards: Sequence[Board]) -> dict[str, str]:
-    """Return the system names; the team is added where two share a name."""
+    """Return the system names.
+
+    The team is added where two share a name.
+    """
     systems = {row.system.pk: row for board in boards for row in board.rows}
     all_names = [row.system.name for row in systems.values()]
     return {
@@ -98,7 +104,10 @@ def names(boards: Sequence[Board]) -> dict[str, str]:
 
 
 def table(board: Board, further: Sequence[str], *, visible: Collection[int] = ()) -> BoardTable:
-    """Build the table; systems link to their newest run where it is visible."""
+    """Build the table.
+
+    Systems link to their newest run where it is visible.
+    """
     main = as_shown(board.setting, board.order_by)
     measures = [as_shown(board.setting, key) for key in further if key != board.order_by]
     ranks = as_column(board, board.order_by).ranks()

@@ -11,7 +11,10 @@ from evalsvc.core.web.svg import Scale, drawing, element
 
 
 def rug(values: Sequence[float], *, unit: str = "", best: float | None = None) -> SafeString:
-    """Systems on a line from 0 to 100; the best mean, by default the highest, is tall."""
+    """Systems on a line from 0 to 100.
+
+    The best mean, by default the highest, is tall.
+    """
     top = max(values, default=0.0)
     best = top if best is None else best
     ticks = [element("path", class_="axis", d=d) for d in ("M1 15H209", "M1 15v4", "M105 15v4", "M209 15v4")]

@@ -117,7 +117,10 @@ def clip(name: str, *, letters: int) -> str:
 
 
 def ranks(columns: Sequence[Column], names: Mapping[str, str], *, narrow: bool = False) -> SafeString:
-    """Ranks under each measure, first at the top; systems that change rank are coloured."""
+    """Ranks under each measure, first at the top.
+
+    Systems that change rank are coloured.
+    """
     xs = [(88 if narrow else 176) + 44 * i for i in range(len(columns))]
     positions = [{name: row for row, name in enumerate(column.order())} for column in columns]
     shown = [n for n in columns[0].order() if all(n in column for column in positions)][:SHOWN]

@@ -72,7 +72,10 @@ def _further(first: Sequence[Problem], problems: Problems) -> list[ShownProblem]
 
 
 def _message(problem: Problem, others: Sequence[str] = (), total: int = 1) -> str:
-    """Describe a problem without its line; `others` are further values with this code."""
+    """Describe a problem without its line.
+
+    `others` are further values with this code.
+    """
     parts = [KINDS[problem.code].message]
     if problem.value is not None:
         values = ", ".join([problem.value, *others])

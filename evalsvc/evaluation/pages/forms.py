@@ -27,7 +27,10 @@ class SectionedForm(PageForm):
             yield list(self._parts(parts))
 
     def _parts(self, parts: Parts) -> Iterator[Part]:
-        """Yield the fields under their headings; a folded section with input is open."""
+        """Yield the fields under their headings.
+
+        A folded section with input is open.
+        """
         touched = {*self.errors, *self.changed_data} if self.is_bound else set()
         for title, lead, folded, names in parts:
             fields = [self[name] for name in names if name in self.fields]

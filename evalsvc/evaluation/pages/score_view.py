@@ -261,7 +261,10 @@ def errors(evaluation: Evaluation, benchmark: Benchmark) -> ErrorChart | None:
 
 # ---- provenance ----------------------------------------------------------------------------------
 def provenance(submission: Submission, evaluations: Sequence[Evaluation]) -> list[tuple[str, str, bool]]:
-    """Return names and values of all inputs; True marks digests and names to copy."""
+    """Return names and values of all inputs.
+
+    True marks digests and names to copy.
+    """
     filename = [("File name", submission.filename, True)] if submission.filename else []
     facts = [("Predictions" if submission.model_id else "File", f"sha256 {submission.file_id}", True)]
     if submission.model_id:

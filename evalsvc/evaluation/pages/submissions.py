@@ -79,7 +79,10 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @require_safe
 def state(request: HttpRequest, pk: int) -> HttpResponse:
-    """State alone while it is in progress; the whole body once it has ended."""
+    """State alone while it is in progress.
+
+    The whole body once it has ended.
+    """
     submission = roles.submission_for(request.user, pk)
     if submission.state in run_list.IN_PROGRESS and not submission.withdrawn_at:
         return render(request, "evaluation/state.html", _waiting(submission))

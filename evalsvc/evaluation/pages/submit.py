@@ -67,7 +67,10 @@ def submit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _check(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
-    """Check a file; htmx replaces the answer alone, so that the chosen file stays chosen."""
+    """Check a file.
+
+    Htmx replaces the answer alone, so that the chosen file stays chosen.
+    """
     form = FileForm(request.POST, request.FILES)
     if form.is_valid():
         context, status = _checked(benchmark, form)

@@ -21,7 +21,10 @@ def rows_of(contract: FileContract, form: str) -> Sequence[Any]:
 
 
 def form_of(header: ArrayHeader, contract: FileContract, problems: Problems) -> str:
-    """Return the form by the number of rows; reject when no form has that many."""
+    """Return the form by the number of rows.
+
+    Reject when no form has that many.
+    """
     columns, negative = len(contract.labels), bool(contract.benchmark.negative)
     sizes = _sizes(contract)
     shape = f"scores.shape == ({next(iter(sizes.values()), 'rows')}, {columns})"

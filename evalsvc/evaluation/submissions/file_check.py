@@ -98,7 +98,10 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
 def _dense(
     contract: FileContract, head: bytes, pieces: Iterator[bytes], tee: Tee, problems: Problems
 ) -> Checked:
-    """Check the header of a dense file; a job checks its numbers later."""
+    """Check the header of a dense file.
+
+    A job checks its numbers later.
+    """
     header = npy.read_header(head, problems)
     form = dense_scores.form_of(header, contract, problems)
     for _ in pieces:
@@ -156,7 +159,10 @@ def formats_of(benchmark: Benchmark) -> list[str]:
 
 
 def _format(head: bytes, problems: Problems, *, accepted: Collection[str]) -> str:
-    """Recognise the format; JSON Lines by the first line, so that errors name a line."""
+    """Recognise the format.
+
+    JSON Lines by the first line, so that errors name a line.
+    """
     lines = head[: head.rfind(b"\n") + 1] or head
     first = lines.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
     begun = recognise([first.decode(errors="replace")])

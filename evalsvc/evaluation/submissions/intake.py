@@ -70,7 +70,10 @@ def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "") -> 
 
 
 def receive(benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", **fields: Any) -> Received:
-    """Accept a file as a run, with the fields of an `Entry`; a repeat returns the earlier submission."""
+    """Accept a file as a run, with the fields of an `Entry`.
+
+    A repeat returns the earlier submission.
+    """
     entry = Entry(benchmark, **fields)
     check_entry(entry)
     versions.keep_up(benchmark)

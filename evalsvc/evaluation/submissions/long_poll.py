@@ -31,7 +31,10 @@ def seconds_of(text: str) -> int:
 
 
 def wait_for_change(submission: Submission, seconds: int) -> bool:
-    """Wait until state or attempt changes; return False at once without a free slot."""
+    """Wait until state or attempt changes.
+
+    Return False at once without a free slot.
+    """
     if not _slots.acquire(blocking=False):
         return False
     try:

@@ -51,7 +51,10 @@ def limits() -> dict[str, Any]:
 def receive(
     benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", **fields: Any
 ) -> intake.Received:
-    """Accept a pipeline as a run, with the fields of an `Entry`; a repeat returns the earlier one."""
+    """Accept a pipeline as a run, with the fields of an `Entry`.
+
+    A repeat returns the earlier one.
+    """
     entry = intake.Entry(benchmark, **fields)
     intake.check_entry(entry)
     _require_models(benchmark)
@@ -86,7 +89,10 @@ def _inspected(spool: BinaryIO, tee: Tee) -> Checked:
 
 # ---- machines that run models ---------------------------------------------------------------------
 def record_self_test(name: str, *, why_not: str) -> None:
-    """Record the sandbox self-test of a machine; `why_not` is empty when it passed."""
+    """Record the sandbox self-test of a machine.
+
+    `why_not` is empty when it passed.
+    """
     ModelHost.objects.filter(seen_at__lt=Now() - KEEP_FOR).delete()
     values = {"why_not": why_not[:1_000], "tried_at": Now(), "seen_at": Now()}
     ModelHost.objects.update_or_create(name=name[:200], defaults=values)

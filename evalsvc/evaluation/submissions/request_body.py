@@ -39,7 +39,10 @@ def is_form(request: Request) -> bool:
 
 
 def upload_of(request: Request, *, most: int) -> Upload:
-    """Return file and fields; those of a raw body come from the query."""
+    """Return file and fields.
+
+    Those of a raw body come from the query.
+    """
     sent = int(request.META.get("CONTENT_LENGTH") or 0)
     if sent > most + (FORM_OVERHEAD if is_form(request) else 0):
         raise too_large(most)

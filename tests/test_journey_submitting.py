@@ -64,12 +64,12 @@ def test_a_run_sent_from_the_browser_is_watched_until_it_stands_on_the_board(
     page.set_input_files("#id_file", file)
     page.fill("#id_system", "Tide net")
     page.click("button[value=submit]")
-    page.wait_for_selector("text=It waits for a worker.")
+    page.wait_for_selector("text=Waiting for a worker.")
     worker()
     page.wait_for_selector("text=Scored: micro F1 50.0")
     assert page.locator("[hx-trigger]").count() == 0
     answer_first(page)
-    page.click("text=See the board")
+    page.click("text=Show the board")
     row = page.locator(".board tbody tr")
     assert row.count() == 1
     assert "Tide net" in row.inner_text()
@@ -122,4 +122,4 @@ def test_bad_lines_are_shown_where_they_stand_and_a_mended_file_goes_through(
     file.write_bytes(jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_of"}]))
     page.set_input_files("#id_file", file)
     page.click("button[value=submit]")
-    page.wait_for_selector("text=It waits for a worker.")
+    page.wait_for_selector("text=Waiting for a worker.")

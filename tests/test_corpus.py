@@ -60,7 +60,7 @@ def send(address: str, content: bytes, bearer: dict[str, str]) -> Any:
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: f"{broken.board}: {broken.name}")
 @pytest.mark.usefixtures("little_room")
-def test_a_broken_file_is_answered_as_the_table_says(broken: Broken, bearer: dict[str, str]) -> None:
+def test_a_broken_file_gets_the_codes_of_the_table(broken: Broken, bearer: dict[str, str]) -> None:
     checked = send(f"{broken.board}/check", broken.content, bearer)
     reply = checked.json()
     assert checked.status_code == 200
@@ -82,7 +82,7 @@ def test_a_broken_file_is_answered_as_the_table_says(broken: Broken, bearer: dic
 
 @pytest.mark.parametrize("broken", ABOUT_A_LINE, ids=lambda broken: f"{broken.board}: {broken.name}")
 @pytest.mark.usefixtures("little_room")
-def test_the_example_of_a_line_is_one_that_the_board_takes(broken: Broken, bearer: dict[str, str]) -> None:
+def test_the_example_line_is_accepted(broken: Broken, bearer: dict[str, str]) -> None:
     reply = send(f"{broken.board}/check", broken.content, bearer).json()["errors"][0]
     checked = send(f"{broken.board}/check", f"{reply['example']}\n".encode(), bearer).json()
     columns = "\t" in reply["example"]  # one word stands for a sentence there
@@ -91,9 +91,7 @@ def test_the_example_of_a_line_is_one_that_the_board_takes(broken: Broken, beare
 
 @pytest.mark.parametrize("left", [1, 60, 300])
 @pytest.mark.parametrize("form", [False, True])
-def test_a_body_that_breaks_off_is_no_submission(
-    live: str, cast: BenchmarkCast, left: int, form: bool
-) -> None:
+def test_a_truncated_body_makes_no_submission(live: str, cast: BenchmarkCast, left: int, form: bool) -> None:
     """Its half reads well: where silence is an answer, half a file would be taken for a whole one."""
     secret = issue(cast.kim, name="cluster", team=cast.kelpie)[1]
     content, kind = SCORES, "application/x-ndjson"
@@ -121,7 +119,7 @@ def test_a_body_that_breaks_off_is_no_submission(
     "content", [content for _, content in TOO_LARGE], ids=[name for name, _ in TOO_LARGE]
 )
 @pytest.mark.usefixtures("little_room")
-def test_a_file_without_room_is_told_how_much_there_is(content: bytes, bearer: dict[str, str]) -> None:
+def test_a_file_over_the_limit_is_answered_with_the_limit(content: bytes, bearer: dict[str, str]) -> None:
     for address in ("rel/check", "rel/submissions?system=Net&run=1"):
         answer = send(address, content, bearer)
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")

@@ -1,4 +1,4 @@
-"""The table: what is sent to which board, and what is said of it. The bytes are written out here."""
+"""Broken files for each benchmark, with the problem codes expected."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_no_break_spaces_belong_to_the_token():
         (b"Ada\tB-\n", "bad_tag", 1),
     ],
 )
-def test_broken_lines_are_reported_where_they_stand(data, code, line):
+def test_broken_lines_are_reported_with_their_numbers(data, code, line):
     problems = items(data)[1]
     assert [(problem.code, problem.line) for problem in problems.first] == [(code, line)]
 
@@ -88,7 +88,7 @@ def test_a_tag_that_continues_nothing_opens_an_entity_or_is_dropped(tags, scheme
     assert tags_to_spans(tags.split(), scheme, repair="strict-iob2") == strict
 
 
-def test_a_tag_outside_its_scheme_is_named_with_its_place():
+def test_a_tag_outside_its_scheme_is_named_with_its_position():
     with pytest.raises(BadTag) as bad:
         tags_to_spans(["O", "E-P"], "IOB2")
     assert (bad.value.at, bad.value.tag) == (1, "E-P")

@@ -66,14 +66,14 @@ def test_a_name_is_taken_at_its_first_occurrence_as_tokens_and_counted_when_ambi
     assert problems.warnings == {"ambiguous_entity": 1}
 
 
-def test_a_name_not_found_refuses_its_line_once():
+def test_a_name_not_found_rejects_its_line_once():
     items, problems = nyt10(row("born"), row("born", text="nobody was here"))
     assert (len(items), problems.by_code) == (1, {"entity_not_in_text": 1})
     assert problems.first[0].line == 2
 
 
 @pytest.mark.parametrize("line", ["a\tb", row("x")[:-9], row("x") + "\t", row("x").replace("m.london", "")])
-def test_lines_without_the_columns_are_refused(line):
+def test_lines_without_the_columns_are_rejected(line):
     assert nyt10(line)[1].by_code == {"wrong_columns": 1}
 
 
@@ -98,7 +98,7 @@ def test_items_with_ids_of_their_own_merge_by_content_or_stay_apart():
     assert len(merged_json(*lines, by="id")[0]) == 2
 
 
-def test_one_id_for_two_items_is_refused():
+def test_one_id_for_two_items_is_rejected():
     items, problems = merged_json(relation_line("r", id="1"), relation_line("s", id="1", text="a c"))
     assert (len(items), problems.by_code, problems.first[0].line) == (1, {"duplicate_id": 1}, 2)
     documents = {"id": "d", "text": "a", "spans": []}
@@ -110,7 +110,7 @@ def test_without_any_labels_the_union_is_unknown_and_not_empty():
     assert merged_json(bare, bare)[0][0].item.relations is None
 
 
-def test_of_a_line_that_repeats_nothing_hardly_anything_is_kept():
+def test_lines_without_repeats_take_little_memory():
     """Not its text: a file of a million long lines is found through in what a worker has."""
     count, long = 5_000, "x" * 2_000
     lines = ((at, item) for at in range(1, count + 1) for item in [sentence(str(at), f"{long} {at}")])

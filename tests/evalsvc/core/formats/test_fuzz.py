@@ -88,20 +88,20 @@ def all_reported(problems: Problems) -> bool:
 @pytest.mark.parametrize("key", ITEMS)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_any_bytes_as_items_are_read_or_refused(key, data):
+def test_any_bytes_as_items_are_read_or_rejected(key, data):
     problems = Problems()
     with suppress(FileRejected):
         source = data.draw(mangled(key))
-        told = {"format": key, "scheme": "BILOU"}
-        repeats = find_repeats(open_items(source, problems=problems, **told), problems=problems)
-        list(repeats.merged(open_items(source, problems=Problems(), **told)))
+        fields = {"format": key, "scheme": "BILOU"}
+        repeats = find_repeats(open_items(source, problems=problems, **fields), problems=problems)
+        list(repeats.merged(open_items(source, problems=Problems(), **fields)))
     assert all_reported(problems)
 
 
 @pytest.mark.parametrize("key", PREDICTIONS)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_any_bytes_as_predictions_are_checked_or_refused(key, data):
+def test_any_bytes_as_predictions_are_checked_or_rejected(key, data):
     problems = Problems()
     check = PredictionCheck(ids=["s1", "1"], labels=["born_in"], scheme="IOB2", problems=problems)
     with suppress(FileRejected):
@@ -113,7 +113,7 @@ def test_any_bytes_as_predictions_are_checked_or_refused(key, data):
 @pytest.mark.parametrize("key", VOTES)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_any_bytes_as_votes_are_read_or_refused(key, data):
+def test_any_bytes_as_votes_are_read_or_rejected(key, data):
     problems = Problems()
     with suppress(FileRejected):
         list(open_votes(data.draw(mangled(key)), format=key, problems=problems))
@@ -122,7 +122,7 @@ def test_any_bytes_as_votes_are_read_or_refused(key, data):
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_any_bytes_are_recognised_or_refused(data):
+def test_any_bytes_are_recognised_or_rejected(data):
     source = data.draw(mangled(data.draw(st.sampled_from(sorted(formats())))))
     with suppress(FileRejected):
         assert recognise_source(source) in formats()

@@ -40,8 +40,8 @@ def read(pieces: list[bytes], **limits) -> tuple[list, list, str]:
         found += read_predictions(iter(pieces), problems=problems, limits=Limits(**limits))
     except FileRejected:
         found.append("refused")
-    told = [(problem.code, problem.line) for problem in problems.first]
-    return found, told, problems.summary()
+    places = [(problem.code, problem.line) for problem in problems.first]
+    return found, places, problems.summary()
 
 
 def pieces_of(lines: list[str], sizes: list[int], end: str = "\n") -> list[bytes]:
@@ -111,25 +111,25 @@ LABELLED = '{"id":"s%d","label":"r"}'
         ([LABELLED % 1 + "\0"], [("nul_character", 2)]),
     ],
 )
-def test_as_many_objects_as_lines_are_not_yet_one_a_line(lines, wrong):
+def test_several_objects_in_one_line_are_reported(lines, wrong):
     pieces = pieces_of([LABELLED % 0, *lines], [1])
     assert read(pieces)[1] == wrong
     assert read([b"".join(pieces)])[1] == wrong
 
 
 @pytest.mark.parametrize("name", ["", " s1", "s1\t", "\u2003s1", "s" * 201])
-def test_an_id_that_is_none_is_told_in_a_later_block_too(name):
+def test_an_invalid_id_in_a_later_block_is_reported(name):
     lines = [LABELLED % 0, LABELLED % 2, json.dumps({"id": name, "label": "r"})]
     assert read(pieces_of(lines, [1, 1]))[1] == [("wrong_type", 3)]
 
 
 def test_the_last_line_needs_no_line_end():
-    found, told, _ = read([b'{"id":"s1","label":"a"}\n', b'{"id":"s2","label":"b"}'])
+    found, places, _ = read([b'{"id":"s1","label":"a"}\n', b'{"id":"s2","label":"b"}'])
     assert [(line, one.id) for line, one in found] == [(1, "s1"), (2, "s2")]
-    assert told == []
+    assert places == []
 
 
-def test_limits_hold_by_the_block():
+def test_limits_apply_to_blocks():
     lines = [GOOD[0]] * 4
     assert read(pieces_of(lines, [1, 1]), max_lines=3)[1] == [("too_many_lines", 4)]
     assert read(pieces_of(lines, [1, 1]), max_line_bytes=10)[1] == [("line_too_long", 1)]
@@ -138,7 +138,7 @@ def test_limits_hold_by_the_block():
 
 @pytest.mark.parametrize("length", [40, 41, 42, 43, 44, 90])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_a_line_is_too_long_in_whatever_pieces_it_comes(length, end):
+def test_a_line_is_too_long_however_it_is_split(length, end):
     lines = [LABELLED % 1, '{"id":"s2","label":"' + "r" * (length - 22) + '"}', LABELLED % 3]
     data = "".join(line + end for line in lines).encode()
     whole = read([data], max_line_bytes=40)
@@ -147,18 +147,18 @@ def test_a_line_is_too_long_in_whatever_pieces_it_comes(length, end):
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n", b"\r\n"])
-def test_a_file_with_nothing_in_it_is_refused(data):
+def test_an_empty_file_is_rejected(data):
     assert read([data])[1] == [("empty_file", None)]
 
 
-def test_lines_ended_by_carriage_returns_alone_are_numbered_too():
+def test_lines_that_end_in_carriage_returns_are_numbered():
     lines = [b'{"id":"s%d","label":"a"}\r' % number for number in range(50)]
-    found, told, _ = read([b"".join(lines)], max_line_bytes=100)
-    assert ([line for line, _ in found], told) == (list(range(1, 51)), [])
+    found, places, _ = read([b"".join(lines)], max_line_bytes=100)
+    assert ([line for line, _ in found], places) == (list(range(1, 51)), [])
     assert [number for number, _ in read_lines(b"".join(lines))] == list(range(1, 51))
 
 
-def test_parts_hold_all_predictions_of_one_form():
+def test_uniform_predictions_have_one_form():
     lines = ['{"entpair":["a","b"],"relation":"r","score":0.5}'] * 3
     parts = list(read_uniform_predictions(iter(pieces_of(lines, [1, 1])), problems=Problems()))
     assert [one.tail for part in parts for one in part] == ["b", "b", "b"]
@@ -166,7 +166,7 @@ def test_parts_hold_all_predictions_of_one_form():
         list(read_uniform_predictions(iter(pieces_of([*lines, GOOD[0]], [3])), problems=Problems()))
 
 
-def test_spans_are_read_by_the_block_unless_one_is_unusual():
+def test_spans_are_read_in_blocks_unless_one_is_irregular():
     (part,) = read_uniform_predictions(
         "".join(f"{line}\n" for line in GOOD_SPANS).encode(), problems=Problems()
     )
@@ -188,7 +188,7 @@ def gold_line(**more) -> dict:
     }
 
 
-def test_gold_parts_are_the_labels_and_pairs_of_the_items():
+def test_gold_columns_are_the_labels_and_pairs_of_the_items():
     lines = [gold_line(), gold_line(id="s2", relations=["r", "q"])]
     data = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     items = [item for _, item in read_items(data, problems=Problems())]
@@ -212,19 +212,19 @@ def test_gold_parts_are_the_labels_and_pairs_of_the_items():
         json.dumps(gold_line()).replace('"relations"', '\n"relations"'),
     ],
 )
-def test_unusual_gold_is_left_to_the_careful_reader(line):
+def test_irregular_gold_raises_irregular(line):
     with pytest.raises(Irregular):
         list(jsonl_items.read_gold_columns(line.encode(), pairs=True, problems=Problems()))
 
 
-def test_gold_does_not_mind_where_the_mentions_stand():
+def test_gold_ignores_the_offsets_of_mentions():
     far = gold_line(t={"id": "Q2", "name": "b", "pos": [90, 91]})
     problems = Problems()
     items = [item for _, item in jsonl_items.read_gold(json.dumps(far).encode(), problems=problems)]
     assert (items[0].pair, problems.total) == (("Q1", "Q2"), 0)
 
 
-def test_gold_without_ids_is_named_as_everywhere():
+def test_gold_without_ids_gets_content_ids():
     line = gold_line(relations=["r"])
     del line["id"]
     data = json.dumps(line).encode()

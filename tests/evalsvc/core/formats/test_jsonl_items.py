@@ -44,7 +44,7 @@ def test_opennre_spelling_reads_the_same_and_is_named_after_its_content():
     assert item.id != one(text=TEXT, h=TAIL, t=HEAD, relation="born_in").id
 
 
-def test_the_kinds_of_head_and_tail_are_kept_and_name_nothing():
+def test_types_of_head_and_tail_are_not_part_of_the_id():
     item = one(text=TEXT, h=HEAD | {"type": "person"}, t=TAIL | {"type": None}, relation="born_in")
     assert (item.head and item.head.type, item.tail and item.tail.type) == ("person", "")
     assert item.id == one(text=TEXT, h=HEAD, t=TAIL, relation="born_in").id
@@ -86,7 +86,7 @@ def test_a_mention_without_position_is_its_first_occurrence_as_tokens():
     ]
 
 
-def test_offsets_that_cover_other_words_than_the_name_are_remarked_on():
+def test_offsets_that_cover_other_words_give_a_warning():
     text, tail = "Ada was born in Turin.", {"name": "Turin", "pos": [16, 21]}
     items, problems = read({"id": 1, "text": text, "h": {"name": "Ada", "pos": [4, 7]}, "t": tail})
     assert problems.warnings == {"other_words": 1}
@@ -104,7 +104,7 @@ def test_spans_count_tokens_where_there_are_tokens_and_code_points_otherwise():
     assert (text.spans, text.length) == (((0, 8, "LOC"),), 9)
 
 
-def test_spans_given_twice_are_one_and_their_relations_follow():
+def test_duplicate_spans_are_merged_with_their_relations():
     items, problems = read(
         {
             "id": "d",
@@ -175,7 +175,7 @@ def test_a_colon_or_an_escaped_key_in_the_text_is_no_repeated_key():
     assert one(id="a", text="\\u0000 in letters").text == "\\u0000 in letters"
 
 
-def test_a_misspelt_key_is_met_with_the_likely_one():
+def test_a_misspelt_key_gets_a_hint():
     _, problems = read({"id": "a", "txt": TEXT})
     assert problems.first[0].hint == "Did you mean text?"
 

@@ -87,7 +87,7 @@ def test_a_broken_line_is_reported_after_lines_of_any_form(before, line, code):
     assert len(predictions) == 2
 
 
-def test_an_array_over_the_whole_file_is_met_with_how_to_write_it():
+def test_an_array_over_several_lines_gets_a_hint():
     _, problems = read("[", '{"id": "a", "label": "r"},', "]")
     assert (problems.first[0].code, problems.first[0].line) == ("not_json", 1)
     assert problems.first[0].hint

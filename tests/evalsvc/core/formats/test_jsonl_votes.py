@@ -64,7 +64,7 @@ def test_an_answer_of_any_kind_has_one_payload(answer, payload, na):
         ({"label": "a"}, "unknown_key"),
     ],
 )
-def test_an_answer_that_says_nothing_or_two_things_is_reported(answer, code):
+def test_an_answer_of_no_form_or_two_forms_is_reported(answer, code):
     found, problems = votes({"item": "i", "annotator": "a", **answer})
     assert found == []
     assert [problem.code for problem in problems.first] == [code]
@@ -91,7 +91,7 @@ def test_an_empty_cell_is_no_vote_or_an_answer_without_a_label():
     assert (len(found), found[0].payload["relations"], found[0].na, problems.warnings) == (2, [], False, {})
 
 
-def test_columns_may_stand_in_any_order_but_must_be_there():
+def test_columns_are_required_in_any_order():
     problems = Problems()
     found = list(read_judgments(b"worker\trelations\tunit\nw\ta\tu\n", problems=problems))
     assert (found[0][1].item, found[0][1].annotator) == ("u", "w")
@@ -114,12 +114,12 @@ def test_units_find_their_terms_as_tokens_first():
 
 
 @pytest.mark.parametrize(("term", "start", "end"), [("7", 12, 13), ("SECOND", 0, 6), ("TIN", 16, 19)])
-def test_units_find_a_term_inside_a_token_or_in_other_case_and_say_so(term, start, end):
+def test_a_term_inside_a_token_or_in_other_case_gives_a_warning(term, start, end):
     found, problems = units(f"u\t{term}\tas\tsecond as 007 outing\n")
     assert problems.warnings == {"loose_entity": 1}
     assert found[0].head == Entity(None, term, start, end)
 
 
-def test_a_unit_whose_term_is_nowhere_is_refused():
+def test_a_unit_without_its_term_in_the_text_is_rejected():
     found, problems = units("u\tBerlin\tas\tsecond as\n")
     assert (found, problems.by_code) == ([], {"entity_not_in_text": 1})

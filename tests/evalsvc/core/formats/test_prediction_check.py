@@ -64,14 +64,14 @@ def test_bag_claims_need_no_line_for_each_id_and_both_spellings_mix():
     assert (found, problems.total) == ([("x", "y", "r", 1.0), ("x", "y", "s", 0.0)], 0)
 
 
-def test_a_pair_and_relation_claimed_twice_is_refused_with_its_line():
+def test_a_pair_and_relation_claimed_twice_is_rejected_with_its_line():
     line = {"h": "x", "t": "y", "relation": "r", "score": 1}
     for pairs in (None, [("x", "y")]):
         _, problems, _ = run(line, {**line, "relation": "s"}, {**line, "score": 0.5}, pairs=pairs)
         assert [(problem.code, problem.line) for problem in problems.first] == [("duplicate_claim", 3)]
 
 
-def test_an_unexpected_pair_is_refused_and_a_turned_one_is_named():
+def test_an_unexpected_pair_is_rejected_with_a_hint_if_reversed():
     _, problems, _ = run({"h": "y", "t": "x", "relation": "r", "score": 1}, pairs=[("x", "y")])
     assert (problems.first[0].code, problems.first[0].value) == ("unknown_id", "y, x")
     assert problems.first[0].hint
@@ -96,7 +96,7 @@ def test_an_unexpected_pair_is_refused_and_a_turned_one_is_named():
         ([{"h": "x", "t": "y", "relation": "zebra", "score": 1}], ["unknown_label"]),
     ],
 )
-def test_what_is_not_expected_is_reported(lines, codes):
+def test_unexpected_predictions_are_reported(lines, codes):
     assert [problem.code for problem in run(*lines)[1].first] == codes
 
 
@@ -105,19 +105,19 @@ def test_missing_answers_may_count_as_wrong_instead():
     assert (found, problems.total, check.missing_ids) == ([("a", "r")], 0, ["b"])
 
 
-def test_a_form_the_benchmark_does_not_take_is_refused():
+def test_a_form_that_is_not_accepted_is_rejected():
     _, problems, _ = run({"id": "a", "label": "r"}, forms=["scores", "bag"], missing="wrong")
     assert problems.first[0].expected == "one of: scores, bag"
 
 
-def test_a_near_label_is_named_however_often_it_comes():
+def test_a_similar_label_is_suggested_every_time():
     lines = [{"id": str(n), "label": "borne_in"} for n in range(30)]
     _, problems, _ = run(*lines, ids=[str(n) for n in range(30)], labels=["born_in"])
     assert problems.by_code == {"near_label": 30}
     assert problems.first[19].hint == "Did you mean born_in?"
 
 
-def test_scores_that_are_not_finite_are_refused_whatever_their_source():
+def test_scores_that_are_not_finite_are_rejected_whatever_their_source():
     check = PredictionCheck(ids=["a"], labels=["r"])
     check.check([(1, ScoresPrediction("a", {"r": float("nan")}))])
     assert check.problems.by_code == {"bad_score": 1}

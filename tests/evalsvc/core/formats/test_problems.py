@@ -16,7 +16,7 @@ def test_only_the_first_are_kept_and_all_are_counted_by_code():
     assert (problems.total, problems.by_code) == (10, {"unknown_id": 5, "bad_span": 5})
 
 
-def test_a_line_with_several_things_wrong_is_one_line():
+def test_a_line_with_several_problems_counts_once():
     problems = Problems(keep=2)
     for line in (3, 3, 9, 1_000_000, 3, 9):
         problems.add("bad_span", line=line)
@@ -26,14 +26,14 @@ def test_a_line_with_several_things_wrong_is_one_line():
     assert (problems.places, problems.total) == (4, 7)
 
 
-def test_warnings_are_counted_apart_and_refuse_nothing():
+def test_warnings_are_counted_apart_and_reject_nothing():
     problems = Problems()
     problems.add("ambiguous_entity", line=1)
     problems.raise_if_any()
     assert (problems.total, problems.warnings["ambiguous_entity"]) == (0, 1)
 
 
-def test_tolerated_codes_refuse_nothing_but_the_others_do():
+def test_tolerated_codes_reject_nothing_but_the_others_do():
     problems = Problems()
     problems.add("entity_not_in_text", line=1)
     problems.raise_if_any(besides={"entity_not_in_text"})
@@ -42,12 +42,12 @@ def test_tolerated_codes_refuse_nothing_but_the_others_do():
         problems.raise_if_any(besides={"entity_not_in_text"})
 
 
-def test_a_code_outside_the_table_is_a_mistake_of_ours():
+def test_an_unknown_code_raises_key_error():
     with pytest.raises(KeyError):
         Problems().add("something_else")
 
 
-def test_what_is_found_is_clipped():
+def test_values_are_clipped():
     problems = Problems()
     problems.add("not_json", value="x" * 1_000)
     assert len(problems.first[0].value or "") == CLIP
@@ -60,7 +60,7 @@ def test_a_slow_hint_is_made_only_for_a_kept_problem():
     assert made == [1]
 
 
-def test_a_sentence_says_what_where_and_what_was_expected():
+def test_a_message_has_place_value_expectation_and_hint():
     problem = Problem("bad_span", 1234, "h.pos", "[3, 3)", "0 ≤ start < end", "Count from 0.")
     assert problem.sentence() == (
         f"Line 1,234, field h.pos: {KINDS['bad_span'].message} "
@@ -68,7 +68,7 @@ def test_a_sentence_says_what_where_and_what_was_expected():
     )
 
 
-def test_a_report_is_json_and_a_refusal_can_be_sent_between_processes():
+def test_a_report_is_json_and_the_exception_can_be_pickled():
     problems = Problems()
     problems.add("near_label", line=1, value="born", hint="Did you mean born_in?")
     problems.add("loose_entity", line=2)
@@ -88,12 +88,12 @@ def test_every_code_has_a_message_of_sentences_and_an_example():
     assert all(kind.example for kind in KINDS.values())
 
 
-def test_near_words_are_found_in_any_case_and_far_ones_are_not():
+def test_similar_words_match_in_any_case():
     assert near("Born_In", ["born_in", "died_in"]) == "born_in"
     assert near("zzz", ["born_in"]) is None
 
 
-def test_the_first_problems_by_line_are_kept_whatever_order_they_were_found_in():
+def test_the_first_problems_by_line_are_kept_in_any_order():
     problems = Problems(keep=3)
     for line in (9, 4, None, 7, 2, 8):
         problems.add("not_json", line=line)

@@ -1,4 +1,4 @@
-"""Formats told by content, and one door for each kind of record."""
+"""Formats are recognised by content and read through the registry."""
 
 import ast
 import gzip
@@ -60,7 +60,7 @@ def test_the_example_of_each_format_is_recognised_plain_and_packed(key):
         ([""], None),
     ],
 )
-def test_content_tells_the_format(lines, key):
+def test_the_format_is_recognised_by_content(lines, key):
     assert recognise(lines) == key
 
 

@@ -29,7 +29,7 @@ def labels(data: bytes) -> list[str]:
     return found
 
 
-def test_sentences_lose_their_tags_and_outer_quotes_and_keep_places():
+def test_marks_and_outer_quotes_are_removed_from_sentences():
     found, problems = sentences(FILE)
     head, tail = Entity(None, "letter", 4, 10), Entity(None, "high tides", 21, 31)
     text = "The letter was about high tides."
@@ -89,6 +89,6 @@ def test_labels_that_merely_end_in_numbers_keep_them():
 
 
 @pytest.mark.parametrize("data", [b"a\nb\na\n", b'{"a": "b"}', b"x" * 201])
-def test_broken_inventories_are_refused(data):
+def test_broken_inventories_are_rejected(data):
     with pytest.raises(FileRejected):
         labels(data)

@@ -55,10 +55,10 @@ logger = {"@loggers":"spacy.ConsoleLogger.v1"}
 LIMITS = PipelineLimits(files=5, bytes=10_000)
 
 
-def member(name: str, content: bytes = b"", **told: object) -> tuple[tarfile.TarInfo, bytes]:
+def member(name: str, content: bytes = b"", **fields: object) -> tuple[tarfile.TarInfo, bytes]:
     entry = tarfile.TarInfo(name)
     entry.size = len(content)
-    for key, value in told.items():
+    for key, value in fields.items():
         setattr(entry, key, value)
     return entry, content
 
@@ -72,7 +72,7 @@ def tar(*members: tuple[tarfile.TarInfo, bytes], config: str = CONFIG, at: str =
     return out
 
 
-def test_a_pipeline_is_told_by_its_language_and_components() -> None:
+def test_a_pipeline_has_a_language_and_components() -> None:
     size = len(CONFIG.encode()) + 3
     found = inspect(tar(member("ner/model", b"abc")), limits=LIMITS)
     assert found == Pipeline("xx", ("tok2vec", "ner"), ".", 2, size)
@@ -99,23 +99,25 @@ def test_a_pipeline_is_told_by_its_language_and_components() -> None:
     ],
     ids=lambda bad: repr(bad[0].name)[:20],
 )
-def test_what_is_no_regular_file_of_its_own_place_is_refused(bad: tuple[tarfile.TarInfo, bytes]) -> None:
+def test_anything_but_regular_files_with_relative_names_is_rejected(
+    bad: tuple[tarfile.TarInfo, bytes],
+) -> None:
     with pytest.raises(BadPipeline):
         inspect(tar(bad), limits=LIMITS)
 
 
-def test_more_entries_than_allowed_are_refused() -> None:
+def test_more_entries_than_allowed_are_rejected() -> None:
     with pytest.raises(BadPipeline, match="at most 5"):
         inspect(tar(*[member(f"f{n}") for n in range(5)]), limits=LIMITS)
 
 
 @pytest.mark.parametrize("content", [b"", b"no tar", b"\x1f\x8b" + bytes(600), bytes(10_240), b"a" * 1_024])
-def test_what_is_no_plain_tar_is_refused(content: bytes) -> None:
+def test_anything_but_an_uncompressed_tar_is_rejected(content: bytes) -> None:
     with pytest.raises(BadPipeline):
         inspect(io.BytesIO(content), limits=LIMITS)
 
 
-def test_a_tar_that_ends_early_is_refused() -> None:
+def test_a_truncated_tar_is_rejected() -> None:
     whole = tar(member("ner/model", bytes(4_000))).getvalue()
     with pytest.raises(BadPipeline):
         inspect(io.BytesIO(whole[:600]), limits=LIMITS)
@@ -144,18 +146,18 @@ def test_a_tar_that_ends_early_is_refused() -> None:
         ("[nlp]", "[other]"),
     ],
 )  # fmt: skip
-def test_a_configuration_that_would_build_anything_else_is_refused(old: str, new: str) -> None:
+def test_a_configuration_that_would_build_anything_else_is_rejected(old: str, new: str) -> None:
     assert old in CONFIG
     with pytest.raises(BadPipeline):
         check_config(parse_config(CONFIG.replace(old, new)))
 
 
-def test_how_it_was_trained_is_left_unread() -> None:
+def test_training_settings_are_not_checked() -> None:
     check_config(parse_config(CONFIG))
     with pytest.raises(BadPipeline):
         check_config(parse_config(CONFIG.replace("[training]", "[nlp.training]")))
 
 
-def test_a_value_that_nests_without_end_is_the_text_it_is() -> None:
+def test_a_deeply_nested_value_stays_text() -> None:
     deep = "[" * 100_000
     assert parse_config(f"[nlp]\nlang = {deep}\n")["nlp"]["lang"] == deep

@@ -8,6 +8,8 @@ from itertools import islice
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from evalsvc.core.formats.problems import KINDS, FileRejected, Problem, Problems
 from evalsvc.core.formats.text_lines import read_lines
@@ -29,6 +31,10 @@ class ExcerptLine:
     marked: str = ""
     after: str = ""
     bad: bool = False
+
+    @property
+    def mark(self) -> SafeString | str:
+        return format_html("<mark>{}</mark>", self.marked) if self.marked else ""
 
 
 @dataclass(frozen=True)

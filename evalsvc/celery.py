@@ -1,4 +1,4 @@
-"""The Celery app. Workers start with `-A workers`, which registers the only task."""
+"""The Celery app; workers start with `-A workers`."""
 
 import os
 

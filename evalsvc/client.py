@@ -1,4 +1,6 @@
-"""Client for evalsvc in one file, as a module and as a program; needs Python 3.11 and nothing else.
+"""Client for evalsvc in one file: module and program.
+
+Needs Python 3.11 and no other package.
 
     export EVALSVC_URL=https://… EVALSVC_TOKEN=evs_…
     python evalsvc_client.py validate BOARD FILE
@@ -51,7 +53,7 @@ class Progress(TypedDict):
 
 
 class Submission(TypedDict):
-    """A submission as the API returns it; the API documentation describes every key."""
+    """A submission as described in the API documentation."""
 
     id: int
     status_url: str
@@ -110,7 +112,7 @@ class Scores(TypedDict):
 
 
 class ServiceError(Exception):
-    """The service rejected a request; `status` and `code` are for programs, the message for people."""
+    """Error of a request rejected by the service."""
 
     def __init__(self, status: int, body: Mapping[str, Any], retry_after: float | None = None) -> None:
         self.status, self.retry_after = status, retry_after
@@ -167,8 +169,9 @@ class Client:
         sent: OnSent | None = None,
         **options: str,
     ) -> Submission:
-        """Submit a file as a run of a system. `options`: team, aggregate, phase, tags (a JSON object).
+        """Submit a file as a run of a system.
 
+        `options`: team, aggregate, phase, tags (a JSON object).
         `key` is the Idempotency-Key; without it one is generated, so that retries do no harm.
         """
         query = {"system": system, "run": run, "filename": Path(file).name} | options
@@ -181,14 +184,14 @@ class Client:
     def validate(
         self, benchmark: str, file: str | Path, *, phase: str = "", sent: OnSent | None = None
     ) -> CheckResult:
-        """Check a file without submitting it; nothing is stored and no quota is used."""
+        """Check a file without storing it or using quota."""
         with gzipped(file) as body:
             path = f"benchmarks/{_quote(benchmark)}/check"
             result: CheckResult = self._request("POST", path, {"phase": phase}, body=body, sent=sent)
         return result
 
     def status(self, submission: int, *, wait: int = 0) -> Submission:
-        """Return a submission; with `wait`, on its next change or after that many seconds."""
+        """Return a submission; wait that many seconds for its next change."""
         query = {"wait": str(wait) if wait else ""}
         body: Submission = self._request("GET", f"submissions/{submission:d}", query)
         return body
@@ -220,7 +223,7 @@ class Client:
         body: IO[bytes] | None = None,
         sent: OnSent | None = None,
     ) -> Any:
-        """Send a request and retry transient failures; every request made here is safe to repeat."""
+        """Send a request; retry transient failures, as each is repeatable."""
         parameters = urllib.parse.urlencode({name: value for name, value in (query or {}).items() if value})
         address = f"{self.url}/api/v1/{path}" + (f"?{parameters}" if parameters else "")
         for attempt in range(TRIES):
@@ -274,7 +277,7 @@ def _quote(name: str) -> str:
 
 
 def _service_error(error: urllib.error.HTTPError) -> ServiceError:
-    """Read the problem of a response; a proxy may answer with another body."""
+    """Read the problem of a response, if its body is one."""
     try:
         body = json.loads(error.read())
     except ValueError:
@@ -287,7 +290,7 @@ def _service_error(error: urllib.error.HTTPError) -> ServiceError:
 
 @contextmanager
 def gzipped(path: str | Path) -> Iterator[IO[bytes]]:
-    """The file as gzip, on disk, so that its length is known and it can be sent again."""
+    """Yield the file gzipped on disk: sent again on a retry."""
     with open(path, "rb") as source:
         if source.read(2) == b"\x1f\x8b":
             yield source
@@ -458,7 +461,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a command; the token comes from EVALSVC_TOKEN, never from the command line."""
+    """Run a command with the token from EVALSVC_TOKEN."""
     arguments = parser().parse_args(words)
     try:
         code = int(arguments.do(Client(arguments.url), arguments))

@@ -1,4 +1,4 @@
-"""Typed reading of environment variables; an invalid value stops the start with a message."""
+"""Typed environment variables; an invalid value prevents the start."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def env_object(name: str) -> dict[str, Any]:
 
 
 def env_database(name: str, *, default: str) -> dict[str, Any]:
-    """Read a database URL; messages do not repeat it, as it may contain a password."""
+    """Read a database URL, never quoted in messages: it may contain passwords."""
     address = os.environ.get(name) or default
     try:
         value: dict[str, Any] = environ.Env.db_url_config(address) if _is_supported(address) else {}
@@ -92,7 +92,7 @@ def _is_supported(address: str) -> bool:
 
 
 def env_mail(name: str) -> dict[str, Any]:
-    """Read a mail URL as Django settings; messages do not repeat it, as it may contain a password."""
+    """Read a mail URL, never quoted in messages: it may contain passwords."""
     try:
         value: dict[str, Any] = environ.Env().email_url_config(os.environ.get(name) or "consolemail://")
     except (KeyError, ValueError, ImproperlyConfigured) as error:
@@ -103,7 +103,7 @@ def env_mail(name: str) -> dict[str, Any]:
 
 
 def env_folder(name: str, *, default: Path) -> Path:
-    """Read a folder; create it if missing, and require that it is writable."""
+    """Read a folder; create it if missing; require write permission."""
     folder = Path(os.environ.get(name) or default)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def env_folder(name: str, *, default: Path) -> Path:
 
 
 def secret_key(folder: Path) -> str:
-    """SECRET_KEY from the environment, else one generated and stored in the data folder (mode 600)."""
+    """SECRET_KEY of the environment, else of the data folder."""
     if key := os.environ.get("SECRET_KEY", ""):
         return _long_enough(key, "SECRET_KEY")
     path = folder / "secret_key"
@@ -134,7 +134,7 @@ def secret_key(folder: Path) -> str:
 
 
 def _read_or_create(path: Path) -> str:
-    """Read the key; if there is none, one of several processes creates it and the others wait."""
+    """Read the key; the first of several processes creates it."""
     if path.exists() and (key := path.read_text()):
         return key
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

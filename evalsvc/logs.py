@@ -32,7 +32,7 @@ def logging_config(level: str) -> dict[str, Any]:
 
 
 class FirstLineFilter(logging.Filter):
-    """Keep the first line of a message; its traceback is always the same."""
+    """Keep only the first line of a message, without traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = record.getMessage().partition("\n")[0], ()

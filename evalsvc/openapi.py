@@ -34,7 +34,7 @@ def complete(result: Schema, **kwargs: Any) -> Schema:
 
 
 def _group(result: Schema) -> None:
-    """Group operations by task, submissions first; a summary is the first sentence of a description."""
+    """Group operations by task; summarise descriptions by first sentences."""
     paths = sorted(result["paths"].items(), key=lambda item: (_rank(item[0]), "/submissions" not in item[0]))
     result["paths"] = dict(paths)
     result["tags"] = [{"name": name, "description": description} for name, description, _ in GROUPS]
@@ -45,7 +45,7 @@ def _group(result: Schema) -> None:
 
 
 def _rank(path: str) -> int:
-    """Index of the first group with a part of the path; the last by default."""
+    """Index of the first group matching the path; default: last."""
     parts = set(path.split("/"))
     return next((n for n, (_, _, words) in enumerate(GROUPS) if parts & words), len(GROUPS) - 1)
 

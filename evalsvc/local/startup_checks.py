@@ -1,4 +1,4 @@
-"""Preconditions of a start: free data folder, free port, current tables and static files."""
+"""Preconditions of a start: data folder, port, tables, static files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def require_free_port(host: str, port: int) -> None:
 
 
 def prepare() -> None:
-    """Update tables and static files to this version, and create the folder of uploads."""
+    """Update tables and static files, and create the upload folder."""
     require_matching_schema()
     Path(settings.MEDIA_ROOT).mkdir(exist_ok=True)
     call_command("migrate", interactive=False, verbosity=0)

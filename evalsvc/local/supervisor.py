@@ -1,4 +1,4 @@
-"""Start the processes of the service, restart those that die, and stop them in order."""
+"""Start, restart and stop the processes of the service."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Supervisor:
 
     @property
     def hides_host_names(self) -> bool:
-        """True if others can reach it, but only under host names that ALLOWED_HOSTS rejects."""
+        """True if reachable by others, but under rejected host names only."""
         local = self.host in ("127.0.0.1", "localhost")
         return not local and set(settings.ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
 
@@ -82,7 +82,7 @@ class Supervisor:
                 self.report(message)
 
     def watch_broker(self) -> None:
-        """Restart the broker; jobs wait in their table meanwhile, so a failed start is only retried."""
+        """Restart the broker; meanwhile jobs wait in their table."""
         broker = self.broker
         if broker and broker.process and broker.process.poll() is not None:
             self.report("broker stopped; restarting it")
@@ -130,7 +130,7 @@ def worker_options(name: str, queues: str, *, processes: int) -> list[str]:
 
 
 def answers(url: str) -> bool:
-    """True for 200, and for 400: the server runs, but rejects this host name."""
+    """True for 200, and for 400, which rejects the host name."""
     try:
         with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310 - our own address
             return bool(response.status == 200)

@@ -1,4 +1,4 @@
-"""Base classes of the commands: error messages instead of tracebacks, an acting user, jobs run here."""
+"""Base classes of the commands: messages, acting user, jobs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PlainCommand(BaseCommand):
-    """Prints an error message where it can't go on; a traceback only with --traceback."""
+    """Prints error messages; tracebacks only with --traceback."""
 
     def run_from_argv(self, argv: list[str]) -> None:
         if "--traceback" in argv:
@@ -69,14 +69,14 @@ class ScoringCommand(PlainCommand):
 
 
 class ActingCommand(PlainCommand):
-    """Acts as a user, and runs its jobs here or leaves them to a worker."""
+    """Acts as a user; runs its jobs or leaves them queued."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--by", default="", metavar="USER", help="acting user; default: first superuser")
         parser.add_argument("--queue", action="store_true", help="leave the work to a worker")
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Hide failed notifications of workers, unless a worker is to do the work."""
+        """Hide failed notifications of workers, unless jobs are left to them."""
         notifications = logging.getLogger("evalsvc.core.jobs.queue")
         before = notifications.level
         notifications.setLevel(before if options.get("queue") else logging.CRITICAL)
@@ -94,7 +94,7 @@ class ActingCommand(PlainCommand):
         return user
 
     def run_job(self, kind: str, subject: int, *, queue: bool = False) -> None:
-        """Run the newest job of this kind here, unless it is left to a worker."""
+        """Run the newest job of this kind, unless it is queued."""
         job = Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first()
         if job is None or queue:
             return

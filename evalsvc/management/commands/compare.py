@@ -1,4 +1,4 @@
-"""Compare two systems by their prediction files and test the differences; nothing is stored."""
+"""Compare prediction files of two systems and test the differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Create a benchmark with its settings, from a JSON file or from options."""
+"""Create a benchmark with settings from a JSON file or options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load the demo: two projects, a test set of each, two benchmarks, thirty runs. Safe to repeat."""
+"""Load the demo: projects, test sets, benchmarks, runs; safe to repeat."""
 
 from __future__ import annotations
 

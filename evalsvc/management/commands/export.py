@@ -1,4 +1,4 @@
-"""Write a frozen test set as JSONL, the bytes its digest was computed from."""
+"""Write a frozen test set as JSONL, exactly the bytes digested."""
 
 from __future__ import annotations
 

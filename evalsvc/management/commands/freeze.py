@@ -1,4 +1,4 @@
-"""Freeze the settled and adjudicated items of a project into a test set."""
+"""Freeze settled and adjudicated items of a project into a test set."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from evalsvc.management.commands._base import ActingCommand, errors_as_messages,
 def receive_file(
     command: ActingCommand, what: str, options: dict[str, Any], project: Project | None = None, **more: str
 ) -> Batch:
-    """Store the file of an import with the options that belong to it."""
+    """Store the file of an import with its options."""
     names = batches.OPTIONS[what]
     with errors_as_messages(), open_file(options["file"]) as file:
         return batches.receive(

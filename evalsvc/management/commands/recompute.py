@@ -1,4 +1,4 @@
-"""Recompute the state of all items of a project; --policy changes the policy first."""
+"""Recompute item states of a project, optionally by another policy."""
 
 from __future__ import annotations
 

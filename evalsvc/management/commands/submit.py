@@ -1,4 +1,4 @@
-"""Submit a prediction file to a benchmark, score it and print the scores."""
+"""Submit a prediction file, score it and print the scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test whether this machine can run uploaded spaCy pipelines, as a worker does when it starts."""
+"""Test whether this machine can run uploaded spaCy pipelines."""
 
 from __future__ import annotations
 

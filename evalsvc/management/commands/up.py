@@ -1,4 +1,4 @@
-"""Run the whole service on this machine: web, workers, scheduler, and a broker if none is configured."""
+"""Run the whole service: web, workers, scheduler, broker if needed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Command(PlainCommand):
         self.report(f"open {supervisor.address} in a browser; Ctrl-C stops everything")
 
     def load_demo(self, supervisor: Supervisor) -> bool:
-        """Load the demo on the first start, or resume an interrupted load, while the service runs."""
+        """Load the demo on the first start; resume an interrupted load."""
         from evalsvc.demo import loader
 
         if not loader.is_wanted():

@@ -1,4 +1,4 @@
-"""Imports: a file received with its job, worked through in short transactions, counted only when done."""
+"""Imports: receive a file, load it in a job, count its rows when done."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _are_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value)
 
 
-# What an option may be, and how that is said.
+# Checks of option values, with the expected value for messages.
 OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "k": (partial(_is_count, least=1), "a whole number from 1 to 1,000"),
     "column": (
@@ -91,7 +91,7 @@ def receive(
     options: Mapping[str, Any] | None = None,
     project: Project | None = None,
 ) -> Batch:
-    """Store the file; the batch and its job come to be in one transaction."""
+    """Store the file; create the import and its job in one transaction."""
     options = dict(options or {})
     format = format or (next(iter(formats("suggestions"))) if what == Batch.What.SUGGESTIONS else "")
     _allowed(what, project, by)
@@ -147,7 +147,7 @@ def _check_options(what: str, format: str, options: dict[str, Any]) -> None:
 
 
 def _measured(upload: BinaryIO | File) -> tuple[str, int]:
-    """Digest and size, with the file set back to its beginning; of a packed one the job counts the lines."""
+    """Return digest and size; the job counts the lines of gzip files."""
     digest, size, lines, packed = hashlib.sha256(), 0, 0, False
     most, limit = settings.IMPORT_MAX_LINES, settings.UPLOAD_MAX_BYTES
     for piece in iter(lambda: upload.read(1 << 18), b""):
@@ -159,18 +159,18 @@ def _measured(upload: BinaryIO | File) -> tuple[str, int]:
             raise TooLarge(
                 "too_large",
                 f"The file is larger than {limit:,} bytes.",
-                hint="Pack it with gzip.",
+                hint="Compress it with gzip.",
                 limit=limit,
             )
         if lines > most:
-            hint = "Send it in several files."
+            hint = "Split it into several files."
             raise TooLarge("too_many_lines", f"The file has more than {most:,} lines.", hint=hint, limit=most)
     upload.seek(0)
     return digest.hexdigest(), size
 
 
 def _one_at_a_time(project: Project) -> None:
-    """Two imports at once could both bring the same item."""
+    """Reject a second import at a time: both could contain the same item."""
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     going = project.batches.filter(state__in=(Batch.State.RECEIVED, Batch.State.RUNNING)).first()
     if going is not None:
@@ -182,7 +182,7 @@ def _one_at_a_time(project: Project) -> None:
 
 
 def load(batch: Batch, progress: Progress) -> Store:
-    """Work through the file; what the returned store does makes it count."""
+    """Load the file; the returned store makes its rows count."""
     clear(batch)
     problems = Problems()
     limits = Limits(
@@ -203,17 +203,17 @@ def load(batch: Batch, progress: Progress) -> Store:
 
 
 def _format(file: BinaryIO, options: Mapping[str, Any], problems: Problems) -> str:
-    """A stated tag scheme says that the file is columns; else its content tells."""
+    """Return CoNLL if a tag scheme is stated, else recognise the content."""
     return stated_format("", options.get("scheme")) or recognise_source(file, problems=problems)
 
 
 def _note(batch: Batch, problems: Problems) -> None:
-    """Keep what was wrong, whatever becomes of the import."""
-    told = problems.as_json()
-    batch.problems, batch.refused = told["problems"], problems.places
-    batch.counts = batch.counts | {"by_code": told["by_code"], "warnings": told["warnings"]}
-    if told["first_warnings"]:
-        batch.counts["first_warnings"] = told["first_warnings"]
+    """Store the problems, also of a rejected import."""
+    summary = problems.as_json()
+    batch.problems, batch.refused = summary["problems"], problems.places
+    batch.counts = batch.counts | {"by_code": summary["by_code"], "warnings": summary["warnings"]}
+    if summary["first_warnings"]:
+        batch.counts["first_warnings"] = summary["first_warnings"]
     batch.save(update_fields=["format", "problems", "refused", "counts"])
 
 
@@ -225,7 +225,7 @@ def _done(batch: Batch, store: Store) -> None:
 
 
 def mirror_job(job: Job) -> None:
-    """Mirror the job's state onto its batch; `done` is written by the store itself."""
+    """Copy the job's state to its import; the store writes `done`."""
     states = {
         Job.State.QUEUED: Batch.State.RECEIVED,
         Job.State.RUNNING: Batch.State.RUNNING,
@@ -243,7 +243,7 @@ def mirror_job(job: Job) -> None:
 
 
 def sweep() -> int:
-    """Remove rows that refused, failed and cancelled imports left behind."""
+    """Remove rows of rejected, failed and cancelled imports."""
     over = Batch.objects.filter(state__in=UNFINISHED_STATES)
     return sum(clear(batch) for batch in over.filter(items__isnull=False).distinct()) + sum(
         clear(batch) for batch in over.filter(votes__isnull=False).distinct()
@@ -251,7 +251,7 @@ def sweep() -> int:
 
 
 def clear(batch: Batch) -> int:
-    """Remove the rows of an import that is not done, in short transactions."""
+    """Remove the rows of an unfinished import, in short transactions."""
     if batch.state == Batch.State.DONE:
         raise Conflict("import_done", f"{batch} is done: its rows count.")
     staged = (

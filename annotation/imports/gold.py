@@ -1,4 +1,4 @@
-"""Published gold in: a test set of the imported origin, without a project; one bad line refuses the file."""
+"""Import published gold as a test set; one invalid line rejects the file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from evalsvc.core.jobs.transitions import Store
 
 
 def create_test_set(batch: Batch) -> TestSet:
-    """The test set that the batch will fill, in the transaction that receives it."""
+    """Create the test set that the import fills."""
     options = batch.options
     kind = options.get("kind") or Kind.RELATIONS
     if kind not in Kind.values:
@@ -43,7 +43,7 @@ def create_test_set(batch: Batch) -> TestSet:
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
-    """Read it, find what repeats what, read it again; only a file without a bad line is staged."""
+    """Read twice, merging repeated lines; stage only a file without invalid lines."""
     test_set = TestSet.objects.get(batch=batch)
     lines = with_progress(_lines(batch, file, problems, limits), progress)
     repeats = find_repeats(lines, problems=problems, by="id")
@@ -51,9 +51,9 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     def again() -> Iterator[MergedItem]:
         return repeats.merged(_lines(batch, file, Problems(), limits))
 
-    found = _Found.of(_checked(again(), test_set.kind, problems))
-    negative, stated = _negative(batch, found.names)
-    labels = _labels(batch, found.names, negative)
+    summary = _GoldSummary.of(_checked(again(), test_set.kind, problems))
+    negative, stated = _negative(batch, summary.names)
+    labels = _labels(batch, summary.names, negative)
     if batch.options.get("labels"):
         _check_labels(again(), labels, negative, problems)
     problems.raise_if_any()
@@ -62,9 +62,9 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     batch.counts = {
         "lines": problems.lines_read,
         "items": count,
-        "repeated_lines": found.repeated_lines,
+        "repeated_lines": summary.repeated_lines,
         "labels": len(labels),
-        "without_text": found.without_text,
+        "without_text": summary.without_text,
     }
     manifest = {
         "origin": Origin.IMPORTED,
@@ -85,14 +85,14 @@ def _seal(test_set: TestSet, negative: str, count: int, labels: list[str], manif
 
 
 def _lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[NumberedItem]:
-    """The file from its beginning."""
+    """Read the file from its beginning."""
     file.seek(0)
     options = reading_options(batch) | {"require_text": False}
     return open_items(file, format=batch.format, problems=problems, limits=limits, **options)
 
 
 def _checked(entries: Iterable[MergedItem], kind: str, problems: Problems) -> Iterator[MergedItem]:
-    """All of them; gold says what is right on every line, in the form of its kind."""
+    """Report lines without gold, or with gold of another kind."""
     for entry in entries:
         line, item = entry.line, entry.item
         missing = item.relations is None if kind == Kind.RELATIONS else item.spans is None
@@ -107,41 +107,41 @@ def _checked(entries: Iterable[MergedItem], kind: str, problems: Problems) -> It
 
 
 @dataclass
-class _Found:
-    """What is in the file as a whole."""
+class _GoldSummary:
+    """Counts over the whole file."""
 
     names: Counter[str] = field(default_factory=Counter)
     repeated_lines: int = 0
     without_text: int = 0
 
     @classmethod
-    def of(cls, entries: Iterable[MergedItem]) -> _Found:
-        found = cls()
+    def of(cls, entries: Iterable[MergedItem]) -> _GoldSummary:
+        summary = cls()
         for entry in entries:
-            found.names.update(_names(entry.item))
-            found.repeated_lines += len(entry.repeats)
-            found.without_text += entry.item.text is None
-        return found
+            summary.names.update(_names(entry.item))
+            summary.repeated_lines += len(entry.repeats)
+            summary.without_text += entry.item.text is None
+        return summary
 
 
 def _negative(batch: Batch, used: Container[str]) -> tuple[str, str]:
-    """How the negative class is spelt, and whether that was said or found."""
-    said = batch.options.get("negative")
-    if said:
-        return str(said), "options"
+    """Return the spelling of N/A and its origin: options, data or default."""
+    stated = batch.options.get("negative")
+    if stated:
+        return str(stated), "options"
     usual = (*formats()[batch.format].negatives, *NEGATIVE)
-    found = next((name for name in usual if name in used), None)
-    return (found, "data") if found else ("N/A", "default")
+    used_name = next((name for name in usual if name in used), None)
+    return (used_name, "data") if used_name else ("N/A", "default")
 
 
 def _names(item: ItemLine) -> list[str]:
-    """All labels of a line."""
+    """Return all labels of a line."""
     links = [name if isinstance(name, str) else name[1] for name in item.relations or ()]
     return [span[2] for span in item.spans or ()] + links
 
 
 def _labels(batch: Batch, names: Counter[str], negative: str) -> list[str]:
-    """The inventory: as stated, else what the data uses, the most frequent first."""
+    """Return the inventory: as stated, else from the data by frequency."""
     stated = [str(name) for name in batch.options.get("labels") or () if name != negative]
     if stated:
         return list(dict.fromkeys(stated))
@@ -157,7 +157,7 @@ def _check_labels(
 
 
 def _gold(item: ItemLine, negative: str) -> dict[str, Any]:
-    """The frozen line: the negative class is the empty list."""
+    """Return the frozen line; N/A is the empty list."""
     if item.spans is not None:
         return item_object(msgspec.structs.replace(item, relations=item.relations or ()))
     kept = tuple(name for name in item.relations or () if name != negative)

@@ -1,4 +1,4 @@
-"""The labels a file brought: those it added, those the ontology lacks, those that look like slips."""
+"""Labels of an imported file: added, missing from the ontology, or likely misspelt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ImportedLabel:
 
 
 def label_counts(labels: Mapping[str, Counter[str]], added: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    """What an import keeps of its labels: the most frequent ones, and how many there were."""
+    """Return the most frequent labels and the number of all, for the import's counts."""
     named = [(n, name, part) for part, counts in labels.items() for name, n in counts.items()]
     rows = [
         {"part": part, "name": name, "lines": n, "added": name in added.get(part, ())}
@@ -47,14 +47,14 @@ def label_counts(labels: Mapping[str, Counter[str]], added: Mapping[str, Collect
 
 
 def imported_labels(batch: Batch) -> list[ImportedLabel]:
-    """The labels of an import, each held against the ontology of today."""
+    """Return the labels of an import, compared with the current ontology."""
     rows = batch.counts.get("labels") or []
     if batch.project is None or not rows:
         return []
     mapping, raw = mapping_of(batch.project), set(batch.project.labels.values_list("part", "name"))
     lines = Counter({row["name"]: row["lines"] for row in rows})
     lines.update({name: 0 for _, name in raw})
-    like = _slips(lines, {name for _, name in raw} - {row["name"] for row in rows if row["added"]})
+    like = misspellings(lines, {name for _, name in raw} - {row["name"] for row in rows if row["added"]})
     return [
         ImportedLabel(
             row["part"],
@@ -68,24 +68,24 @@ def imported_labels(batch: Batch) -> list[ImportedLabel]:
     ]
 
 
-def _slips(lines: Counter[str], settled: Collection[str]) -> dict[str, str]:
-    """Names one letter, or case and spaces, away from one that was there or is far more usual."""
+def misspellings(lines: Counter[str], settled: Collection[str]) -> dict[str, str]:
+    """Return likely misspellings: one letter, case or spaces from a usual name."""
     shared: dict[str, list[str]] = defaultdict(list)
     for name in lines:
         for variant in _variants(name):
             shared[variant].append(name)
-    found: dict[str, str] = {}
+    misspelt: dict[str, str] = {}
     for names in shared.values():
         usual = max(names, key=lambda name: (name in settled, lines[name]))
         for name in names:
             rare = name not in settled and (usual in settled or RARE * lines[name] <= lines[usual])
             if name != usual and rare and _digits(name) == _digits(usual):
-                found[name] = usual
-    return found
+                misspelt[name] = usual
+    return misspelt
 
 
 def _variants(name: str) -> set[str]:
-    """The name without case and punctuation, and with one letter left out."""
+    """Return the name without case and punctuation, and with each letter left out."""
     plain = re.sub(r"[\s_-]+", "_", name.casefold())
     return {plain} | ({plain[:at] + plain[at + 1 :] for at in range(len(plain))} if len(plain) > 3 else set())
 
@@ -96,7 +96,7 @@ def _digits(name: str) -> list[str]:
 
 @transaction.atomic
 def remove_labels(project: Project, names: Collection[str], *, part: str, by: User) -> int:
-    """Remove labels that nothing uses yet, as if they had never been added."""
+    """Remove unused labels."""
     require(project, by, CURATOR)
     lock_project(project)
     used = set(names) & _used(project)
@@ -105,8 +105,8 @@ def remove_labels(project: Project, names: Collection[str], *, part: str, by: Us
     if used:
         raise Conflict(
             "label_in_use",
-            f"{', '.join(sorted(used)[:5])}: chosen in an answer, or part of a step.",
-            hint="Delete or merge it in the ontology: such a step keeps the answers.",
+            f"{', '.join(sorted(used)[:5])}: used in an answer or a step.",
+            hint="Delete or merge it in the ontology: that keeps the answers.",
         )
     removed, _ = project.labels.filter(part=part, name__in=names).delete()
     renew_stamp(project)
@@ -115,14 +115,17 @@ def remove_labels(project: Project, names: Collection[str], *, part: str, by: Us
 
 
 def _used(project: Project, **acts: Any) -> set[str]:
-    """Every label that an answer (or one of these `acts`), a decision, a known answer or a step names."""
+    """Return labels used in votes, decisions, gold questions and steps."""
     of = {"item__project": project}
     rows: Iterable[Any] = (
         *(Vote.objects.filter(payload__isnull=False, **of, **acts), Adjudication.objects.filter(**of)),
         KnownAnswer.objects.filter(**of),
     )
     named = {
-        name for row in rows for said in row.values_list("payload", flat=True) for name in labels_in(said)
+        name
+        for row in rows
+        for payload in row.values_list("payload", flat=True)
+        for name in labels_in(payload)
     }
     steps = project.steps.values_list("sources", "target")
     return named | {name for sources, target in steps for name in (*sources, target)}

@@ -1,4 +1,4 @@
-"""Sentences in: repeats merged, source labels sealed, labels of the file offered to the ontology."""
+"""Import sentences: merge repeats, seal source labels, add labels to the ontology."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ from evalsvc.core.jobs.transitions import Store
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
-    """Read and find what repeats what, read again and stage; the store then makes the items count."""
+    """Read twice, merging repeated lines, and stage items; the store opens them."""
     lines = with_progress(read_item_lines(batch, file, problems, limits), progress)
     repeats = find_repeats(
         fitting_lines(lines, batch, problems), problems=problems, by=formats()[batch.format].merge_by
     )
     staging = _Staging(batch, problems)
-    told = Problems()  # again what the first reading found
-    merged, done = repeats.merged(fitting_lines(read_item_lines(batch, file, told, limits), batch, told)), 0
+    ignored = Problems()  # reported by the first reading already
+    merged, done = (
+        repeats.merged(fitting_lines(read_item_lines(batch, file, ignored, limits), batch, ignored)),
+        0,
+    )
     while chunk := list(islice(merged, CHUNK)):
         progress(done, repeats.items, "storing items")
         staging.take(chunk)
@@ -47,14 +50,14 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
 
 
 def content_key(item: ItemLine, *, by: str = "content") -> str:
-    """What makes two lines the same item: sentence and places; without places, or by id, also the id."""
+    """Return the digest that identifies an item: sentence, places, and id where needed."""
     places = [[e.key, e.start, e.end] for e in (item.head, item.tail) if e is not None]
     parts = [item.text, places, item.id if by == "id" or not places else ""]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
 class _Staging:
-    """Rows on their way in, and what the project already has of them."""
+    """Staged items, and those the project already has."""
 
     def __init__(self, batch: Batch, problems: Problems) -> None:
         assert batch.project is not None
@@ -70,12 +73,12 @@ class _Staging:
         self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
 
     def _there(self, part: str) -> set[str] | None:
-        """What can be chosen, None where the file may add to it."""
+        """Return the labels of the ontology; None if the file may add to them."""
         names = set(self.project.labels.filter(part=part).values_list("name", flat=True))
         return None if not names or self.batch.options.get("labels") == "add" else names
 
     def _can_be_given(self, entry: MergedItem) -> bool:
-        """Whether a known answer is one that people can choose; a line with another would fail them all."""
+        """Report known answers with labels that people cannot choose."""
         for part, named in names_by_part(self.source(entry.item)).items():
             there = self.there.get(part)
             lacking = sorted(named - there) if there is not None else []
@@ -92,7 +95,7 @@ class _Staging:
         return True
 
     def counts(self) -> dict[str, Any]:
-        """What was read and stored so far."""
+        """Return the counts so far."""
         return {
             "items": self.stored,
             "repeated_items": len(self.repeated),
@@ -104,12 +107,12 @@ class _Staging:
         }
 
     def positive(self, item: ItemLine) -> ItemLine:
-        """The item without the names that mean N/A."""
+        """Return the item without names for N/A."""
         kept = tuple(name for name in item.relations or () if name not in self.negative)
         return ItemLine(item.id, item.text, item.tokens, item.head, item.tail, item.spans, kept)  # type: ignore[arg-type]
 
     def take(self, chunk: Sequence[MergedItem]) -> None:
-        """Store those that are new, in one short transaction, and remember those that are not."""
+        """Store new items in one short transaction; keep the labels of repeated ones."""
         by = formats()[self.batch.format].merge_by
         keys = {content_key(entry.item, by=by): entry for entry in chunk}
         present = self.project.items.present()
@@ -130,8 +133,8 @@ class _Staging:
             self._count(entry)
 
     def _count(self, entry: MergedItem) -> None:
-        for part, said in names_by_part(self.source(entry.item)).items():
-            self.labels[part].update(said)
+        for part, labels in names_by_part(self.source(entry.item)).items():
+            self.labels[part].update(labels)
         kept = self.positive(entry.item)
         self.facts.add(kept)
         self.several += len(kept.relations or ()) > 1
@@ -142,12 +145,12 @@ class _Staging:
     def _insert(self, fresh: Sequence[tuple[str, MergedItem]]) -> None:
         rows = [self._row(key, entry) for key, entry in fresh]
         rows = Item.objects.bulk_create(rows, batch_size=500)
-        said = [(row, self.source(entry.item)) for row, (_, entry) in zip(rows, fresh, strict=True)]
+        pairs = [(row, self.source(entry.item)) for row, (_, entry) in zip(rows, fresh, strict=True)]
         if self.use:
-            known = [KnownAnswer(item=row, payload=labels) for row, labels in said if labels is not None]
+            known = [KnownAnswer(item=row, payload=labels) for row, labels in pairs if labels is not None]
             KnownAnswer.objects.bulk_create(known, batch_size=500)
         else:
-            sealed = [SourceLabels(item=row, labels=labels) for row, labels in said if labels is not None]
+            sealed = [SourceLabels(item=row, labels=labels) for row, labels in pairs if labels is not None]
             SourceLabels.objects.bulk_create(sealed, batch_size=500)
         self.stored += len(rows)
 
@@ -173,14 +176,14 @@ class _Staging:
         return [{"file": file, "line": repeat.line, "id": repeat.id} for repeat in entry.repeats]
 
     def source(self, item: ItemLine) -> Payload | None:
-        """What the source says of an item, None where it says nothing at all."""
+        """Return the source labels of an item, None if it has none."""
         if item.relations is None and item.spans is None:
             return None
         kept = self.positive(item)
         return dict(payload(spans=kept.spans or (), relations=kept.relations or ()))
 
     def store(self) -> None:
-        """In the transaction that ends the import: open the items, add what repeats brought."""
+        """Open the items and add labels of repeats, in the import's last transaction."""
         self.project.refresh_from_db()
         Item.objects.filter(batch=self.batch, use="").update(free=self.project.k)
         self._add_to_known()
@@ -201,21 +204,21 @@ class _Staging:
             Item.objects.bulk_update(items, ["repeats"], batch_size=100)
 
     def _unite(self, item: Item, entry: MergedItem) -> None:
-        """Source labels become the union of what the lines said."""
-        said = self.source(entry.item)
+        """Merge the source labels of repeated lines."""
+        labels = self.source(entry.item)
         sealed = getattr(item, "sealed", None)
-        if said is None or item.use or self.use:
+        if labels is None or item.use or self.use:
             return
         if sealed is None:
-            SourceLabels.objects.create(item=item, labels=said)
-        elif item.head is not None and set(said["relations"]) - set(sealed.labels["relations"]):
+            SourceLabels.objects.create(item=item, labels=labels)
+        elif item.head is not None and set(labels["relations"]) - set(sealed.labels["relations"]):
             sealed.labels["relations"] = list(
-                dict.fromkeys([*sealed.labels["relations"], *said["relations"]])
+                dict.fromkeys([*sealed.labels["relations"], *labels["relations"]])
             )
             sealed.save(update_fields=["labels"])
 
     def _offer(self, part: str, counts: Counter[str]) -> set[str]:
-        """An empty ontology takes the file's labels, frequent ones first; a filled one only if asked to."""
+        """Add the file's labels to an empty ontology, or if requested."""
         empty = not self.project.labels.filter(part=part).exists()
         if not (empty or self.batch.options.get("labels") == "add"):
             return set()
@@ -226,23 +229,23 @@ class _Staging:
 
 
 def _labels_alone(entry: MergedItem) -> MergedItem:
-    """What is added to an item that is there already: no text is kept until the end."""
+    """Drop the text, which a stored item already has."""
     item = ItemLine(entry.item.id, None, spans=entry.item.spans, relations=entry.item.relations)
     return MergedItem(entry.line, item, entry.repeats)
 
 
-def names_by_part(said: Payload | None) -> dict[str, set[str]]:
-    """Which names of a payload belong to which inventory."""
-    if said is None:
+def names_by_part(labels: Payload | None) -> dict[str, set[str]]:
+    """Return the labels of a payload by inventory."""
+    if labels is None:
         return {}
-    spans = {span[2] for span in said["spans"]}
-    relations = {name if isinstance(name, str) else name[1] for name in said["relations"]}
+    spans = {span[2] for span in labels["spans"]}
+    relations = {name if isinstance(name, str) else name[1] for name in labels["relations"]}
     named = {OntologyLabel.Part.ENTITY.value: spans, OntologyLabel.Part.RELATION.value: relations}
     return {part: names for part, names in named.items() if names}
 
 
 def entity_json(entity: Entity | None) -> dict[str, Any] | None:
-    """An entity as the item's row keeps it."""
+    """Return an entity as stored in the item's row."""
     if entity is None:
         return None
     kept = {"id": entity.key, "name": entity.name, "start": entity.start, "end": entity.end}

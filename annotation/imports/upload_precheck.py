@@ -1,4 +1,4 @@
-"""A first look at a file, while the person who sends it is still there: what can be told at once is."""
+"""Precheck of an upload: report problems of its first lines at once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CALLED = {
 
 
 def precheck(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", kind: str = "") -> None:
-    """Refuse what the beginning of the file shows to be wrong, with the field that has to be mended."""
+    """Reject a file by its first lines, naming the field to correct."""
     lines = _first_lines(upload)
     known, accepted = formats(), formats(ROLES[what])
     recognised = recognise(lines) or ""
@@ -70,7 +70,7 @@ def precheck(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "",
 
 
 def _first_lines(upload: Any) -> list[str]:
-    """The lines that tell the format, blank ones left out; what is wrong there, or soon after, is said."""
+    """Return the first lines, without blank ones; reject unreadable text."""
     lines: list[str] = []
     size = 0
     try:

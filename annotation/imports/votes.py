@@ -1,4 +1,4 @@
-"""Answers in that were given elsewhere: one vote each, under the annotator's name, and k is what came."""
+"""Import votes given elsewhere; k becomes the number of imported answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Line = tuple[int, VoteLine]
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
-    """Read and stage; the store then makes the answers count and has the items decided."""
+    """Read and stage the votes; the store counts them and updates the items."""
     assert batch.project is not None
     options = {"empty": batch.options["empty"]} if "empty" in batch.options else {}
     lines = open_votes(file, format=batch.format, problems=problems, limits=limits, **options)
@@ -54,7 +54,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
 
 
 class _Staging:
-    """Votes on their way in: the items and annotators they name, the labels they use."""
+    """Staged votes, with their items, annotators and labels."""
 
     def __init__(self, batch: Batch, problems: Problems) -> None:
         assert batch.project is not None
@@ -69,19 +69,21 @@ class _Staging:
         self.known = {part: self._names(part) for part in self.labels}
 
     def _names(self, part: str) -> set[str] | None:
-        """What a vote may say; None where the file's own labels make the inventory."""
+        """Return the valid labels; None if the file's labels become the inventory."""
         of_data = self.project.labels.filter(part=part, derived=False)
         names = {*of_data.values_list("name", flat=True), *item_state.label_names(self.project, part)}
         return names if names and self.batch.options.get("labels") != "add" else None
 
     @transaction.atomic
     def take(self, chunk: Sequence[Line]) -> None:
-        """Check a chunk against the project and store what fits, in one short transaction.
+        """Validate and store a chunk in one short transaction.
 
-        Its items are held meanwhile: people may be answering them.
+        Its items are locked: people may be answering them.
         """
         items = self._items(chunk)
-        fitting = [(line, vote, said) for line, vote in chunk if (said := self._fits(line, vote, items))]
+        fitting = [
+            (line, vote, payload) for line, vote in chunk if (payload := self._fits(line, vote, items))
+        ]
         self._meet(vote for _, vote, _ in fitting)
         fresh = self._without_repeats(fitting, items)
         self._insert(fresh, items)
@@ -95,14 +97,14 @@ class _Staging:
             if self.project.kind == Kind.RELATIONS
             else ("pk", "external_id", "text", "tokens")
         )
-        found = {row.external_id: row for row in rows.only(*fields)}
-        keys = [row.pk for row in found.values()]
+        by_id = {row.external_id: row for row in rows.only(*fields)}
+        keys = [row.pk for row in by_id.values()]
         last = Answer.objects.filter(item__in=keys).values_list("item").annotate(last=Max("position"))
         self.positions |= dict.fromkeys(keys, 0) | dict(last)
-        return found
+        return by_id
 
     def _fits(self, line: int, vote: VoteLine, items: dict[str, Item]) -> Payload | None:
-        """The vote's payload if it can be an answer to its item, else None and the reason reported."""
+        """Return the payload of a valid vote, or report the problem."""
         if vote.item not in items:
             self.problems.add(
                 "unknown_id",
@@ -112,18 +114,20 @@ class _Staging:
                 expected="the id of an item of this project",
             )
             return None
-        said = self._positive(line, vote)
-        if said is None or not (self._in_kind(line, said) and self._in_text(line, said, items[vote.item])):
+        payload = self._positive(line, vote)
+        if payload is None or not (
+            self._in_kind(line, payload) and self._in_text(line, payload, items[vote.item])
+        ):
             return None
-        named = names_by_part(said)
+        named = names_by_part(payload)
         if not all(self._in_inventory(line, part, name) for part, names in named.items() for name in names):
             return None
         for part, names in named.items():
             self.labels[part].update(names)
-        return said
+        return payload
 
     def _positive(self, line: int, vote: VoteLine) -> Payload | None:
-        """The payload without the names that mean N/A; said of two entities they stand alone."""
+        """Drop N/A from the payload; reject it beside other relations of a pair."""
         given = vote.payload["relations"]
         kept = [one for one in given if (one if isinstance(one, str) else one[1]) not in self.negative]
         if kept and len(kept) < len(given) and isinstance(given[0], str):
@@ -135,24 +139,24 @@ class _Staging:
             {"blank": True} if blank and is_cell else {}
         )
 
-    def _in_kind(self, line: int, said: Payload) -> bool:
-        by_name = bool(said["relations"]) and isinstance(said["relations"][0], str)
+    def _in_kind(self, line: int, payload: Payload) -> bool:
+        by_name = bool(payload["relations"]) and isinstance(payload["relations"][0], str)
         kind = self.project.kind
         wrong = (
-            said["spans"]
+            payload["spans"]
             if kind == Kind.RELATIONS
-            else by_name or (kind == Kind.ENTITIES and said["relations"])
+            else by_name or (kind == Kind.ENTITIES and payload["relations"])
         )
         if wrong:
             expected = "labels" if kind == Kind.RELATIONS else "spans"
             self.problems.add("mixed_forms", line=line, expected=f"{expected}: this is a project of {kind}")
         return not wrong
 
-    def _in_text(self, line: int, said: Payload, item: Item) -> bool:
-        if not said["spans"]:
+    def _in_text(self, line: int, payload: Payload, item: Item) -> bool:
+        if not payload["spans"]:
             return True
         length = len(item.tokens) if item.tokens is not None else len(item.text)
-        outside = [span for span in said["spans"] if span[1] > length]
+        outside = [span for span in payload["spans"] if span[1] > length]
         for start, end, _ in outside[:1]:
             self.problems.add(
                 "bad_span", line=line, field="spans", value=f"[{start}, {end})", expected=f"end ≤ {length:,}"
@@ -167,7 +171,7 @@ class _Staging:
         return False
 
     def _meet(self, votes: Iterator[VoteLine]) -> None:
-        """Rows for annotators not seen before; nobody answers here in the name of a person who works here."""
+        """Create new annotators; those named like a local person get another name."""
         given = {vote.annotator for vote in votes} - self.annotators.keys()
         here = Annotator.objects.filter(project=self.project, name__in=given, user__isnull=False)
         namesakes = dict(here.values_list("name", "pk"))
@@ -176,36 +180,36 @@ class _Staging:
         new = [Annotator(project=self.project, name=name) for name in sorted(names.values())]
         Annotator.objects.bulk_create(new, ignore_conflicts=True, batch_size=500)
         rows = Annotator.objects.filter(project=self.project, name__in=names.values())
-        found = dict(rows.values_list("name", "pk"))
-        self.annotators |= {name: found[known] for name, known in names.items()}
+        ids = dict(rows.values_list("name", "pk"))
+        self.annotators |= {name: ids[known] for name, known in names.items()}
         theirs = Oversight.objects.filter(annotator__in=rows.exclude(aside_at=None), act="set aside")
         self.aside |= dict(theirs.values_list("annotator", "pk"))
 
     def _without_repeats(
         self, votes: Sequence[tuple[int, VoteLine, Payload]], items: dict[str, Item]
     ) -> list[tuple[int, VoteLine, Payload]]:
-        """The same answer is there already: a repeat. Another one by the same person is refused.
+        """Drop answers stored already; reject different ones by the same annotator.
 
-        A file that was written here may come back: the same answer by somebody of that name is a repeat too.
+        In a re-imported export the same answer by a local person of that name is a repeat as well.
         """
         keys = {items[vote.item].pk for _, vote, _ in votes}
         before = Answer.objects.filter(item__in=keys).exclude(vote__batch=self.batch)
         answered: dict[tuple[int, int | None], Payload]
         answered = {(row.item_id, row.annotator_id): row.payload for row in before}
         fresh = []
-        for line, vote, said in votes:
+        for line, vote, payload in votes:
             item, namesake = items[vote.item].pk, self.namesakes.get(vote.annotator)
             key = (item, self.annotators[vote.annotator])
-            if answered.get((item, namesake)) == said:
+            if answered.get((item, namesake)) == payload:
                 self.repeats += 1
             elif key not in answered:
-                fresh.append((line, vote, said))
-            elif answered[key] == said:
+                fresh.append((line, vote, payload))
+            elif answered[key] == payload:
                 self.repeats += 1
             else:
-                found = f"{vote.annotator} on {vote.item}"
+                who = f"{vote.annotator} on {vote.item}"
                 self.problems.add(
-                    "duplicate_vote", line=line, value=found, hint="Another answer is there already."
+                    "duplicate_vote", line=line, value=who, hint="Another answer of this annotator is stored."
                 )
         return fresh
 
@@ -217,15 +221,17 @@ class _Staging:
                 client_id=uuid.uuid5(uuid.NAMESPACE_OID, f"batch {self.batch.pk} line {line}"),
                 number=1,
                 act=Vote.Act.ANSWER,
-                payload=said,
+                payload=payload,
                 batch=self.batch,
             )
-            for line, vote, said in votes
+            for line, vote, payload in votes
         ]
         stored = Vote.objects.bulk_create(rows, batch_size=500)
         Answer.objects.bulk_create([self._answer(row) for row in stored], batch_size=500)
         self.stored += len(rows)
-        self.without_label += sum(not said["spans"] and not said["relations"] for _, _, said in votes)
+        self.without_label += sum(
+            not payload["spans"] and not payload["relations"] for _, _, payload in votes
+        )
 
     def _answer(self, vote: Vote) -> Answer:
         self.positions[vote.item_id] += 1
@@ -240,8 +246,8 @@ class _Staging:
         )
 
     def store(self) -> None:
-        """In the transaction that ends the import: k is what came, labels are known, items decided."""
-        lock_project(self.project)  # before any item, as whoever changes the labels does
+        """Set k, add labels and update items, in the import's last transaction."""
+        lock_project(self.project)  # before any item, in the order of label changes
         surplus = self._surplus()
         keys = sorted(self.positions.keys() - set(surplus))
         by_count: dict[int, list[int]] = defaultdict(list)
@@ -260,7 +266,7 @@ class _Staging:
         item_state.recompute_after_change(self.project)
 
     def _surplus(self) -> list[int]:
-        """Of each answer that came too late its item: answered here as often as was asked, or decided."""
+        """Return the items of late answers: settled here or decided before."""
         over = Q(item__k=None, item__state=Item.State.SETTLED) | Q(item__state__in=Item.DECIDED)
         late = Answer.objects.filter(over, vote__batch=self.batch)
         return list(late.order_by().values_list("item", flat=True))

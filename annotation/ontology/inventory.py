@@ -1,4 +1,4 @@
-"""The inventory people choose from: labels added, and reversible steps that merge, delete and rename them."""
+"""The inventory of labels, and reversible steps that merge, delete and rename them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MERGE, DELETE, RENAME = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One label as people choose it; `key` is its cap, empty beyond the thirtieth, `row` has its words."""
+    """A current label; `key` is its keyboard shortcut, `row` the row with its texts."""
 
     name: str
     title: str
@@ -65,12 +65,12 @@ class Choice:
 
 
 def mapping_of(project: Project) -> LabelMapping:
-    """What the standing steps make of raw names."""
+    """Return the mapping of raw names by the active steps."""
     return LabelMapping.from_steps(project.steps.filter(undone_at=None))
 
 
 def inventory(project: Project, part: str = "relation") -> list[Choice]:
-    """Today's labels in order, each with the words of its own row."""
+    """Return the current labels in order, with their texts."""
     mapping = mapping_of(project)
     rows = list(OntologyLabel.objects.filter(project=project, part=part))
     own = {row.name: row for row in rows}
@@ -87,7 +87,7 @@ def _choice(name: str, row: OntologyLabel, at: int) -> Choice:
 
 
 def parts_of(project: Project) -> tuple[str, ...]:
-    """Which inventories a kind of project has."""
+    """Return the inventories of the project's kind."""
     relation, entity = OntologyLabel.Part.RELATION, OntologyLabel.Part.ENTITY
     both = {Kind.RELATIONS: (relation,), Kind.ENTITIES: (entity,), Kind.JOINT: (entity, relation)}
     return both[Kind(project.kind)]
@@ -97,7 +97,7 @@ def parts_of(project: Project) -> tuple[str, ...]:
 def add_labels(
     project: Project, labels: Iterable[str | MappingOf[str, Any]], *, by: User, part: str = ""
 ) -> list[OntologyLabel]:
-    """Add labels by name, or by name and words; names already there keep what they have."""
+    """Add labels by name, or with texts; existing ones keep theirs."""
     require(project, by, CURATOR)
     entries = [_entry(label) for label in labels]
     return add_entries(project, entries, part=part or parts_of(project)[0])
@@ -118,7 +118,7 @@ def _entry(label: str | MappingOf[str, Any]) -> PresetLabel:
 
 
 def add_entries(project: Project, entries: Sequence[PresetLabel], *, part: str) -> list[OntologyLabel]:
-    """Rows for entries that are not there yet, ranked after those that are."""
+    """Add missing labels, ranked after the existing ones."""
     lock_project(project)
     known = set(project.labels.filter(part=part).values_list("name", flat=True))
     taken = mapping_of(project)
@@ -143,14 +143,14 @@ def _store(project: Project, rows: list[OntologyLabel]) -> list[OntologyLabel]:
 
 
 def renew_stamp(project: Project) -> None:
-    """What was remembered of the inventory holds no longer."""
+    """Renew the stamp, which invalidates cached inventories."""
     project.inventory_stamp = uuid4()
     Project.objects.filter(pk=project.pk).update(inventory_stamp=project.inventory_stamp)
 
 
 @transaction.atomic
 def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
-    """Bring a preset's labels, words and steps into the project; steps already standing are left out."""
+    """Add a preset's labels, texts and steps, except active steps."""
     require(project, by, CURATOR)
     preset = PRESETS.get(key)
     if preset is None:
@@ -173,7 +173,7 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
 
 
 def _fill_in(row: OntologyLabel, words: OntologyLabel) -> None:
-    """Words somebody wrote stay; a title made from the name does not."""
+    """Fill in empty texts, and titles made from names."""
     for word in TEXT_FIELDS:
         if not getattr(row, word) or word == "title":
             setattr(row, word, getattr(words, word))
@@ -181,19 +181,19 @@ def _fill_in(row: OntologyLabel, words: OntologyLabel) -> None:
 
 @transaction.atomic
 def merge(project: Project, sources: Collection[str], *, target: str, by: User) -> OntologyStep:
-    """Several labels count as one from now on; the target may be one of them or a new name."""
+    """Merge labels into one of them or into a new name."""
     return _step(project, MERGE, sources, target, by)
 
 
 @transaction.atomic
 def delete(project: Project, sources: Collection[str], *, by: User) -> OntologyStep:
-    """Labels leave the inventory; answers that said nothing else count as N/A."""
+    """Delete labels; answers with no other label count as N/A."""
     return _step(project, DELETE, sources, "", by)
 
 
 @transaction.atomic
 def rename(project: Project, source: str, *, target: str, by: User) -> OntologyStep:
-    """A label gets another name."""
+    """Rename a label."""
     return _step(project, RENAME, [source], target, by)
 
 
@@ -216,12 +216,12 @@ def _step(project: Project, operation: str, sources: Collection[str], target: st
 
 
 def _part_of(project: Project, sources: Sequence[str]) -> str:
-    """All sources stand in one of the project's inventories."""
-    found: list[tuple[str, set[str]]] = []
+    """Return the inventory that contains all sources."""
+    missing_by_part: list[tuple[str, set[str]]] = []
     for part in parts_of(project):
         missing = set(sources) - {choice.name for choice in inventory(project, part)}
-        found.append((part, missing))
-    part, missing = min(found, key=lambda entry: len(entry[1]))
+        missing_by_part.append((part, missing))
+    part, missing = min(missing_by_part, key=lambda entry: len(entry[1]))
     if missing or not sources:
         named = ", ".join(sorted(missing)) or "nothing"
         raise DomainError("unknown_label", f"Not in the inventory: {named}.", field="sources")
@@ -237,9 +237,7 @@ def _check_step(
         raise DomainError("bad_step", "The new name has 1–200 characters.", field="target")
     elsewhere = target in today and target not in sources
     if operation == RENAME and (elsewhere or target in sources):
-        raise Conflict(
-            "name_taken", f"{target} stands in the inventory already.", hint="Merge the two instead."
-        )
+        raise Conflict("name_taken", f"{target} is already in the inventory.", hint="Merge the two instead.")
     mapping = mapping_of(project)
     if target in mapping and mapping.label(target) != target:
         raise Conflict(
@@ -248,7 +246,7 @@ def _check_step(
 
 
 def _row_of(project: Project, part: str, name: str) -> OntologyLabel:
-    """The row whose words describe today's label of this name."""
+    """Return the row with the texts of a current label."""
     mapping = mapping_of(project)
     rows = list(OntologyLabel.objects.filter(project=project, part=part))
     own = [row for row in rows if row.name == name]
@@ -270,7 +268,7 @@ def _add_step(
 
 @transaction.atomic
 def undo(step: OntologyStep, *, by: User) -> None:
-    """Take a step back, the last standing one first; answers given in its new label must not be lost."""
+    """Undo the last active step, unless answers use its new label."""
     project = step.project
     require(project, by, CURATOR)
     lock_project(project)
@@ -279,7 +277,7 @@ def undo(step: OntologyStep, *, by: User) -> None:
     if last is None or last.pk != step.pk:
         raise Conflict(
             "not_the_last_step",
-            "Only the last standing step can be undone.",
+            "Only the last active step can be undone.",
             hint="Undo the later steps first.",
         )
     _require_unused(step, since=step.at)
@@ -291,7 +289,7 @@ def undo(step: OntologyStep, *, by: User) -> None:
 
 
 def _require_unused(step: OntologyStep, *, since: Any) -> None:
-    """Nobody named its target since; a target that is a label of the data's own stays one."""
+    """Reject if the step's target was used since; raw labels may stay."""
     project, name = step.project, step.target
     if not name or project.labels.filter(name=name, derived=False).exists():
         return
@@ -305,13 +303,13 @@ def _require_unused(step: OntologyStep, *, since: Any) -> None:
     if label_usage.is_in_gold_question(project, name):
         raise Conflict(
             "target_in_use",
-            f"{name} is the known answer of a sentence; undone, that would have no label.",
-            hint="Make the sentence work like any other first.",
+            f"{name} is the answer of a gold question, which would have no label.",
+            hint="Make it an ordinary sentence first.",
         )
 
 
 def emptied_by_deletion(project: Project) -> dict[str, int]:
-    """How many counted answers and source labels the deletions left as N/A."""
+    """Count answers and source labels emptied by deletions."""
     mapping = mapping_of(project)
     live = project.items.live().filter(emptied__gt=0).order_by()
     answers = live.aggregate(n=Sum("emptied"))["n"] or 0
@@ -320,10 +318,10 @@ def emptied_by_deletion(project: Project) -> dict[str, int]:
 
 
 def label_frequencies(project: Project) -> Counter[str]:
-    """How often each of today's labels stands in the settled gold."""
+    """Count each current label in the settled gold."""
     return label_usage.count_in_gold(project)
 
 
 def lock_project(project: Project) -> Project:
-    """Hold the project's row: one change of its ontology at a time."""
+    """Lock the project: one change of its ontology at a time."""
     return Project.objects.select_for_update(no_key=True).get(pk=project.pk)

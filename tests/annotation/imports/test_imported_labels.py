@@ -35,7 +35,7 @@ from tests.errors import code
 def test_a_slip_is_a_letter_away_from_what_is_far_more_usual(
     lines: dict[str, int], settled: tuple[str, ...], slips: dict[str, str]
 ) -> None:
-    assert imported_labels._slips(Counter(lines), settled) == slips
+    assert imported_labels.misspellings(Counter(lines), settled) == slips
 
 
 @pytest.mark.django_db

@@ -130,7 +130,7 @@ def test_emoji_and_combining_marks_keep_their_offsets() -> None:
     start = text.index("Τορίνο")
     mentions = {"h": {"name": "Zoë", "pos": [4, 7]}, "t": {"name": "Τορίνο", "pos": [start, start + 6]}}
     of = create_project()
-    import_lines(of, [sentence("s0", text=text, **mentions)])
+    import_lines(of, [{"id": "s0", "text": text, **mentions}])
     item = of.items.get()
     assert item.text[item.head["start"] : item.head["end"]] == "Zoë"
     assert item.text[item.tail["start"] : item.tail["end"]] == "Τορίνο"

@@ -52,7 +52,10 @@ class LocalGold:
     def case(self, path: Path) -> ScoringCase:
         """Read a prediction file against this gold, or reject it by name."""
         with naming(path), uncollected():
-            return ScoringCase.of(self.gold, _read_predictions(path, self), self.scoring)
+            case = ScoringCase.of(self.gold, _read_predictions(path, self), self.scoring)
+        if self.scoring.single and case.form == "label":
+            _require_single_labels(case)
+        return case
 
 
 def score(gold: Path, predictions: Path, options: Options) -> Report:
@@ -88,6 +91,18 @@ def read_gold(path: Path, options: Options, *, column: int) -> LocalGold:
         if gold is None:
             gold = _gold_by_line(_items(path, format, options, problems, column), format, options, problems)
     return LocalGold(gold, options, _scoring_options(gold, options))
+
+
+def _require_single_labels(case: ScoringCase) -> None:
+    """Reject gold for classification with several labels, or none, per item."""
+    labels, ids = case.labels_per_item, list(case.gold.index)
+    if (labels > 1).any():
+        name = ids[int(np.argmax(labels > 1))]
+        reason = f"Item {name} has {labels.max()} labels. Use --task sentences, which takes label sets."
+        raise InputFault("several_labels", reason)
+    if case.options.negative is None and not labels.all():
+        reason = f"Item {ids[int(np.argmin(labels))]} has no label. Name the class of such items: --negative."
+        raise InputFault("no_label", reason)
 
 
 def _format_of(path: Path, options: Options, problems: Problems) -> str:

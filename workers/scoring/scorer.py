@@ -78,18 +78,10 @@ class ScoringCase:
     @cached_property
     def single(self) -> bool:
         """True when every item has one label, the negative class included."""
+        if self.options.single is not None:
+            return self.options.single
         labels = self.labels_per_item
-        if self.options.single is None:
-            return bool(labels.max(initial=0) <= 1 and (self.options.negative is not None or labels.all()))
-        if self.options.single and (labels > 1).any():
-            name = list(self.gold.index)[int(np.argmax(labels > 1))]
-            reason = f"Item {name} has {labels.max()} labels: use --task sentences, which takes sets."
-            raise InputFault("several_labels", reason)
-        if self.options.single and self.options.negative is None and not labels.all():
-            name = list(self.gold.index)[int(np.argmin(labels))]
-            reason = f"Item {name} has no label: name the class of such items with --negative."
-            raise InputFault("no_label", reason)
-        return self.options.single
+        return bool(labels.max(initial=0) <= 1 and (self.options.negative is not None or labels.all()))
 
     @cached_property
     def labels_per_item(self) -> Ints:

@@ -7,7 +7,7 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation import project_invitations
+        from annotation import projects
         from annotation.freezing import builder
         from annotation.imports import batches
         from annotation.queue import leases
@@ -19,6 +19,6 @@ class AnnotationConfig(AppConfig):
         register(Kind("freeze", "heavy", builder.mirror_job))
         register(Kind("describe", "heavy"))
         register(Kind("recompute", "heavy"))
-        register(Kind("agreement", "heavy", agreement.follow))
+        register(Kind("agreement", "heavy", agreement.mirror_job))
         register_periodic("leases", leases.expire_overdue)
-        invitations.register(project_invitations.INVITATION_TARGET)
+        invitations.register(projects.INVITATION_TARGET)

@@ -1,4 +1,4 @@
-"""Addresses of the pages of annotation."""
+"""URLs of the annotation pages."""
 
 from django.urls import path
 
@@ -8,6 +8,7 @@ from annotation.pages import (
     imports,
     label_texts,
     labelling,
+    members,
     my_work,
     ontology,
     progress,
@@ -25,8 +26,8 @@ page_patterns = [
     path("projects/<slug:slug>/import/", imports.project_import, name="project-import"),
     path("imports/<int:pk>/", imports.batch, name="import"),
     path("projects/<slug:slug>/ontology/", ontology.inventory, name="ontology"),
-    path("projects/<slug:slug>/ontology/<int:pk>/", label_texts.words, name="ontology-label"),
-    path("projects/<slug:slug>/members/", projects.members, name="project-members"),
+    path("projects/<slug:slug>/ontology/<int:pk>/", label_texts.texts, name="ontology-label"),
+    path("projects/<slug:slug>/members/", members.members, name="project-members"),
     path("projects/<slug:slug>/guideline/", projects.guideline, name="project-guideline"),
     path("projects/<slug:slug>/quality/", quality.quality, name="project-quality"),
     path("projects/<slug:slug>/annotators/<int:pk>/", quality.annotator, name="annotator"),

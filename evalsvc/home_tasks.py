@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.adjudication import decisions
 from annotation.models import Member, Project
-from annotation.reports.progress import left_for
+from annotation.reports.progress import available_items
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.web.formatting import counted
@@ -58,7 +58,7 @@ def _projects(person: User, *roles: str) -> QuerySet[Project]:
 
 
 def _items_left(project: Project, person: User) -> int:
-    return left_for(project, person, role=Role.ANNOTATOR)
+    return available_items(project, person, role=Role.ANNOTATOR)
 
 
 def _items_to_label(person: User) -> list[HomeTask]:

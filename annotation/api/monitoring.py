@@ -36,21 +36,23 @@ class DaySerializer(serializers.Serializer[Any]):
 class AnnotatorSerializer(serializers.Serializer[Any]):
     annotator = serializers.IntegerField()
     name = serializers.CharField(help_text="Name in downloads: the user name of people with an account.")
-    shown = serializers.CharField(help_text="Display name.")
+    shown = serializers.CharField(source="display_name", help_text="Display name.")
     answers = serializers.IntegerField()
     counted = serializers.IntegerField(help_text="Answers that count towards an outcome.")
     skips = serializers.IntegerField()
     flags = serializers.IntegerField()
     surplus = serializers.IntegerField(help_text="Stored but not counted: enough others answered earlier.")
-    holding = serializers.IntegerField()
+    holding = serializers.IntegerField(source="leases")
     median_seconds = serializers.FloatField(allow_null=True)
     rushed = serializers.FloatField(
         allow_null=True,
         help_text="Share of answers given faster than a third of the project's median time, or faster "
         "than reading a sentence of mean length at 60 characters a second, whichever is longer.",
     )
-    known_done = serializers.IntegerField(help_text="Gold questions answered.")
-    known_right = serializers.IntegerField(help_text="Gold questions answered correctly.")
+    known_done = serializers.IntegerField(source="gold_answered", help_text="Gold questions answered.")
+    known_right = serializers.IntegerField(
+        source="gold_right", help_text="Gold questions answered correctly."
+    )
     paused = serializers.BooleanField()
     pause_reason = serializers.CharField()
     last_at = serializers.DateTimeField(allow_null=True)
@@ -224,7 +226,7 @@ class Agreement(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         """Request an agreement report. A job computes it."""
-        report = agreement.ask(project_of(request, slug), by=person(request))
+        report = agreement.request_report(project_of(request, slug), by=person(request))
         return Response(AgreementSerializer(report).data, status=202)
 
 

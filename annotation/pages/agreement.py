@@ -1,4 +1,4 @@
-"""The agreement page: asked for, followed while it is worked out, read, taken away."""
+"""Agreement page: request a report, follow its job, read it and download it."""
 
 from __future__ import annotations
 
@@ -10,91 +10,96 @@ from django.shortcuts import redirect, render
 
 from annotation import roles
 from annotation.models import AgreementReport, Project
-from annotation.pages.agreement_heatmap import heat_of, heat_svg
-from annotation.pages.agreement_view import ORDERS, concord, titles
-from annotation.pages.view_helpers import around, project_for
-from annotation.reports import agreement as agreeing
+from annotation.pages.agreement_heatmap import heatmap_of, heatmap_svg
+from annotation.pages.agreement_view import ORDERS, agreement_view
+from annotation.pages.project_page import label_titles, project_context, project_for
+from annotation.reports import agreement as reports
 from evalsvc.core.accounts.users import person
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import csv_file, jsonl_file, svg_file
 from evalsvc.core.web.views import page
 
 State = AgreementReport.State
-GOING = (State.WAITING, State.RUNNING)
-FIGURES = ("observed", "fleiss", "alpha", "alpha_masi", "ac1")
+PENDING = (State.WAITING, State.RUNNING)
+COEFFICIENTS = ("observed", "fleiss", "alpha", "alpha_masi", "ac1")
 
 
 @page("GET", "POST")
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole page, or for htmx the strip that follows the work."""
+    """Show the page, or for htmx the state of a report under way."""
     project, role = project_for(request, slug, *roles.MAY_OVERSEE)
     if request.method == "POST":
-        agreeing.ask(project, by=person(request))
+        reports.request_report(project, by=person(request))
         return redirect("agreement", slug)
-    newest = agreeing.latest(project, for_user=person(request))
-    going = newest if newest and newest.state in GOING else None
-    if getattr(request, "htmx", False) and going:
-        return render(request, "annotation/_agreement_state.html", {"project": project} | _work(going))
-    response = render(request, "annotation/agreement.html", _shown(request, project, role, newest, going))
+    newest = reports.latest(project, for_user=person(request))
+    pending = newest if newest and newest.state in PENDING else None
+    if getattr(request, "htmx", False) and pending:
+        context = {"project": project} | _job_context(pending)
+        return render(request, "annotation/_agreement_state.html", context)
+    response = render(request, "annotation/agreement.html", _context(request, project, role, newest, pending))
     if getattr(request, "htmx", False):
         response["HX-Refresh"] = "true"
     return response
 
 
-def _shown(
+def _context(
     request: HttpRequest,
     project: Project,
     role: str,
     newest: AgreementReport | None,
-    going: AgreementReport | None,
+    pending: AgreementReport | None,
 ) -> dict[str, object]:
-    done = agreeing.latest_done(project, for_user=person(request))
-    figures = agreeing.figures_for(done, person(request), shown=True) if done else {}
+    report = reports.latest_done(project, for_user=person(request))
+    figures = reports.figures_for(report, person(request), display=True) if report else {}
     order = request.GET.get("order", "")
-    told = {
-        "told": concord(project, figures, order=order, every="all" in request.GET) if figures else None,
-        "report": done,
-        "going": going,
-        "failed": newest if newest and newest.state == State.FAILED else None,
-        "orders": [(key, title, key == order) for key, title in ORDERS.items()],
-        "order": order,
-        "nobody": not agreeing.standing(project).exists(),
-    }
-    return around(project, role, **told, **(_work(going) if going else {}))
+    show_all = "all" in request.GET
+    return project_context(
+        project,
+        role,
+        view=agreement_view(project, figures, order=order, show_all=show_all) if figures else None,
+        report=report,
+        pending=pending,
+        failed=newest if newest and newest.state == State.FAILED else None,
+        orders=[(key, title, key == order) for key, title in ORDERS.items()],
+        order=order,
+        no_answers=not reports.included_answers(project).exists(),
+        **(_job_context(pending) if pending else {}),
+    )
 
 
-def _work(report: AgreementReport) -> dict[str, object]:
+def _job_context(report: AgreementReport) -> dict[str, object]:
     job = Job.objects.filter(kind="agreement", subject=report.pk).order_by("-pk").first()
     width = round(600 * min(job.done / job.total, 1), 1) if job and job.total else 0.0
     return {"job": job, "width": width}
 
 
-def _figures(request: HttpRequest, slug: str, *, shown: bool = False) -> tuple[Project, dict[str, Any]]:
-    """The project, and the figures of its newest report that is done."""
+def _figures(request: HttpRequest, slug: str, *, display: bool = False) -> tuple[Project, dict[str, Any]]:
+    """Return the project with the figures of its latest finished report."""
     project, _ = project_for(request, slug, *roles.MAY_OVERSEE)
-    report = agreeing.latest_done(project, for_user=person(request))
+    report = reports.latest_done(project, for_user=person(request))
     if report is None:
         raise Http404
-    return project, agreeing.figures_for(report, person(request), shown=shown)
+    return project, reports.figures_for(report, person(request), display=display)
 
 
 @page()
 def pairs_svg(request: HttpRequest, slug: str) -> HttpResponse:
-    project, told = _figures(request, slug, shown=True)
-    drawn = heat_svg(heat_of(told["pairs"], told["annotators"])) if told["pairs"] else ""
-    return svg_file(drawn, f"{project.slug}-pairs.svg")
+    project, figures = _figures(request, slug, display=True)
+    pairs = figures["pairs"]
+    drawing = heatmap_svg(heatmap_of(pairs, figures["annotators"])) if pairs else ""
+    return svg_file(drawing, f"{project.slug}-pairs.svg")
 
 
 @page()
 def pairs_csv(request: HttpRequest, slug: str) -> HttpResponse:
-    project, told = _figures(request, slug)
-    names = told["annotators"]
+    project, figures = _figures(request, slug)
+    names = figures["annotators"]
     rows = [
         [
-            *(names[one["first"]], names[one["second"]], one["common"], one["observed"]),
-            *(one["measure"], one["value"], one.get("reason", "")),
+            *(names[pair["first"]], names[pair["second"]], pair["common"], pair["observed"]),
+            *(pair["measure"], pair["value"], pair.get("reason", "")),
         ]
-        for one in told["pairs"]
+        for pair in figures["pairs"]
     ]
     heads = ["first", "second", "common", "observed", "measure", "value", "reason"]
     return csv_file(f"{project.slug}-pairs.csv", heads, rows)
@@ -102,28 +107,27 @@ def pairs_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 @page()
 def relations_csv(request: HttpRequest, slug: str) -> HttpResponse:
-    project, told = _figures(request, slug)
+    project, figures = _figures(request, slug)
     heads = ["relation", "title", "answers", "measure", "value", "low", "high", "reason"]
-    return csv_file(f"{project.slug}-agreement.csv", heads, _lines(titles(project), told))
+    return csv_file(f"{project.slug}-agreement.csv", heads, _csv_rows(label_titles(project), figures))
 
 
-def _lines(words: Mapping[str, str], told: Mapping[str, Any]) -> Iterator[list[object]]:
-    """Every coefficient of every relation, of N/A and of whole answers, a line each."""
-    parts = [(name, words.get(name, name), one) for name, one in told["relations"].items()]
-    if told.get("overall"):
-        whole = {"answers": told["answers"]} | told["overall"]
-        parts += [("", "N/A", told["na"]), ("", "whole answers", whole)]
-    for name, title, one in parts:
-        for key in FIGURES:
-            if key in one:
-                figure = one[key]
+def _csv_rows(titles: Mapping[str, str], figures: Mapping[str, Any]) -> Iterator[list[object]]:
+    """Yield every coefficient of every relation, of N/A and of whole answers."""
+    parts = [(name, titles.get(name, name), row) for name, row in figures["relations"].items()]
+    if figures.get("overall"):
+        overall = {"answers": figures["answers"]} | figures["overall"]
+        parts += [("", "N/A", figures["na"]), ("", "whole answers", overall)]
+    for name, title, row in parts:
+        for key in COEFFICIENTS:
+            if key in row:
+                figure = row[key]
                 ends = [figure.get(end) for end in ("value", "low", "high")]
-                yield [name, title, one["answers"], key, *ends, figure.get("reason", "")]
+                yield [name, title, row["answers"], key, *ends, figure.get("reason", "")]
 
 
 @page()
 def judgments(request: HttpRequest, slug: str) -> StreamingHttpResponse:
-    """The raw answers as lines that an import of answers takes; for curators."""
+    """Download the raw answers as an importable file."""
     project, _ = project_for(request, slug, roles.CURATOR)
-    lines = agreeing.judgments(project, by=person(request))
-    return jsonl_file(f"{project.slug}-judgments.jsonl", lines)
+    return jsonl_file(f"{project.slug}-judgments.jsonl", reports.judgments(project, by=person(request)))

@@ -1,4 +1,4 @@
-"""The heat map of pairs of annotators: a table on the page, a drawing to be taken away."""
+"""Heat map of pairs of annotators: a table on the page, a drawing for download."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from annotation.pages.interval_chart import coefficient, tick_word
+from annotation.pages.interval_chart import coefficient, tick_label
 from evalsvc.core.web.formatting import DASH
 from evalsvc.core.web.svg import drawing, element
 
-MOST_NAMED = 12
-APART = 0.1
+MAX_NAMED = 12
+OUTLIER_GAP = 0.1
 MEASURES = {
     "kappa": ("Cohen’s κ", (0.0, 0.2, 0.4, 0.6, 0.8)),
-    "f1": ("F1 of their spans", (0.5, 0.6, 0.7, 0.8, 0.9)),
+    "f1": ("F1 of spans", (0.5, 0.6, 0.7, 0.8, 0.9)),
 }
+Pair = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One field: what it shows, its step, and what it says in full."""
+class HeatmapCell:
+    """Text, colour step and tip of a cell."""
 
     text: str
     style: str = ""
@@ -32,147 +33,151 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HeatmapRow:
+    """Cells of one annotator; `head` is also the head of the column."""
+
     name: str
     head: str
-    cells: list[Cell]
+    cells: list[HeatmapCell]
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
-    """Values below the diagonal, items in common above it."""
+class Heatmap:
+    """Coefficients below the diagonal, numbers of common items above it."""
 
     finding: str
     measure: str
     ends: tuple[str, str]
-    rows: list[Row]
+    rows: list[HeatmapRow]
     values: list[float]
     shown: list[int]
     people: int
-    apart: int | None
+    outlier: int | None
 
     @property
     def dense(self) -> bool:
-        return len(self.rows) > MOST_NAMED
+        return len(self.rows) > MAX_NAMED
 
 
-def heat_of(pairs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Heat:
-    """People in order of their names."""
+def heatmap_of(pairs: Sequence[Pair], names: Sequence[str]) -> Heatmap:
+    """Return the heat map of these pairs, annotators sorted by name."""
     measure, bounds = MEASURES[pairs[0]["measure"]]
     at = {(pair["first"], pair["second"]): pair for pair in pairs}
     at |= {(second, first): pair for (first, second), pair in list(at.items())}
-    shown = sorted({person for person, _ in at}, key=lambda person: _in_order(names[person]))
+    shown = sorted({person for person, _ in at}, key=lambda person: _natural_order(names[person]))
     values = [pair["value"] for pair in pairs if pair["value"] is not None]
-    apart = _apart(pairs, shown)
-    return Heat(
-        finding=_finding(values, names[apart] if apart is not None else "", len(shown)),
+    outlier = _outlier(pairs, shown)
+    return Heatmap(
+        finding=_finding(values, names[outlier] if outlier is not None else "", len(shown)),
         measure=measure,
-        ends=(f"below {tick_word(bounds[0])}", f"{tick_word(bounds[-1])} and above"),
+        ends=(f"below {tick_label(bounds[0])}", f"{tick_label(bounds[-1])} and above"),
         rows=_rows(at, shown, names, bounds, measure),
         values=values,
         shown=shown,
         people=len(names),
-        apart=apart,
+        outlier=outlier,
     )
 
 
-def _in_order(name: str) -> list[Any]:
-    """As people sort: without case, and the second before the tenth."""
+def _natural_order(name: str) -> list[Any]:
+    """Sort key that ignores case and puts 2 before 10."""
     return [int(part) if part.isdecimal() else part.casefold() for part in re.split(r"(\d+)", name)]
 
 
-def _apart(pairs: Sequence[Mapping[str, Any]], shown: Sequence[int]) -> int | None:
-    """The one person whose every value lies under the middle of the others', and on the whole far under."""
-    far = []
+def _outlier(pairs: Sequence[Pair], shown: Sequence[int]) -> int | None:
+    """Return the one person whose values all lie below the others' median, and on the whole far below."""
+    outliers = []
+    defined = [pair for pair in pairs if pair["value"] is not None]
     for person in shown:
-        known = [pair for pair in pairs if pair["value"] is not None]
-        own = [pair["value"] for pair in known if person in (pair["first"], pair["second"])]
-        others = [pair["value"] for pair in known if person not in (pair["first"], pair["second"])]
-        if len(own) > 1 and others and max(own) < median(others) and median(own) < median(others) - APART:
-            far.append(person)
-    return far[0] if len(far) == 1 else None
+        own = [pair["value"] for pair in defined if person in (pair["first"], pair["second"])]
+        others = [pair["value"] for pair in defined if person not in (pair["first"], pair["second"])]
+        if len(own) < 2 or not others:
+            continue
+        middle = median(others)
+        if max(own) < middle and median(own) < middle - OUTLIER_GAP:
+            outliers.append(person)
+    return outliers[0] if len(outliers) == 1 else None
 
 
-def _finding(values: Sequence[float], apart: str, people: int) -> str:
-    if apart:
+def _finding(values: Sequence[float], outlier: str, people: int) -> str:
+    if outlier:
         everybody = len(values) == people * (people - 1) / 2
-        return f"Pairs: {apart} differs from all {'others' if everybody else 'it shares items with'}"
+        return f"{outlier} differs from {'all others' if everybody else 'everyone with common items'}"
     if not values:
-        return "No pair has enough items in common for a figure"
+        return "No pair has enough items in common"
     if len(values) == 1:
-        return f"The one pair stands at {coefficient(values[0])}"
-    low, middle, high = min(values), median(values), max(values)
-    ends = f"between {coefficient(low)} and {coefficient(high)}"
-    return f"Pairs lie {ends}, in the middle {coefficient(middle)}"
+        return f"The only pair has {coefficient(values[0])}"
+    low, high = coefficient(min(values)), coefficient(max(values))
+    return f"Pairs range from {low} to {high}, median {coefficient(median(values))}"
 
 
 def _rows(
-    at: Mapping[tuple[int, int], Mapping[str, Any]],
+    at: Mapping[tuple[int, int], Pair],
     shown: Sequence[int],
     names: Sequence[str],
     bounds: Sequence[float],
     measure: str,
-) -> list[Row]:
-    dense = len(shown) > MOST_NAMED
+) -> list[HeatmapRow]:
+    dense = len(shown) > MAX_NAMED
 
-    def cell(r: int, c: int) -> Cell:
+    def cell(r: int, c: int) -> HeatmapCell:
         person, other = shown[r], shown[c]
         pair = at.get((person, other))
         if c < r:
-            return _below(pair, f"{names[person]} and {names[other]}", bounds, measure)
-        return Cell("", "self") if c == r else Cell("") if dense else _above(pair)
+            return _value_cell(pair, f"{names[person]} and {names[other]}", bounds, measure)
+        if c == r:
+            return HeatmapCell("", "self")
+        return HeatmapCell("") if dense else HeatmapCell(f"{pair['common']:,}" if pair else "0", "n")
 
     places = range(len(shown))
     return [
-        Row(names[shown[r]], str(r + 1) if dense else names[shown[r]], [cell(r, c) for c in places])
+        HeatmapRow(names[shown[r]], str(r + 1) if dense else names[shown[r]], [cell(r, c) for c in places])
         for r in places
     ]
 
 
-def _above(pair: Mapping[str, Any] | None) -> Cell:
-    return Cell(f"{pair['common']:,}" if pair else "0", "n")
-
-
-def _below(pair: Mapping[str, Any] | None, both: str, bounds: Sequence[float], measure: str) -> Cell:
+def _value_cell(pair: Pair | None, both: str, bounds: Sequence[float], measure: str) -> HeatmapCell:
     if pair is None:
-        return Cell(DASH, "self", f"{both}: no item in common")
+        return HeatmapCell(DASH, "self", f"{both}: no items in common")
     if pair["value"] is None:
-        why = pair.get("reason") or "neither marked anything, or both always said the same"
-        return Cell(DASH, "self", f"{both}: {pair['common']:,} items in common, no figure: {why}")
+        reason = pair.get("reason") or "no marks, or always the same answer"
+        return HeatmapCell(DASH, "self", f"{both}: {pair['common']:,} items in common, undefined: {reason}")
     step = 1 + sum(pair["value"] >= bound for bound in bounds)
-    told = f"{both}: {measure} {coefficient(pair['value'])} on {pair['common']:,} items"
-    return Cell(coefficient(pair["value"]), f"h{step}", told)
+    title = f"{both}: {measure} {coefficient(pair['value'])} on {pair['common']:,} items"
+    return HeatmapCell(coefficient(pair["value"]), f"h{step}", title)
 
 
-LEFT, TOP, HIGH = 150, 30, 36
+LEFT, TOP, HEIGHT = 150, 30, 36
 
 
-def heat_svg(heat: Heat) -> SafeString:
-    """The same table as a drawing."""
-    wide = HIGH if heat.dense else 66
+def heatmap_svg(heatmap: Heatmap) -> SafeString:
+    """Draw the heat map."""
+    wide = HEIGHT if heatmap.dense else 66
     parts: list[SafeString] = []
-    for r, row in enumerate(heat.rows):
-        y = TOP + HIGH * r
-        name = f"{row.head}  {row.name}" if heat.dense else row.name
+    for r, row in enumerate(heatmap.rows):
+        y = TOP + HEIGHT * r
+        name = f"{row.head}  {row.name}" if heatmap.dense else row.name
         parts.append(
             element("text", _clipped(name, 20), class_="lab", x=LEFT - 8, y=y + 22, text_anchor="end")
         )
         head = {"x": LEFT + wide * (r + 0.5), "y": TOP - 8, "text_anchor": "middle"}
         parts.append(element("text", _clipped(row.head, 9), class_="ax", **head))
-        parts += [part for c, cell in enumerate(row.cells) for part in _drawn(cell, LEFT + wide * c, y, wide)]
-    width, height = LEFT + wide * len(heat.rows) + 8, TOP + HIGH * len(heat.rows) + 8
-    return drawing(width, height, f"{heat.measure} of every two people", *parts)
+        parts += [
+            part for c, cell in enumerate(row.cells) for part in _cell_parts(cell, LEFT + wide * c, y, wide)
+        ]
+    width, height = LEFT + wide * len(heatmap.rows) + 8, TOP + HEIGHT * len(heatmap.rows) + 8
+    return drawing(width, height, f"{heatmap.measure} of each pair of annotators", *parts)
 
 
-def _clipped(name: str, letters: int) -> str:
-    return name if len(name) <= letters else f"{name[: letters - 1].rstrip()}…"
+def _clipped(name: str, length: int) -> str:
+    return name if len(name) <= length else f"{name[: length - 1].rstrip()}…"
 
 
-def _drawn(cell: Cell, x: int, y: int, wide: int) -> list[SafeString]:
+def _cell_parts(cell: HeatmapCell, x: int, y: int, wide: int) -> list[SafeString]:
     parts = []
     if cell.style.startswith("h") or cell.style == "self":
         style = "track" if cell.style == "self" else cell.style
-        box = {"x": x + 1, "y": y + 1, "width": wide - 2, "height": HIGH - 2, "rx": 3}
+        box = {"x": x + 1, "y": y + 1, "width": wide - 2, "height": HEIGHT - 2, "rx": 3}
         title = (element("title", cell.title),) if cell.title else ()
         parts.append(element("rect", *title, class_=style, **box))
     style = "on-dark" if cell.style == "h6" else "lab" if cell.style.startswith("h") else "ax"

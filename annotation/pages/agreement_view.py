@@ -1,4 +1,4 @@
-"""What the agreement page says of a report: a first sentence, pairs, coefficients, relations."""
+"""Presentation of an agreement report: summary, pairs, coefficients and relations."""
 
 from __future__ import annotations
 
@@ -10,186 +10,195 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from annotation.models import Project
-from annotation.ontology.inventory import inventory
-from annotation.pages.agreement_heatmap import Heat, heat_of
-from annotation.pages.interval_chart import Column, Figure, coefficient, share, spelled
+from annotation.pages.agreement_heatmap import Heatmap, heatmap_of
+from annotation.pages.interval_chart import Estimate, IntervalColumn, coefficient, estimate_text, share
+from annotation.pages.project_page import label_titles
 from evalsvc.core.web.formatting import counted, listed
 
 TENTATIVE = 0.667  # Krippendorff's lowest α for tentative conclusions
 RELIABLE = 0.8
-FEW = 10
+MIN_ANSWERS = 10
 SHOWN = 20
-APART = 0.1
-ORDERS = {"": "Frequent first", "least": "Least agreed first"}
-WHOLE = (
+NA_GAP = 0.1
+ORDERS = {"": "Most frequent first", "least": "Lowest agreement first"}
+OVERALL = (
     ("observed", "Observed", "share of equal answers"),
     ("fleiss", "Fleiss’ κ", "items with the usual number of answers"),
-    ("alpha", "Krippendorff’s α", "a set of relations is one category"),
-    ("alpha_masi", "α with MASI", "sets that share a relation are nearer"),
-    ("ac1", "Gwet’s AC1", "steady when one answer is common"),
+    ("alpha", "Krippendorff’s α", "each set of relations is one category"),
+    ("alpha_masi", "α with MASI distance", "sets that overlap count as partly equal"),
+    ("ac1", "Gwet’s AC1", "robust if one answer is very common"),
 )
+Figures = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One coefficient, or one relation's row."""
+class CoefficientRow:
+    """One overall coefficient, or the coefficients of one relation."""
 
     title: str
     detail: str
-    figures: dict[str, str]
-    drawn: Any
+    values: dict[str, str]
+    chart: Any
     low: bool = False
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Rows on one scale."""
+class CoefficientTable:
+    """Rows with charts on one scale, and the number of rows left out."""
 
     axis: SafeString
-    lines: list[Line]
+    rows: list[CoefficientRow]
     more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Concord:
-    """The whole page of a report that is done."""
+class AgreementView:
+    """Page of a finished report."""
 
     lead: str
-    made: str
-    heat: Heat | None
-    note: str
-    whole: Table | None
-    relations: Table | None
+    basis: str
+    heatmap: Heatmap | None
+    outlier_note: str
+    overall: CoefficientTable | None
+    relations: CoefficientTable | None
 
 
-def concord(project: Project, told: Mapping[str, Any], *, order: str = "", every: bool = False) -> Concord:
-    """The figures of a report in words and rows."""
-    names, words = told["annotators"], titles(project)
-    heat = heat_of(told["pairs"], names) if told["pairs"] else None
-    return Concord(
-        lead=_lead(told, words, heat),
-        made=_made(told),
-        heat=heat,
-        note=_note(told, names, heat),
-        whole=_whole(told["overall"]) if told.get("overall") else None,
-        relations=_relations(told, words, order=order, every=every),
+def agreement_view(
+    project: Project, figures: Figures, *, order: str = "", show_all: bool = False
+) -> AgreementView:
+    """Present the figures of a report."""
+    names, titles = figures["annotators"], label_titles(project)
+    heatmap = heatmap_of(figures["pairs"], names) if figures["pairs"] else None
+    return AgreementView(
+        lead=_lead(figures, titles, heatmap),
+        basis=_basis(figures),
+        heatmap=heatmap,
+        outlier_note=_outlier_note(figures, names, heatmap),
+        overall=_overall(figures["overall"]) if figures.get("overall") else None,
+        relations=_relations(figures, titles, order=order, show_all=show_all),
     )
 
 
-def titles(project: Project) -> dict[str, str]:
-    return {choice.name: choice.title for choice in inventory(project)}
-
-
-def _lead(told: Mapping[str, Any], named: Mapping[str, str], heat: Heat | None) -> str:
-    if not told.get("overall"):
-        values = heat.values if heat else []
+def _lead(figures: Figures, titles: Mapping[str, str], heatmap: Heatmap | None) -> str:
+    if not figures.get("overall"):
+        values = heatmap.values if heatmap else []
         if not values:
-            return "No two people marked spans in the same texts: there is nothing to compare."
+            return "No two people marked spans in the same texts, so there is nothing to compare."
         low, middle, high = (coefficient(of(values)) for of in (min, median, max))
-        return f"Two people’s spans agree with an F1 of {low} to {high}, in the middle {middle}."
-    alpha = Figure.of(told["overall"]["alpha_masi"])
+        return f"Pairs of annotators agree on spans with an F1 of {low} to {high}, median {middle}."
+    alpha = Estimate.of(figures["overall"]["alpha_masi"])
     if alpha.value is None:
-        return "Agreement cannot be told yet: no sentence has two answers, or all answers are the same."
-    word = (
-        "Well"
-        if alpha.value >= RELIABLE
-        else "Fairly well"
-        if alpha.value >= TENTATIVE
-        else "Not well enough"
-    )
-    first = f"{word}: α over whole answers is {spelled(alpha)}."
-    return f"{first} {_weak(told['relations'], named)}".strip()
+        return "Agreement is undefined: no sentence has two answers, or all answers are the same."
+    if alpha.value >= RELIABLE:
+        verdict = "Agreement is good"
+    elif alpha.value >= TENTATIVE:
+        verdict = "Agreement allows tentative conclusions"
+    else:
+        verdict = "Agreement is too low for conclusions"
+    weak = _weak_relations(figures["relations"], titles)
+    return f"{verdict}: α over whole answers is {estimate_text(alpha)}. {weak}".strip()
 
 
-def _weak(relations: Mapping[str, Any], named: Mapping[str, str]) -> str:
-    """How many relations stay below the bound, and which are the lowest."""
-    seen = {name: one["alpha"]["value"] for name, one in relations.items() if _enough(one)}
-    weak = sorted((name for name in seen if seen[name] < TENTATIVE), key=lambda name: seen[name])
+def _weak_relations(relations: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """Count the relations below the bound and name the lowest."""
+    alphas = {name: row["alpha"]["value"] for name, row in relations.items() if _has_enough(row)}
+    weak = sorted((name for name in alphas if alphas[name] < TENTATIVE), key=lambda name: alphas[name])
     if not weak:
-        return "No relation with enough answers stays below .667." if seen else ""
-    which = listed([named.get(name, name) for name in weak[:2]])
+        return "Every relation with enough answers reaches .667." if alphas else ""
+    lowest = listed([titles.get(name, name) for name in weak[:2]])
     if len(weak) <= 2:
-        return f"Below .667 {'stays' if len(weak) == 1 else 'stay'} {which}."
-    return f"{len(weak)} of {counted(len(seen), 'relation')} stay below .667, lowest {which}."
+        return f"Below .667: {lowest}."
+    return f"{len(weak)} of {counted(len(alphas), 'relation')} are below .667, the lowest {lowest}."
 
 
-def _enough(one: Mapping[str, Any]) -> bool:
-    return one["answers"] >= FEW and one["alpha"]["value"] is not None
+def _has_enough(row: Mapping[str, Any]) -> bool:
+    return row["answers"] >= MIN_ANSWERS and row["alpha"]["value"] is not None
 
 
-def _made(told: Mapping[str, Any]) -> str:
-    who = counted(len(told["annotators"]), "person", "people")
-    said = f"{counted(told['answers'], 'answer')} by {who} on {counted(told['items'], 'item')}"
-    several = f"{told['several_answers']:,} of them with two answers or more"
-    drawn = f"95 % intervals from {told['replicates']:,} resamples of items"
-    if not told.get("overall"):
-        return f"{said}, {several}."
-    return f"{said}, {several}; N/A counts as an answer; {drawn}."
+def _basis(figures: Figures) -> str:
+    people = counted(len(figures["annotators"]), "person", "people")
+    basis = f"{counted(figures['answers'], 'answer')} by {people} on {counted(figures['items'], 'item')}"
+    basis = f"{basis}, {figures['several_answers']:,} of them with two or more answers"
+    if not figures.get("overall"):
+        return f"{basis}."
+    return (
+        f"{basis}. N/A counts as an answer. 95 % intervals from {figures['replicates']:,} resamples of items."
+    )
 
 
-def _note(told: Mapping[str, Any], names: Sequence[str], heat: Heat | None) -> str:
-    """Whether the one who is apart answers N/A more or less often than the others."""
-    if heat is None or heat.apart is None:
+def _outlier_note(figures: Figures, names: Sequence[str], heatmap: Heatmap | None) -> str:
+    """Compare the outlier's share of N/A with that of the others, if it stands out."""
+    if heatmap is None or heatmap.outlier is None:
         return ""
-    own = told["people"][heat.apart]["na"]
-    others = [told["people"][at]["na"] for at in heat.shown if at != heat.apart]
+    own = figures["people"][heatmap.outlier]["na"]
+    others = [figures["people"][at]["na"] for at in heatmap.shown if at != heatmap.outlier]
     low, high = min(others), max(others)
-    if low - APART < own < high + APART:
+    if low - NA_GAP < own < high + NA_GAP:
         return ""
-    return f"{names[heat.apart]} answers N/A in {share(own)}, the others in {share(low)} to {share(high)}."
+    name = names[heatmap.outlier]
+    return f"{name} answers N/A in {share(own)} of cases, the others in {share(low)} to {share(high)}."
 
 
-def _whole(told: Mapping[str, Any]) -> Table:
-    found = {key: Figure.of(told[key]) for key, _, _ in WHOLE}
-    column = Column.of(list(found.values()), width=150)
-    lines = [
-        Line(title, detail, {"value": coefficient(found[key].value)}, column.interval(found[key]))
-        if found[key].value is not None
-        else Line(title, detail, {"value": coefficient(None)}, "", reason=found[key].reason)
-        for key, title, detail in WHOLE
+def _overall(figures: Figures) -> CoefficientTable:
+    estimates = {key: Estimate.of(figures[key]) for key, _, _ in OVERALL}
+    column = IntervalColumn.of(list(estimates.values()), width=150)
+    rows = [
+        CoefficientRow(
+            title,
+            detail,
+            {"value": coefficient(estimate.value)},
+            column.interval(estimate) if estimate.value is not None else "",
+            reason=estimate.reason if estimate.value is None else "",
+        )
+        for key, title, detail in OVERALL
+        for estimate in [estimates[key]]
     ]
-    return Table(column.axis(), lines)
+    return CoefficientTable(column.axis(), rows)
 
 
-def _relations(told: Mapping[str, Any], named: Mapping[str, str], *, order: str, every: bool) -> Table | None:
-    rows = [(named.get(name, name), one) for name, one in told["relations"].items()]
+def _relations(
+    figures: Figures, titles: Mapping[str, str], *, order: str, show_all: bool
+) -> CoefficientTable | None:
+    rows = [(titles.get(name, name), row) for name, row in figures["relations"].items()]
     if not rows:
         return None
-    if "na" in told:
-        rows.append(("N/A", told["na"]))
-    rows.sort(key=_least if order == "least" else _frequent)
-    figures = [Figure.of(one["alpha"]) for _, one in rows if _enough(one)]
-    column = Column.of(figures, width=300, whole=True)
-    shown = rows if every or len(rows) <= SHOWN + 4 else rows[:SHOWN]
-    lines = [
-        _line(title, one, lambda figure: column.interval(figure, below=TENTATIVE)) for title, one in shown
-    ]
-    return Table(column.axis(), lines, more=len(rows) - len(shown))
+    if "na" in figures:
+        rows.append(("N/A", figures["na"]))
+    rows.sort(key=_lowest_first if order == "least" else lambda row: (-row[1]["answers"], row[0]))
+    column = IntervalColumn.of(
+        [Estimate.of(row["alpha"]) for _, row in rows if _has_enough(row)], width=300, unit=True
+    )
+    shown = rows if show_all or len(rows) <= SHOWN + 4 else rows[:SHOWN]
+    return CoefficientTable(
+        column.axis(),
+        [
+            _relation_row(title, row, lambda alpha: column.interval(alpha, below=TENTATIVE))
+            for title, row in shown
+        ],
+        more=len(rows) - len(shown),
+    )
 
 
-def _frequent(row: tuple[str, Mapping[str, Any]]) -> Any:
-    return (-row[1]["answers"], row[0])
+def _lowest_first(row: tuple[str, Mapping[str, Any]]) -> Any:
+    title, figures = row
+    enough = _has_enough(figures)
+    return (not enough, figures["alpha"]["value"] if enough else -figures["answers"], title)
 
 
-def _least(row: tuple[str, Mapping[str, Any]]) -> Any:
-    title, one = row
-    return (not _enough(one), one["alpha"]["value"] if _enough(one) else -one["answers"], title)
+def _relation_row(title: str, row: Mapping[str, Any], draw: Callable[[Estimate], Any]) -> CoefficientRow:
+    estimates = {key: Estimate.of(row[key]) for key in ("observed", "fleiss", "alpha", "ac1")}
+    alpha = estimates["alpha"]
+    values = {key: coefficient(estimates[key].value, digits=3) for key in ("observed", "ac1")}
+    values["answers"] = f"{row['answers']:,}"
+    if not _has_enough(row):
+        values |= {"alpha": coefficient(None), "fleiss": coefficient(None)}
+        return CoefficientRow(title, "", values, "", reason=_reason(row["answers"], alpha))
+    values |= {"alpha": coefficient(alpha.value), "fleiss": coefficient(estimates["fleiss"].value)}
+    return CoefficientRow(title, "", values, draw(alpha), low=(alpha.value or 0) < TENTATIVE)
 
 
-def _line(title: str, one: Mapping[str, Any], draw: Callable[[Figure], Any]) -> Line:
-    found = {key: Figure.of(one[key]) for key in ("observed", "fleiss", "alpha", "ac1")}
-    alpha = found["alpha"]
-    told = {"answers": f"{one['answers']:,}", "observed": coefficient(found["observed"].value, digits=3)}
-    told["ac1"] = coefficient(found["ac1"].value, digits=3)
-    if not _enough(one):
-        told |= {"alpha": coefficient(None), "fleiss": coefficient(None)}
-        return Line(title, "", told, "", reason=_why(one["answers"], alpha))
-    told |= {"alpha": coefficient(alpha.value), "fleiss": coefficient(found["fleiss"].value)}
-    return Line(title, "", told, draw(alpha), low=(alpha.value or 0) < TENTATIVE)
-
-
-def _why(n: int, alpha: Figure) -> str:
+def _reason(n: int, alpha: Estimate) -> str:
     if n == 0:
-        return "nobody chose it"
-    return alpha.reason if n >= FEW else f"chosen {counted(n, 'time')}: too few for a figure (needs {FEW})"
+        return "never chosen"
+    return alpha.reason if n >= MIN_ANSWERS else f"chosen {counted(n, 'time')}, needs {MIN_ANSWERS}"

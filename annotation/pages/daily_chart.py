@@ -1,4 +1,4 @@
-"""Progress by day, drawn: a bar of answers, the skips outlined on top of it."""
+"""Chart of answers by day: a bar of answers, with skips outlined on top."""
 
 from __future__ import annotations
 
@@ -6,56 +6,63 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from math import ceil, floor, log10
 
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation.reports.project_stats import Day
+from annotation.models import Project
+from annotation.reports.progress import WorkDay
 from evalsvc.core.web.formatting import count, counted
 from evalsvc.core.web.svg import drawing, element
 
-MOST = 90
+MAX_DAYS = 90
 WIDTH, NARROW, HEIGHT = 1080, 290, 220
-WIDEST = 48
-LAST = 14  # days a phone has room for
+WIDEST_BAR = 48
+PHONE_DAYS = 14
 LEFT, TOP, BOTTOM = 48, 14, 188
 
 
-def calendar(days: Sequence[Day], *, until: date) -> list[Day]:
-    """Every day from the first to the last, those with nothing done too; the last ninety at most."""
+def calendar_of(project: Project, days: Sequence[WorkDay]) -> list[WorkDay]:
+    """Return every day with or without work; an open project's up to today."""
+    open_ = project.state == Project.State.OPEN
+    return calendar(days, until=timezone.now().date() if open_ else date.min)
+
+
+def calendar(days: Sequence[WorkDay], *, until: date) -> list[WorkDay]:
+    """Return every day from the first to the last, at most the last ninety."""
     if not days:
         return []
-    done = {day.day: day for day in days}
+    by_date = {day.day: day for day in days}
     last = max(days[-1].day, until)
-    if (last - days[-1].day).days >= MOST:
+    if (last - days[-1].day).days >= MAX_DAYS:
         last = days[-1].day
-    n = min((last - days[0].day).days + 1, MOST)
-    every = [last - timedelta(days=back) for back in reversed(range(n))]
-    return [done.get(day, Day(day, 0, 0, 0)) for day in every]
+    n = min((last - days[0].day).days + 1, MAX_DAYS)
+    dates = [last - timedelta(days=back) for back in reversed(range(n))]
+    return [by_date.get(day, WorkDay(day, 0, 0, 0)) for day in dates]
 
 
-def words(day: date) -> str:
+def date_text(day: date) -> str:
     return f"{day.day} {day:%b}"
 
 
-def told(day: Day) -> str:
-    """12 Nov: 240 answers and 3 skips by 5 people."""
-    done = counted(day.answers, "answer") + (f" and {counted(day.skips, 'skip')}" if day.skips else "")
-    return f"{words(day.day)}: {done}" + (
-        f" by {counted(day.annotators, 'person', 'people')}" if day.annotators else ""
-    )
+def day_text(day: WorkDay) -> str:
+    """Describe a day: 12 Nov: 240 answers and 3 skips by 5 people."""
+    work = counted(day.answers, "answer") + (f" and {counted(day.skips, 'skip')}" if day.skips else "")
+    people = f" by {counted(day.annotators, 'person', 'people')}" if day.annotators else ""
+    return f"{date_text(day.day)}: {work}{people}"
 
 
-def both(days: Sequence[Day]) -> SafeString:
-    """A wide drawing, and one of the last days for a phone; the style sheet shows one of them."""
+def responsive_chart(days: Sequence[WorkDay]) -> SafeString:
+    """Draw a wide chart, and one of the last days for a phone; CSS shows one of them."""
     if not days:
         return SafeString("")
     wide = days_svg(days, class_="wide-only")
-    return format_html("{}{}", wide, days_svg(days[-LAST:], width=NARROW, class_="narrow-only"))
+    return format_html("{}{}", wide, days_svg(days[-PHONE_DAYS:], width=NARROW, class_="narrow-only"))
 
 
-def days_svg(days: Sequence[Day], *, width: int = WIDTH, class_: str | None = None) -> SafeString:
-    """One bar a day over a week at least; the axis starts at nothing."""
-    days = a_week(days)
+def days_svg(days: Sequence[WorkDay], *, width: int = WIDTH, class_: str | None = None) -> SafeString:
+    """Draw one bar a day over at least a week; the axis starts at zero."""
+    days = at_least_a_week(days)
     top = max((day.answers + day.skips for day in days), default=0) or 1
     step = _step(top)
     ticks = range(0, top + step, step)
@@ -69,14 +76,14 @@ def days_svg(days: Sequence[Day], *, width: int = WIDTH, class_: str | None = No
     return drawing(width, HEIGHT, "Answers by day", *parts, class_=class_)
 
 
-def a_week(days: Sequence[Day]) -> list[Day]:
-    """With the days before the first, in which nothing was done: one bar alone in a page says little."""
+def at_least_a_week(days: Sequence[WorkDay]) -> list[WorkDay]:
+    """Prepend empty days, because a single bar gives no sense of scale."""
     before = [days[0].day - timedelta(days=back) for back in reversed(range(1, 8 - len(days)))]
-    return [*(Day(day, 0, 0, 0) for day in before), *days]
+    return [*(WorkDay(day, 0, 0, 0) for day in before), *days]
 
 
 def _step(top: int) -> int:
-    """A round whole number that cuts the axis into three to five."""
+    """Return a round step that cuts the axis into three to five parts."""
     rough = max(top / 4, 1)
     power = 10 ** floor(log10(rough))
     return int(next(power * m for m in (1, 2, 5, 10) if power * m >= rough))
@@ -89,10 +96,10 @@ def _tick(tick: int, y: float, width: int) -> list[SafeString]:
     ]
 
 
-def _bar(day: Day, x: float, slot: float, scale: float) -> SafeString:
-    wide = min(max(slot * 0.72, 2.0), WIDEST)
+def _bar(day: WorkDay, x: float, slot: float, scale: float) -> SafeString:
+    wide = min(max(slot * 0.72, 2.0), WIDEST_BAR)
     left, answers, skips = x + (slot - wide) / 2, day.answers * scale, day.skips * scale
-    parts = [element("title", told(day))]
+    parts = [element("title", day_text(day))]
     parts.append(element("rect", class_="f1", x=left, y=BOTTOM - answers, width=wide, height=answers))
     if day.skips:
         y = BOTTOM - answers - skips
@@ -100,11 +107,13 @@ def _bar(day: Day, x: float, slot: float, scale: float) -> SafeString:
     return element("g", *parts, class_="mark-g")
 
 
-def _dates(days: Sequence[Day], slot: float) -> list[SafeString]:
-    """As many dates under the axis as stand apart."""
+def _dates(days: Sequence[WorkDay], slot: float) -> list[SafeString]:
+    """Return as many dates as fit under the axis."""
     every = max(1, ceil(60 / slot))
     return [
-        element("text", words(day.day), class_="ax", x=LEFT + slot * (at + 0.5), y=206, text_anchor="middle")
+        element(
+            "text", date_text(day.day), class_="ax", x=LEFT + slot * (at + 0.5), y=206, text_anchor="middle"
+        )
         for at, day in enumerate(days)
         if at % every == 0
     ]

@@ -1,4 +1,4 @@
-"""What the page of a dispute shows of a dossier: rows of votes, and the answers that can be chosen."""
+"""Presentation of a dispute: rows of votes, and the answers to choose from."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
 from annotation.adjudication.decisions import AnonymousAnswer, DisputeDetails
 from annotation.consensus.label_mapping import Payload, empty_answer
 from annotation.consensus.majority import Verdict
 from annotation.models import Project
-from annotation.ontology.inventory import Choice, inventory, parts_of
+from annotation.ontology.inventory import Choice
 from annotation.pages import text_highlighting
-from annotation.pages.text_highlighting import Marked
+from annotation.pages.project_page import answer_text, choices_by_name, labels_of
+from annotation.pages.text_highlighting import HighlightedText
 from annotation.testset import Kind
 
-MOST_SHOWN, MOST_BOXES = 40, 5
-WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+MAX_TEXT = 40
+MAX_RELATIONS, MAX_ANSWERS = 8, 9
+FULL_SIZE_BOXES = 5
+NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth"}
+Choices = dict[str, Choice]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One choice's votes: who of W, X, Y, Z made it, how many in all, and whether that is enough."""
+class VoteRow:
+    """Votes for one choice, by person; `boxes` are positions of the tally and whether they are filled."""
 
     title: str
     votes: list[bool]
@@ -33,236 +41,221 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One answer that can be chosen, with its key."""
+class DecisionOption:
+    """Answer to choose from, with its key."""
 
     key: str
     title: str
     detail: str
     value: str
-    marked: Marked | None = None
+    text: HighlightedText | None = None
     links: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """The whole page beside the sentence."""
+class DisputeView:
+    """Votes, options and policies on the page of a dispute."""
 
     people: str
     relations: bool
-    rows: list[Row]
-    options: list[Option]
-    rules: list[tuple[str, str, bool]]
+    rows: list[VoteRow]
+    options: list[DecisionOption]
+    policies: list[tuple[str, str, bool]]
     voted: list[Choice]
-    all: list[Choice] = field(default_factory=list)
-    said: list[tuple[str, str]] = field(default_factory=list)
-    next_person: str = ""
-    bar: float = 0
-    half: float = 0
-    box: float = 12
+    all: list[Choice]
+    comments: list[tuple[str, str]]
+    next_person: str
+    bar: float
+    half: float
+    box_size: SafeString
 
-    def value_of(self, text: str) -> str:
-        """The value of the option that is this answer, in whatever order it is written."""
-        wanted = _canonical(text)
-        return next((one.value for one in self.options if _canonical(one.value) == wanted), "")
+    def value_of(self, answer: str) -> str:
+        """Return the value of the option equal to an answer, in whatever order it is written."""
+        wanted = _canonical(answer)
+        return next((option.value for option in self.options if _canonical(option.value) == wanted), "")
 
 
-def case_of(dossier: DisputeDetails) -> Case:
-    """Rows, options and what each rule says, for relations and for spans."""
-    project = dossier.item.project
-    choices = choices_of(project)
+def dispute_view(details: DisputeDetails) -> DisputeView:
+    """Present a dispute of relations or spans."""
+    project = details.item.project
+    choices = choices_by_name(project)
     relations = project.kind == Kind.RELATIONS
-    rows = _relation_rows(dossier, choices) if relations else _span_rows(dossier, choices)
-    options = _relation_options(dossier, choices) if relations else _span_options(dossier, choices)
-    names = _voted(dossier.columns)
-    return Case(
-        people=WORDS[dossier.n] if dossier.n < len(WORDS) else str(dossier.n),
+    step, gap = box_step(details.n), box_gap(details.n)
+    voted = _voted_labels(details.columns)
+    return DisputeView(
+        people=NUMBERS[details.n] if details.n < len(NUMBERS) else str(details.n),
         relations=relations,
-        rows=rows,
-        options=options,
-        rules=_rules(project, dossier.by_policy, choices),
-        voted=[choices[name] for name in names if name in choices],
+        rows=(_relation_rows if relations else _span_rows)(details, choices),
+        options=(_relation_options if relations else _span_options)(details, choices),
+        policies=_policies(project, details.by_policy, choices),
+        voted=[choices[name] for name in voted if name in choices],
         all=list(choices.values()) if relations else [],
-        next_person=_ordinal(dossier.k + 1),
-        said=[(column.letter, column.comment) for column in dossier.columns if column.comment],
-        bar=step_of(dossier.n) * dossier.n,
-        half=(step_of(dossier.n) * dossier.n - gap_of(dossier.n)) / 2,
-        box=step_of(dossier.n) - gap_of(dossier.n),
+        comments=[(column.letter, column.comment) for column in details.columns if column.comment],
+        next_person=ORDINALS.get(details.k + 1, f"{details.k + 1}th"),
+        bar=step * details.n,
+        half=(step * details.n - gap) / 2,
+        box_size=_box_size(step - gap),
     )
 
 
-def _canonical(text: str) -> Any:
+def _box_size(width: float) -> SafeString:
+    """Return the SVG attributes of a box of the tally; small boxes have smaller corners."""
+    return format_html('width="{}" height="10" rx="{}"', f"{width:.2f}", 2 if width > 6 else 1)
+
+
+def _canonical(answer: str) -> Any:
     try:
-        said = json.loads(text)
-        return sorted(map(str, said["spans"])), sorted(map(str, said["relations"]))
+        payload = json.loads(answer)
+        return sorted(map(str, payload["spans"])), sorted(map(str, payload["relations"]))
     except (ValueError, TypeError, KeyError, RecursionError):
-        return text
+        return answer
 
 
-def choices_of(project: Project) -> dict[str, Choice]:
-    """Everything that can be chosen in a project, by name."""
-    return {choice.name: choice for part in parts_of(project) for choice in inventory(project, part)}
-
-
-def _ordinal(n: int) -> str:
-    names = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth"}
-    return names.get(n, f"{n}th")
-
-
-def _voted(columns: Sequence[AnonymousAnswer]) -> list[str]:
-    """Labels that anybody chose, most chosen first."""
-    chosen = [label for column in columns for label in _labels(column.payload)]
+def _voted_labels(columns: Sequence[AnonymousAnswer]) -> list[str]:
+    """Return the labels anybody chose, most chosen first."""
+    chosen = [label for column in columns for label in labels_of(column.payload)]
     return sorted(dict.fromkeys(chosen), key=lambda label: -chosen.count(label))
 
 
-def _labels(payload: Payload) -> list[str]:
-    spans = [span[2] for span in payload["spans"]]
-    return [*spans, *(x if isinstance(x, str) else x[1] for x in payload["relations"])]
-
-
-def _relation_rows(dossier: DisputeDetails, choices: dict[str, Choice]) -> list[Row]:
-    answers = [set(column.payload["relations"]) for column in dossier.columns]
-    named = [
-        (_title(choices, name), [name in answer for answer in answers]) for name in _voted(dossier.columns)
-    ]
-    return [_row(title, votes) for title, votes in [*named, ("N/A", [not answer for answer in answers])]]
-
-
-def _row(title: str, votes: list[bool], detail: str = "", *, accepted: bool = False) -> Row:
-    n = sum(votes)
-    step = step_of(len(votes))
-    return Row(title, votes, n, [(round(step * at, 2), at < n) for at in range(len(votes))], detail, accepted)
-
-
-def step_of(n: int) -> float:
-    """From one box to the next: up to five have their usual size, more of them share its room."""
-    return 15 if n <= MOST_BOXES else 15 * MOST_BOXES / n
-
-
-def gap_of(n: int) -> float:
-    """Between two boxes; many stand close."""
-    return 3 if n <= MOST_BOXES else 1
-
-
-def _span_rows(dossier: DisputeDetails, choices: dict[str, Choice]) -> list[Row]:
-    """Each span, and each relation between two, that anybody marked; then who marked nothing."""
-    answers = [marked_in(column.payload) for column in dossier.columns]
+def _relation_rows(details: DisputeDetails, choices: Choices) -> list[VoteRow]:
+    answers = [set(column.payload["relations"]) for column in details.columns]
     rows = [
-        _row(title, [count.choice in answer for answer in answers], label, accepted=count.accepted)
-        for count in dossier.tally
-        for title, label in [_words(dossier, count.choice, choices)]
+        _row(_title(choices, name), [name in answer for answer in answers])
+        for name in _voted_labels(details.columns)
     ]
-    silent = [not answer for answer in answers]
-    return [*rows, _row("Nothing", silent)] if any(silent) else rows
+    return [*rows, _row("N/A", [not answer for answer in answers])]
 
 
-def marked_in(payload: Payload) -> set[Any]:
-    """The spans of an answer, and its relations by the spans they join."""
+def _row(title: str, votes: list[bool], detail: str = "", *, accepted: bool = False) -> VoteRow:
+    n = sum(votes)
+    step = box_step(len(votes))
+    boxes = [(round(step * at, 2), at < n) for at in range(len(votes))]
+    return VoteRow(title, votes, n, boxes, detail, accepted)
+
+
+def box_step(n: int) -> float:
+    """Return the distance between boxes; more than five share the room of five."""
+    return 15 if n <= FULL_SIZE_BOXES else 15 * FULL_SIZE_BOXES / n
+
+
+def box_gap(n: int) -> float:
+    """Return the space between two boxes."""
+    return 3 if n <= FULL_SIZE_BOXES else 1
+
+
+def _span_rows(details: DisputeDetails, choices: Choices) -> list[VoteRow]:
+    """Return a row for each span and each relation marked, and one for empty answers."""
+    answers = [span_choices(column.payload) for column in details.columns]
+    rows = [
+        _row(text, [count.choice in answer for answer in answers], label, accepted=count.accepted)
+        for count in details.tally
+        for text, label in [_text_and_label(details, count.choice, choices)]
+    ]
+    empty = [not answer for answer in answers]
+    return [*rows, _row("Nothing", empty)] if any(empty) else rows
+
+
+def span_choices(payload: Payload) -> set[Any]:
+    """Return the spans of an answer, and its relations with the spans they connect."""
     spans = [tuple(span) for span in payload["spans"]]
     links = [(spans[head], name, spans[tail]) for head, name, tail in payload["relations"]]
     return {*spans, *links}
 
 
-def _words(dossier: DisputeDetails, choice: Any, choices: dict[str, Choice]) -> tuple[str, str]:
-    """A choice as the text it is about, and its label."""
-    if isinstance(choice[0], tuple):
+def _is_link(choice: Any) -> bool:
+    """Tell a relation between two spans from a span."""
+    return isinstance(choice[0], tuple)
+
+
+def _text_and_label(details: DisputeDetails, choice: Any, choices: Choices) -> tuple[str, str]:
+    if _is_link(choice):
         head, name, tail = choice
-        return f"{_text(dossier, head)} – {_text(dossier, tail)}", _title(choices, name)
-    return _text(dossier, choice), _title(choices, choice[2])
+        return f"{_clipped(details, head)} – {_clipped(details, tail)}", _title(choices, name)
+    return _clipped(details, choice), _title(choices, choice[2])
 
 
-def _text(dossier: DisputeDetails, span: Any) -> str:
-    text = text_highlighting.text_of(dossier.item, span)
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
+def _clipped(details: DisputeDetails, span: Any) -> str:
+    text = text_highlighting.span_text(details.item, span)
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
-def _title(choices: dict[str, Choice], name: str) -> str:
+def _title(choices: Choices, name: str) -> str:
     return choices[name].title if name in choices else name
 
 
-def _value(relations: Sequence[str]) -> str:
-    return json.dumps({"spans": [], "relations": list(relations)}, ensure_ascii=False)
+def _json(payload: Payload) -> str:
+    return json.dumps(payload, ensure_ascii=False)
 
 
-def _relation_options(dossier: DisputeDetails, choices: dict[str, Choice]) -> list[Option]:
-    answers = [column.payload["relations"] for column in dossier.columns]
-    names = _voted(dossier.columns)[:8]
+def _relation_options(details: DisputeDetails, choices: Choices) -> list[DecisionOption]:
+    answers = [column.payload["relations"] for column in details.columns]
+    names = _voted_labels(details.columns)[:MAX_RELATIONS]
     options = [
-        Option(str(at), _title(choices, name), f"{n} of {dossier.n} chose it", _value([name]))
-        for at, name in enumerate(names, 1)
-        for n in [sum(name in answer for answer in answers)]
+        DecisionOption(
+            str(number),
+            _title(choices, name),
+            f"{sum(name in answer for answer in answers)} of {details.n} chose it",
+            _json({"spans": [], "relations": [name]}),
+        )
+        for number, name in enumerate(names, 1)
     ]
     if len(names) > 1:
-        both = "Both" if len(names) == 2 else f"All {len(names)}"
-        options.append(Option(str(len(names) + 1), both, "each holds on its own", _value(names)))
-    return [*options, Option("N", "N/A", f"none of the {len(choices)} holds", json.dumps(empty_answer()))]
+        title = "Both" if len(names) == 2 else f"All {len(names)}"
+        value = _json({"spans": [], "relations": names})
+        options.append(DecisionOption(str(len(names) + 1), title, "all of them apply", value))
+    detail = f"none of the {len(choices)} relations applies"
+    return [*options, DecisionOption("N", "N/A", detail, _json(empty_answer()))]
 
 
-def _span_options(dossier: DisputeDetails, choices: dict[str, Choice]) -> list[Option]:
-    """Each distinct answer, what more than half agree on if anything, and nothing."""
+def _span_options(details: DisputeDetails, choices: Choices) -> list[DecisionOption]:
+    """Return each distinct answer, the accepted choices together, and an empty answer."""
     colours = text_highlighting.colours_of(list(choices))
-    sets: dict[frozenset[Any], list[str]] = {}
-    for column in dossier.columns:
-        sets.setdefault(frozenset(marked_in(column.payload)), []).append(column.letter)
-    silent = sets.pop(frozenset(), [])
-    agreed = frozenset(count.choice for count in dossier.tally if count.accepted)
-    if agreed:
-        sets.setdefault(agreed, [])
-    order = sorted(sets.items(), key=lambda entry: -len(entry[1]))[:9]
+    letters_by_answer: dict[frozenset[Any], list[str]] = {}
+    for column in details.columns:
+        letters_by_answer.setdefault(frozenset(span_choices(column.payload)), []).append(column.letter)
+    empty = letters_by_answer.pop(frozenset(), [])
+    accepted = frozenset(count.choice for count in details.tally if count.accepted)
+    if accepted:
+        letters_by_answer.setdefault(accepted, [])
+    order = sorted(letters_by_answer.items(), key=lambda entry: -len(entry[1]))[:MAX_ANSWERS]
     options = [
-        Option(
-            str(at),
-            _who(letters),
-            _said(letters, dossier.n),
-            json.dumps(payload, ensure_ascii=False),
-            text_highlighting.spans(dossier.item, payload["spans"], colours=colours),
-            [" · ".join(_words(dossier, link, choices)) for link in chosen if isinstance(link[0], tuple)],
+        DecisionOption(
+            str(number),
+            " and ".join(letters) if letters else "Choices with a majority",
+            _answered_by(len(letters), details.n, "marked this"),
+            _json(payload),
+            text_highlighting.mark_spans(details.item, payload["spans"], colours=colours),
+            [" · ".join(_text_and_label(details, link, choices)) for link in chosen if _is_link(link)],
         )
-        for at, (chosen, letters) in enumerate(order, 1)
+        for number, (chosen, letters) in enumerate(order, 1)
         for payload in [_payload(chosen)]
     ]
-    return [
-        *options,
-        Option("N", "Nothing", _said(silent, dossier.n, "marked nothing"), json.dumps(empty_answer())),
-    ]
+    detail = _answered_by(len(empty), details.n, "marked nothing")
+    return [*options, DecisionOption("N", "Nothing", detail, _json(empty_answer()))]
+
+
+def _answered_by(n: int, of: int, action: str) -> str:
+    return f"{n} of {of} {action}" if n else f"nobody {action.replace('this', 'exactly this')}"
 
 
 def _payload(chosen: frozenset[Any]) -> Payload:
-    """An answer from its choices; a relation stands only where both its spans do."""
-    spans = sorted(choice for choice in chosen if not isinstance(choice[0], tuple))
+    """Return an answer from its choices, without relations whose spans are not chosen."""
+    spans = sorted(choice for choice in chosen if not _is_link(choice))
     at = {span: number for number, span in enumerate(spans)}
-    links = [
-        choice for choice in chosen if isinstance(choice[0], tuple) and {choice[0], choice[2]} <= at.keys()
-    ]
-    named = sorted([at[head], name, at[tail]] for head, name, tail in links)
-    return {"spans": [list(span) for span in spans], "relations": named}
+    links = [choice for choice in chosen if _is_link(choice) and {choice[0], choice[2]} <= at.keys()]
+    relations = sorted([at[head], name, at[tail]] for head, name, tail in links)
+    return {"spans": [list(span) for span in spans], "relations": relations}
 
 
-def _who(letters: Sequence[str]) -> str:
-    return " and ".join(letters) if letters else "What more than half agree on"
-
-
-def _said(letters: Sequence[str], n: int, what: str = "marked this") -> str:
-    return f"{len(letters)} of {n} {what}" if letters else f"nobody {what.replace('this', 'exactly this')}"
-
-
-def _rules(
-    project: Project, verdicts: dict[str, Verdict], choices: dict[str, Choice]
+def _policies(
+    project: Project, verdicts: dict[str, Verdict], choices: Choices
 ) -> list[tuple[str, str, bool]]:
+    titles = {name: choice.title for name, choice in choices.items()}
     return [
-        (policy, _outcome(verdict, choices), policy == project.policy) for policy, verdict in verdicts.items()
+        (
+            policy,
+            "disputed: you decide" if verdict.gold is None else answer_text(verdict.gold, titles),
+            policy == project.policy,
+        )
+        for policy, verdict in verdicts.items()
     ]
-
-
-def shown(payload: Payload | None, choices: dict[str, Choice]) -> str:
-    """An answer in a few words."""
-    return (
-        ", ".join(_title(choices, label) for label in dict.fromkeys(_labels(payload or empty_answer())))
-        or "N/A"
-    )
-
-
-def _outcome(verdict: Verdict, choices: dict[str, Choice]) -> str:
-    if verdict.gold is None:
-        return "disputed: you decide"
-    return shown(verdict.gold, choices)

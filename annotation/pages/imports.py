@@ -1,25 +1,32 @@
-"""Imports: a file is received, and its page says how far it is and which lines did not fit."""
+"""Import pages: the upload forms, and an import's progress, problems and labels."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from msgspec import convert
 
 from annotation import roles
-from annotation.imports import batches as importing
-from annotation.imports import imported_labels
+from annotation.imports import batches, imported_labels
+from annotation.imports.upload_precheck import precheck
 from annotation.models import Batch, Project
 from annotation.ontology import inventory
-from annotation.pages.forms import GoldForm, ImportForm
-from annotation.pages.view_helpers import around, project_for
+from annotation.pages.project_page import project_context, project_for
+from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
-from evalsvc.core.formats.problems import KINDS, Problem
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.problems import KINDS as PROBLEM_KINDS
+from evalsvc.core.formats.problems import Problem
+from evalsvc.core.formats.registry import Role, formats
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.core.web.views import attempt, page
 
 ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
@@ -28,29 +35,112 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     Batch.What.VOTES: ("empty",),
     Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme"),
 }
-BRINGS = {
+CONTENT_TITLES = {
     Batch.What.ITEMS: "Sentences",
     Batch.What.VOTES: "Answers",
     Batch.What.GOLD: "Published gold",
     Batch.What.SUGGESTIONS: "Predictions",
 }
-COUNTED = {  # in this order; a database may keep another one
+COUNT_TITLES = {  # in the order of the page; a database may store another one
     "lines": "lines",
     "items": "sentences",
     "answers": "answers",
     "suggestions": "predictions",
     "repeated_items": "repeated sentences",
     "repeated_lines": "repeated lines",
-    "exact_repeats": "of these with nothing new",
+    "exact_repeats": "exact repeats among them",
 }
-WORDS = {
-    Batch.State.RECEIVED: ("wait", "Received: waits for a worker"),
-    Batch.State.RUNNING: ("run", "Being read"),
+STATE_TITLES = {
+    Batch.State.RECEIVED: ("wait", "Received, waiting for a worker"),
+    Batch.State.RUNNING: ("run", "Importing"),
     Batch.State.DONE: ("done", "Imported"),
-    Batch.State.REFUSED: ("bad", "Refused: nothing of it was taken in"),
-    Batch.State.FAILED: ("warn", "Failed on our side: nothing of it was taken in"),
-    Batch.State.CANCELLED: ("warn", "Cancelled: nothing of it was taken in"),
+    Batch.State.REFUSED: ("bad", "Rejected, nothing was imported"),
+    Batch.State.FAILED: ("warn", "Failed on the server, nothing was imported"),
+    Batch.State.CANCELLED: ("warn", "Cancelled, nothing was imported"),
 }
+KINDS = [
+    (Kind.RELATIONS, "relations: head and tail are given, the answer is a set of relations"),
+    (Kind.ENTITIES, "entities: the answer is a set of labelled spans"),
+]
+TAG_SCHEMES = [("", "none"), *((name, name) for name in ("IOB2", "IOB1", "BIOES", "BILOU"))]
+
+
+def format_choices(*roles: Role) -> Callable[[], list[tuple[str, str]]]:
+    """Return the choices of a format field, made anew for each form."""
+    return lambda: [("", "detect from the content"), *((key, f.title) for key, f in formats(*roles).items())]
+
+
+def upload_field(help_text: str) -> forms.FileField:
+    errors = {
+        "required": "Choose a file.",
+        "empty": "The file is empty. Choose a file with at least one line.",
+    }
+    return forms.FileField(label="File", help_text=help_text, error_messages=errors)
+
+
+def tag_scheme_field() -> forms.ChoiceField:
+    help_text = "Only for CoNLL columns, for example IOB2. It can’t be detected from the file."
+    return forms.ChoiceField(label="Tag scheme", required=False, choices=TAG_SCHEMES, help_text=help_text)
+
+
+class FileForm(PageForm):
+    """Form with a file whose first lines are checked before the upload is accepted."""
+
+    content: str = ""
+
+    def __init__(self, *args: Any, kind: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project_kind = kind
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.errors or "upload" not in cleaned:
+            return cleaned
+        options = {name: cleaned.get(name, "") for name in ("format", "scheme")}
+        kind = self.project_kind or cleaned.get("kind", "")
+        try:
+            precheck(cleaned["upload"], what=self.content or cleaned["what"], kind=kind, **options)
+        except DomainError as error:
+            add_form_error(self, error, "upload")
+        return cleaned
+
+
+class ImportForm(FileForm):
+    what = forms.ChoiceField(
+        label="Content",
+        choices=[
+            (Batch.What.ITEMS, "sentences to label"),
+            (Batch.What.VOTES, "answers given elsewhere"),
+        ],
+        initial=Batch.What.ITEMS,
+        widget=forms.RadioSelect,
+    )
+    upload = upload_field(f"UTF-8 text, optionally gzipped, up to {settings.IMPORT_MAX_LINES:,} lines.")
+    format = forms.ChoiceField(
+        required=False, choices=format_choices("items", "votes")
+    )
+    scheme = tag_scheme_field()
+    empty = forms.ChoiceField(
+        label="Empty cells in a table of answers",
+        required=False,
+        choices=[("no-vote", "no answer"), ("no-label", "an answer without a label (N/A)")],
+    )
+
+
+class GoldForm(FileForm):
+    content = Batch.What.GOLD
+    upload = upload_field("UTF-8 text, optionally gzipped. One invalid line rejects the file.")
+    name = forms.CharField(max_length=120, help_text="For example: NYT10 test.")
+    version = forms.CharField(max_length=20, initial="1.0", help_text="For example: 1.0.")
+    kind = forms.ChoiceField(choices=KINDS, initial=Kind.RELATIONS, widget=forms.RadioSelect)
+    format = forms.ChoiceField(required=False, choices=format_choices("gold"))
+    scheme = tag_scheme_field()
+    negative = forms.CharField(
+        label="Negative class",
+        required=False,
+        max_length=60,
+        help_text="Its name in the file, for example NA, no_relation or Other. Leave empty if there is none.",
+    )
 
 
 @page("GET", "POST")
@@ -58,34 +148,37 @@ def project_import(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     form = ImportForm(request.POST or None, request.FILES or None, kind=project.kind)
     if form.is_valid():
-        wanted = form.cleaned_data
-        what = wanted["what"]
+        values = form.cleaned_data
+        what = values["what"]
         batch = attempt(
             form,
-            lambda: receive(request, wanted, what=what, options=OPTIONS[what], project=project),
+            lambda: receive(request, values, what=what, options=OPTIONS[what], project=project),
             "upload",
         )
         if batch:
             return redirect("import", batch.pk)
-    batches = project.batches.order_by("-pk")[:10]
-    return render(request, "annotation/import_new.html", around(project, role, form=form, batches=batches))
+    latest = project.batches.order_by("-pk")[:10]
+    return render(
+        request, "annotation/import_new.html", project_context(project, role, form=form, batches=latest)
+    )
 
 
 def receive(
     request: HttpRequest,
-    wanted: dict[str, Any],
+    values: dict[str, Any],
     *,
     what: str,
     options: tuple[str, ...],
     project: Project | None = None,
 ) -> Batch:
-    upload = wanted["upload"]
-    return importing.receive(
+    """Store the upload of a valid form and queue its import."""
+    upload = values["upload"]
+    return batches.receive(
         what=what,
         upload=upload,
         filename=upload.name,
-        format=wanted.get("format", ""),
-        options={name: wanted[name] for name in options if wanted[name]},
+        format=values.get("format", ""),
+        options={name: values[name] for name in options if values[name]},
         by=person(request),
         project=project,
     )
@@ -105,23 +198,25 @@ def test_set_import(request: HttpRequest) -> HttpResponse:
 
 @page("GET", "POST")
 def batch(request: HttpRequest, pk: int) -> HttpResponse:
-    """The whole page, or for htmx the part that changes while the import runs."""
-    found = get_object_or_404(Batch.objects.select_related("project", "by"), pk=pk)
+    """Show an import, or for htmx the part that changes while it runs."""
+    batch = get_object_or_404(Batch.objects.select_related("project", "by"), pk=pk)
     user = person(request)
-    if found.project is not None:
-        roles.require(found.project, user, roles.CURATOR)
-    elif not (user.is_superuser or found.by_id == user.pk):
+    if batch.project is not None:
+        roles.require(batch.project, user, roles.CURATOR)
+    elif not (user.is_superuser or batch.by_id == user.pk):
         raise Http404
-    job = Job.objects.filter(kind="import", subject=found.pk).order_by("-pk").first()
+    job = Job.objects.filter(kind="import", subject=batch.pk).order_by("-pk").first()
     if request.method == "POST":
-        _acted(request, found, job)
+        _act(request, batch, job)
         return redirect("import", pk)
-    return render(request, _template(request), _shown(found, job))
+    htmx = getattr(request, "htmx", False)
+    template = "annotation/_import.html" if htmx else "annotation/import.html"
+    return render(request, template, _context(batch, job))
 
 
-def _acted(request: HttpRequest, found: Batch, job: Job | None) -> None:
-    """Cancel what runs; of what is done, mend the labels it brought."""
-    sent, user, project = request.POST, person(request), found.project
+def _act(request: HttpRequest, batch: Batch, job: Job | None) -> None:
+    """Cancel a running import, or merge, add or remove labels of a finished one."""
+    sent, user, project = request.POST, person(request), batch.project
     action, name, part = sent.get("action"), sent.get("name", ""), sent.get("part", "")
     if action is None and job:
         queue.request_cancel(job)
@@ -130,99 +225,94 @@ def _acted(request: HttpRequest, found: Batch, job: Job | None) -> None:
     if action == "merge":
         like = sent.get("like", "")
         inventory.merge(project, [name, like], target=like, by=user)
-        messages.info(request, f"{name} counts as {like} from now on. The ontology’s page can undo it.")
-    elif action == "add":
-        names = [
-            one.name for one in imported_labels.imported_labels(found) if one.lacking and one.part == part
-        ]
-        made = inventory.add_labels(project, names, by=user, part=part)
-        messages.info(request, f"{len(made):,} added to the ontology.")
+        messages.info(request, f"{name} now counts as {like}. You can undo this step on the ontology page.")
+        return
+    labels = [label for label in imported_labels.imported_labels(batch) if label.part == part]
+    if action == "add":
+        names = [label.name for label in labels if label.lacking]
+        added = inventory.add_labels(project, names, by=user, part=part)
+        messages.info(request, f"{len(added):,} added to the ontology.")
     elif action == "out":
-        names = [one.name for one in imported_labels.imported_labels(found) if one.added and one.part == part]
-        gone = imported_labels.remove_labels(project, names, part=part, by=user)
-        messages.info(request, f"{gone:,} taken out of the ontology again.")
+        names = [label.name for label in labels if label.added]
+        removed = imported_labels.remove_labels(project, names, part=part, by=user)
+        messages.info(request, f"{removed:,} removed from the ontology.")
 
 
-def _template(request: HttpRequest) -> str:
-    return "annotation/_import.html" if getattr(request, "htmx", False) else "annotation/import.html"
-
-
-def _shown(found: Batch, job: Job | None) -> dict[str, Any]:
-    state, words = WORDS[Batch.State(found.state)]
-    frame = around(found.project, roles.CURATOR) if found.project else {}
-    return (
-        frame
-        | _labels(found)
-        | {
-            "batch": found,
-            "brings": BRINGS[Batch.What(found.what)],
-            "project": found.project,
-            "job": job,
-            "state": state,
-            "words": words,
-            "ended": found.state in ENDED,
-            "width": _width(job),
-            "test_set": getattr(found, "test_set", None),
-            "problems": _told(found.problems),
-            "found": sum((found.counts.get("by_code") or {}).values()),
-            "warnings": _told(found.counts.get("first_warnings", [])),
-            "odd": sum((found.counts.get("warnings") or {}).values()),
-            "alike": _alike(found.counts.get("by_code") or {}),
-            "counts": _figures(found.counts),
-        }
-    )
-
-
-def _figures(counts: dict[str, Any]) -> list[tuple[str, int]]:
-    """What was read and stored, as people call it; that all repeats say nothing new is what one expects."""
-    elsewhere = {"labels_added", "labels_in_file"}
-    if counts.get("exact_repeats") == counts.get("repeated_lines"):
-        elsewhere.add("exact_repeats")
-    names = [*(name for name in COUNTED if name in counts), *(name for name in counts if name not in COUNTED)]
-    return [
-        (COUNTED.get(name, name.replace("_", " ")), counts[name])
-        for name in names
-        if isinstance(counts[name], int) and counts[name] and name not in elsewhere
-    ]
-
-
-def _labels(found: Batch) -> dict[str, Any]:
-    """What the file said can be chosen: what was added, what the ontology lacks, what looks like a slip."""
-    if found.state != Batch.State.DONE:
-        return {}
-    labels = imported_labels.imported_labels(found)
+def _context(batch: Batch, job: Job | None) -> dict[str, Any]:
+    shape, title = STATE_TITLES[Batch.State(batch.state)]
+    counts = batch.counts
     return {
-        "file_labels": labels,
-        "slips": [one for one in labels if one.like and not one.lacking],
-        "added": [one for one in labels if one.added],
-        "lacking": [one for one in labels if one.lacking],
-        "in_file": found.counts.get("labels_in_file", 0),
+        **(project_context(batch.project, roles.CURATOR) if batch.project else {}),
+        **_label_context(batch),
+        "batch": batch,
+        "content": CONTENT_TITLES[Batch.What(batch.what)],
+        "project": batch.project,
+        "job": job,
+        "state": shape,
+        "state_title": title,
+        "ended": batch.state in ENDED,
+        "width": round(600 * min(job.done / job.total, 1), 1) if job and job.total else 0.0,
+        "test_set": getattr(batch, "test_set", None),
+        "problems": _problem_rows(batch.problems),
+        "n_problems": sum((counts.get("by_code") or {}).values()),
+        "problem_counts": _problem_counts(counts.get("by_code") or {}),
+        "warnings": _problem_rows(counts.get("first_warnings", [])),
+        "n_warnings": sum((counts.get("warnings") or {}).values()),
+        "counts": _counts(counts),
     }
 
 
-def _told(problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each problem for its row, which says the line itself; a tab is made visible, as columns hang on it."""
+def _counts(counts: dict[str, Any]) -> list[tuple[str, int]]:
+    """Return the counts of lines read and rows stored, in the order of the page.
+
+    Exact repeats are left out when all repeats are exact, as one expects.
+    """
+    hidden = {"labels_added", "labels_in_file"}
+    if counts.get("exact_repeats") == counts.get("repeated_lines"):
+        hidden.add("exact_repeats")
+    names = dict.fromkeys([*(name for name in COUNT_TITLES if name in counts), *counts])
     return [
-        {
-            "line": one.get("line"),
-            "code": one["code"],
-            "said": _seen(convert({**one, "line": None}, Problem).sentence()),
-            "example": _seen(one.get("example") or ""),
-        }
-        for one in problems
+        (COUNT_TITLES.get(name, name.replace("_", " ")), counts[name])
+        for name in names
+        if isinstance(counts[name], int) and counts[name] and name not in hidden
     ]
 
 
-def _seen(text: str) -> str:
+def _label_context(batch: Batch) -> dict[str, Any]:
+    """Return the file's labels: added, missing from the ontology, and probable misspellings."""
+    if batch.state != Batch.State.DONE:
+        return {}
+    labels = imported_labels.imported_labels(batch)
+    return {
+        "file_labels": labels,
+        "misspellings": [label for label in labels if label.like and not label.lacking],
+        "added": [label for label in labels if label.added],
+        "missing": [label for label in labels if label.lacking],
+        "in_file": batch.counts.get("labels_in_file", 0),
+    }
+
+
+def _problem_rows(problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each problem without its line number, which has its own column."""
+    return [
+        {
+            "line": problem.get("line"),
+            "code": problem["code"],
+            "text": _visible_tabs(convert({**problem, "line": None}, Problem).sentence()),
+            "example": _visible_tabs(problem.get("example") or ""),
+        }
+        for problem in problems
+    ]
+
+
+def _visible_tabs(text: str) -> str:
     return text.replace("\t", " ⇥ ")
 
 
-def _alike(by_code: dict[str, int]) -> str:
-    """How many lines have the same thing wrong with them, the most common first."""
+def _problem_counts(by_code: dict[str, int]) -> str:
+    """List the numbers of lines with the same problem, most frequent first."""
     order = sorted(by_code.items(), key=lambda entry: -entry[1])
-    said = [(n, KINDS[code].message.rstrip(".") if code in KINDS else code) for code, n in order]
-    return "; ".join(f"{n:,} × {words[:1].lower()}{words[1:]}" for n, words in said)
-
-
-def _width(job: Job | None) -> float:
-    return round(600 * min(job.done / job.total, 1), 1) if job and job.total else 0.0
+    titles = [
+        (n, PROBLEM_KINDS[code].message.rstrip(".") if code in PROBLEM_KINDS else code) for code, n in order
+    ]
+    return "; ".join(f"{n:,} × {title[:1].lower()}{title[1:]}" for n, title in titles)

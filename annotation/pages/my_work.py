@@ -1,29 +1,26 @@
-"""A person's own page in a project: how far they are, how fast, and all they said."""
+"""A person's own page in a project: their progress, pace and answers."""
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 
 from annotation import roles
 from annotation.models import Annotator, Project, Vote
-from annotation.ontology.inventory import inventory
-from annotation.pages.daily_chart import both, calendar, days_svg
+from annotation.pages.daily_chart import calendar_of, days_svg, responsive_chart
 from annotation.pages.progress_view import seconds
-from annotation.pages.view_helpers import around, project_for
-from annotation.queue import votes as voting
-from annotation.reports import my_work
-from annotation.reports.progress import progress_of
-from annotation.reports.project_stats import Day
+from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
+from annotation.queue.votes import SKIP_REASONS
+from annotation.reports import progress as reports
+from annotation.reports.progress import OwnAnswerTimes, WorkDay
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import csv_file, svg_file
+from evalsvc.core.web.figures import Stat
 from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.views import page
@@ -34,7 +31,7 @@ PER_PAGE = 25
 @page()
 def mine(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, *roles.MAY_LABEL)
-    return shown(request, project, role)
+    return my_work_page(request, project, role)
 
 
 @page()
@@ -51,78 +48,71 @@ def mine_csv(request: HttpRequest, slug: str) -> HttpResponse:
     return csv_file(f"{project.slug}-my-days.csv", ["day", "answers", "skips"], rows)
 
 
-def _days(project: Project, user: User) -> list[Day]:
-    until = timezone.now().date() if project.state == Project.State.OPEN else date.min
-    return calendar(my_work.by_day(project, user), until=until)
+def _days(project: Project, user: User) -> list[WorkDay]:
+    return calendar_of(project, reports.own_days(project, user))
 
 
-def shown(request: HttpRequest, project: Project, role: str) -> HttpResponse:
+def my_work_page(request: HttpRequest, project: Project, role: str) -> HttpResponse:
+    """Render a person's own page; annotators get it as the project's page."""
     user = person(request)
-    done = progress_of(project, user)
+    progress = reports.progress_of(project, user)
     days = _days(project, user)
-    pages = Paginator(my_work.history(project, user), PER_PAGE).get_page(request.GET.get("page"))
-    told = {
-        "lead": _lead(done),
-        "stats": _stats(done, my_work.pace(project, user)),
-        "paused": Annotator.objects.filter(project=project, user=user, paused_at__isnull=False).first(),
-        "days": days,
-        "svg": both(days),
-        "acts": _acts(project, list(pages)),
-        "pages": pages,
-        "may_label": project.state == Project.State.OPEN and project.kind == Kind.RELATIONS,
-        "guideline": to_html(project.guideline),
-    }
-    return render(request, "annotation/project_annotator.html", around(project, role, **told))
-
-
-def _lead(done: dict[str, Any]) -> str:
-    if not done["answered"] + done["skipped"]:
-        waits = counted(done["waiting"], "sentence")
-        return f"You have answered nothing here yet; {waits} {_wait(done)} for you."
-    skipped = f" and skipped {done['skipped']:,}" if done["skipped"] else ""
-    waiting = f"{done['waiting']:,} more {_wait(done)}" if done["waiting"] else "nothing more waits"
-    return f"You answered {counted(done['answered'], 'sentence')} here{skipped}; {waiting} for you."
-
-
-def _wait(done: dict[str, Any]) -> str:
-    return "waits" if done["waiting"] == 1 else "wait"
-
-
-def _stats(done: dict[str, Any], pace: my_work.OwnPace) -> list[tuple[str, str, str]]:
-    before = (
-        f"{seconds(pace.before)} for those before"
-        if pace.before is not None
-        else "the middle of your last 50"
+    pages = Paginator(reports.own_history(project, user), PER_PAGE).get_page(request.GET.get("page"))
+    context = project_context(
+        project,
+        role,
+        lead=_lead(progress),
+        stats=_stats(progress, reports.own_times(project, user)),
+        paused=Annotator.objects.filter(project=project, user=user, paused_at__isnull=False).first(),
+        days=days,
+        chart=responsive_chart(days),
+        votes=_vote_rows(project, list(pages)),
+        pages=pages,
+        may_label=project.state == Project.State.OPEN and project.kind == Kind.RELATIONS,
+        guideline=to_html(project.guideline),
     )
+    return render(request, "annotation/project_annotator.html", context)
+
+
+def _lead(progress: dict[str, Any]) -> str:
+    n = progress["waiting"]
+    if not progress["answered"] + progress["skipped"]:
+        return f"You have not answered any sentence yet; {counted(n, 'sentence')} {_are(n)} available."
+    skipped = f" and skipped {progress['skipped']:,}" if progress["skipped"] else ""
+    available = f"{n:,} more {_are(n)} available" if n else "no more are available"
+    return f"You have answered {counted(progress['answered'], 'sentence')}{skipped}; {available}."
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _stats(progress: dict[str, Any], times: OwnAnswerTimes) -> list[Stat]:
+    if times.recent is None:
+        detail = "no timed answers yet"
+    elif times.earlier is None:
+        detail = "median of your last 50"
+    else:
+        detail = f"median of your last 50; {seconds(times.earlier)} for the 50 before"
     return [
-        ("Answered", f"{done['answered']:,}", f"{done['today']:,} done today, UTC"),
-        ("Skipped", f"{done['skipped']:,}", "somebody else answers them"),
-        ("Wait for you", f"{done['waiting']:,}", f"of {counted(done['total'], 'sentence')} in all"),
-        (
-            "Per answer",
-            seconds(pace.lately),
-            before if pace.lately is not None else "no answer has a time yet",
-        ),
+        Stat("Answered", f"{progress['answered']:,}", f"{progress['today']:,} today (UTC)"),
+        Stat("Skipped", f"{progress['skipped']:,}", "answered by others"),
+        Stat("Available", f"{progress['waiting']:,}", f"of {counted(progress['total'], 'sentence')}"),
+        Stat("Time per answer", seconds(times.recent), detail),
     ]
 
 
-def _acts(project: Project, votes: list[Vote]) -> list[tuple[Vote, str, str]]:
-    titles = {
-        choice.name: choice.title for part in ("relation", "entity") for choice in inventory(project, part)
-    }
-    return [(vote, _said(vote, titles), _took(vote)) for vote in votes]
+def _vote_rows(project: Project, votes: list[Vote]) -> list[tuple[Vote, str, str]]:
+    titles = label_titles(project)
+    return [(vote, _vote_text(vote, titles), seconds(_duration(vote))) for vote in votes]
 
 
-def _took(vote: Vote) -> str:
-    return seconds(None if vote.milliseconds is None else vote.milliseconds / 1_000)
+def _duration(vote: Vote) -> float | None:
+    return None if vote.milliseconds is None else vote.milliseconds / 1_000
 
 
-def _said(vote: Vote, titles: dict[str, str]) -> str:
-    """As it was said, in today's words where there are any."""
+def _vote_text(vote: Vote, titles: dict[str, str]) -> str:
+    """Write a vote as it was given, with today's label titles."""
     if vote.act == Vote.Act.SKIP:
-        return f"Skipped: {voting.SKIP_REASONS.get(vote.reason, vote.reason)}"
-    said = vote.payload or {"spans": [], "relations": []}
-    names = [x if isinstance(x, str) else x[1] for x in said["relations"]] or [
-        span[2] for span in said["spans"]
-    ]
-    return ", ".join(titles.get(name, name) for name in names) or "N/A"
+        return f"Skipped: {SKIP_REASONS.get(vote.reason, vote.reason)}"
+    return answer_text(vote.payload, titles)

@@ -1,9 +1,10 @@
-"""The ontology's page: a preset, labels typed, merge, delete, rename, undo."""
+"""Ontology page: presets, typed labels, and steps that merge, delete or rename labels."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -11,93 +12,161 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import roles
 from annotation.models import OntologyStep, Project
 from annotation.ontology import inventory as ontology
-from annotation.pages.forms import LabelsForm, PresetForm, StepForm
-from annotation.pages.view_helpers import around, project_for
+from annotation.ontology.presets import PRESETS
+from annotation.pages.project_page import choices_by_name, project_context, project_for
 from evalsvc.core.accounts.users import person
+from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page, row_id
 
+MAX_NAME = 200
 Forms = dict[str, Any]
+
+
+class PresetForm(PageForm):
+    preset = forms.ChoiceField()
+
+    def __init__(self, *args: Any, parts: tuple[str, ...], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        presets = [(key, preset.title) for key, preset in PRESETS.items() if preset.part in parts]
+        self.fields["preset"].choices = presets  # type: ignore[attr-defined]
+
+
+class LabelsForm(PageForm):
+    labels = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text="One label per line, spelled as in the data. A title may follow after a tab.",
+    )
+
+    def __init__(self, *args: Any, names: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.existing = {name.casefold(): name for name in names}
+
+    def clean_labels(self) -> list[dict[str, str]]:
+        """Return names with titles; reject a name that is repeated or differs only in case."""
+        first_lines: dict[str, int] = {}
+        labels: list[dict[str, str]] = []
+        problems: list[str] = []
+        for number, line in enumerate(self.cleaned_data["labels"].splitlines(), 1):
+            name, _, title = (part.strip() for part in line.partition("\t"))
+            if not line.strip():
+                continue
+            if problem := self._problem(name, first_lines):
+                problems.append(f"Line {number}: {problem}")
+            first_lines.setdefault(name.casefold(), number)
+            labels.append({"name": name} | ({"title": title} if title else {}))
+        if problems:
+            raise forms.ValidationError(problems)
+        return labels
+
+    def _problem(self, name: str, first_lines: dict[str, int]) -> str:
+        folded = name.casefold()
+        existing = self.existing.get(folded, name)
+        if not name:
+            return "the title has no name before it."
+        if folded in first_lines:
+            return f"{name} is already in line {first_lines[folded]}. Remove one of them."
+        if existing != name:
+            return f"{name} differs from the existing label {existing} only in case."
+        if len(name) > MAX_NAME:
+            return f"the name has {len(name):,} characters. Use at most {MAX_NAME}."
+        return ""
+
+
+class StepForm(PageForm):
+    operation = forms.ChoiceField(choices=OntologyStep.Operation.choices)
+    sources = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, error_messages={"required": "Select at least one label."}
+    )
+    target = forms.CharField(label="New name", required=False, max_length=MAX_NAME)
+
+    def __init__(self, *args: Any, names: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["sources"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        operation, sources = cleaned.get("operation"), cleaned.get("sources") or []
+        if operation != OntologyStep.Operation.DELETE and not cleaned.get("target"):
+            self.add_error("target", "Enter a new name to merge or rename.")
+        if operation == OntologyStep.Operation.MERGE and len(sources) < 2:
+            self.add_error("sources", "Select at least two labels to merge.")
+        if operation == OntologyStep.Operation.RENAME and len(sources) > 1:
+            self.add_error("sources", "Select only one label to rename.")
+        return cleaned
 
 
 @page("GET", "POST")
 def inventory(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
-    choices = _choices(project)
-    forms = _forms(request, project, [choice.name for choice in choices])
-    if request.method == "POST" and _acted(request, project, forms):
+    choices = choices_by_name(project)
+    forms = _forms(request, project, list(choices))
+    if request.method == "POST" and _act(request, project, forms):
         return redirect("ontology", slug)
-    steps, used = project.steps.select_related("by"), ontology.label_frequencies(project)
-    return render(
-        request,
-        "annotation/ontology.html",
-        around(
-            project,
-            role,
-            choices=[(choice, used[choice.name]) for choice in choices],
-            steps=steps,
-            last=steps.filter(undone_at=None).last(),
-            picked=request.POST.getlist("sources"),
-            emptied=ontology.emptied_by_deletion(project) if steps else None,
-            **forms,
-        ),
+    steps, frequencies = project.steps.select_related("by"), ontology.label_frequencies(project)
+    context = project_context(
+        project,
+        role,
+        choices=[(choice, frequencies[choice.name]) for choice in choices.values()],
+        steps=steps,
+        last=steps.filter(undone_at=None).last(),
+        picked=request.POST.getlist("sources"),
+        emptied=ontology.emptied_by_deletion(project) if steps else None,
+        **forms,
     )
-
-
-def _choices(project: Project) -> list[ontology.Choice]:
-    return [choice for part in ontology.parts_of(project) for choice in ontology.inventory(project, part)]
+    return render(request, "annotation/ontology.html", context)
 
 
 def _forms(request: HttpRequest, project: Project, names: list[str]) -> Forms:
-    """Each form bound only when it is the one that was sent."""
-    sent = request.POST.get("action") if request.method == "POST" else ""
-    data = request.POST if sent else None
+    """Return all forms, with data only in the one that was submitted."""
+    action = request.POST.get("action") if request.method == "POST" else ""
+
+    def data(form: str) -> Any:
+        return request.POST if action == form else None
+
     return {
-        "preset_form": PresetForm(data if sent == "preset" else None, parts=ontology.parts_of(project)),
-        "labels_form": LabelsForm(data if sent == "labels" else None, names=names),
-        "step_form": StepForm(data if sent == "step" else None, names=names),
+        "preset_form": PresetForm(data("preset"), parts=ontology.parts_of(project)),
+        "labels_form": LabelsForm(data("labels"), names=names),
+        "step_form": StepForm(data("step"), names=names),
     }
 
 
-def _acted(request: HttpRequest, project: Project, forms: Forms) -> bool:
+def _act(request: HttpRequest, project: Project, forms: Forms) -> bool:
+    """Do the submitted action; False if its form has to be shown again."""
     action = request.POST.get("action", "")
     if action == "undo":
-        return _undo(request, project)
+        number = row_id(request.POST.get("number", ""))
+        step = get_object_or_404(OntologyStep, project=project, number=number)
+        ontology.undo(step, by=person(request))
+        messages.info(request, f"Step {step.number} undone.")
+        return True
     form = forms.get(f"{action}_form")
     if form is None or not form.is_valid():
         return False
-    verb = {"preset": _preset, "labels": _labels, "step": _step}[action]
-    said = attempt(form, lambda: verb(request, project, form.cleaned_data))
-    if said:
-        messages.info(request, said)
-    return said is not None
+    apply = {"preset": _apply_preset, "labels": _add_labels, "step": _take_step}[action]
+    message = attempt(form, lambda: apply(request, project, form.cleaned_data))
+    if message:
+        messages.info(request, message)
+    return message is not None
 
 
-def _preset(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> str:
-    choices = ontology.apply_preset(project, wanted["preset"], by=person(request))
-    return f"The preset is in: {len(choices):,} labels to choose from."
+def _apply_preset(request: HttpRequest, project: Project, values: dict[str, Any]) -> str:
+    choices = ontology.apply_preset(project, values["preset"], by=person(request))
+    return f"Preset applied. The project now has {len(choices):,} labels."
 
 
-def _labels(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> str:
-    entries = wanted["labels"]
-    made = ontology.add_labels(project, entries, by=person(request))
-    before = len(entries) - len(made)
-    return f"{len(made):,} added" + (f"; {before:,} were there already." if before else ".")
+def _add_labels(request: HttpRequest, project: Project, values: dict[str, Any]) -> str:
+    entries = values["labels"]
+    added = ontology.add_labels(project, entries, by=person(request))
+    existing = len(entries) - len(added)
+    return f"{len(added):,} added" + (f", {existing:,} already existed." if existing else ".")
 
 
-def _step(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> str:
-    sources, target, by = wanted["sources"], wanted["target"], person(request)
-    if wanted["operation"] == OntologyStep.Operation.MERGE:
+def _take_step(request: HttpRequest, project: Project, values: dict[str, Any]) -> str:
+    sources, target, by = values["sources"], values["target"], person(request)
+    if values["operation"] == OntologyStep.Operation.MERGE:
         ontology.merge(project, sources, target=target, by=by)
-    elif wanted["operation"] == OntologyStep.Operation.RENAME:
+    elif values["operation"] == OntologyStep.Operation.RENAME:
         ontology.rename(project, sources[0], target=target, by=by)
     else:
         ontology.delete(project, sources, by=by)
-    return "Done, and every answer was read anew. The step can be undone."
-
-
-def _undo(request: HttpRequest, project: Project) -> bool:
-    number = request.POST.get("number", "")
-    step = get_object_or_404(OntologyStep, project=project, number=row_id(number))
-    ontology.undo(step, by=person(request))
-    messages.info(request, f"Step {step.number} is undone.")
-    return True
+    return "Step applied to all answers. You can undo it."

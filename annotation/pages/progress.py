@@ -1,87 +1,85 @@
-"""The progress page of those who oversee a project: days, people, relations, the other policy."""
+"""Progress page: days, people, labels, and outcomes under the other policy."""
 
 from __future__ import annotations
-
-from datetime import date
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 
 from annotation import roles
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Payload
 from annotation.models import Answer, Project
-from annotation.ontology.inventory import inventory
 from annotation.pages import progress_view
-from annotation.pages.daily_chart import both, calendar, days_svg
+from annotation.pages.daily_chart import calendar_of, days_svg, responsive_chart
 from annotation.pages.interval_chart import share
-from annotation.pages.projects import counts
-from annotation.pages.view_helpers import around, project_for
-from annotation.reports import policy_comparison, project_stats, workload
+from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
+from annotation.pages.projects import state_counts
+from annotation.reports import project_stats, workload
+from annotation.reports.progress import WorkDay
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.views import page
 
-LIVE = 500_000
+MAX_COUNTED = 500_000  # answers that can be counted while the page loads
 PER_PAGE = 50
+# Columns of the CSV file by attribute; the file keeps its headings
+PEOPLE_COLUMNS = {
+    **{name: name for name in ("name", "answers", "counted", "surplus", "skips", "flags")},
+    "holding": "leases",
+    **{name: name for name in ("median_seconds", "rushed")},
+    "known_done": "gold_answered",
+    "known_right": "gold_right",
+    **{name: name for name in ("paused", "last_at", "idle")},
+}
 
 
 @page()
 def progress(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, *roles.MAY_OVERSEE)
     user = person(request)
-    n, ahead = counts(project), workload.outlook(project, for_user=user)
-    idle = workload.idle(project, for_user=user)
+    counts = state_counts(project)
+    work = workload.workload(project, for_user=user)
+    idle = workload.idle_annotators(project, for_user=user)
+    leases = workload.active_leases(project, for_user=user)
     people = project_stats.by_annotator(project, for_user=user)
-    every, frequent = "all" in request.GET, request.GET.get("order") == "frequent"
-    days, pace = _days(project, user), project_stats.pace(project, for_user=user)
-    told = {
-        "lead": progress_view.lead(n, ahead),
-        "stats": progress_view.stats(ahead, pace, workload.handed_out(project, for_user=user), idle),
-        "idle": idle and progress_view.idle_words(idle),
-        "days": days,
-        "rushed": progress_view.rushed(pace),
-        "finding": progress_view.finding(days),
-        "svg": both(days),
-        "people": [
-            (one, share(one.rushed), *progress_view.state_of(one))
-            for one in (people if every else people[: progress_view.SHOWN])
-        ],
-        "everybody": len(people),
-        "changes": item_state.other_policy_changes(project),
-        "other": item_state.Rules(project).other_policy,
-        "frequent": frequent,
-    }
-    return render(
-        request,
-        "annotation/progress.html",
-        around(project, role, **told, **_labels(project, user, n, frequent=frequent)),
+    shown = people if "all" in request.GET else people[: progress_view.SHOWN]
+    days, times = _days(project, user), project_stats.answer_times(project, for_user=user)
+    context = project_context(
+        project,
+        role,
+        lead=progress_view.lead(counts, work),
+        stats=progress_view.stats(work, times, leases, idle),
+        idle=idle and progress_view.idle_text(idle),
+        days=days,
+        rushed_note=progress_view.rushed_note(times),
+        finding=progress_view.days_finding(days),
+        chart=responsive_chart(days),
+        people=[(row, share(row.rushed), *progress_view.state_of(row)) for row in shown],
+        n_people=len(people),
+        changes=item_state.other_policy_changes(project),
+        other=item_state.Rules(project).other_policy,
     )
+    by_frequency = request.GET.get("order") == "frequent"
+    context |= _label_context(project, user, counts, by_frequency=by_frequency)
+    return render(request, "annotation/progress.html", context)
 
 
-def _days(project: Project, user: User) -> list[project_stats.Day]:
-    today: date = timezone.now().date()
-    until = today if project.state == Project.State.OPEN else date.min
-    return calendar(project_stats.by_day(project, for_user=user), until=until)
+def _days(project: Project, user: User) -> list[WorkDay]:
+    return calendar_of(project, project_stats.by_day(project, for_user=user))
 
 
-def _labels(project: Project, user: User, n: dict[str, int], *, frequent: bool) -> dict[str, object]:
-    """Counted while somebody waits, unless there are too many answers for that."""
-    if Answer.objects.filter(item__project=project).count() > LIVE:
+def _label_context(
+    project: Project, user: User, counts: dict[str, int], *, by_frequency: bool
+) -> dict[str, object]:
+    """Count labels, unless there are too many answers to do so while the page loads."""
+    if Answer.objects.filter(item__project=project).count() > MAX_COUNTED:
         return {"too_many": True}
     labels = project_stats.by_label(project, for_user=user)
-    table = progress_view.disputed(labels, _titles(project), frequent=frequent)
-    disputed = n["all"] - n["open"] - n["settled"]
-    return {"labels_table": table, "found": progress_view.found(table, (disputed, n["all"] - n["open"]))}
-
-
-def _titles(project: Project) -> dict[str, str]:
-    return {
-        choice.name: choice.title for part in ("relation", "entity") for choice in inventory(project, part)
-    }
+    table = progress_view.disputed_labels(labels, label_titles(project), by_frequency=by_frequency)
+    disputed, decided = counts["all"] - counts["open"] - counts["settled"], counts["all"] - counts["open"]
+    summary = progress_view.disputed_summary(table, disputed, decided)
+    return {"labels_table": table, "labels_summary": summary, "by_frequency": by_frequency}
 
 
 @page()
@@ -98,48 +96,41 @@ def days_csv(request: HttpRequest, slug: str) -> HttpResponse:
     return csv_file(f"{project.slug}-days.csv", ["day", "answers", "skips", "annotators"], rows)
 
 
-PEOPLE = (
-    *("name", "answers", "counted", "surplus", "skips", "flags", "holding"),
-    *("median_seconds", "rushed", "known_done", "known_right", "paused", "last_at", "idle"),
-)
-
-
 @page()
 def people_csv(request: HttpRequest, slug: str) -> HttpResponse:
     project, _ = project_for(request, slug, *roles.MAY_OVERSEE)
     people = project_stats.by_annotator(project, for_user=person(request))
-    rows = [[getattr(one, name) for name in PEOPLE] for one in people]
-    return csv_file(f"{project.slug}-people.csv", PEOPLE, rows)
+    rows = [[getattr(row, name) for name in PEOPLE_COLUMNS.values()] for row in people]
+    return csv_file(f"{project.slug}-people.csv", list(PEOPLE_COLUMNS), rows)
 
 
 @page()
 def labels_csv(request: HttpRequest, slug: str) -> HttpResponse:
     project, _ = project_for(request, slug, *roles.MAY_OVERSEE)
     labels = project_stats.by_label(project, for_user=person(request))
-    rows = [[one.name, one.items, one.disputed, one.share, *(one.interval or ("", ""))] for one in labels]
+    rows = [
+        [label.name, label.items, label.disputed, label.share, *(label.interval or ("", ""))]
+        for label in labels
+    ]
     heads = ["relation", "items", "disputed", "share", "low", "high"]
     return csv_file(f"{project.slug}-disputed.csv", heads, rows)
 
 
 @page()
 def other_policy(request: HttpRequest, slug: str) -> HttpResponse:
-    """The sentences that the other policy would decide otherwise, for those who see votes."""
+    """List the sentences with another outcome under the other policy."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
-    changed = policy_comparison.changed(project, for_user=person(request))
-    pages = Paginator(changed, PER_PAGE)
-    shown = pages.get_page(request.GET.get("page"))
-    titles = _titles(project)
+    items = project_stats.changed_by_other_policy(project, for_user=person(request))
+    shown = Paginator(items, PER_PAGE).get_page(request.GET.get("page"))
+    titles = label_titles(project)
+
+    def text(gold: dict[str, object] | None) -> str:
+        return "disputed" if gold is None else answer_text(gold, titles)
+
     rows = [
-        (one.item, _outcome(one.item.gold, titles), _outcome(None if one.disputed else one.gold, titles))
-        for one in policy_comparison.by_other_policy(project, list(shown))
+        (outcome.item, text(outcome.item.gold), text(None if outcome.disputed else outcome.gold))
+        for outcome in project_stats.outcomes_by_other_policy(project, list(shown))
     ]
-    told = {"rows": rows, "shown": shown, "other": item_state.Rules(project).other_policy}
-    return render(request, "annotation/policy_comparison.html", around(project, role, **told))
-
-
-def _outcome(gold: Payload | None, titles: dict[str, str]) -> str:
-    if gold is None:
-        return "disputed"
-    spans = [span[2] for span in gold["spans"]]
-    names = [*spans, *(x if isinstance(x, str) else x[1] for x in gold["relations"])]
-    return ", ".join(titles.get(name, name) for name in names) or "N/A"
+    other = item_state.Rules(project).other_policy
+    context = project_context(project, role, rows=rows, shown=shown, other=other)
+    return render(request, "annotation/policy_comparison.html", context)

@@ -1,9 +1,10 @@
-"""How a curator watches quality: known sentences, predictions on show, pauses, answers set aside."""
+"""Quality pages: gold questions, predictions, pauses and exclusions of annotators."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.db.models import BooleanField, Count, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -14,24 +15,101 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import roles
 from annotation.models import Annotator, Answer, Batch, Item, Mark, Oversight, Project, Suggestion, Vote
 from annotation.ontology.inventory import inventory
-from annotation.pages import dispute_view, imports
-from annotation.pages.quality_forms import (
-    KnownForm,
-    KnownSentenceForm,
-    PredictionsForm,
-    QualityForm,
-    ReasonForm,
-)
-from annotation.pages.view_helpers import around, project_for
+from annotation.pages import imports
+from annotation.pages.imports import FileForm, format_choices, upload_field
+from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
 from annotation.queue import exclusions, gold_questions
-from annotation.reports.display_names import called
+from annotation.reports.display_names import display_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.forms import PageForm, PageRenderer
 from evalsvc.core.web.views import attempt, page, row_id
 
-MOST = 200
+MAX_LISTED = 200
+MAX_ANSWERED = 20
 Forms = dict[str, Any]
+
+
+class GoldQuestionFileForm(FileForm):
+    content = Batch.What.ITEMS
+    known = forms.ChoiceField(
+        label="Use",
+        choices=[
+            (Item.Use.QUALIFY, "qualification round, with feedback on each answer"),
+            (Item.Use.CHECK, "hidden checks among the other sentences"),
+        ],
+        initial=Item.Use.QUALIFY,
+        widget=forms.RadioSelect,
+    )
+    upload = upload_field("Sentences with relations or spans on every line; [] means N/A.")
+
+
+class PredictionsForm(FileForm):
+    content = Batch.What.SUGGESTIONS
+    upload = upload_field("Predictions by id for sentences of this project. They replace earlier ones.")
+    format = forms.ChoiceField(required=False, choices=format_choices("suggestions"))
+
+
+class QualityForm(forms.ModelForm):
+    """Quality settings; `gold_questions` validates their combination."""
+
+    default_renderer = PageRenderer()
+
+    class Meta:
+        model = Project
+        fields = [
+            *("qualifies", "pass_percent", "check_every", "least_checks"),
+            *("suggests", "calls_extra", "most_extra"),
+        ]
+        labels = {
+            "qualifies": "Start with a qualification round",
+            "pass_percent": "Pass mark in %",
+            "check_every": "Sentences between hidden checks",
+            "least_checks": "Checks before a pause",
+            "suggests": "Show predictions as initial answers",
+            "calls_extra": "Ask one more person about disputes automatically",
+            "most_extra": "Maximum number of extra people",
+        }
+        help_texts = {
+            "qualifies": "Annotators get other sentences only after passing. Only this round gives feedback.",
+            "pass_percent": "An annotator below it is paused after the round, or after enough checks.",
+            "check_every": "0 for none. Checks look like any other sentence.",
+            "least_checks": "Nobody is paused on fewer gold questions.",
+            "suggests": "People tend to accept what they are shown. Answers given with one are marked.",
+            "calls_extra": "Otherwise adjudicators ask for them, sentence by sentence.",
+            "most_extra": "Beyond the usual number of answers per sentence. 0 for none.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        for field in self.fields.values():
+            if not isinstance(field.widget, forms.CheckboxInput):
+                field.widget.attrs.setdefault("class", "field")
+
+
+class ReasonForm(PageForm):
+    reason = forms.CharField(max_length=200)
+
+
+class GoldQuestionForm(PageForm):
+    sentence = forms.CharField(
+        label="Sentence id", max_length=200, help_text="As in the file, for example: s17."
+    )
+    use = forms.ChoiceField(
+        choices=[(Item.Use.QUALIFY, "qualification round"), (Item.Use.CHECK, "hidden check")]
+    )
+    answer = forms.MultipleChoiceField(required=False, label="Gold answer", help_text="Select none for N/A.")
+    explains = forms.CharField(
+        label="Explanation",
+        required=False,
+        max_length=2_000,
+        help_text="Shown in the qualification round with a wrong answer.",
+    )
+
+    def __init__(self, *args: Any, choices: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["answer"].choices = choices  # type: ignore[attr-defined]
 
 
 @page("GET", "POST")
@@ -39,122 +117,126 @@ def quality(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     forms = _forms(request, project)
     if request.method == "POST":
-        answer = _acted(request, project, forms)
-        if answer is not None:
-            return answer
+        response = _act(request, project, forms)
+        if response is not None:
+            return response
         project.refresh_from_db()
-    shown = around(project, role, **forms, **_shown(project))
-    return render(request, "annotation/quality.html", shown)
+    context = project_context(project, role, **forms, **_quality_context(project))
+    return render(request, "annotation/quality.html", context)
 
 
 def _forms(request: HttpRequest, project: Project) -> Forms:
-    """Each form bound only when it is the one that was sent."""
-    sent = request.POST.get("action", "")
+    """Return all forms, with data only in the one that was submitted."""
+    action = request.POST.get("action", "")
 
-    def bound(name: str) -> Any:
-        return request.POST if sent == name else None
+    def data(form: str) -> Any:
+        return request.POST if action == form else None
 
     files = request.FILES or None
     choices = [(choice.name, choice.title) for choice in inventory(project)]
     return {
-        # a copy: what does not fit must not show as if it stood
-        "settings": QualityForm(bound("settings"), instance=Project.objects.get(pk=project.pk)),
-        "known_file": KnownForm(bound("known_file"), files, kind=project.kind, prefix="k"),
-        "known_one": KnownSentenceForm(bound("known_one"), choices=choices, prefix="one"),
-        "predictions": PredictionsForm(bound("predictions"), files, kind="", prefix="p"),
+        # on a copy of the project, which the page must not show with invalid values
+        "settings": QualityForm(data("settings"), instance=Project.objects.get(pk=project.pk)),
+        "known_file": GoldQuestionFileForm(data("known_file"), files, kind=project.kind, prefix="k"),
+        "known_one": GoldQuestionForm(data("known_one"), choices=choices, prefix="one"),
+        "predictions": PredictionsForm(data("predictions"), files, kind="", prefix="p"),
     }
 
 
-def _acted(request: HttpRequest, project: Project, forms: Forms) -> HttpResponse | None:
-    """What to go on with, or None when a form has to be shown again."""
+def _act(request: HttpRequest, project: Project, forms: Forms) -> HttpResponse | None:
+    """Do the submitted action; None if its form has to be shown again."""
     action = request.POST.get("action", "")
     if action == "work":
-        _back_to_work(request, project)
+        item = get_object_or_404(Item, project=project, pk=row_id(request.POST.get("item", "")))
+        gold_questions.make_ordinary_item(item, by=person(request))
+        messages.info(request, f"{item.external_id} is no longer a gold question.")
         return redirect("project-quality", project.slug)
     form = forms.get(action)
     if form is None or not form.is_valid():
         return None
     if action in ("known_file", "predictions"):
-        batch = _received(request, project, form, action)
+        batch = _receive(request, project, form, action)
         return redirect("import", batch.pk) if batch else None
-    verb = {"settings": _settings, "known_one": _known_one}[action]
-    said = attempt(form, lambda: verb(request, project, form), "sentence")
-    if said:
-        messages.info(request, said)
-    return redirect("project-quality", project.slug) if said else None
+    apply = {"settings": _set_options, "known_one": _make_gold_question}[action]
+    message = attempt(form, lambda: apply(request, project, form), "sentence")
+    if message:
+        messages.info(request, message)
+    return redirect("project-quality", project.slug) if message else None
 
 
-def _received(request: HttpRequest, project: Project, form: BaseForm, action: str) -> Batch | None:
-    what = Batch.What.ITEMS if action == "known_file" else Batch.What.SUGGESTIONS
-    options = ("known",) if action == "known_file" else ()
-    told: dict[str, Any] = {"what": what, "options": options, "project": project}
-    return attempt(form, lambda: imports.receive(request, form.cleaned_data, **told), "upload")
+def _receive(request: HttpRequest, project: Project, form: BaseForm, action: str) -> Batch | None:
+    known = action == "known_file"
+    what = Batch.What.ITEMS if known else Batch.What.SUGGESTIONS
+    options = ("known",) if known else ()
+    values = form.cleaned_data
+    return attempt(
+        form,
+        lambda: imports.receive(request, values, what=what, options=options, project=project),
+        "upload",
+    )
 
 
-def _settings(request: HttpRequest, project: Project, form: BaseForm) -> str:
+def _set_options(request: HttpRequest, project: Project, form: BaseForm) -> str:
     gold_questions.set_quality_options(project, by=person(request), **form.cleaned_data)
-    return "Changed. It holds from the next sentence that is handed out."
+    return "Settings saved. They apply from the next sentence handed out."
 
 
-def _known_one(request: HttpRequest, project: Project, form: BaseForm) -> str:
-    wanted = form.cleaned_data
-    item = project.items.present().filter(external_id=wanted["sentence"].strip()).first()
+def _make_gold_question(request: HttpRequest, project: Project, form: BaseForm) -> str:
+    values = form.cleaned_data
+    external_id = values["sentence"].strip()
+    item = project.items.present().filter(external_id=external_id).first()
     if item is None:
         raise DomainError(
-            "unknown_id", "No sentence of this project has that id.", hint="Ids are those of the file.",
+            "unknown_id",
+            f"No sentence of this project has the id {external_id!r}.",
+            hint="Use an id from the imported file.",
             field="sentence",
-        )  # fmt: skip
-    payload = {"spans": [], "relations": wanted["answer"]}
-    told = {"use": wanted["use"], "explains": wanted["explains"], "by": person(request)}
-    gold_questions.make_gold_question(item, payload=payload, **told)
-    return f"{item.external_id} has a known answer now, and is no part of the work."
+        )
+    payload = {"spans": [], "relations": values["answer"]}
+    gold_questions.make_gold_question(
+        item, payload=payload, use=values["use"], explains=values["explains"], by=person(request)
+    )
+    return f"{item.external_id} is now a gold question, and no longer part of the work."
 
 
-def _back_to_work(request: HttpRequest, project: Project) -> None:
-    pk = request.POST.get("item", "")
-    item = get_object_or_404(Item, project=project, pk=row_id(pk))
-    gold_questions.make_ordinary_item(item, by=person(request))
-    messages.info(request, f"{item.external_id} is work like any other again.")
-
-
-def _shown(project: Project) -> dict[str, Any]:
+def _quality_context(project: Project) -> dict[str, Any]:
     items = project.items.present().exclude(use="").select_related("known").order_by("use", "rank")
-    marks = items.annotate(
+    questions = items.annotate(
         tried=Count("marks"), passed=Count("marks", filter=Q(marks__right=True)), touched=Count("votes")
     )
-    choices, words = dispute_view.choices_of(project), called(project)
+    titles, names = label_titles(project), display_names(project)
     uses = dict(items.order_by().values_list("use").annotate(n=Count("pk")))
     suggestions = Suggestion.objects.filter(item__in=project.items.live())
     return {
         "uses": {use: uses.get(use, 0) for use in (Item.Use.QUALIFY, Item.Use.CHECK)},
-        "known_items": [(item, dispute_view.shown(item.known.payload, choices)) for item in marks[:MOST]],
-        "n_known": sum(uses.values()),
-        "picks_sentences": project.kind == Kind.RELATIONS,
+        "questions": [(item, answer_text(item.known.payload, titles)) for item in questions[:MAX_LISTED]],
+        "n_questions": sum(uses.values()),
+        "has_relations": project.kind == Kind.RELATIONS,
         "n_suggestions": suggestions.count(),
         "n_sentences": project.items.live().count(),
-        "shown_votes": Vote.objects.filter(item__project=project, shown__isnull=False).count(),
-        "people": [(who, words[who.name]) for who in annotators(project)[:MOST]],
+        "suggested_votes": Vote.objects.filter(item__project=project, shown__isnull=False).count(),
+        "people": [(row, names[row.name]) for row in annotators(project)[:MAX_LISTED]],
         "n_people": Annotator.objects.filter(project=project).count(),
         "paused": Annotator.objects.filter(project=project, paused_at__isnull=False).count(),
     }
 
 
-def _counted(rows: QuerySet[Any]) -> Any:
-    """How many of these rows are an annotator's: each table on its own, so that none multiplies another."""
+def _count(rows: QuerySet[Any]) -> Any:
+    """Count an annotator's rows in a subquery; joins of several tables would multiply them."""
     own = rows.filter(annotator=OuterRef("pk")).order_by().values("annotator")
     return Coalesce(Subquery(own.annotate(n=Count("pk")).values("n")), 0)
 
 
 def annotators(project: Project) -> QuerySet[Annotator]:
-    """Those with an account first, then by number of answers."""
+    """Return annotators with an account first, then by number of answers."""
     return (
         Annotator.objects.filter(project=project)
         .select_related("user")
         .annotate(
             imported=ExpressionWrapper(Q(user=None), output_field=BooleanField()),
-            n=_counted(Answer.objects.all()),
-            tried=_counted(Mark.objects.all()),
-            passed=_counted(Mark.objects.filter(right=True)),
+            n=_count(Answer.objects.all()),
+            tried=_count(Mark.objects.all()),
+            passed=_count(Mark.objects.filter(right=True)),
         )
         .order_by("imported", "-n", "name")
     )
@@ -162,46 +244,46 @@ def annotators(project: Project) -> QuerySet[Annotator]:
 
 @page("GET", "POST")
 def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """One annotator: what they did, and whether it counts."""
+    """Show an annotator; on POST pause, resume, exclude or include them."""
     project, role = project_for(request, slug, roles.CURATOR)
-    who = get_object_or_404(annotators(project), pk=pk)
-    sent = request.POST.get("action", "")
+    annotator = get_object_or_404(annotators(project), pk=pk)
+    name = display_names(project)[annotator.name]
+    action = request.POST.get("action", "")
     form = ReasonForm(request.POST or None)
-    if form.is_valid() and _decided(request, who, sent, form):
+    if form.is_valid() and _oversee(request, annotator, name, action, form):
         return redirect("annotator", slug, pk)
-    skips = Vote.objects.filter(annotator=who, act=Vote.Act.SKIP).count()
-    shown = around(
+    marks = Mark.objects.filter(annotator=annotator).select_related("item")
+    context = project_context(
         project,
         role,
-        who=who,
-        called=called(project)[who.name],
+        annotator=annotator,
+        display_name=name,
         form=form,
-        sent=sent,
-        skips=skips,
-        aside=who.answers.filter(set_aside=True).count(),
-        marks=Mark.objects.filter(annotator=who).select_related("item").order_by("-pk")[:20],
-        log=Oversight.objects.filter(annotator=who).select_related("by").order_by("-pk"),
+        action=action,
+        skips=Vote.objects.filter(annotator=annotator, act=Vote.Act.SKIP).count(),
+        excluded=annotator.answers.filter(set_aside=True).count(),
+        marks=marks.order_by("-pk")[:MAX_ANSWERED],
+        log=Oversight.objects.filter(annotator=annotator).select_related("by").order_by("-pk"),
     )
-    return render(request, "annotation/annotator.html", shown)
+    return render(request, "annotation/annotator.html", context)
 
 
-def _decided(request: HttpRequest, who: Annotator, action: str, form: ReasonForm) -> bool:
-    by, reason, name = person(request), form.cleaned_data["reason"], called(who.project)[who.name]
-    verbs: dict[str, Any] = {
-        "pause": gold_questions.pause,
-        "resume": gold_questions.resume,
-        "set-aside": exclusions.exclude_annotator,
-        "put-back": exclusions.include_annotator,
+def _oversee(request: HttpRequest, annotator: Annotator, name: str, action: str, form: ReasonForm) -> bool:
+    """Do the submitted action; False if the form has to be shown again."""
+    actions: dict[str, tuple[Any, str]] = {
+        "pause": (gold_questions.pause, f"{name} is paused. Their reserved sentences are available again."),
+        "resume": (gold_questions.resume, f"{name} can continue."),
+        "set-aside": (
+            exclusions.exclude_annotator,
+            f"Answers of {name} excluded. The sentences are decided again.",
+        ),
+        "put-back": (exclusions.include_annotator, f"Answers of {name} included again."),
     }
-    said = {
-        "pause": f"{name} is paused and gets nothing new; what they held went back.",
-        "resume": f"{name} can go on.",
-        "set-aside": f"No answer of {name} counts any more. What they decided is decided anew.",
-        "put-back": f"The answers of {name} count again.",
-    }
-    if action not in verbs:
+    if action not in actions:
         return False
-    done = attempt(form, lambda: (verbs[action](who, by=by, reason=reason), True)[1], "reason")
+    act, message = actions[action]
+    by, reason = person(request), form.cleaned_data["reason"]
+    done = attempt(form, lambda: (act(annotator, by=by, reason=reason), True)[1], "reason")
     if done:
-        messages.info(request, said[action])
+        messages.info(request, message)
     return bool(done)

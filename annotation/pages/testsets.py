@@ -1,9 +1,10 @@
-"""Freezing, and the test sets it makes: the list, one set's page, its lines."""
+"""Pages of test sets: freezing, the list, one set and its lines."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -11,16 +12,26 @@ from annotation import roles
 from annotation.adjudication import unanswerable_items
 from annotation.freezing import builder
 from annotation.models import Project
-from annotation.pages.forms import FreezeForm
-from annotation.pages.projects import organises
+from annotation.pages.project_page import project_context, project_for
+from annotation.pages.projects import may_organise
 from annotation.pages.testset_composition import composition
-from annotation.pages.view_helpers import around, project_for
 from annotation.testset import Origin, TestSet, TestSetQuerySet, export_lines
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import jsonl_file
+from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page
+
+MAX_LISTED = 200
+
+
+class FreezeForm(PageForm):
+    name = forms.CharField(max_length=120, help_text="For example: Harbour news.")
+    version = forms.CharField(max_length=20, initial="1.0", help_text="For example: 1.1.")
+    leave_out = forms.BooleanField(
+        required=False, label="Leave out open and disputed sentences, and list them in the manifest"
+    )
 
 
 @page("GET", "POST")
@@ -33,73 +44,74 @@ def freeze(request: HttpRequest, slug: str) -> HttpResponse:
         made = attempt(form, lambda: builder.freeze(project, by=person(request), **form.cleaned_data))
         if made:
             return redirect("test-set", made.slug)
-    shown = around(
+    context = project_context(
         project,
         role,
         form=form,
-        blockers=builder.count_by_state(project),
-        passed_on=unanswerable_items.unanswerable(project).count(),
+        counts=builder.count_by_state(project),
+        unanswerable=unanswerable_items.unanswerable(project).count(),
         sets=project.test_sets.order_by("-pk"),
     )
-    return render(request, "annotation/freeze.html", shown)
+    return render(request, "annotation/freeze.html", context)
 
 
 def _next_version(project: Project) -> str:
-    """1.0, then one more in the last place."""
-    last = (
-        project.test_sets.filter(origin=Origin.ANNOTATED)
-        .order_by("-pk")
-        .values_list("version", flat=True)
-        .first()
-    )
+    """Return 1.0, or the last version with its last number increased."""
+    versions = project.test_sets.filter(origin=Origin.ANNOTATED).order_by("-pk")
+    last = versions.values_list("version", flat=True).first()
     head, _, tail = (last or "").rpartition(".")
     return f"{head}.{int(tail) + 1}" if head and tail.isdigit() else "1.0"
 
 
 def visible(request: HttpRequest) -> TestSetQuerySet:
-    """The sets this person may know of."""
+    """Return the test sets the viewer may see."""
     return TestSet.objects.visible_to(person(request)).select_related("project", "by", "twin")
 
 
 @page()
 def index(request: HttpRequest) -> HttpResponse:
-    sets = visible(request).order_by("-pk")
-    return render(request, "annotation/test_sets.html", {"sets": sets[:200], "organises": organises(request)})
+    sets = visible(request).order_by("-pk")[:MAX_LISTED]
+    context = {"sets": sets, "organises": may_organise(person(request))}
+    return render(request, "annotation/test_sets.html", context)
 
 
 @page()
 def test_set(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole page, or for htmx its answer while the set is being built or its figures are."""
-    found = get_object_or_404(visible(request), slug=slug)
-    building = found.state == TestSet.State.BUILDING
-    if getattr(request, "htmx", False) and building:
-        return render(request, "annotation/_freeze_state.html", {"set": found, "job": _job(found)})
-    response = render(request, "annotation/test_set.html", _shown(found, person(request)))
-    if getattr(request, "htmx", False) and request.GET.get("of") != "figures":
+    """Show a test set, or for htmx the state of its freeze."""
+    test_set = get_object_or_404(visible(request), slug=slug)
+    htmx = getattr(request, "htmx", False)
+    if htmx and test_set.state == TestSet.State.BUILDING:
+        return render(request, "annotation/_freeze_state.html", {"set": test_set, "job": _job(test_set)})
+    response = render(request, "annotation/test_set.html", _context(test_set, person(request)))
+    if htmx and request.GET.get("of") != "figures":
         response["HX-Refresh"] = "true"
     return response
 
 
-def _shown(found: TestSet, user: User) -> dict[str, Any]:
+def _context(test_set: TestSet, user: User) -> dict[str, Any]:
+    project = test_set.project
     return {
-        "set": found,
-        "job": _job(found) if found.state == TestSet.State.BUILDING else None,
-        "may_read": found.readable_by(user),
-        "project_seen": found.project is not None and roles.role_in(found.project, user) is not None,
-        "source": TestSet.objects.filter(twin=found).first(),
-        **composition(found),
+        "set": test_set,
+        "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),
+        "job": _job(test_set) if test_set.state == TestSet.State.BUILDING else None,
+        "may_read": test_set.readable_by(user),
+        "sees_project": project is not None and roles.role_in(project, user) is not None,
+        "source": TestSet.objects.filter(twin=test_set).first(),
+        **composition(test_set),
     }
 
 
-def _job(found: TestSet) -> Job | None:
-    kind, subject = ("import", found.batch_id) if found.batch_id else ("freeze", found.twin_id or found.pk)
+def _job(test_set: TestSet) -> Job | None:
+    kind, subject = "freeze", test_set.twin_id or test_set.pk
+    if test_set.batch_id:
+        kind, subject = "import", test_set.batch_id
     return Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first()
 
 
 @page()
 def lines(request: HttpRequest, slug: str) -> StreamingHttpResponse:
-    """The set's lines, byte for byte what its digest is of."""
-    found = get_object_or_404(visible(request), slug=slug)
-    found.require_reader(person(request))
-    headers = {"X-Content-SHA256": found.sha256}
-    return jsonl_file(f"{found.slug}.jsonl", export_lines(found), **headers)
+    """Download the lines of a test set, byte for byte as hashed."""
+    test_set = get_object_or_404(visible(request), slug=slug)
+    test_set.require_reader(person(request))
+    headers = {"X-Content-SHA256": test_set.sha256}
+    return jsonl_file(f"{test_set.slug}.jsonl", export_lines(test_set), **headers)

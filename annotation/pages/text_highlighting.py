@@ -1,4 +1,4 @@
-"""A sentence with its head and tail, or with its spans, as HTML. Offsets are code points or tokens."""
+"""Text with its head and tail, or with its spans, as HTML. Offsets are code points or tokens."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ COLOURS = ("person", "org", "place", "date", "vessel")
 Span = tuple[int, int, str]
 
 
-def pair(item: Item) -> SafeString:
-    """The text with head and tail marked; where the two overlap, both marks are shown."""
+def mark_pair(item: Item) -> SafeString:
+    """Mark head and tail in the text; where they overlap, show both marks."""
     marks = [(role, mark) for role, mark in (("head", item.head), ("tail", item.tail)) if mark]
     cuts = sorted({0, len(item.text), *(mark[end] for _, mark in marks for end in ("start", "end"))})
     pieces = [_piece(item.text[a:b], a, b, marks) for a, b in pairwise(cuts)]
@@ -28,9 +28,9 @@ def _piece(text: str, start: int, end: int, marks: Sequence[tuple[str, dict[str,
     html = format_html("{}", text)
     for role, mark in marks:
         if mark["start"] <= start and end <= mark["end"]:
-            said = f"{role}, {mark['type']}" if mark.get("type") else role
+            name = f"{role}, {mark['type']}" if mark.get("type") else role
             tag = (
-                format_html('<span class="sr">, </span><span class="role">{}</span>', said)
+                format_html('<span class="sr">, </span><span class="role">{}</span>', name)
                 if end == mark["end"]
                 else ""
             )
@@ -38,29 +38,29 @@ def _piece(text: str, start: int, end: int, marks: Sequence[tuple[str, dict[str,
     return html
 
 
-def text_of(item: Item, span: Sequence[Any]) -> str:
-    """The words of a span."""
+def span_text(item: Item, span: Sequence[Any]) -> str:
+    """Return the text of a span."""
     if item.tokens is not None:
         return " ".join(item.tokens[span[0] : span[1]])
     return item.text[span[0] : span[1]]
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """A text with spans under it; `crossing` are those that can't be drawn because they cross another."""
+class HighlightedText:
+    """Text with spans; `crossing` lists those that cross another and can't be drawn."""
 
     html: SafeString
     crossing: list[tuple[str, str]]
 
 
-def spans(item: Item, chosen: Sequence[Sequence[Any]], *, colours: Mapping[str, str]) -> Marked:
-    """The text with its spans underlined, inner ones within outer ones."""
+def mark_spans(item: Item, spans: Sequence[Sequence[Any]], *, colours: Mapping[str, str]) -> HighlightedText:
+    """Underline the spans of a text, inner ones within outer ones."""
     units: Sequence[str] = item.tokens if item.tokens is not None else item.text
     glue = " " if item.tokens is not None else ""
-    wanted = sorted(((s[0], s[1], s[2]) for s in chosen), key=lambda span: (span[0], -span[1], span[2]))
+    ordered = sorted(((s[0], s[1], s[2]) for s in spans), key=lambda span: (span[0], -span[1], span[2]))
     crossing: list[Span] = []
-    html = _drawn(_Text(units, glue, colours), 0, len(units), wanted, crossing)
-    return Marked(html, [(glue.join(units[a:b]), label) for a, b, label in crossing])
+    html = _with_spans(_Text(units, glue, colours), 0, len(units), ordered, crossing)
+    return HighlightedText(html, [(glue.join(units[a:b]), label) for a, b, label in crossing])
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +70,38 @@ class _Text:
     colours: Mapping[str, str]
 
     def part(self, start: int, end: int) -> str:
-        """What stands from start to end, with the space that follows a token."""
+        """Return a part of the text, with the space after its last token."""
         return "".join(unit + self.glue for unit in self.units[start:end])
 
 
-def _drawn(text: _Text, start: int, end: int, wanted: list[Span], crossing: list[Span]) -> SafeString:
+def _with_spans(text: _Text, start: int, end: int, spans: list[Span], crossing: list[Span]) -> SafeString:
     parts: list[SafeString] = []
     at = start
-    while wanted:
-        span, *rest = wanted
+    while spans:
+        span, *rest = spans
         inner = [other for other in rest if other[1] <= span[1]]
         crossing += [other for other in rest if other[0] < span[1] < other[1]]
-        wanted = [other for other in rest if other[0] >= span[1]]
-        parts += [format_html("{}", text.part(at, span[0])), _one(text, span, inner, crossing)]
+        spans = [other for other in rest if other[0] >= span[1]]
+        parts += [format_html("{}", text.part(at, span[0])), _span_html(text, span, inner, crossing)]
         at = span[1]
     return format_html_join("", "{}", ((part,) for part in [*parts, format_html("{}", text.part(at, end))]))
 
 
-def _one(text: _Text, span: Span, inner: list[Span], crossing: list[Span]) -> SafeString:
+def _span_html(text: _Text, span: Span, inner: list[Span], crossing: list[Span]) -> SafeString:
     start, end, label = span
+    plain = format_html("{}", text.glue.join(text.units[start:end]))
     return format_html(
         '<span class="sp sp--{}{}" data-label="{}"><span class="tx">{}</span>'
         '<span class="sr"> ({}) </span></span>{}',
         text.colours.get(label, COLOURS[-1]),
         " sp--outer" if inner else "",
         label,
-        _trimmed(text, start, end, inner, crossing),
+        _with_spans(text, start, end, inner, crossing) if inner else plain,
         label,
         text.glue,
     )
 
 
-def _trimmed(text: _Text, start: int, end: int, inner: list[Span], crossing: list[Span]) -> SafeString:
-    if inner:
-        return _drawn(text, start, end, inner, crossing)
-    return format_html("{}", text.glue.join(text.units[start:end]))
-
-
 def colours_of(labels: Sequence[str]) -> dict[str, str]:
-    """A colour for each label, the same for the whole project."""
+    """Assign each label of a project a colour."""
     return {label: COLOURS[at % len(COLOURS)] for at, label in enumerate(labels)}

@@ -1,4 +1,4 @@
-"""How far annotators agree: asked for by a person, computed by a job, stored; the raw judgments beside it."""
+"""Agreement reports: requested by a person, computed by a job; and the raw answers as a download."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotation.models import AgreementReport, Answer, Project
-from annotation.reports.display_names import called, numbered
+from annotation.reports.display_names import display_names, numbered_names
 from annotation.roles import CURATOR, MAY_OVERSEE, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
@@ -23,15 +23,19 @@ State = AgreementReport.State
 
 
 @transaction.atomic
-def ask(project: Project, *, by: User) -> AgreementReport:
-    """Have the agreement computed; a report that is still waiting or being made is not made twice."""
+def request_report(project: Project, *, by: User) -> AgreementReport:
+    """Request a report, or return the one that is already under way."""
     require(project, by, *MAY_OVERSEE)
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    going = project.agreements.filter(state__in=(State.WAITING, State.RUNNING)).first()
-    if going is not None:
-        return going
+    pending = project.agreements.filter(state__in=(State.WAITING, State.RUNNING)).first()
+    if pending is not None:
+        return pending
     if not Answer.objects.filter(item__in=project.items.live()).exists():
-        raise Conflict("nothing_answered", "Nobody answered yet: there is nothing to compare.")
+        raise Conflict(
+            "nothing_answered",
+            f"{project} has no answers to compare.",
+            hint="Request agreement when at least two people have answered.",
+        )
     report = AgreementReport.objects.create(project=project, by=by)
     enqueue("agreement", report.pk)
     report.refresh_from_db()
@@ -39,59 +43,62 @@ def ask(project: Project, *, by: User) -> AgreementReport:
 
 
 def latest(project: Project, *, for_user: User) -> AgreementReport | None:
-    """The newest report."""
+    """Return the latest report in any state."""
     require(project, for_user, *MAY_OVERSEE)
     return project.agreements.order_by("-pk").first()
 
 
 def latest_done(project: Project, *, for_user: User) -> AgreementReport | None:
-    """The newest report that has figures; another one may be under way."""
+    """Return the latest report with figures."""
     require(project, for_user, *MAY_OVERSEE)
     return project.agreements.filter(state=State.DONE).order_by("-pk").first()
 
 
-def figures_for(report: AgreementReport, user: User, *, shown: bool = False) -> dict[str, Any]:
-    """The figures; people have names for curators (`shown`: those that people read), numbers for others."""
-    told: dict[str, Any] = report.figures
+def figures_for(report: AgreementReport, user: User, *, display: bool = False) -> dict[str, Any]:
+    """Return the figures, with annotators' names for curators and numbers for others.
+
+    `display` asks for display names instead of those in downloads.
+    """
+    figures: dict[str, Any] = report.figures
     curates = require(report.project, user, *MAY_OVERSEE) == CURATOR
-    if not told or (curates and not shown):
-        return told
-    words = called(report.project) if curates else numbered(report.project)
-    names = [words.get(name, name if curates else "Annotator") for name in told["annotators"]]
-    people = [one | {"name": name} for one, name in zip(told["people"], names, strict=True)]
-    return told | {"annotators": names, "people": people}
+    if not figures or (curates and not display):
+        return figures
+    by_name = display_names(report.project) if curates else numbered_names(report.project)
+    names = [by_name.get(name, name if curates else "Annotator") for name in figures["annotators"]]
+    people = [row | {"name": name} for row, name in zip(figures["people"], names, strict=True)]
+    return figures | {"annotators": names, "people": people}
 
 
-def follow(job: Job) -> None:
-    """Mirror the job's state; `done` comes with the figures."""
+def mirror_job(job: Job) -> None:
+    """Copy the job's state to its report; `store_figures` sets `done`."""
     report = AgreementReport.objects.filter(pk=job.subject)
     if job.state in (Job.State.QUEUED, Job.State.RUNNING):
         report.update(state=State.WAITING if job.state == Job.State.QUEUED else State.RUNNING)
     elif job.state in (Job.State.FAILED, Job.State.CANCELLED):
-        report.update(state=State.FAILED, reason=job.error or "It was cancelled.", ended_at=Now())
+        report.update(state=State.FAILED, reason=job.error or "The job was cancelled.", ended_at=Now())
 
 
-def done(report: AgreementReport, figures: dict[str, Any]) -> None:
-    """Keep the figures, in the transaction that ends the job."""
+def store_figures(report: AgreementReport, figures: dict[str, Any]) -> None:
+    """Store the figures, in the transaction that ends the job."""
     AgreementReport.objects.filter(pk=report.pk).update(state=State.DONE, figures=figures, ended_at=Now())
 
 
-def standing(project: Project) -> QuerySet[Answer]:
-    """Every answer of the project that is not set aside, in order of work."""
+def included_answers(project: Project) -> QuerySet[Answer]:
+    """Return all answers that are not excluded, in the order of items."""
     answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
     return answers.filter(item__batch__state="done").order_by("item__rank", "item", "position")
 
 
 def judgments(project: Project, *, by: User) -> Iterator[bytes]:
-    """The raw judgments, one line each, as an import of answers takes them; for curators."""
+    """Yield the raw answers as importable JSON lines."""
     require(project, by, CURATOR)
-    rows = standing(project).values_list("item__external_id", "annotator__name", "payload")
-    return (canonical_line(_line(project.kind, *row)) for row in rows.iterator(chunk_size=2_000))
+    rows = included_answers(project).values_list("item__external_id", "annotator__name", "payload")
+    return (canonical_line(_judgment(project.kind, *row)) for row in rows.iterator(chunk_size=2_000))
 
 
-def _line(kind: str, item: str, annotator: str, payload: dict[str, Any]) -> dict[str, Any]:
-    who = {"item": item, "annotator": annotator}
+def _judgment(kind: str, item: str, annotator: str, payload: dict[str, Any]) -> dict[str, Any]:
+    judgment = {"item": item, "annotator": annotator}
     if kind == Kind.RELATIONS:
-        said = payload["relations"]
-        return who | ({"labels": said} if said or payload.get("blank") else {"na": True})
-    return who | {"spans": payload["spans"], "relations": payload["relations"]}
+        labels = payload["relations"]
+        return judgment | ({"labels": labels} if labels or payload.get("blank") else {"na": True})
+    return judgment | {"spans": payload["spans"], "relations": payload["relations"]}

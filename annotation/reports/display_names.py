@@ -1,4 +1,4 @@
-"""What annotators are called: by the names they show before curators, by numbers before everybody else."""
+"""Display names of annotators: their own for curators, numbers for everybody else."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from annotation.models import Annotator, Project
 from evalsvc.core.accounts.models import User
 
 
-def called(project: Project, *more: User) -> dict[str, str]:
-    """From the name in downloads to the one that people read; where two show the same, both are told apart.
+def display_names(project: Project, *members: User) -> dict[str, str]:
+    """Map the names in downloads to display names, unique within the project.
 
-    `more` are members who have not begun.
+    `members` are people who have not answered yet.
     """
-    rows = Annotator.objects.filter(project=project).select_related("user").order_by("pk")
-    shown = {user.username: user.shown_name for user in more}
-    shown |= {row.name: row.user.shown_name if row.user else row.name for row in rows}
-    often = Counter(shown.values())
-    return {name: apart(word, name) if often[word] > 1 else word for name, word in shown.items()}
+    annotators = Annotator.objects.filter(project=project).select_related("user").order_by("pk")
+    names = {user.username: user.shown_name for user in members}
+    names |= {row.name: row.user.shown_name if row.user else row.name for row in annotators}
+    uses = Counter(names.values())
+    return {name: distinct(shown, name) if uses[shown] > 1 else shown for name, shown in names.items()}
 
 
-def apart(word: str, name: str) -> str:
-    """The shown name with the one that nobody else has."""
-    return word if word == name else f"{word} ({name})"
+def distinct(display_name: str, name: str) -> str:
+    """Append the unique name to a display name that several people share."""
+    return display_name if display_name == name else f"{display_name} ({name})"
 
 
-def numbered(project: Project) -> dict[str, str]:
-    """What annotators are called before those who decide or look on, so that nobody judges a name."""
+def numbered_names(project: Project) -> dict[str, str]:
+    """Map the names in downloads to numbers, so that nobody judges by name."""
     names = Annotator.objects.filter(project=project).order_by("pk").values_list("name", flat=True)
-    return {name: f"Annotator {at}" for at, name in enumerate(names, start=1)}
+    return {name: f"Annotator {number}" for number, name in enumerate(names, start=1)}

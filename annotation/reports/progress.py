@@ -1,10 +1,13 @@
-"""How far a person is in a project, and how much is left: one count for every page that says so."""
+"""Progress of a person in a project, their own work, and the answers still needed."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import date
+from statistics import median
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Now, TruncDate
 
 from annotation.adjudication import unanswerable_items
@@ -14,107 +17,163 @@ from annotation.queue.assignment import deferred_items
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 
+RECENT_ANSWERS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class WorkDay:
+    """Answers and skips of one day (UTC)."""
+
+    day: date
+    answers: int
+    skips: int
+    annotators: int
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAnswerTimes:
+    """Median seconds of the last 50 timed answers, and of the 50 before."""
+
+    recent: float | None
+    earlier: float | None
+
 
 def progress_of(project: Project, user: User) -> dict[str, Any]:
-    """How far this person is; a sentence is answered, skipped or waiting, never two of them."""
+    """Count a person's answered, skipped and available items; no item is in two of them."""
     role = require(project, user)
     live = Item.objects.filter(project=project).live()
     annotator = Annotator.objects.filter(project=project, user=user).first()
     own = Vote.objects.filter(annotator=annotator) if annotator else Vote.objects.none()
-    latest = own.order_by("-pk").values_list("milliseconds", flat=True)[:20]
-    times = sorted(spent for spent in latest if spent is not None)
+    recent = own.order_by("-pk").values_list("milliseconds", flat=True)[:20]
+    times = sorted(time for time in recent if time is not None)
     return {
         "total": live.count(),
         "open": live.filter(state=Item.State.OPEN).count(),
         "answered": annotator.answers.count() if annotator else 0,
         "skipped": _skipped(project, annotator) if annotator else 0,
         "today": own.filter(at__date=TruncDate(Now())).values("item").distinct().count(),
-        "waiting": left_for(project, user, role=role),
+        "waiting": available_items(project, user, role=role),
         "median_seconds": round(times[len(times) // 2] / 1000, 1) if times else None,
     }
 
 
-def left_for(project: Project, user: User, *, role: str) -> int:
-    """Sentences that this person holds or could still be given, those with a known answer among them.
+def available_items(project: Project, user: User, *, role: str) -> int:
+    """Count the items a person has leased or could still be given, gold questions included.
 
-    What it says never tells a hidden check from the rest: with the check still to come counted in,
-    handing one out changes the number as little as handing out any other sentence does.
+    The count must not reveal hidden checks. The next check is counted in advance, so that leasing
+    it changes the count like leasing any other item.
     """
     annotator = Annotator.objects.filter(project=project, user=user).first()
     paused = annotator is not None and annotator.paused_at is not None
     if role not in MAY_LABEL or project.state != Project.State.OPEN or paused:
         return 0
-    held = Lease.objects.filter(annotator=annotator, ending="").count() if annotator else 0
-    work = _coming(project, annotator)
-    ahead = gold_questions.must_qualify(project, user, role=role)
-    in_round = _known(project, annotator, Item.Use.QUALIFY) if ahead else 0
-    return held + work + in_round + _checks(project, annotator, work, role=role)
+    leased = _leases(annotator).count() if annotator else 0
+    work = _unleased_work(project, annotator)
+    qualifying = gold_questions.must_qualify(project, user, role=role)
+    questions = _gold_questions(project, annotator, Item.Use.QUALIFY) if qualifying else 0
+    return leased + work + questions + _checks(project, annotator, work, role=role)
 
 
-def wanted(project: Project) -> int:
-    """Answers that the sentences of a project still want, those being given now among them.
+def answers_needed(project: Project) -> int:
+    """Count the answers a project still needs, including those now being given.
 
-    Of what everybody passed on none is wanted: deciders have the word.
+    Unanswerable items need none: adjudicators decide them.
     """
     live = project.items.live().filter(state=Item.State.OPEN).order_by()
-    passed = unanswerable_items.unanswerable(project).order_by()
-    free, given_up = (items.aggregate(n=Sum("free"))["n"] or 0 for items in (live, passed))
+    unanswerable = unanswerable_items.unanswerable(project).order_by()
+    free, given_up = (items.aggregate(n=Sum("free"))["n"] or 0 for items in (live, unanswerable))
     return int(free - given_up) + Lease.objects.filter(item__in=live, ending="").count()
 
 
-def _coming(project: Project, annotator: Annotator | None) -> int:
-    """Sentences of the work that this person could still be given.
+def own_days(project: Project, user: User, *, days: int = 90) -> list[WorkDay]:
+    """Return the last days on which a person answered or skipped, oldest first."""
+    rows = (
+        _own_votes(project, user)
+        .annotate(day=TruncDate("at"))
+        .values("day")
+        .annotate(
+            answers=Count("pk", filter=Q(act=Vote.Act.ANSWER)), skips=Count("pk", filter=Q(act=Vote.Act.SKIP))
+        )
+        .order_by("-day")[:days]
+    )
+    return [WorkDay(row["day"], row["answers"], row["skips"], 1) for row in reversed(rows)]
 
-    All with room, less those that the person acted on or holds, and again those put off: each part is as
-    long as the person's own work or comes from one index, where looking for each sentence of the project
-    whether the person has been there takes a second for every few hundred thousand.
+
+def own_times(project: Project, user: User) -> OwnAnswerTimes:
+    """Return a person's recent and earlier median answer times."""
+    timed = _own_votes(project, user).filter(act=Vote.Act.ANSWER, milliseconds__isnull=False)
+    latest = timed.order_by("-pk").values_list("milliseconds", flat=True)[: 2 * RECENT_ANSWERS]
+    times = [each / 1_000 for each in latest if each is not None]
+    recent, earlier = times[:RECENT_ANSWERS], times[RECENT_ANSWERS:]
+    return OwnAnswerTimes(median(recent) if recent else None, median(earlier) if earlier else None)
+
+
+def own_history(project: Project, user: User) -> QuerySet[Vote]:
+    """Return a person's last vote on each item, latest first."""
+    votes = _own_votes(project, user)
+    last = votes.filter(item=OuterRef("item")).order_by("-number").values("pk")[:1]
+    return votes.filter(pk=Subquery(last)).select_related("item").order_by("-pk")
+
+
+def _own_votes(project: Project, user: User) -> QuerySet[Vote]:
+    require(project, user, *MAY_LABEL)
+    return Vote.objects.filter(annotator__project=project, annotator__user=user, batch=None)
+
+
+def _unleased_work(project: Project, annotator: Annotator | None) -> int:
+    """Count the items, other than gold questions, that a person could still be given.
+
+    That is all items with room, less those the person voted on or has leased, plus deferred ones. Each
+    term is as long as the person's own work or comes from one index. Checking every item of the project
+    for a vote of the person takes a second per few hundred thousand.
     """
-    room = Item.objects.filter(project=project, free__gt=0).live()
+    with_room = Item.objects.filter(project=project, free__gt=0).live()
     if annotator is None:
-        return room.count()
-    acted = room.filter(pk__in=Vote.objects.filter(annotator=annotator).values("item")).count()
-    return room.count() - acted - _held_at_first(room, annotator) + _put_off(project, annotator)
+        return with_room.count()
+    voted = with_room.filter(pk__in=Vote.objects.filter(annotator=annotator).values("item")).count()
+    new_leases = _new_leases(with_room, annotator)
+    return with_room.count() - voted - new_leases + _deferred(project, annotator)
 
 
-def _held_at_first(room: ItemQuerySet, annotator: Annotator) -> int:
-    """Those of them that the person holds and has not acted on.
+def _new_leases(items: ItemQuerySet, annotator: Annotator) -> int:
+    """Count the leased items a person has not voted on.
 
-    Counted apart: asked for one or the other at once, PostgreSQL would read all acts anew for each sentence.
+    Counted apart from voted items: in one query PostgreSQL would read all votes again for each item.
     """
-    acts = Vote.objects.filter(item=OuterRef("item"), annotator=annotator)
-    return room.filter(pk__in=_held(annotator).exclude(Exists(acts)).values("item")).count()
+    votes = Vote.objects.filter(item=OuterRef("item"), annotator=annotator)
+    return items.filter(pk__in=_leases(annotator).exclude(Exists(votes)).values("item")).count()
 
 
-def _put_off(project: Project, annotator: Annotator) -> int:
+def _deferred(project: Project, annotator: Annotator) -> int:
     return deferred_items(project, annotator).order_by().values("pk").count()
 
 
-def _known(project: Project, annotator: Annotator | None, use: str) -> int:
-    """Sentences with a known answer that this person neither acted on nor holds."""
+def _gold_questions(project: Project, annotator: Annotator | None, use: str) -> int:
+    """Count the gold questions a person neither voted on nor has leased."""
     items = project.items.present().filter(use=use, known__isnull=False)
     if annotator is None:
         return items.count()
-    acts = Vote.objects.filter(item=OuterRef("pk"), annotator=annotator)
-    held = _held(annotator).filter(item=OuterRef("pk"))
-    return items.exclude(Exists(acts)).exclude(Exists(held)).count()
+    votes = Vote.objects.filter(item=OuterRef("pk"), annotator=annotator)
+    leases = _leases(annotator).filter(item=OuterRef("pk"))
+    return items.exclude(Exists(votes)).exclude(Exists(leases)).count()
 
 
 def _checks(project: Project, annotator: Annotator | None, work: int, *, role: str) -> int:
-    """Hidden checks that come among so many sentences of the work."""
+    """Count the hidden checks that come with so much work."""
     if not project.check_every or role == CURATOR:
         return 0
     since = annotator.since_check if annotator else 0
-    return min(_known(project, annotator, Item.Use.CHECK), (since + work) // project.check_every)
+    return min(_gold_questions(project, annotator, Item.Use.CHECK), (since + work) // project.check_every)
 
 
-def _held(annotator: Annotator) -> QuerySet[Lease]:
+def _leases(annotator: Annotator) -> QuerySet[Lease]:
     return Lease.objects.filter(annotator=annotator, ending="")
 
 
 def _skipped(project: Project, annotator: Annotator) -> int:
-    """Sentences whose last act is a skip and that do not come again."""
+    """Count the items a person skipped last and will not be given again."""
     own = Vote.objects.filter(annotator=annotator)
-    after = own.filter(item=OuterRef("item"), number__gt=OuterRef("number"))
-    last = own.filter(act=Vote.Act.SKIP).exclude(Exists(after))
-    gone = last.exclude(item__in=_held(annotator).values("item")).count()
-    return gone - _put_off(project, annotator)
+    later = own.filter(item=OuterRef("item"), number__gt=OuterRef("number"))
+    skipped = own.filter(act=Vote.Act.SKIP).exclude(Exists(later))
+    final = skipped.exclude(item__in=_leases(annotator).values("item")).count()
+    return final - _deferred(project, annotator)

@@ -1,59 +1,53 @@
-"""How a project goes: by day, by person, by relation; who is idle, who hurries, who fails known items."""
+"""Statistics of a project by day, annotator and label, and under the other policy."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from math import sqrt
 from typing import Any
 
 from django.db.models import Avg, Count, Exists, F, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Length, Now, TruncDate
 
-from annotation.consensus import item_state
-from annotation.models import Annotator, Answer, Item, Lease, Mark, Project, Vote
+from annotation.consensus import item_state, majority
+from annotation.consensus.label_mapping import Payload
+from annotation.models import Annotator, Answer, Item, ItemQuerySet, Lease, Mark, Project, Vote
 from annotation.ontology import label_usage
 from annotation.reports import workload
-from annotation.reports.display_names import called, numbered
-from annotation.roles import CURATOR, MAY_OVERSEE, require
+from annotation.reports.display_names import display_names, numbered_names
+from annotation.reports.progress import WorkDay
+from annotation.roles import CURATOR, MAY_DECIDE, MAY_OVERSEE, require
 from evalsvc.core.accounts.models import User
 
-BUCKET = 250
-RUSHED = 3
-READ = 60  # letters a second, some 600 words a minute: more than twice what people read (Brysbaert 2019)
+BUCKET = 250  # milliseconds
+RUSHED_FRACTION = 3
+# Characters a second, some 600 words a minute: more than twice what people read (Brysbaert 2019).
+READING_SPEED = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    """What was done on one day (UTC)."""
+class AnnotatorStats:
+    """Counts of one annotator; `name` is the one in downloads.
 
-    day: date
-    answers: int
-    skips: int
-    annotators: int
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """One annotator's counts; `name` is the one in downloads, `shown` the one that people read.
-
-    `rushed` is the share of answers given in less time than the project's bound.
+    `rushed` is the share of answers given faster than the project's bound.
     """
 
     annotator: int
     name: str
-    shown: str
+    display_name: str
     answers: int
     counted: int
     skips: int
     flags: int
     surplus: int
-    holding: int
+    leases: int
     median_seconds: float | None
     rushed: float | None
-    known_done: int
-    known_right: int
+    gold_answered: int
+    gold_right: int
     paused: bool
     pause_reason: str
     last_at: datetime | None
@@ -61,8 +55,8 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
-    """How often items on which somebody chose this relation were or are disputed."""
+class LabelStats:
+    """Items on which somebody chose a label, and those of them that are or were disputed."""
 
     name: str
     items: int
@@ -74,7 +68,7 @@ class Label:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % by Wilson: it stays within 0 and 1, also for few items."""
+        """95 % Wilson interval, which stays within 0 and 1 for few items too."""
         if not self.items:
             return None
         n, p, z = self.items, self.disputed / self.items, 1.959964
@@ -83,33 +77,42 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """An answer in less than so many seconds is rushed; `letters` where reading that many sets it."""
+class RushedBound:
+    """Time under which an answer is rushed; `characters` if reading speed sets it."""
 
     seconds: float
-    letters: int | None = None
+    characters: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """How long an answer takes, and which bound makes one rushed."""
+class AnswerTimes:
+    """Median time of all timed answers, and the share of rushed ones."""
 
     answers: int
     median_seconds: float | None
-    bound: Bound | None
+    bound: RushedBound | None
     rushed: float | None
 
 
-def _log(project: Project) -> QuerySet[Vote]:
-    """What was done here; answers brought by imports have no day of their own."""
+@dataclass(frozen=True, slots=True)
+class PolicyOutcome:
+    """Outcome of an item under the other policy; without gold it is disputed."""
+
+    item: Item
+    gold: Payload | None
+    disputed: bool
+
+
+def _votes(project: Project) -> QuerySet[Vote]:
+    """Return votes given here; imported answers have no date of their own."""
     return Vote.objects.filter(item__project=project, batch=None)
 
 
-def by_day(project: Project, *, for_user: User, days: int = 90) -> list[Day]:
-    """The last days on which something was done, oldest first."""
+def by_day(project: Project, *, for_user: User, days: int = 90) -> list[WorkDay]:
+    """Return the last days with votes, oldest first."""
     require(project, for_user, *MAY_OVERSEE)
     rows = (
-        _log(project)
+        _votes(project)
         .annotate(day=TruncDate("at"))
         .values("day")
         .annotate(
@@ -119,62 +122,62 @@ def by_day(project: Project, *, for_user: User, days: int = 90) -> list[Day]:
         )
         .order_by("-day")[:days]
     )
-    return [Day(row["day"], row["answers"], row["skips"], row["annotators"]) for row in reversed(rows)]
+    return [WorkDay(row["day"], row["answers"], row["skips"], row["annotators"]) for row in reversed(rows)]
 
 
-def by_annotator(project: Project, *, for_user: User) -> list[Person]:
-    """Everybody who answered, holds something or was paused, busiest first; by name for curators."""
-    numbers = None if require(project, for_user, *MAY_OVERSEE) == CURATOR else numbered(project)
-    words = called(project) if numbers is None else numbers
-    acts = _acts(project)
-    answers = _counts(Answer.objects.filter(item__project=project, item__use="").active())
-    aside = _counts(Answer.objects.filter(item__project=project, item__use="", set_aside=True).active())
+def by_annotator(project: Project, *, for_user: User) -> list[AnnotatorStats]:
+    """Return every annotator, busiest first; curators see names, others numbers."""
+    numbers = None if require(project, for_user, *MAY_OVERSEE) == CURATOR else numbered_names(project)
+    shown_names = display_names(project) if numbers is None else numbers
+    votes = _vote_counts(project)
+    included = Answer.objects.filter(item__project=project, item__use="")
+    answers = _by_annotator(included.active())
+    excluded = _by_annotator(included.filter(set_aside=True).active())
     surplus = _surplus(project)
-    holding = _counts(Lease.objects.filter(item__project=project, ending=""))
-    marks = _marks(project)
+    leases = _by_annotator(Lease.objects.filter(item__project=project, ending=""))
+    gold = _gold_question_counts(project)
     times = _times(project)
-    everybody = sum(times.values(), Counter[int]())
-    bound = _bound(project, _median(everybody))
-    found = []
+    bound = _rushed_bound(project, _median(sum(times.values(), Counter[int]())))
+    stats = []
     for row in Annotator.objects.filter(project=project).annotate(is_idle=_idle()):
-        own = acts.get(row.pk, {})
-        done, right = marks.get(row.pk, (0, 0))
-        found.append(
-            Person(
+        own = votes.get(row.pk, {})
+        gold_answered, gold_right = gold.get(row.pk, (0, 0))
+        stats.append(
+            AnnotatorStats(
                 annotator=row.pk,
                 name=row.name if numbers is None else numbers[row.name],
-                shown=words[row.name],
+                display_name=shown_names[row.name],
                 answers=answers[row.pk],
-                counted=answers[row.pk] - aside[row.pk] - surplus[row.pk],
+                counted=answers[row.pk] - excluded[row.pk] - surplus[row.pk],
                 skips=own.get("skips", 0),
                 flags=own.get("flags", 0),
                 surplus=surplus[row.pk],
-                holding=holding[row.pk],
+                leases=leases[row.pk],
                 median_seconds=_median(times[row.pk]),
-                rushed=_rushed(times[row.pk], bound),
-                known_done=done,
-                known_right=right,
+                rushed=_rushed_share(times[row.pk], bound),
+                gold_answered=gold_answered,
+                gold_right=gold_right,
                 paused=row.paused_at is not None,
                 pause_reason=row.pause_reason,
                 last_at=own.get("last"),
                 idle=row.is_idle,
             )
         )
-    return sorted(found, key=lambda person: (-person.answers, person.shown))
+    return sorted(stats, key=lambda person: (-person.answers, person.display_name))
 
 
-def pace(project: Project, *, for_user: User) -> Pace:
-    """Over all answers given here with a time."""
+def answer_times(project: Project, *, for_user: User) -> AnswerTimes:
+    """Return the median and the rushed share of all timed answers."""
     require(project, for_user, *MAY_OVERSEE)
     times = sum(_times(project).values(), Counter[int]())
     usual = _median(times)
-    bound = _bound(project, usual)
-    return Pace(times.total(), usual, bound, _rushed(times, bound))
+    bound = _rushed_bound(project, usual)
+    return AnswerTimes(times.total(), usual, bound, _rushed_share(times, bound))
 
 
-def _acts(project: Project) -> dict[int, dict[str, Any]]:
+def _vote_counts(project: Project) -> dict[int, dict[str, Any]]:
     rows = (
-        _log(project)
+        _votes(project)
         .values("annotator")
         .annotate(
             skips=Count("pk", filter=Q(act=Vote.Act.SKIP)),
@@ -185,12 +188,12 @@ def _acts(project: Project) -> dict[int, dict[str, Any]]:
     return {row["annotator"]: dict(row) for row in rows}
 
 
-def _counts(rows: QuerySet[Any]) -> Counter[int]:
+def _by_annotator(rows: QuerySet[Any]) -> Counter[int]:
     return Counter(dict(rows.order_by().values_list("annotator").annotate(n=Count("pk"))))
 
 
 def _surplus(project: Project) -> Counter[int]:
-    """Answers behind those that count, by person; only items with more answers than k are looked at."""
+    """Count surplus answers by annotator, reading only items with more answers than k."""
     crowded = (
         Answer.objects.filter(item__project=project, item__use="", set_aside=False)
         .order_by()
@@ -199,36 +202,36 @@ def _surplus(project: Project) -> Counter[int]:
         .filter(n__gt=Coalesce(F("item__k"), project.k))
     )
     keys = [row["item"] for row in crowded]
-    found: Counter[int] = Counter()
+    surplus: Counter[int] = Counter()
     rules = item_state.Rules(project)
     for start in range(0, len(keys), item_state.CHUNK):
-        some = keys[start : start + item_state.CHUNK]
-        around = item_state.load_records(some)
-        for item in Item.objects.filter(pk__in=some).only("k", "extra", "project_id"):
-            answers = [answer for answer in around[item.pk].answers if not answer.set_aside]
+        chunk = keys[start : start + item_state.CHUNK]
+        records = item_state.load_records(chunk)
+        for item in Item.objects.filter(pk__in=chunk).only("k", "extra", "project_id"):
+            answers = [answer for answer in records[item.pk].answers if not answer.set_aside]
             counted = item_state.counted_answers(answers, k=item_state.answers_needed(item, rules))
-            found.update(answer.annotator_id for answer in answers if answer not in counted)
-    return found
+            surplus.update(answer.annotator_id for answer in answers if answer not in counted)
+    return surplus
 
 
-def _marks(project: Project) -> dict[int, tuple[int, int]]:
+def _gold_question_counts(project: Project) -> dict[int, tuple[int, int]]:
     rows = Mark.objects.filter(item__project=project).values("annotator")
-    told = rows.annotate(n=Count("pk"), right=Count("pk", filter=Q(right=True)))
-    return {row["annotator"]: (row["n"], row["right"]) for row in told}
+    rows = rows.annotate(n=Count("pk"), right=Count("pk", filter=Q(right=True)))
+    return {row["annotator"]: (row["n"], row["right"]) for row in rows}
 
 
 def _times(project: Project) -> dict[int, Counter[int]]:
-    """How often each person took how many quarters of a second: a table whose size no project outgrows."""
-    timed = _log(project).filter(milliseconds__isnull=False, act=Vote.Act.ANSWER)
+    """Histogram of answer times by annotator, whose size does not grow with the project."""
+    timed = _votes(project).filter(milliseconds__isnull=False, act=Vote.Act.ANSWER)
     rows = timed.annotate(bucket=F("milliseconds") / BUCKET).values_list("annotator", "bucket")
-    found: dict[int, Counter[int]] = defaultdict(Counter)
+    times: dict[int, Counter[int]] = defaultdict(Counter)
     for annotator, bucket, n in rows.annotate(n=Count("pk")).order_by():
-        found[annotator][int(bucket)] += n
-    return found
+        times[annotator][int(bucket)] += n
+    return times
 
 
 def _median(times: Counter[int]) -> float | None:
-    """The middle in seconds, to a quarter."""
+    """Median in seconds, exact to a bucket."""
     middle = times.total() / 2
     seen = 0
     for bucket in sorted(times):
@@ -238,54 +241,76 @@ def _median(times: Counter[int]) -> float | None:
     return None
 
 
-def _bound(project: Project, usual: float | None) -> Bound | None:
-    """A third of the usual time, and no less than reading takes: where all rush, their pace says nothing."""
+def _rushed_bound(project: Project, usual: float | None) -> RushedBound | None:
+    """Return a third of the usual time, or the time to read a sentence if that is longer.
+
+    Where everybody rushes, the usual time alone would hide it.
+    """
     if usual is None:
         return None
-    letters = round(project.items.live().order_by().aggregate(mean=Avg(Length("text")))["mean"] or 0)
-    return max(Bound(usual / RUSHED), Bound(letters / READ, letters), key=lambda bound: bound.seconds)
+    length = round(project.items.live().order_by().aggregate(mean=Avg(Length("text")))["mean"] or 0)
+    bounds = (RushedBound(usual / RUSHED_FRACTION), RushedBound(length / READING_SPEED, length))
+    return max(bounds, key=lambda bound: bound.seconds)
 
 
-def _rushed(times: Counter[int], bound: Bound | None) -> float | None:
+def _rushed_share(times: Counter[int], bound: RushedBound | None) -> float | None:
     if bound is None or not times.total():
         return None
-    quick = sum(n for bucket, n in times.items() if (bucket + 0.5) * BUCKET / 1_000 < bound.seconds)
-    return quick / times.total()
+    rushed = sum(n for bucket, n in times.items() if (bucket + 0.5) * BUCKET / 1_000 < bound.seconds)
+    return rushed / times.total()
 
 
 def _idle() -> Any:
-    """Nothing done for some days, and nothing in hand."""
+    """Condition of an annotator without a lease and without a vote in the last days."""
     recent = Vote.objects.filter(annotator=OuterRef("pk"), at__gt=Now() - timedelta(days=workload.IDLE_DAYS))
-    held = Lease.objects.filter(annotator=OuterRef("pk"), ending="")
-    return ~Exists(recent) & ~Exists(held)
+    leases = Lease.objects.filter(annotator=OuterRef("pk"), ending="")
+    return ~Exists(recent) & ~Exists(leases)
 
 
-def by_label(project: Project, *, for_user: User) -> list[Label]:
-    """For each relation or type: items with enough answers on which somebody chose it, and disputed ones."""
+def by_label(project: Project, *, for_user: User) -> list[LabelStats]:
+    """Count items and disputes per label, among items with enough answers."""
     require(project, for_user, *MAY_OVERSEE)
-    disputed = (Item.State.DISPUTED, *Item.DECIDED)
-    seen: Counter[str] = Counter()
-    hard: Counter[str] = Counter()
+    disputed_states = (Item.State.DISPUTED, *Item.DECIDED)
+    items: Counter[str] = Counter()
+    disputed: Counter[str] = Counter()
     answers = Answer.objects.filter(item__project=project, item__use="", set_aside=False).active()
-    for state, chosen, n in label_usage.label_sets_of_items(
-        project, answers.exclude(item__state=Item.State.OPEN)
-    ):
-        for counts in (seen, hard) if state in disputed else (seen,):
+    answers = answers.exclude(item__state=Item.State.OPEN)
+    for state, chosen, n in label_usage.label_sets_of_items(project, answers):
+        for counts in (items, disputed) if state in disputed_states else (items,):
             counts.update(dict.fromkeys(chosen, n))
-    names = sorted(item_state.label_names(project), key=lambda name: (-hard[name], -seen[name], name))
-    return [Label(name, seen[name], hard[name]) for name in names]
+    names = sorted(item_state.label_names(project), key=lambda name: (-disputed[name], -items[name], name))
+    return [LabelStats(name, items[name], disputed[name]) for name in names]
 
 
 def overview(project: Project, *, for_user: User) -> dict[str, Any]:
-    """Items by state, what the other policy would change, flags, and who is idle."""
+    """Return item counts by state, effects of the other policy, flags, skips and idle people."""
     require(project, for_user, *MAY_OVERSEE)
     live = project.items.live().order_by()
+    skips = _votes(project).filter(act=Vote.Act.SKIP).order_by()
     return {
         "states": dict(live.values_list("state").annotate(n=Count("pk"))),
         "other_policy_changes": item_state.other_policy_changes(project),
-        "flagged": _log(project).filter(flagged=True).values("item").distinct().count(),
-        "reasons": dict(
-            _log(project).filter(act=Vote.Act.SKIP).order_by().values_list("reason").annotate(n=Count("pk"))
-        ),
-        "idle": [one.name for one in workload.idle(project, for_user=for_user)],
+        "flagged": _votes(project).filter(flagged=True).values("item").distinct().count(),
+        "reasons": dict(skips.values_list("reason").annotate(n=Count("pk"))),
+        "idle": [person.name for person in workload.idle_annotators(project, for_user=for_user)],
     }
+
+
+def changed_by_other_policy(project: Project, *, for_user: User) -> ItemQuerySet:
+    """Return the items with another outcome under the other policy, in order of work."""
+    require(project, for_user, *MAY_DECIDE)
+    return project.items.live().filter(policy_matters=True).order_by("rank", "pk")
+
+
+def outcomes_by_other_policy(project: Project, items: Sequence[Item]) -> list[PolicyOutcome]:
+    """Compute outcomes under the other policy without storing them."""
+    rules = item_state.Rules(project)
+    records = item_state.load_records([item.pk for item in items])
+    outcomes = []
+    for item in items:
+        k = item_state.answers_needed(item, rules)
+        answers = item_state.counted_answers(records[item.pk].answers, k=k)
+        payloads = [rules.mapping.payload(answer.payload).payload for answer in answers]
+        verdict = rules.verdict(payloads, k, rules.other_policy)
+        outcomes.append(PolicyOutcome(item, verdict.gold, verdict.state == majority.DISPUTED))
+    return outcomes

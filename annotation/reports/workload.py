@@ -1,4 +1,4 @@
-"""What is still to do in a project, how fast it goes, what is handed out, and who is idle."""
+"""Workload of a project: answers needed, recent pace, active leases and idle annotators."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 
 from annotation.models import Annotator, Lease, Project, Vote
-from annotation.reports import progress
-from annotation.reports.display_names import called
+from annotation.reports.display_names import display_names
+from annotation.reports.progress import answers_needed
 from annotation.roles import ANNOTATOR, CURATOR, MAY_OVERSEE, require
 from evalsvc.core.accounts.models import User
 
@@ -20,78 +20,81 @@ IDLE_DAYS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """Answers still wanted, and those of the last seven days and of the seven before."""
+class Workload:
+    """Answers needed, and those given in the last seven days and in the seven before."""
 
-    wanted: int
+    needed: int
     week: int
-    before: int
+    week_before: int
     people: int
 
     @property
     def days_left(self) -> int | None:
-        """At the pace of the last seven days; None when nobody worked."""
-        return ceil(self.wanted * WEEK.days / self.week) if self.week else None
+        """Days needed at the pace of the last seven; None if nobody worked."""
+        return ceil(self.needed * WEEK.days / self.week) if self.week else None
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOut:
-    """Leases that run: to how many people, and when the first one ends."""
+class ActiveLeases:
+    """Items leased now, to how many people, and the earliest expiry."""
 
     items: int
     people: int
-    first_end: datetime | None
+    first_expiry: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
-    """An annotator who did nothing for days and holds nothing; `since` is None before the first act."""
+class IdleAnnotator:
+    """Annotator without a lease or a vote in the last days; `since` is None before the first vote."""
 
     name: str
-    shown: str
+    display_name: str
     since: datetime | None
 
 
-def outlook(project: Project, *, for_user: User) -> Outlook:
-    """How much is left, and how much was done lately."""
+def workload(project: Project, *, for_user: User) -> Workload:
+    """Count the answers needed and those given in the last two weeks."""
     require(project, for_user, *MAY_OVERSEE)
-    done = Vote.objects.filter(
+    answers = Vote.objects.filter(
         item__project=project, batch=None, act=Vote.Act.ANSWER, at__gt=Now() - 2 * WEEK
     )
-    late = Q(at__gt=Now() - WEEK)
-    told = done.aggregate(
-        all=Count("pk"), week=Count("pk", filter=late), people=Count("annotator", filter=late, distinct=True)
+    last_week = Q(at__gt=Now() - WEEK)
+    counts = answers.aggregate(
+        all=Count("pk"),
+        week=Count("pk", filter=last_week),
+        people=Count("annotator", filter=last_week, distinct=True),
     )
-    return Outlook(progress.wanted(project), told["week"], told["all"] - told["week"], told["people"])
+    week = counts["week"]
+    return Workload(answers_needed(project), week, counts["all"] - week, counts["people"])
 
 
-def handed_out(project: Project, *, for_user: User) -> HandedOut:
-    """What people have in hand now."""
+def active_leases(project: Project, *, for_user: User) -> ActiveLeases:
+    """Count the items leased now."""
     require(project, for_user, *MAY_OVERSEE)
-    running = Lease.objects.filter(item__project=project, ending="", expires_at__gt=Now())
-    told = running.aggregate(
-        items=Count("pk"), people=Count("annotator", distinct=True), first_end=Min("expires_at")
+    active = Lease.objects.filter(item__project=project, ending="", expires_at__gt=Now())
+    counts = active.aggregate(
+        items=Count("pk"), people=Count("annotator", distinct=True), first_expiry=Min("expires_at")
     )
-    return HandedOut(**told)
+    return ActiveLeases(**counts)
 
 
-def idle(project: Project, *, for_user: User) -> list[Idle]:
-    """Annotators of an open project who are not paused and nevertheless do nothing, longest first."""
+def idle_annotators(project: Project, *, for_user: User) -> list[IdleAnnotator]:
+    """Return annotators of an open project who are idle but not paused, longest first."""
     role = require(project, for_user, *MAY_OVERSEE)
     if project.state != Project.State.OPEN:
         return []
-    theirs = Annotator.objects.filter(project=project, user=OuterRef("user"))
-    acts = Vote.objects.filter(annotator__project=project, annotator__user=OuterRef("user")).order_by("-at")
-    holds = Lease.objects.filter(annotator__project=project, annotator__user=OuterRef("user"), ending="")
+    own = Annotator.objects.filter(project=project, user=OuterRef("user"))
+    votes = Vote.objects.filter(annotator__project=project, annotator__user=OuterRef("user")).order_by("-at")
+    leases = Lease.objects.filter(annotator__project=project, annotator__user=OuterRef("user"), ending="")
     members = project.members.filter(role=ANNOTATOR).select_related("user")
-    members = members.filter(~Exists(theirs.filter(paused_at__isnull=False)), ~Exists(holds))
+    members = members.filter(~Exists(own.filter(paused_at__isnull=False)), ~Exists(leases))
     rows = members.annotate(
-        last=Subquery(acts.values("at")[:1]), known_as=Subquery(theirs.values("name")[:1])
+        last=Subquery(votes.values("at")[:1]), annotator_name=Subquery(own.values("name")[:1])
     ).filter(Q(last=None) | Q(last__lte=Now() - timedelta(days=IDLE_DAYS)))
     if role != CURATOR:
-        found = [Idle("an annotator", "an annotator", row.last) for row in rows]
+        idle = [IdleAnnotator("an annotator", "an annotator", row.last) for row in rows]
     else:
-        words = called(project, *(row.user for row in rows if not row.known_as))
-        names = [row.known_as or row.user.username for row in rows]
-        found = [Idle(name, words[name], row.last) for name, row in zip(names, rows, strict=True)]
-    return sorted(found, key=lambda one: (one.since is not None, one.since, one.shown))
+        by_name = display_names(project, *(row.user for row in rows if not row.annotator_name))
+        names = [row.annotator_name or row.user.username for row in rows]
+        idle = [IdleAnnotator(name, by_name[name], row.last) for name, row in zip(names, rows, strict=True)]
+    return sorted(idle, key=lambda person: (person.since is not None, person.since, person.display_name))

@@ -153,7 +153,7 @@ class ServiceCast:
 
     def _compute_agreement(self) -> None:
         """Compute agreement in Harbour once."""
-        run_job("agreement", agreement.ask(self.harbour, by=self["cleo"]).pk)
+        run_job("agreement", agreement.request_report(self.harbour, by=self["cleo"]).pk)
 
     def _decide(self, at: int) -> None:
         item = self.item(at)

@@ -57,7 +57,7 @@ def agree(subject: int, progress: Progress) -> Store:
         "pairs": shown_pairs(answers, table, report.project.kind),
         "replicates": REPLICATES,
     } | coefficients(answers, labels, report.project.kind, progress)
-    return lambda: agreement.done(report, figures | {"seconds": round(time.monotonic() - begun, 1)})
+    return lambda: agreement.store_figures(report, figures | {"seconds": round(time.monotonic() - begun, 1)})
 
 
 def read(project: Project, progress: Progress) -> AnswerColumns:
@@ -66,7 +66,7 @@ def read(project: Project, progress: Progress) -> AnswerColumns:
     answers = AnswerColumns()
     items: dict[int, int] = {}
     people: dict[int, int] = {}
-    rows = agreement.standing(project).values_list("item", "annotator", "annotator__name", "payload")
+    rows = agreement.included_answers(project).values_list("item", "annotator", "annotator__name", "payload")
     for at, (item, annotator, name, payload) in enumerate(in_batches(rows)):
         if annotator not in people:
             people[annotator] = len(people)

@@ -1,10 +1,10 @@
-// Keys for deciding a dispute. The form works without them: choices are radio buttons, deciding is its submit.
+// Keys for deciding a dispute. The form works without them: choices are radio buttons, and it has a submit button.
 
 const $ = (id) => document.getElementById(id);
 const form = $("decide");
 const others = $("others");
 const byKey = new Map([...form.querySelectorAll("[data-key]")].map((input) => [input.dataset.key, input]));
-const typing = (node) => node.matches?.("textarea, select, input:not([type=checkbox], [type=radio])");
+const isTextField = (node) => node.matches?.("textarea, select, input:not([type=checkbox], [type=radio])");
 
 function choose(key) {
   const input = byKey.get(key);
@@ -20,18 +20,18 @@ function showOthers() {
   if (others) others.hidden = byKey.get("/")?.checked !== true;
 }
 
-// By name: what does not match is put away, Enter ticks the first that is left.
-function find() {
-  const wanted = $("find").value.trim().toLowerCase();
-  for (const row of others.querySelectorAll(".rel")) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+// Hide relations that don't match the search; Enter ticks the first that does.
+function search() {
+  const query = $("find").value.trim().toLowerCase();
+  for (const row of others.querySelectorAll(".rel")) row.hidden = !row.textContent.toLowerCase().includes(query);
 }
 
-function keyInFind(event) {
+function handleSearchKey(event) {
   if (event.key === "Enter") {
     const first = $("find").value.trim() && others.querySelector(".rel:not([hidden]) input");
     if (first) first.checked = !first.checked;
     $("find").value = "";
-    find();
+    search();
   }
   if (event.key === "Enter" || event.key === "Escape") {
     event.preventDefault();
@@ -39,51 +39,49 @@ function keyInFind(event) {
   }
 }
 
-const acts = {
+const commands = {
   a: () => $("ask")?.click(),
   s: () => location.assign(form.dataset.later),
   w: () => $("why").focus(),
   z: () => $("undo")?.click(),
 };
 
-function digitOf(event) {
-  return /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
-}
+const digitOf = (event) => /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
 
 function letterOf(event) {
   const key = event.key.toLowerCase();
   return /^[a-z/]$/.test(key) ? key : (/^Key([A-Z])$/.exec(event.code)?.[1].toLowerCase() ?? key);
 }
 
-function undoByChord(event) {
-  if (letterOf(event) !== "z" || event.shiftKey || typing(event.target) || !$("undo")) return;
+function handleControlKey(event) {
+  if (letterOf(event) !== "z" || event.shiftKey || isTextField(event.target) || !$("undo")) return;
   event.preventDefault();
-  acts.z();
+  commands.z();
 }
 
 function onKey(event) {
   if (event.isComposing || event.altKey || event.repeat) return;
-  if (event.ctrlKey || event.metaKey) return undoByChord(event);
-  if (event.target === $("find")) return keyInFind(event);
-  if (event.key === "Escape" && typing(event.target)) return event.target.blur();
-  if (typing(event.target)) return;
+  if (event.ctrlKey || event.metaKey) return handleControlKey(event);
+  if (event.target === $("find")) return handleSearchKey(event);
+  if (event.key === "Escape" && isTextField(event.target)) return event.target.blur();
+  if (isTextField(event.target)) return;
   const letter = letterOf(event);
   const digit = digitOf(event);
   if (event.key === "Enter" && !event.target.matches("a, button, summary")) form.requestSubmit($("submit"));
-  else if (digit && !event.shiftKey ? !choose(digit) : !choose(letter.toUpperCase())) {
-    if (!(letter in acts)) return;
-    acts[letter]();
+  else if (!choose(digit && !event.shiftKey ? digit : letter.toUpperCase())) {
+    if (!(letter in commands)) return;
+    commands[letter]();
   }
   event.preventDefault();
 }
 
-let sent = false;
+let submitted = false;
 form.addEventListener("submit", (event) => {
-  if (sent) event.preventDefault(); // one decision, however often Enter is pressed
-  sent = true;
+  if (submitted) event.preventDefault(); // one decision, however often Enter is pressed
+  submitted = true;
 });
-addEventListener("pageshow", () => (sent = false));
+addEventListener("pageshow", () => (submitted = false));
 form.addEventListener("change", showOthers);
-$("find")?.addEventListener("input", find);
+$("find")?.addEventListener("input", search);
 document.addEventListener("keydown", onKey);
 showOthers();

@@ -1,191 +1,203 @@
-// The relation form: shows a leased sentence, takes the answer by keys, puts it into the outbox, shows the next.
+// The labelling form: shows a leased sentence, takes the answer, queues it for sending, shows the next.
 
-import { $, button, byName, choiceOf, form, open, phraseOf, relations, say, tell } from "./label/page.js";
+import { $, button, byName, choiceOf, digitOf, form, open, phraseOf, relations, showError, showNotice } from "./label/page.js";
 import * as answer from "./label/answer.js";
-import { whenFound } from "./label/search.js";
-import { markOff, showGuide } from "./label/guide.js";
-import { wireHand } from "./label/keyboard.js";
-import { keyOf, wireKeys } from "./label/keys.js";
-import { away, line, outbox, queue, send, showClashes, showSaved, whenStopped, whenTaken } from "./label/outbox.js";
-import { count, showPace } from "./label/pace.js";
+import { showConflicts, whenResent } from "./label/conflicts.js";
+import { removeDraft } from "./label/drafts.js";
+import { showFeedback } from "./label/feedback.js";
+import { dimMismatches, showGuide } from "./label/guide.js";
 import { openHistory, remember, wireHistory } from "./label/history.js";
+import { wireKeyboard } from "./label/keyboard.js";
+import { keyOf, wireKeys } from "./label/keys.js";
+import { queue, send, whenAccepted } from "./label/outbox.js";
+import { countAnswer, showProgress } from "./label/progress.js";
 import * as reserve from "./label/reserve.js";
-import { showFeedback } from "./label/rounds.js";
+import { wireSearch } from "./label/search.js";
 import { pairOf, sentenceOf } from "./label/sentence.js";
-import { dropDraft } from "./label/drafts.js";
+import * as status from "./label/status.js";
+import { unsent } from "./label/storage.js";
+
+const STATUS_REFRESH = 5000;
+const LONGEST_TIME = 86_400_000; // milliseconds; the most the API accepts
 
 // ---- from sentence to sentence ---------------------------------------------------------------------
 
 async function next() {
-  if (!reserve.any() || line.stopped) await waitForOne();
-  if (answer.now) return; // a former one was opened meanwhile
-  if (line.stopped) return finish();
+  if (reserve.isEmpty() || status.stopReason()) await waitForSentence();
+  if (answer.current) return; // an earlier answer was opened meanwhile
+  if (status.stopReason()) return finish();
   const work = reserve.takeNext();
   if (work) show(work);
   else finish();
-  if (work && !reserve.round.going) reserve.fetchAhead().catch(away);
+  if (work && !reserve.isQualifying()) reserve.fillReserve().catch(status.reportFailure);
 }
 
-// What is on its way may bring something back: it is sent before anybody hears that nothing is left.
-async function waitForOne() {
+// Unsent answers go first: accepting them may make further sentences available.
+async function waitForSentence() {
   form.setAttribute("aria-busy", "true");
   for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {
     try {
-      if (outbox.read().length && !line.offSince) await Promise.race([send(), reserve.arrival()]);
+      if (unsent.read().length && !status.isOffline()) await Promise.race([send(), reserve.arrival()]);
       await reserve.fetchOne();
       break;
     } catch (error) {
-      away(error);
-      if (!answer.now) onShow("waiting");
-      await Promise.race([new Promise((done) => setTimeout(done, pause)), reserve.arrival()]);
+      status.reportFailure(error);
+      if (!answer.current) showOnly("waiting");
+      await Promise.race([new Promise((resolve) => setTimeout(resolve, pause)), reserve.arrival()]);
     }
   }
-  if (line.offSince && !outbox.read().length) line.offSince = null;
-  showSaved();
+  if (status.isOffline() && !unsent.read().length) status.markOnline();
+  status.showStatus();
 }
 
-function onShow(id) {
+function showOnly(id) {
   for (const part of [form, $("waiting"), $("finished")]) part.hidden = part.id !== id;
   $("keys-line").hidden = id !== form.id;
 }
 
-const usual = ["title", "text"].map((part) => $(`finished-${part}`).textContent);
+const finishedTexts = ["title", "text"].map((part) => $(`finished-${part}`).textContent);
 
 function finish() {
-  onShow("finished");
-  const refused = line.stopped || reserve.refusal;
-  const [title, text] = refused ? ["You can’t go on just now", refused] : usual;
+  showOnly("finished");
+  const reason = status.stopReason() || reserve.refusalReason();
+  const [title, text] = reason ? ["You can’t continue for now", reason] : finishedTexts;
+  $("finished").dataset.state = reason ? "stopped" : "done";
   $("finished-title").textContent = title;
   $("finished-text").textContent = text;
   $("finished").focus();
 }
 
-// Closed, paused, no longer a member: nothing more is handed out, and what is on show waits with the rest.
-function stopHere() {
-  layBack();
-  reserve.putOnShow(null);
+// The project is closed, or the person is paused or no longer a member: the open sentence waits in reserve.
+function onStopped() {
+  layAside();
+  reserve.setCurrent(null);
   finish();
 }
 
-function layBack() {
-  const { now } = answer;
-  if (!now) return;
-  answer.keepComment();
-  const { item, lease, base, suggestion, former } = now;
+function layAside() {
+  if (!answer.current) return;
+  answer.saveComment();
+  const { item, lease, base, suggestion, former } = answer.current;
   reserve.putBack({ item, lease, base, suggestion, former, ...answer.snapshot() });
   answer.end();
 }
 
 function show(work) {
-  onShow(form.id);
+  showOnly(form.id);
   form.removeAttribute("aria-busy");
   $("sentence").replaceChildren(...sentenceOf(work.item));
   $("suggested").hidden = !work.suggestion;
-  markOff(work.item);
+  dimMismatches(work.item);
   showGuide("");
-  if (work.former) tell(`You are changing an answer of yours: it is “${work.former}” until you submit.`, button("Leave it as it is", leaveAsItIs));
-  else tell("");
+  if (work.former) {
+    const text = `You are changing an earlier answer. It stays “${work.former}” until you submit.`;
+    showNotice(text, button("Keep the earlier answer", keepEarlierAnswer));
+  } else showNotice("");
   answer.begin(work);
-  if (!document.querySelector("dialog[open]")) toSentence();
+  if (!document.querySelector("dialog[open]")) focusSentence();
   scrollTo({ top: 0 });
-  toMarks();
+  scrollToMarks();
 }
 
-// In a text longer than its box the head, and if there is room the tail too, is what stands in view.
-function toMarks() {
+// In a text longer than its box, scroll to the head, and to the tail as well if there is room.
+function scrollToMarks() {
   const box = $("sentence");
   if (box.scrollHeight <= box.clientHeight) return;
   const places = [...box.querySelectorAll("mark")].map((mark) => mark.offsetTop - box.offsetTop);
   box.scrollTop = Math.min(...places) - box.clientHeight / 4;
 }
 
-const toSentence = () => answer.now && $("sentence").focus({ preventScroll: true });
+const focusSentence = () => answer.current && $("sentence").focus({ preventScroll: true });
 
-// What was answered in another tab needs no second answer here, unless something was begun here too.
-async function leaveToOther() {
+// A sentence answered in another tab needs no second answer, unless one was begun here.
+async function onAnsweredElsewhere() {
   if (!answer.isUntouched()) return;
-  const name = pairOf(answer.now.item);
+  const name = pairOf(answer.current.item);
   answer.end();
   await next();
-  if (answer.now) tell(`You answered ${name} in another tab. This is the next sentence.`);
+  if (answer.current) showNotice(`You answered ${name} in another tab. This is the next sentence.`);
 }
 
-function leaveAsItIs() {
-  dropDraft(answer.now.item.id);
+function keepEarlierAnswer() {
+  removeDraft(answer.current.item.id);
   answer.end();
   next();
 }
 
-// ---- answering ---------------------------------------------------------------------------------------
+// ---- answering -------------------------------------------------------------------------------------
 
-const spent = () => Math.min(Math.round(performance.now() - answer.now.since), 86_400_000);
-
-function leaveWith(act, body) {
-  const { item, lease, base, comment, flagged, since } = answer.now;
-  const whole = { ...body, base, comment, flagged, milliseconds: spent() };
-  const told = act === "skip" ? "skip" : phraseOf(answer.now);
-  remember(item, act, whole);
-  const sent = queue({ act, item: item.id, lease, name: pairOf(item), answer: told, body: whole });
-  if (!base) count(since);
-  dropDraft(item.id);
+function finishWith(act, fields) {
+  const { item, lease, base, comment, flagged, since } = answer.current;
+  const milliseconds = Math.min(Math.round(performance.now() - since), LONGEST_TIME);
+  const body = { ...fields, base, comment, flagged, milliseconds };
+  const phrase = act === "skip" ? "skip" : phraseOf(answer.current);
+  remember(item, act, body);
+  const sent = queue({ act, item: item.id, lease, name: pairOf(item), answer: phrase, body });
+  if (!base) countAnswer(since);
+  removeDraft(item.id);
   answer.end();
-  if (reserve.round.going) afterFeedback(sent);
+  if (reserve.isQualifying()) nextAfterFeedback(sent);
   else next();
 }
 
 function submit() {
-  answer.keepComment();
-  const { na, chosen } = answer.now;
-  if (!na && !chosen.length) return say(`Nothing is chosen. Choose a relation, or ${keyOf("na") || "N/A"} if none of them holds.`);
-  leaveWith("answer", { payload: { spans: [], relations: [...chosen] } });
+  answer.saveComment();
+  const { na, chosen } = answer.current;
+  if (na || chosen.length) finishWith("answer", { payload: { spans: [], relations: [...chosen] } });
+  else showError(`Nothing is chosen. Choose a relation, or ${keyOf("na") || "N/A"} if none applies.`);
 }
 
 function skip(reason) {
   $("skip-dialog").close();
-  if (!answer.now) return;
-  answer.keepComment();
-  leaveWith("skip", { reason });
+  if (!answer.current) return;
+  answer.saveComment();
+  finishWith("skip", { reason });
 }
 
-// In the qualification round the next sentence comes after what is known of this one was read.
-let told = null;
-whenTaken((entry, data) => (told = data?.feedback ?? told));
+// In the qualification round the next sentence follows after the feedback on this one.
+let feedback = null;
 
-async function afterFeedback(sent) {
+async function nextAfterFeedback(sent) {
   form.setAttribute("aria-busy", "true");
   await sent;
-  const feedback = told;
-  told = null;
-  if (feedback) await showFeedback(feedback);
-  if (feedback?.passed === true) reserve.round.going = false;
+  const received = feedback;
+  feedback = null;
+  if (received) await showFeedback(received);
+  if (received?.passed === true) reserve.endQualification();
   next();
 }
 
-function reopen(act) {
+function reopen(vote) {
   $("history-dialog").close();
-  if (answer.now?.item.id === act.item.id) return;
-  layBack();
-  const former = act.act === "skip" ? "skipped" : phraseOf(choiceOf(act.payload));
-  const work = { item: act.item, base: act.number, payload: act.payload, comment: act.comment ?? "", flagged: act.flagged ?? false, former };
-  reserve.putOnShow(work);
+  if (answer.current?.item.id === vote.item.id) return;
+  layAside();
+  const former = vote.act === "skip" ? "skipped" : phraseOf(choiceOf(vote.payload));
+  const { item, payload, comment = "", flagged = false } = vote;
+  const work = { item, base: vote.number, payload, comment, flagged, former };
+  reserve.setCurrent(work);
   show(work);
 }
 
-// ---- all together --------------------------------------------------------------------------------------
+// ---- commands --------------------------------------------------------------------------------------
 
-// These need a sentence on show; while none is there they do nothing.
+// These need a sentence on screen.
 const commands = {
-  submit, na: answer.toggleNa, undo: answer.undo, redo: answer.redo, flag: answer.toggleFlag, comment: answer.openComment,
+  submit,
+  na: answer.toggleNa,
+  undo: answer.undo,
+  redo: answer.redo,
+  flag: answer.toggleFlag,
+  comment: answer.openComment,
   skip: () => open("skip-dialog"),
   find: () => $("find").focus(),
 };
-const always = { history: () => openHistory(reopen), keys: () => open("keys-dialog") };
+const alwaysAvailable = { history: () => openHistory(reopen), keys: () => open("keys-dialog") };
 
 function run(command) {
-  const name = command.startsWith("rel:") ? command.slice(4) : "";
-  if (command in always) always[command]();
-  else if (!answer.now) return false;
-  else if (name) {
+  if (command in alwaysAvailable) alwaysAvailable[command]();
+  else if (!answer.current) return false;
+  else if (command.startsWith("rel:")) {
+    const name = command.slice("rel:".length);
     answer.toggle(name);
     showGuide(name);
   } else commands[command]();
@@ -200,32 +212,50 @@ function wireRelations() {
   }
   const focused = () => (byName.has(document.activeElement?.value) ? document.activeElement.value : "");
   form.querySelector(".rels").addEventListener("pointerleave", () => showGuide(focused()));
-  whenFound({ taken: (input) => (answer.toggle(input.value), input.focus()), looked: showGuide });
+  wireSearch({
+    choose(input) {
+      answer.toggle(input.value);
+      input.focus();
+    },
+    highlight: showGuide,
+  });
 }
 
 function wireDialogs() {
   for (const dialog of document.querySelectorAll("dialog")) {
     dialog.querySelector("[data-close]")?.addEventListener("click", () => dialog.close());
-    // told a moment later: whoever is in a field by then stays there
-    dialog.addEventListener("close", () => document.activeElement.matches(".field") || toSentence());
+    // the event comes a moment later: a field that has the focus by then keeps it
+    dialog.addEventListener("close", () => document.activeElement.matches(".field") || focusSentence());
   }
   const reasons = [...document.querySelectorAll("[data-reason]")];
   for (const reason of reasons) reason.addEventListener("click", () => skip(reason.dataset.reason));
   $("skip-dialog").addEventListener("keydown", (event) => {
-    const reason = reasons[/^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1] - 1];
+    const reason = reasons[digitOf(event) - 1];
     if (!reason) return;
     event.preventDefault();
     reason.click();
   });
 }
 
+const BUTTONS = {
+  undo: "undo",
+  redo: "redo",
+  flag: "flag",
+  "comment-button": "comment",
+  skip: "skip",
+  history: "history",
+  "keys-button": "keys",
+};
+
 function wire() {
-  wireHand(run);
-  form.addEventListener("submit", (event) => (event.preventDefault(), run("submit")));
+  wireKeyboard(run);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    run("submit");
+  });
   $("na").addEventListener("change", () => run("na"));
-  $("comment").addEventListener("blur", answer.keepComment);
-  const clicks = { undo: "undo", redo: "redo", flag: "flag", "comment-button": "comment", skip: "skip", history: "history", "keys-button": "keys" };
-  for (const [id, command] of Object.entries(clicks)) $(id).addEventListener("click", () => run(command));
+  $("comment").addEventListener("blur", answer.saveComment);
+  for (const [id, command] of Object.entries(BUTTONS)) $(id).addEventListener("click", () => run(command));
   $("look-again").addEventListener("click", next);
   wireRelations();
   wireDialogs();
@@ -233,11 +263,13 @@ function wire() {
   wireKeys();
 }
 
-whenStopped(stopHere, next);
-reserve.whenAnsweredElsewhere(leaveToOther);
+whenAccepted((entry, data) => (feedback = data?.feedback ?? feedback));
+whenResent(queue);
+status.whenStopped(onStopped, next);
+reserve.whenAnsweredElsewhere(onAnsweredElsewhere);
 wire();
-showPace();
-showClashes();
-setInterval(showSaved, 5000);
+showProgress();
+showConflicts();
+setInterval(status.showStatus, STATUS_REFRESH);
 send();
 next();

@@ -28,3 +28,12 @@ class Figure:
     csv_url: str = ""
     id: str = ""
     """HTML id of the title, for `aria-labelledby`."""
+
+
+@dataclass(frozen=True)
+class Stat:
+    """Big figure with its name and what it counts, for `web/stats.html`."""
+
+    name: str
+    figure: str
+    detail: str = ""

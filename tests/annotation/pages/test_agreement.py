@@ -15,7 +15,7 @@ from django.urls import reverse
 from annotation import projects
 from annotation.models import Project
 from annotation.pages import agreement_heatmap, agreement_view
-from annotation.pages.interval_chart import Figure, coefficient, spelled, tick_word
+from annotation.pages.interval_chart import Estimate, coefficient, estimate_text, tick_label
 from annotation.reports import agreement
 from tests.cast.basics import person, run_job
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
@@ -35,7 +35,7 @@ def labelled(n: int = 12) -> Project:
 
 
 def reported(of: Project) -> Project:
-    run_job("agreement", agreement.ask(of, by=curator()).pk)
+    run_job("agreement", agreement.request_report(of, by=curator()).pk)
     return of
 
 
@@ -104,7 +104,7 @@ def test_names_stand_there_for_curators_alone() -> None:
 
 def test_an_older_report_stays_while_another_one_is_made() -> None:
     of = reported(labelled())
-    agreement.ask(of, by=curator())
+    agreement.request_report(of, by=curator())
     page = seen(of)
     assert "Waits for a worker" in page
     assert "Relation by relation" in page
@@ -172,24 +172,26 @@ def pair(first: int, second: int, value: float | None, common: int = 20) -> dict
 def test_the_one_person_who_is_apart_is_named() -> None:
     told = [pair(0, 1, 0.8), pair(0, 2, 0.78), pair(1, 2, 0.82), pair(0, 3, 0.5), pair(1, 3, 0.52)]
     told.append(pair(2, 3, 0.48))
-    found = agreement_heatmap.heat_of(told, ["Abel", "Boateng", "Castro", "Farouk"])
+    found = agreement_heatmap.heatmap_of(told, ["Abel", "Boateng", "Castro", "Farouk"])
     assert (found.finding, found.apart) == ("Pairs: Farouk differs from all others", 3)
 
 
 def test_nobody_is_apart_where_all_differ_alike() -> None:
-    found = agreement_heatmap.heat_of([pair(0, 1, 0.7), pair(0, 2, 0.68), pair(1, 2, 0.71)], ["a", "b", "c"])
+    found = agreement_heatmap.heatmap_of(
+        [pair(0, 1, 0.7), pair(0, 2, 0.68), pair(1, 2, 0.71)], ["a", "b", "c"]
+    )
     assert found.finding == "Pairs lie between .68 and .71, in the middle .70"
 
 
 def test_a_pair_without_common_items_is_a_dash() -> None:
-    found = agreement_heatmap.heat_of([pair(0, 1, 0.7), pair(1, 2, 0.68)], ["a", "b", "c"])
+    found = agreement_heatmap.heatmap_of([pair(0, 1, 0.7), pair(1, 2, 0.68)], ["a", "b", "c"])
     cell = found.rows[2].cells[0]
     assert (cell.text, cell.title) == ("–", "c and a: no item in common")
 
 
 def test_values_fall_into_six_steps() -> None:
     told = [pair(0, at, value) for at, value in enumerate((-0.1, 0.1, 0.2, 0.59, 0.61, 0.8), start=1)]
-    found = agreement_heatmap.heat_of(told, list("abcdefg"))
+    found = agreement_heatmap.heatmap_of(told, list("abcdefg"))
     assert [row.cells[0].style for row in found.rows[1:]] == ["h1", "h2", "h3", "h4", "h5", "h6"]
 
 
@@ -212,7 +214,7 @@ def test_agreement_without_a_value_is_told_in_words() -> None:
 
 def test_many_people_are_numbers_over_the_columns() -> None:
     names = [f"worker {at}" for at in range(14)]
-    found = agreement_heatmap.heat_of([pair(0, at, 0.7) for at in range(1, 14)], names)
+    found = agreement_heatmap.heatmap_of([pair(0, at, 0.7) for at in range(1, 14)], names)
     assert found.dense
     assert [row.head for row in found.rows] == [str(at) for at in range(1, 15)]
     assert found.rows[0].cells[1].text == ""
@@ -221,7 +223,7 @@ def test_many_people_are_numbers_over_the_columns() -> None:
 
 
 def test_a_long_name_is_cut_with_a_sign_in_the_drawing() -> None:
-    found = agreement_heatmap.heat_of([pair(0, 1, 0.7)], ["Maximiliane von der Wasserkante", "Bo"])
+    found = agreement_heatmap.heatmap_of([pair(0, 1, 0.7)], ["Maximiliane von der Wasserkante", "Bo"])
     texts = [
         text.text for text in ElementTree.fromstring(str(agreement_heatmap.heat_svg(found))).iter("text")
     ]

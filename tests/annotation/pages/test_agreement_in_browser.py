@@ -50,7 +50,7 @@ def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, cast: 
 
 @pytest.mark.parametrize("name", ["agreement", "progress"])
 def test_on_a_phone_intervals_are_seen_without_scrolling(page: Page, cast: ProjectCast, name: str) -> None:
-    run_job("agreement", agreement.ask(cast.project, by=cast.curator).pk)
+    run_job("agreement", agreement.request_report(cast.project, by=cast.curator).pk)
     page.set_default_timeout(PATIENCE)
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"/login/?next=/projects/harbour/{name}/")

@@ -1,8 +1,10 @@
-"""A person's own page: how far, how fast, what they said; nothing of anybody else."""
+"""A person's own page: progress, pace and answers, and nothing of others."""
 
 from __future__ import annotations
 
+import re
 from html import unescape
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -11,46 +13,52 @@ from django.urls import reverse
 
 from annotation.models import Annotator, Project
 from annotation.queue import gold_questions, votes
-from annotation.reports import my_work
+from annotation.reports import progress as progress_reports
 from tests.cast.basics import person, sentence
 from tests.cast.projects import annotators, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
 
 
-def said(of: Project, who: str, item: str, *labels: str, ms: int = 4_000, base: int = 0, **more: str) -> None:
-    told = {"payload": {"relations": list(labels)}, "milliseconds": ms, "base": base} | more
-    votes.answer(of.items.get(external_id=item), person(who), client_id=uuid4(), **told)
+def answer(
+    of: Project, who: str, item: str, *labels: str, ms: int = 4_000, base: int = 0, **more: str
+) -> None:
+    fields = {"payload": {"relations": list(labels)}, "milliseconds": ms, "base": base} | more
+    votes.answer(of.items.get(external_id=item), person(who), client_id=uuid4(), **fields)
 
 
 def worked_on() -> Project:
     of = project_with_items(4, k=3)
     annotators(of, 2)
-    said(of, "ann0", "s0", "A")
-    said(of, "ann0", "s1", "B", ms=8_000, comment="not sure of it")
+    answer(of, "ann0", "s0", "A")
+    answer(of, "ann0", "s1", "B", ms=8_000, comment="not sure of it")
     votes.skip(of.items.get(external_id="s2"), person("ann0"), client_id=uuid4(), reason="broken")
-    said(of, "ann1", "s0", "C", comment="a word of another")
+    answer(of, "ann1", "s0", "C", comment="a word of another")
     return of
 
 
-def seen(of: Project, who: str = "ann0", name: str = "mine", **query: str) -> str:
+def response_of(of: Project, who: str = "ann0", name: str = "mine", **query: str) -> Any:
     browser = Client()
     browser.force_login(person(who))
     response = browser.get(reverse(name, args=[of.slug]), query)
     assert response.status_code == 200
-    return unescape(response.content.decode())
+    return response
 
 
-def test_the_page_says_how_far_and_how_fast_somebody_is() -> None:
-    page = seen(worked_on())
-    assert "You answered 2 sentences here and skipped 1; 1 more waits for you." in page
-    assert "6.0 s" in page
-    assert "the middle of your last 50" in page
+def seen(of: Project, who: str = "ann0", name: str = "mine", **query: str) -> str:
+    return unescape(response_of(of, who, name, **query).content.decode())
 
 
-def test_every_sentence_stands_there_once_with_the_last_word() -> None:
+def test_the_page_shows_progress_and_pace() -> None:
+    response = response_of(worked_on())
+    figures = [stat.figure for stat in response.context["stats"]]
+    assert figures == ["2", "1", "1", "6.0 s"]
+    assert re.findall(r"\d+", response.context["lead"]) == ["2", "1", "1"]
+
+
+def test_every_sentence_is_listed_once_with_the_last_answer() -> None:
     of = worked_on()
-    said(of, "ann0", "s0", base=1)
+    answer(of, "ann0", "s0", base=1)
     page = seen(of)
     table = page.split('id="history"')[1]
     assert table.count('<th scope="row">') == 3
@@ -69,50 +77,52 @@ def test_a_hidden_check_looks_like_any_other_sentence() -> None:
     import_lines(of, [sentence("check")])
     item = of.items.get(external_id="check")
     gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use="check", by=curator())
-    said(of, "ann0", "check", "B")
+    answer(of, "ann0", "check", "B")
     page = seen(of)
     assert "check" in page.split('id="history"')[1]
     for hint in ("right", "wrong", "known", "gold"):
         assert hint not in page.split('id="history"')[1].split("</section>")[0]
-    assert my_work.history(of, user).count() == 1
+    assert progress_reports.own_history(of, user).count() == 1
 
 
-def test_whoever_is_paused_is_told_so() -> None:
+def test_a_paused_person_sees_the_reason() -> None:
     of = worked_on()
     gold_questions.pause(
         Annotator.objects.get(project=of, name="ann0"), by=curator(), reason="Read the guideline again."
     )
-    assert "Your work here is paused. Read the guideline again." in seen(of)
+    page = seen(of).split('id="paused"')[1]
+    assert "Read the guideline again." in page.split("</p>")[0]
 
 
 def test_the_page_of_the_project_is_the_same_for_annotators() -> None:
     of = worked_on()
-    assert "What I said" in seen(of, name="project")
+    assert 'id="history"' in seen(of, name="project")
 
 
 def test_a_curator_who_labels_has_one_too() -> None:
     of = worked_on()
-    assert "You have answered nothing here yet; 4 sentences wait for you." in seen(of, "curator")
+    assert [stat.figure for stat in response_of(of, "curator").context["stats"][:3]] == ["0", "0", "4"]
 
 
-def test_own_days_can_be_taken_away() -> None:
+def test_own_days_can_be_downloaded() -> None:
     assert seen(worked_on(), name="mine-csv").splitlines()[1].endswith(",2,1")
     assert seen(worked_on(), name="mine-svg").startswith("<svg xmlns")
 
 
-def test_the_pace_of_late_is_told_apart_from_the_one_before() -> None:
-    of = project_with_items(my_work.LATELY + 2, k=1)
+def test_recent_and_earlier_answer_times_are_separate() -> None:
+    of = project_with_items(progress_reports.RECENT_ANSWERS + 2, k=1)
     (user,) = annotators(of, 1)
-    for at in range(my_work.LATELY + 2):
-        said(of, "ann0", f"s{at}", "A", ms=9_000 if at < 2 else 3_000)
-    assert my_work.pace(of, user) == my_work.OwnPace(lately=3.0, before=9.0)
-    assert "9.0 s for those before" in seen(of)
+    for at in range(progress_reports.RECENT_ANSWERS + 2):
+        answer(of, "ann0", f"s{at}", "A", ms=9_000 if at < 2 else 3_000)
+    assert progress_reports.own_times(of, user) == progress_reports.OwnAnswerTimes(recent=3.0, earlier=9.0)
+    assert "9.0 s" in response_of(of).context["stats"][3].detail
 
 
-def test_a_long_history_comes_page_by_page() -> None:
+def test_a_long_history_is_paginated() -> None:
     of = project_with_items(30, k=1)
     annotators(of, 1)
     for at in range(30):
-        said(of, "ann0", f"s{at}", "A")
-    assert "Page 1 of 2" in seen(of)
+        answer(of, "ann0", f"s{at}", "A")
+    pages = response_of(of).context["pages"]
+    assert (pages.number, pages.paginator.num_pages) == (1, 2)
     assert seen(of, page="2").split('id="history"')[1].count('<th scope="row">') == 5

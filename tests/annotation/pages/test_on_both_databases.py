@@ -22,7 +22,7 @@ PAGES = (
 
 def test_every_page_for_curators_is_answered(either_database: str) -> None:
     of = labelled()
-    run_job("agreement", agreement.ask(of, by=curator()).pk)
+    run_job("agreement", agreement.request_report(of, by=curator()).pk)
     assignment.lease_next(of, annotators(of, 3)[0])
     projects.set_member(of, user=person("newcomer"), role="annotator", by=curator())
     browser = Client()

@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.models import Project, Vote
-from annotation.pages.agreement_heatmap import heat_of
+from annotation.pages.agreement_heatmap import heatmap_of
 from annotation.reports import agreement
-from annotation.reports.display_names import called
+from annotation.reports.display_names import display_names
 from tests.cast.basics import person, run_job
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
@@ -36,7 +36,7 @@ def judged() -> Project:
     import_lines(
         of, [{"item": f"s{at}", "annotator": "w7", "labels": ["A"]} for at in range(12)], what="votes"
     )
-    run_job("agreement", agreement.ask(of, by=curator()).pk)
+    run_job("agreement", agreement.request_report(of, by=curator()).pk)
     return of
 
 
@@ -117,4 +117,4 @@ def test_pairs_stand_in_the_order_of_names_the_second_before_the_tenth() -> None
         for a in range(4)
         for b in range(a + 1, 4)
     ]
-    assert [one.name for one in heat_of(pairs, names).rows] == ["Ada", "Annotator 2", "Annotator 10", "bo"]
+    assert [one.name for one in heatmap_of(pairs, names).rows] == ["Ada", "Annotator 2", "Annotator 10", "bo"]

@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotation import projects
 from annotation.models import Annotator, Item, Project
 from annotation.queue import assignment, gold_questions, votes
-from annotation.reports.progress import progress_of, wanted
+from annotation.reports.progress import answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items

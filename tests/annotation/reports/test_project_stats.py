@@ -96,13 +96,13 @@ def test_annotators_see_none_of_it() -> None:
         with pytest.raises(NotAllowed):
             read(of, for_user=user)
     with pytest.raises(NotAllowed):
-        agreement.ask(of, by=user)
+        agreement.request_report(of, by=user)
     with pytest.raises(NotAllowed):
         agreement.judgments(of, by=user)
 
 
 def reported(of: Project) -> dict:
-    report = agreement.ask(of, by=curator())
+    report = agreement.request_report(of, by=curator())
     run_job("agreement", report.pk)
     report.refresh_from_db()
     assert report.state == "done", report.reason
@@ -136,7 +136,7 @@ def test_the_intervals_are_the_same_however_many_questions_share_a_draw(
 
 def test_answers_all_set_aside_while_the_job_waited_make_an_empty_report() -> None:
     of = labelled()
-    report = agreement.ask(of, by=curator())
+    report = agreement.request_report(of, by=curator())
     for who in of.annotators.all():
         exclusions.exclude_annotator(who, by=curator(), reason="a test")
     run_job("agreement", report.pk)
@@ -171,9 +171,9 @@ def test_the_agreement_of_spans_is_their_f1() -> None:
 
 def test_a_report_under_way_is_not_made_twice_and_an_empty_project_has_none() -> None:
     of = labelled()
-    assert agreement.ask(of, by=curator()).pk == agreement.ask(of, by=curator()).pk
+    assert agreement.request_report(of, by=curator()).pk == agreement.request_report(of, by=curator()).pk
     with pytest.raises(Conflict, match="Nobody answered"):
-        agreement.ask(project_with_items(1), by=curator())
+        agreement.request_report(project_with_items(1), by=curator())
 
 
 def test_the_raw_judgments_can_be_imported_again() -> None:

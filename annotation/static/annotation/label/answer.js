@@ -1,101 +1,126 @@
-// The answer to the sentence on show: what is chosen, every step back and forth, kept as a draft at each change.
+// The answer to the sentence on screen: choices, undo and redo. Every change is saved as a draft.
 
-import { $, choiceOf, relations, say } from "./page.js";
-import { draftOf, keepDraft } from "./drafts.js";
+import { $, choiceOf, relations, showError } from "./page.js";
+import { draftOf, saveDraft } from "./drafts.js";
 import { keyOf } from "./keys.js";
 import { readback } from "./sentence.js";
 
-const STEPS = 200; // undo steps kept for a sentence
-export let now = null; // on show
+const STEPS = 200; // undo steps per sentence
+export let current = null; // the sentence on screen with its answer; null between sentences
 
 export function begin(work) {
-  now = { chosen: [], na: false, comment: "", flagged: false, ...work, undone: [], done: [], since: performance.now() };
-  const first = work.payload ?? work.suggestion;
-  if (first) Object.assign(now, choiceOf(first));
+  current = {
+    chosen: [], na: false, comment: "", flagged: false, ...work, undone: [], done: [], since: performance.now(),
+  };
+  const initial = work.payload ?? work.suggestion;
+  if (initial) Object.assign(current, choiceOf(initial));
   const draft = draftOf(work.item.id);
-  Object.assign(now, draft, { drafted: Boolean(draft) });
-  say("");
+  Object.assign(current, draft, { drafted: Boolean(draft) });
+  showError("");
   showComment();
   showAnswer();
 }
 
 export function end() {
-  now = null;
+  current = null;
 }
 
-// Nothing chosen, written or undone here: whoever answered it elsewhere leaves nothing behind.
-export const isUntouched = () => now && !now.former && !now.drafted && !now.done.length && !now.undone.length && !$("comment").value.trim();
+// Nothing chosen, written or undone here, so that nothing is lost when it was answered elsewhere.
+export const isUntouched = () =>
+  current &&
+  !current.former &&
+  !current.drafted &&
+  !current.done.length &&
+  !current.undone.length &&
+  !$("comment").value.trim();
 
-export const snapshot = () => ({ chosen: [...now.chosen], na: now.na, flagged: now.flagged, comment: now.comment });
+export const snapshot = () => ({
+  chosen: [...current.chosen], na: current.na, flagged: current.flagged, comment: current.comment,
+});
 
 function change(alter) {
-  if (!now) return;
+  if (!current) return;
   const before = snapshot();
   alter();
   if (JSON.stringify(before) === JSON.stringify(snapshot())) return showAnswer();
-  now.done = [...now.done, before].slice(-STEPS);
-  now.undone = [];
-  kept();
+  current.done = [...current.done, before].slice(-STEPS);
+  current.undone = [];
+  save();
 }
 
-function kept() {
-  say("");
-  keepDraft(now.item.id, snapshot());
+function save() {
+  showError("");
+  saveDraft(current.item.id, snapshot());
   showAnswer();
 }
 
 export function toggle(name) {
   change(() => {
-    now.na = false;
-    now.chosen = now.chosen.includes(name) ? now.chosen.filter((other) => other !== name) : [...now.chosen, name];
+    const { chosen } = current;
+    current.na = false;
+    current.chosen = chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name];
   });
 }
 
-export const toggleNa = () => change(() => ([now.na, now.chosen] = [!now.na, []]));
-export const toggleFlag = () => change(() => (now.flagged = !now.flagged));
-
-function step(from, to, none) {
-  if (!now[from].length) return say(none);
-  now[to].push(snapshot());
-  Object.assign(now, now[from].pop());
-  showComment();
-  return kept();
+export function toggleNa() {
+  change(() => {
+    current.na = !current.na;
+    current.chosen = [];
+  });
 }
 
-export const undo = () => step("done", "undone", `Nothing to undo in this sentence. ${keyOf("history") || "Last 10"} opens your last 10.`);
+export function toggleFlag() {
+  change(() => {
+    current.flagged = !current.flagged;
+  });
+}
+
+function step(from, to, message) {
+  if (!current[from].length) return showError(message);
+  current[to].push(snapshot());
+  Object.assign(current, current[from].pop());
+  showComment();
+  return save();
+}
+
+export const undo = () =>
+  step("done", "undone", `Nothing to undo in this sentence. ${keyOf("history") || "Last 10"} opens your last 10.`);
 export const redo = () => step("undone", "done", "Nothing to redo.");
 
 function showAnswer() {
-  for (const input of relations) input.checked = now.chosen.includes(input.value);
-  $("na").checked = now.na;
-  $("flag").setAttribute("aria-pressed", now.flagged);
-  $("flag").classList.toggle("btn--on", now.flagged);
-  $("comment-button").classList.toggle("btn--on", Boolean(now.comment));
-  $("undo").setAttribute("aria-disabled", !now.done.length);
-  $("redo").setAttribute("aria-disabled", !now.undone.length);
-  $("readback").replaceChildren(...readback(now));
+  for (const input of relations) input.checked = current.chosen.includes(input.value);
+  $("na").checked = current.na;
+  $("flag").setAttribute("aria-pressed", current.flagged);
+  $("flag").classList.toggle("btn--on", current.flagged);
+  $("comment-button").classList.toggle("btn--on", Boolean(current.comment));
+  $("undo").setAttribute("aria-disabled", !current.done.length);
+  $("redo").setAttribute("aria-disabled", !current.undone.length);
+  $("readback").replaceChildren(...readback(current));
 }
 
-// ---- the comment -----------------------------------------------------------------------------------
+// ---- comment ---------------------------------------------------------------------------------------
 
 function showComment() {
-  $("comment").value = now.comment;
-  openRow(Boolean(now.comment));
+  $("comment").value = current.comment;
+  setCommentOpen(Boolean(current.comment));
 }
 
-function openRow(there) {
-  $("comment-row").hidden = !there;
-  $("comment-button").setAttribute("aria-expanded", there);
+function setCommentOpen(open) {
+  $("comment-row").hidden = !open;
+  $("comment-button").setAttribute("aria-expanded", open);
 }
 
 export function openComment() {
-  openRow(true);
+  setCommentOpen(true);
   $("comment").focus();
 }
 
-export function keepComment() {
-  if (!now) return;
+export function saveComment() {
+  if (!current) return;
   const text = $("comment").value.trim();
-  if (text !== now.comment) change(() => (now.comment = text));
-  openRow(Boolean(text));
+  if (text !== current.comment)
+    change(() => {
+      current.comment = text;
+    });
+  setCommentOpen(Boolean(text));
 }

@@ -1,11 +1,12 @@
-// Answers begun and not sent, by sentence: there again after a reload or a look at another sentence.
+// Drafts: answers begun and not submitted, by sentence. They survive a reload.
 
-import { shelf } from "./storage.js";
+import { storedValue } from "./storage.js";
 
-const MOST = 80;
-const drafts = shelf("drafts", {});
+const LIMIT = 80;
+const drafts = storedValue("drafts", {});
 const without = (id) => Object.entries(drafts.read()).filter(([other]) => other !== String(id));
 
 export const draftOf = (id) => drafts.read()[id];
-export const dropDraft = (id) => drafts.write(Object.fromEntries(without(id)));
-export const keepDraft = (id, answer) => drafts.write(Object.fromEntries([...without(id).slice(1 - MOST), [id, answer]]));
+export const removeDraft = (id) => drafts.write(Object.fromEntries(without(id)));
+export const saveDraft = (id, answer) =>
+  drafts.write(Object.fromEntries([...without(id).slice(1 - LIMIT), [id, answer]]));

@@ -1,11 +1,11 @@
-// What helps to choose: the guideline of the relation in question, and which relations expect other entities.
+// Guideline of the relation in focus, and the relations that expect other entity types.
 
 import { $, element, form, relations, titleOf } from "./page.js";
 
 const guides = new Map([...form.querySelectorAll("[data-guide]")].map((part) => [part.dataset.guide, part]));
 
-// Beside the sentence the relation's words, or the whole guideline where it has none; where there is no room
-// beside it, their first words over the buttons.
+// Shown beside the sentence: the relation's own guideline, or the project's if it has none. On a narrow
+// screen its first lines appear above the buttons.
 export function showGuide(name) {
   const own = guides.get(name);
   for (const part of guides.values()) part.hidden = part !== own;
@@ -16,14 +16,14 @@ export function showGuide(name) {
   form.querySelector(".guide__in").scrollTop = 0;
 }
 
-export function markOff(item) {
-  let paler = false;
+const differs = (mark, type) => Boolean(mark?.type && type && mark.type.toLowerCase() !== type.toLowerCase());
+
+export function dimMismatches(item) {
+  let any = false;
   for (const input of relations) {
-    const { head, tail } = input.dataset;
-    const other = (mark, type) => Boolean(mark?.type && type && mark.type.toLowerCase() !== type.toLowerCase());
-    const off = other(item.head, head) || other(item.tail, tail);
-    input.closest(".rel").classList.toggle("rel--off", off);
-    paler ||= off;
+    const mismatch = differs(item.head, input.dataset.head) || differs(item.tail, input.dataset.tail);
+    input.closest(".rel").classList.toggle("rel--off", mismatch);
+    any ||= mismatch;
   }
-  $("paler").hidden = !paler;
+  $("mismatch-note").hidden = !any;
 }

@@ -1,61 +1,62 @@
-// The last 10 answers, to be opened again; those still on their way are on this device.
+// The last 10 answers, to open again. Unsent ones come from this device, the others from the server.
 
-import { $, api, button, choiceOf, clip, element, open, phraseOf } from "./page.js";
-import { outbox } from "./outbox.js";
+import { $, api, button, choiceOf, clip, digitOf, element, open, phraseOf } from "./page.js";
 import { pairOf } from "./sentence.js";
 import { call, Unreachable } from "./server.js";
-import { shelf } from "./storage.js";
+import { storedValue, unsent } from "./storage.js";
 
-const KEPT = 10;
-const recent = shelf("recent", []); // latest first, as the server would tell them
+const LIMIT = 10;
+const recent = storedValue("recent", []); // latest first, in the form of the API
 
 export function remember(item, act, { base, ...body }) {
-  const entry = { item, act, payload: null, reason: "", ...body, number: base + 1 };
-  recent.write([entry, ...recent.read().filter((other) => other.item.id !== item.id)].slice(0, KEPT));
+  const vote = { item, act, payload: null, reason: "", ...body, number: base + 1 };
+  recent.write([vote, ...recent.read().filter((other) => other.item.id !== item.id)].slice(0, LIMIT));
 }
 
 export async function openHistory(reopen) {
   $("history-list").replaceChildren(element("li", "Loading …", "quiet"));
   open("history-dialog");
-  const lines = (await latest()).map((act, at) => historyLine(act, at, reopen));
-  $("history-list").replaceChildren(...(lines.length ? lines : [element("li", "You have answered nothing here yet.", "quiet")]));
+  const rows = (await latest()).map((vote, index) => rowOf(vote, index, reopen));
+  const empty = element("li", "You have not answered any sentence here yet.", "quiet");
+  $("history-list").replaceChildren(...(rows.length ? rows : [empty]));
   $("history-list").querySelector("button")?.focus();
 }
 
-// The first is 1, the tenth 0, as on the keyboard; the arrows move between them.
+// Digits open an answer: 1 the first, 0 the tenth. Arrows move between them.
 export function wireHistory() {
   $("history-dialog").addEventListener("keydown", (event) => {
-    const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
+    const digit = digitOf(event);
     const buttons = [...$("history-list").querySelectorAll("button")];
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const index = buttons.indexOf(document.activeElement);
     if (digit) buttons[(Number(digit) + 9) % 10]?.click();
-    else if (by && buttons.length) buttons[(buttons.indexOf(document.activeElement) + by + buttons.length) % buttons.length].focus();
+    else if (step && buttons.length) buttons[(index + step + buttons.length) % buttons.length].focus();
     else return;
     event.preventDefault();
   });
 }
 
 async function latest() {
-  const unsent = new Set(outbox.read().map((entry) => entry.item));
+  const waiting = new Set(unsent.read().map((entry) => entry.item));
   const own = recent.read();
   try {
     const { data } = await call("GET", api.history);
-    const front = own.filter((act) => unsent.has(act.item.id));
-    const names = new Set(front.map((act) => act.item.id));
-    return [...front, ...(data?.results ?? []).filter((act) => !names.has(act.item.id))].slice(0, KEPT);
+    const first = own.filter((vote) => waiting.has(vote.item.id));
+    const ids = new Set(first.map((vote) => vote.item.id));
+    return [...first, ...(data?.results ?? []).filter((vote) => !ids.has(vote.item.id))].slice(0, LIMIT);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     return own;
   }
 }
 
-function historyLine(act, at, reopen) {
-  const node = element("li");
-  const what = element("div");
-  const names = act.act === "skip" ? "skipped" : phraseOf(choiceOf(act.payload));
-  what.append(element("b", pairOf(act.item)), element("p", `${names} – ${clip(act.item.text)}`));
-  const opener = button("Open again ", () => reopen(act));
-  opener.append(element("kbd", String((at + 1) % 10), "key wide-only"));
-  node.append(what, opener);
-  return node;
+function rowOf(vote, index, reopen) {
+  const row = element("li");
+  const text = element("div");
+  const answer = vote.act === "skip" ? "skipped" : phraseOf(choiceOf(vote.payload));
+  text.append(element("b", pairOf(vote.item)), element("p", `${answer} – ${clip(vote.item.text)}`));
+  const opener = button("Open again ", () => reopen(vote));
+  opener.append(element("kbd", String((index + 1) % 10), "key wide-only"));
+  row.append(text, opener);
+  return row;
 }

@@ -1,31 +1,37 @@
-// Which key does what. Everybody may change the keys for themselves; they are kept on this device.
+// Keys of commands and relations. Each person may change their own; changes are saved on this device.
 
-import { $, api, byName, titleOf } from "./page.js";
-import { shelf } from "./storage.js";
+import { $, api, byName, digitOf, titleOf } from "./page.js";
+import { storedValue } from "./storage.js";
 
-const kept = shelf("keys", {}, api.person);
+const changes = storedValue("keys", {}, api.person);
+const relationCommand = (name) => `rel:${name}`;
+const relationKeys = [...byName].filter(([, input]) => input.dataset.key);
 const DEFAULTS = {
   na: "N", find: "/", undo: "Z", redo: "⇧Z", history: "H", skip: "S", comment: "C", flag: "F", keys: "?",
-  ...Object.fromEntries([...byName].filter(([, input]) => input.dataset.key).map(([name, input]) => [`rel:${name}`, input.dataset.key])),
+  ...Object.fromEntries(relationKeys.map(([name, input]) => [relationCommand(name), input.dataset.key])),
 };
 const TITLES = {
   na: "N/A", find: "Find a relation", undo: "Undo", redo: "Redo", history: "Your last 10",
   skip: "Skip", comment: "Comment", flag: "Flag", keys: "Keys",
 };
-const FIXED = ["Enter", "Escape", "Tab", " ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Backspace", "Delete"];
-const commands = [...Object.keys(TITLES), ...[...byName.keys()].map((name) => `rel:${name}`)];
-const told = (command) => TITLES[command] ?? titleOf(command.slice(4));
-let byChord = new Map();
-let byCommand = new Map();
+const FIXED = [
+  "Enter", "Escape", "Tab", " ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Backspace", "Delete",
+];
+const MODIFIERS = ["Shift", "Alt", "Control", "Meta", "AltGraph", "CapsLock"];
+const commands = [...Object.keys(TITLES), ...[...byName.keys()].map(relationCommand)];
+const nameOf = (command) => TITLES[command] ?? titleOf(command.slice(relationCommand("").length));
+let byChord = new Map(); // command by key
+let byCommand = new Map(); // key by command
 
-// Digits by their place on the keyboard, letters by what they write; other scripts by place as well.
+// Digits by their place on the keyboard, letters by their character; in other scripts letters by place too.
 export function chordOf(event) {
   const shift = event.shiftKey ? "⇧" : "";
   const alt = event.altKey ? "⌥" : "";
-  const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];
+  const digit = digitOf(event);
   if (digit !== undefined) return shift && alt ? null : shift + alt + digit;
   const latin = /^[a-z]$/i.test(event.key) ? event.key : (/^Key([A-Z])$/.exec(event.code)?.[1] ?? "");
-  if (latin && !(event.key.length === 1 && /[!-/:-@[-`{-~]/.test(event.key))) return shift + alt + latin.toUpperCase();
+  const isSign = event.key.length === 1 && /[!-/:-@[-`{-~]/.test(event.key);
+  if (latin && !isSign) return shift + alt + latin.toUpperCase();
   return event.key.length === 1 && event.key !== " " && !alt ? event.key : null;
 }
 
@@ -33,9 +39,9 @@ export function chordOf(event) {
 export const commandOf = (event) => byChord.get(chordOf(event)) ?? byChord.get(event.key);
 export const keyOf = (command) => byCommand.get(command) ?? "";
 
-// A key belongs to one thing: what was changed by hand comes first, then what comes first in the list.
-function read() {
-  const own = kept.read();
+// A key belongs to one command: to the one it was assigned to by hand, else to the first in the list.
+export function assignKeys() {
+  const own = changes.read();
   byChord = new Map();
   byCommand = new Map();
   for (const command of [...commands].sort((a, b) => (b in own) - (a in own))) {
@@ -44,74 +50,82 @@ function read() {
     byChord.set(chord, command);
     byCommand.set(command, chord);
   }
-  show();
+  showKeys();
 }
 
-function show() {
+function showKeys() {
   for (const cap of document.querySelectorAll("[data-cap]")) {
     cap.textContent = keyOf(cap.dataset.cap);
     cap.hidden = !cap.textContent;
   }
-  for (const [name, input] of byName) input.dataset.key = keyOf(`rel:${name}`);
-  $("keys-reset").hidden = !Object.keys(kept.read()).length;
+  for (const [name, input] of byName) input.dataset.key = keyOf(relationCommand(name));
+  $("keys-reset").hidden = !Object.keys(changes.read()).length;
 }
 
-let asking = null; // the button whose key is being changed
+// ---- changing a key --------------------------------------------------------------------------------
 
-function ask(changer) {
-  settle();
-  asking = changer;
-  changer.textContent = "Press a key";
-  changer.setAttribute("aria-pressed", "true");
-  tell(`Press the new key for ${told(changer.dataset.change)}. Esc leaves it as it is.`);
+let changing = null; // the button whose key is being changed
+const showMessage = (text) => ($("keys-message").textContent = text);
+
+function startChange(button) {
+  endChange();
+  changing = button;
+  button.textContent = "Press a key";
+  button.setAttribute("aria-pressed", "true");
+  showMessage(`Press the new key for ${nameOf(button.dataset.change)}. Esc cancels.`);
 }
 
-function settle() {
-  if (!asking) return;
-  asking.textContent = "Change";
-  asking.removeAttribute("aria-pressed");
-  asking = null;
+function endChange() {
+  if (!changing) return;
+  changing.textContent = "Change";
+  changing.removeAttribute("aria-pressed");
+  changing = null;
 }
-
-const tell = (text) => ($("keys-said").textContent = text);
 
 function onKey(event) {
-  if (!asking) return;
-  if (["Shift", "Alt", "Control", "Meta", "AltGraph", "CapsLock"].includes(event.key)) return;
+  if (!changing || MODIFIERS.includes(event.key)) return;
   event.preventDefault();
   event.stopPropagation();
-  const command = asking.dataset.change;
-  if (event.key === "Escape") return settle(), tell("Nothing changed.");
-  const refusal = refusalOf(command, event);
-  if (refusal) return tell(refusal);
+  const command = changing.dataset.change;
+  if (event.key === "Escape") {
+    endChange();
+    return showMessage("Nothing changed.");
+  }
+  const problem = problemWith(command, event);
+  if (problem) return showMessage(problem);
   const chord = chordOf(event);
-  kept.write({ ...kept.read(), [command]: chord });
-  read();
-  settle();
-  tell(`${told(command)} is on ${chord} now.`);
+  changes.write({ ...changes.read(), [command]: chord });
+  assignKeys();
+  endChange();
+  showMessage(`The key for ${nameOf(command)} is now ${chord}.`);
 }
 
-function refusalOf(command, event) {
-  if (event.ctrlKey || event.metaKey) return "Keys with Ctrl or ⌘ belong to the browser. Press another one.";
-  if (FIXED.includes(event.key)) return "This key submits, moves or leaves, and stays as it is. Press another one.";
+function problemWith(command, event) {
+  if (event.ctrlKey || event.metaKey) return "The browser uses keys with Ctrl or ⌘. Press another key.";
+  if (FIXED.includes(event.key)) return "This key can’t be changed. Press another key.";
   const chord = chordOf(event);
   if (!chord) return "This key can’t be used. Press a letter, a digit or a sign, alone or with Shift or Alt.";
   const holder = byChord.get(chord);
-  return holder && holder !== command ? `${chord} is the key of ${told(holder)}. Change that one first, or press another.` : "";
+  if (!holder || holder === command) return "";
+  return `${chord} is already the key for ${nameOf(holder)}. Change that one first, or press another key.`;
 }
 
 export function wireKeys() {
-  read();
+  assignKeys();
   const dialog = $("keys-dialog");
   dialog.addEventListener("keydown", onKey);
-  dialog.addEventListener("cancel", (event) => asking && event.preventDefault());
-  const opening = [...$("keys-said").childNodes];
-  dialog.addEventListener("close", () => (settle(), $("keys-said").replaceChildren(...opening)));
-  for (const changer of dialog.querySelectorAll("[data-change]")) changer.addEventListener("click", () => ask(changer));
-  $("keys-reset").addEventListener("click", () => {
-    kept.write({});
-    read();
-    tell("All keys are as they were at first.");
+  dialog.addEventListener("cancel", (event) => changing && event.preventDefault());
+  const introduction = [...$("keys-message").childNodes];
+  dialog.addEventListener("close", () => {
+    endChange();
+    $("keys-message").replaceChildren(...introduction);
   });
-  addEventListener("storage", read);
+  for (const button of dialog.querySelectorAll("[data-change]"))
+    button.addEventListener("click", () => startChange(button));
+  $("keys-reset").addEventListener("click", () => {
+    changes.write({});
+    assignKeys();
+    showMessage("All keys are reset.");
+  });
+  addEventListener("storage", assignKeys);
 }

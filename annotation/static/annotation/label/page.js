@@ -1,8 +1,8 @@
-// What the page brings: the form, its relations, and small makers of elements.
+// The labelling page: its form, relations and messages, and helpers that make elements.
 
 export const $ = (id) => document.getElementById(id);
 export const form = $("work");
-export const api = form.dataset;
+export const api = form.dataset; // URLs and settings from the template
 export const relations = [...form.querySelectorAll("input[name=relation]")];
 export const byName = new Map(relations.map((input) => [input.value, input]));
 export const titleOf = (name) => byName.get(name)?.dataset.title ?? name;
@@ -12,9 +12,9 @@ export function element(tag, text = "", className = "") {
   return Object.assign(document.createElement(tag), { textContent: text, className });
 }
 
-export function button(text, act) {
+export function button(text, action) {
   const node = Object.assign(element("button", text, "btn"), { type: "button" });
-  node.addEventListener("click", act);
+  node.addEventListener("click", action);
   return node;
 }
 
@@ -22,21 +22,22 @@ export function open(id) {
   if (!$(id).open) $(id).showModal();
 }
 
-export function say(text) {
-  $("said").hidden = !text;
-  $("said").textContent = text;
+export function showError(text) {
+  $("answer-error").hidden = !text;
+  $("answer-error").textContent = text;
 }
 
-// A word about the sentence on show: that it was answered before, or why it came.
-export function tell(text, ...more) {
-  $("told").hidden = !text;
-  $("told").replaceChildren(text, ...more);
+// Note above the answer: that the sentence was answered before, or why it is shown.
+export function showNotice(text, ...nodes) {
+  $("notice").hidden = !text;
+  $("notice").replaceChildren(text, ...nodes);
 }
 
-// What a payload means in the form, and how an answer is told in a few words.
+// Choice in the form for a payload of the API.
 export function choiceOf(payload) {
   const names = (payload?.relations ?? []).map((relation) => (Array.isArray(relation) ? relation[1] : relation));
   return { chosen: names.filter((name) => byName.has(name)), na: names.length === 0 };
 }
 
-export const phraseOf = (work) => (work.na ? "N/A" : work.chosen.map(titleOf).join(", "));
+export const phraseOf = (choice) => (choice.na ? "N/A" : choice.chosen.map(titleOf).join(", "));
+export const digitOf = (event) => /^(?:Digit|Numpad)(\d)$/.exec(event.code)?.[1];

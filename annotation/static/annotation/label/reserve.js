@@ -1,135 +1,149 @@
-// The sentences ahead: handed out before they are needed, so that the next one is there at once and a
-// while without network costs nothing. Beyond three they are a reserve, which the server may give to others.
+// Reserve: sentences leased before they are needed, so that the next one appears at once and labelling goes
+// on offline. The server may reassign all but three of them.
 
-import { $, api } from "./page.js";
-import { away, clashes, line, outbox, showSaved, stop } from "./outbox.js";
-import { call, isLoggedOut, Unreachable, whyStopped } from "./server.js";
+import { api } from "./page.js";
+import { call, isLoggedOut, stopReasonOf, Unreachable } from "./server.js";
+import * as status from "./status.js";
+import { conflicts, unsent } from "./storage.js";
 
-const MOST = 55; // held ahead of the one on show
-const AT_ONCE = 15;
-const BEAT = 5 * 60_000;
+const LIMIT = 55; // sentences in reserve, besides the one on screen
+const BATCH = 15;
+const HEARTBEAT = 5 * 60_000;
 
-export const round = { going: api.round === "yes" }; // the qualification round goes one by one
-export let refusal = ""; // why the server hands out nothing
+let reserved = []; // leased, not yet shown
+let current = null; // on screen
+let qualifying = api.round === "yes"; // the qualification round leases one sentence at a time
+let refusal = ""; // the server's reason for leasing nothing
+let fetching = null; // promise of the current run
+const shownLeases = new Set();
+const arrivalCallbacks = [];
+// Lease by item, for sentences that were leased again while their answer is still on this device
+const renewedLeases = new Map();
 
-let ahead = []; // leased, not yet on show
-let shown = null; // on show
-const begun = new Set(); // leases that were on show in this page
-let fetching = null;
-const waiting = []; // called when a sentence has come
+export const isEmpty = () => reserved.length === 0;
+export const refusalReason = () => refusal;
+export const isQualifying = () => qualifying;
 
-const again = new Map(); // leases under which a sentence came again whose answer is still on this device
-
-// Answers that are still on their way or wait for a decision: their sentences count as held.
-const unsettled = () => [...outbox.read(), ...clashes.read()];
-const onTheWay = () => [shown, ...unsettled()].flatMap((work) => [work?.lease, again.get(work?.item)]).filter(Boolean);
-const holding = () => [...onTheWay(), ...ahead.map((work) => work.lease).filter(Boolean)];
-
-function told() {
-  line.here = ahead.length;
-  $("saved").title = `${ahead.length} more on this device`;
-  showSaved();
+export function endQualification() {
+  qualifying = false;
 }
 
-export const any = () => ahead.length > 0;
+// Unsent and conflicting answers: their sentences count as held.
+const unsettled = () => [...unsent.read(), ...conflicts.read()];
+const inUse = () =>
+  [current, ...unsettled()].flatMap((work) => [work?.lease, renewedLeases.get(work?.item)]).filter(Boolean);
+const holding = () => [...inUse(), ...reserved.map((work) => work.lease).filter(Boolean)];
+const showCount = () => status.setReserved(reserved.length);
 
 export function takeNext() {
-  const work = ahead.shift() ?? null;
-  putOnShow(work);
+  const work = reserved.shift() ?? null;
+  setCurrent(work);
   return work;
 }
 
-export function putOnShow(work) {
-  shown = work;
-  if (work?.lease) begun.add(work.lease);
-  told();
+export function setCurrent(work) {
+  current = work;
+  if (work?.lease) shownLeases.add(work.lease);
+  showCount();
 }
 
 export function putBack(work) {
-  ahead.unshift(work);
-  told();
+  reserved.unshift(work);
+  showCount();
 }
 
-export function fetchAhead() {
+export function fillReserve() {
   fetching ??= fill().finally(() => (fetching = null));
   return fetching;
 }
 
-export const arrival = () => (ahead.length ? Promise.resolve() : new Promise((done) => waiting.push(done)));
+// Resolves as soon as a sentence is in reserve.
+export const arrival = () =>
+  reserved.length ? Promise.resolve() : new Promise((resolve) => arrivalCallbacks.push(resolve));
 
-// The first one alone, so that it is on show before the rest is there.
+// Lease one sentence by itself, so that it is shown before the others arrive.
 export async function fetchOne() {
   if (fetching) await Promise.race([fetching, arrival()]);
-  if (!ahead.length || line.stopped) await ask(1);
+  if (!reserved.length || status.stopReason()) await lease(1);
 }
 
 async function fill() {
-  if (!ahead.length && !(await ask(1))) return;
-  while (!round.going && ahead.length < MOST - AT_ONCE / 3) {
-    const wanted = ahead.length < 3 ? 2 : Math.min(AT_ONCE, MOST - ahead.length);
-    if ((await ask(wanted)) < wanted) return;
+  if (!reserved.length && !(await lease(1))) return;
+  while (!qualifying && reserved.length < LIMIT - BATCH / 3) {
+    const n = reserved.length < 3 ? 2 : Math.min(BATCH, LIMIT - reserved.length);
+    if ((await lease(n)) < n) return;
   }
 }
 
-async function ask(n) {
-  const answer = await call("POST", api.reserve, { holding: holding(), n });
-  const { status, ok, data } = answer;
-  line.loggedOut = isLoggedOut(answer);
-  if (line.loggedOut) throw new Unreachable("logged out");
-  const why = whyStopped(answer);
-  if (why) stop(why);
-  if (why) return 0;
-  line.stopped = refusal = "";
-  if (status === 409) {
+async function lease(n) {
+  const response = await call("POST", api.reserve, { holding: holding(), n });
+  const { ok, data } = response;
+  status.markLoggedOut(isLoggedOut(response));
+  if (isLoggedOut(response)) throw new Unreachable("logged out");
+  const reason = stopReasonOf(response);
+  if (reason) {
+    status.stop(reason);
+    return 0;
+  }
+  status.clearStop();
+  refusal = "";
+  if (response.status === 409) {
     refusal = `${data?.detail ?? ""} ${data?.hint ?? ""}`;
     return 0;
   }
-  if (!ok || !Array.isArray(data?.leases)) throw new Unreachable(data?.detail ?? `status ${status}`);
-  ahead.push(...fresh(data.leases));
-  if (ahead.length) for (const done of waiting.splice(0)) done();
-  told();
+  if (!ok || !Array.isArray(data?.leases)) throw new Unreachable(data?.detail ?? `status ${response.status}`);
+  reserved.push(...newWork(data.leases));
+  if (reserved.length) for (const resolve of arrivalCallbacks.splice(0)) resolve();
+  showCount();
   return data.leases.length;
 }
 
-// What was handed out and not on show yet; a lease may come twice when a request was repeated.
-function fresh(leases) {
-  const known = new Set([...begun, ...holding()]);
+// Leases not seen before; a repeated request may return a lease twice.
+function newWork(leases) {
+  const known = new Set([...shownLeases, ...holding()]);
   const answered = new Set(unsettled().map(({ item }) => item));
-  for (const { lease, item } of leases) if (answered.has(item.id)) again.set(item.id, lease);
-  return leases.filter(({ lease, item }) => !known.has(lease) && !answered.has(item.id)).map(({ lease, item, base, suggestion }) => ({ lease, item, base, suggestion }));
+  for (const { lease: id, item } of leases) if (answered.has(item.id)) renewedLeases.set(item.id, id);
+  return leases
+    .filter(({ lease: id, item }) => !known.has(id) && !answered.has(item.id))
+    .map(({ lease: id, item, base, suggestion }) => ({ lease: id, item, base, suggestion }));
 }
 
-// Held sentences are asked for once more: that prolongs them, and tells which have gone to somebody else.
-async function beat() {
+// Lease the reserve again: that extends it, and shows which sentences were reassigned.
+async function heartbeat() {
   try {
-    if (shown?.lease) await call("POST", `leases/${shown.lease}/heartbeat`);
-    const before = ahead.filter((work) => work.lease);
+    if (current?.lease) await call("POST", `leases/${current.lease}/heartbeat`);
+    const before = reserved.filter((work) => work.lease);
     if (!before.length) return;
-    const answer = await call("POST", api.reserve, { holding: onTheWay(), n: before.length });
-    const { ok, data } = answer;
-    if (whyStopped(answer)) stop(whyStopped(answer));
+    const response = await call("POST", api.reserve, { holding: inUse(), n: before.length });
+    const { ok, data } = response;
+    const reason = stopReasonOf(response);
+    if (reason) status.stop(reason);
     if (!ok || !Array.isArray(data?.leases)) return;
-    const still = new Set(data.leases.map(({ lease }) => lease));
-    ahead = ahead.filter((work) => !work.lease || still.has(work.lease) || !before.includes(work));
-    ahead.push(...fresh(data.leases));
-    told();
+    const extended = new Set(data.leases.map((entry) => entry.lease));
+    reserved = reserved.filter((work) => !work.lease || extended.has(work.lease) || !before.includes(work));
+    reserved.push(...newWork(data.leases));
+    showCount();
   } catch (error) {
-    away(error);
+    status.reportFailure(error);
   }
 }
 
-let onElsewhere = () => {};
-export const whenAnsweredElsewhere = (act) => (onElsewhere = act); // the sentence on show, in another tab
+let onAnsweredElsewhere = () => {};
 
-// Another tab of the same person has the same sentences: what is answered there is not asked for here again.
-function fromOtherTab(event) {
-  if (!event.key?.startsWith(outbox.prefix) || !event.newValue) return;
-  const answered = JSON.parse(event.newValue).item;
-  ahead = ahead.filter(({ item }) => item.id !== answered);
-  told();
-  if (shown?.item.id === answered) onElsewhere();
+// The callback runs when the sentence on screen was answered in another tab.
+export function whenAnsweredElsewhere(callback) {
+  onAnsweredElsewhere = callback;
 }
 
-setInterval(beat, BEAT);
-addEventListener("storage", fromOtherTab);
-addEventListener("online", () => fetchAhead().catch(away));
+// Another tab of the same person has the same sentences; its answers need not be given again.
+function onOtherTab(event) {
+  if (!event.key?.startsWith(unsent.prefix) || !event.newValue) return;
+  const answered = JSON.parse(event.newValue).item;
+  reserved = reserved.filter(({ item }) => item.id !== answered);
+  showCount();
+  if (current?.item.id === answered) onAnsweredElsewhere();
+}
+
+setInterval(heartbeat, HEARTBEAT);
+addEventListener("storage", onOtherTab);
+addEventListener("online", () => fillReserve().catch(status.reportFailure));

@@ -1,83 +1,88 @@
-// Finding a relation by typing a part of its name.
+// Search for a relation by part of its name.
 
 import { $, element, relations } from "./page.js";
 
 const SHOWN = 12;
 let hits = [];
-let hit = 0;
-let take = () => {};
-let look = () => {};
+let active = 0; // index of the highlighted hit
+let onChoose = () => {};
+let onHighlight = () => {};
 
-// `taken` gets the chosen input, `looked` the name whose guideline is wanted.
-export function whenFound({ taken, looked }) {
-  take = (input) => {
+// `choose` gets the chosen input, `highlight` the name of the relation whose guideline to show.
+export function wireSearch({ choose, highlight }) {
+  onChoose = (input) => {
     leave();
-    taken(input);
+    choose(input);
   };
-  look = looked;
-  $("find").addEventListener("input", find);
+  onHighlight = highlight;
+  $("find").addEventListener("input", search);
   $("find").addEventListener("blur", () => setTimeout(hideWhenLeft, 100));
 }
 
-// Whoever comes back at once is looking again, and what they find stays on show.
+// The focus may be back in the field by now; then the hits stay.
 function hideWhenLeft() {
   if (document.activeElement !== $("find")) $("hits").hidden = true;
 }
 
-function find() {
-  const wanted = $("find").value.trim().toLowerCase();
-  const place = (input) => input.dataset.title.toLowerCase().indexOf(wanted);
-  hits = wanted ? relations.filter((input) => place(input) >= 0) : [];
-  const early = (input) => (place(input) === 0 || input.dataset.title[place(input) - 1] === " " ? 0 : 1);
-  hits.sort((a, b) => early(a) - early(b));
-  hit = 0;
-  showHits(wanted);
+function search() {
+  const query = $("find").value.trim().toLowerCase();
+  const place = (input) => input.dataset.title.toLowerCase().indexOf(query);
+  const startsWord = (input) => place(input) === 0 || input.dataset.title[place(input) - 1] === " ";
+  hits = query ? relations.filter((input) => place(input) >= 0) : [];
+  hits.sort((a, b) => startsWord(b) - startsWord(a));
+  active = 0;
+  showHits(query);
 }
 
-function showHits(wanted = $("find").value.trim().toLowerCase()) {
-  $("hits").replaceChildren(...hits.slice(0, SHOWN).map((input, i) => hitLine(input, i, wanted)));
-  $("hits").hidden = !wanted;
-  if (wanted && !hits.length) {
-    const none = element("li", "No relation has this in its name", "quiet");
+function showHits(query = $("find").value.trim().toLowerCase()) {
+  $("hits").replaceChildren(...hits.slice(0, SHOWN).map((input, index) => hitRow(input, index, query)));
+  $("hits").hidden = !query;
+  if (query && !hits.length) {
+    const none = element("li", "No relation matches", "quiet");
     none.setAttribute("role", "option");
     none.setAttribute("aria-disabled", "true");
     $("hits").append(none);
   }
-  $("find").setAttribute("aria-expanded", Boolean(wanted));
-  if (hits.length) $("find").setAttribute("aria-activedescendant", `hit-${hit}`);
+  $("find").setAttribute("aria-expanded", Boolean(query));
+  if (hits.length) $("find").setAttribute("aria-activedescendant", `hit-${active}`);
   else $("find").removeAttribute("aria-activedescendant");
-  if (hits.length) look(hits[hit].value);
+  if (hits.length) onHighlight(hits[active].value);
 }
 
-function hitLine(input, i, wanted) {
+function hitRow(input, index, query) {
   const title = input.dataset.title;
-  const at = title.toLowerCase().indexOf(wanted);
-  const node = element("li");
-  node.id = `hit-${i}`;
-  node.setAttribute("role", "option");
-  node.setAttribute("aria-selected", i === hit);
+  const start = title.toLowerCase().indexOf(query);
+  const end = start + query.length;
+  const row = element("li");
+  row.id = `hit-${index}`;
+  row.setAttribute("role", "option");
+  row.setAttribute("aria-selected", index === active);
   const name = element("span");
-  name.append(title.slice(0, at), element("mark", title.slice(at, at + wanted.length)), title.slice(at + wanted.length));
-  const kinds = [input.dataset.head, input.dataset.tail].filter(Boolean).join(", ");
-  node.append(element("kbd", i === hit ? "↵" : (input.dataset.key ?? " "), "key"), name, element("span", kinds, "quiet push"));
-  node.addEventListener("pointerdown", (event) => (event.preventDefault(), take(input)));
-  return node;
+  name.append(title.slice(0, start), element("mark", title.slice(start, end)), title.slice(end));
+  const types = [input.dataset.head, input.dataset.tail].filter(Boolean).join(", ");
+  const key = element("kbd", index === active ? "↵" : (input.dataset.key ?? " "), "key");
+  row.append(key, name, element("span", types, "quiet push"));
+  row.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    onChoose(input);
+  });
+  return row;
 }
 
 function leave() {
   $("find").value = "";
-  find();
+  search();
   $("find").blur();
 }
 
-export function keyInFind(event) {
-  const moves = { ArrowDown: 1, ArrowUp: -1 };
+export function handleSearchKey(event) {
+  const steps = { ArrowDown: 1, ArrowUp: -1 };
   const shown = Math.min(hits.length, SHOWN);
-  if (event.key in moves && shown) {
-    hit = (hit + moves[event.key] + shown) % shown;
+  if (event.key in steps && shown) {
+    active = (active + steps[event.key] + shown) % shown;
     showHits();
   } else if (event.key === "Enter") {
-    if (hits.length) take(hits[hit]);
+    if (hits.length) onChoose(hits[active]);
   } else if (event.key === "Escape") leave();
   else return;
   event.preventDefault();

@@ -1,8 +1,8 @@
-// The sentence with its head and tail. Offsets count code points; JavaScript counts UTF-16 units.
+// The sentence with its head and tail. Offsets count code points, not JavaScript's UTF-16 units.
 
 import { api, byName, element, titleOf } from "./page.js";
 
-// Spreading a string gives code points.
+// The text cut at the ends of the marks; spreading a string gives code points.
 function pieces(text, marks) {
   const points = [...text];
   const cuts = new Set([0, points.length]);
@@ -30,19 +30,20 @@ export function sentenceOf(item) {
   });
 }
 
-export const nameIn = (item, role) => {
+function nameOf(item, role) {
   const mark = item[role];
   return mark ? [...item.text].slice(mark.start, mark.end).join("") || mark.name : role;
-};
-// Each name by itself: in a script that runs right to left the arrow would point the wrong way.
-export const pairOf = (item) => ["head", "tail"].map((role) => `\u2068${nameIn(item, role)}\u2069`).join(" → ");
+}
+
+// Each name is isolated: in a right-to-left script the arrow would point the wrong way.
+export const pairOf = (item) => ["head", "tail"].map((role) => `\u2068${nameOf(item, role)}\u2069`).join(" → ");
 
 export function readback({ item, chosen, na }) {
-  const [head, tail] = ["head", "tail"].map((role) => nameIn(item, role));
-  if (na) return ["You say: ", element("u", api.na), "."];
+  const [head, tail] = ["head", "tail"].map((role) => nameOf(item, role));
+  if (na) return ["Your answer: ", element("u", api.na), "."];
   if (!chosen.length) return ["Nothing chosen yet."];
   return chosen.flatMap((name, i) => [
-    i ? "; " : "You say: ",
+    i ? "; " : "Your answer: ",
     element("b", head), " ",
     element("u", byName.get(name)?.dataset.phrase || titleOf(name)), " ",
     element("b", tail),

@@ -1,18 +1,19 @@
-// What is kept on this device, for this person: answers on their way, conflicts, drafts, keys.
+// Storage on this device, per project and person: unsent answers, conflicts, drafts, keys.
 
 import { api } from "./page.js";
 
-export function shelf(name, empty, owner = api.outbox) {
+// One value under one key.
+export function storedValue(name, initial, owner = api.owner) {
   const key = `evalsvc-${name}:${owner}`;
-  let inMemory = null; // storage full or switched off: this tab still keeps its answers
+  let inMemory = null; // used when storage is full or disabled, for the life of this tab
   return {
     key,
     read() {
       if (inMemory !== null) return inMemory;
       try {
-        return JSON.parse(localStorage.getItem(key)) ?? empty;
+        return JSON.parse(localStorage.getItem(key)) ?? initial;
       } catch {
-        return empty;
+        return initial;
       }
     },
     write(value) {
@@ -26,12 +27,12 @@ export function shelf(name, empty, owner = api.outbox) {
   };
 }
 
-// Entries in the order in which they were put, each under a key of its own: two tabs of one person put and drop
-// side by side, and neither writes over what the other has just written.
-export function rows(name, owner = api.outbox) {
+// Entries in the order in which they were added. Each has a key of its own, because two tabs add and remove
+// entries at the same time and must not overwrite each other.
+export function storedQueue(name, owner = api.owner) {
   const prefix = `evalsvc-${name}:${owner}:`;
-  const inMemory = new Map(); // storage full or switched off: this tab still keeps its answers
-  let last = 0;
+  const inMemory = new Map(); // used when storage is full or disabled, for the life of this tab
+  let lastTime = 0;
   const keys = () => {
     try {
       return Object.keys(localStorage).filter((key) => key.startsWith(prefix));
@@ -39,7 +40,7 @@ export function rows(name, owner = api.outbox) {
       return [];
     }
   };
-  const stored = (key) => {
+  const entryAt = (key) => {
     try {
       return JSON.parse(localStorage.getItem(key));
     } catch {
@@ -49,27 +50,30 @@ export function rows(name, owner = api.outbox) {
   return {
     prefix,
     read() {
-      const all = [...keys().map((key) => [key, stored(key)]), ...inMemory];
-      return all.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry).filter(Boolean);
+      const entries = [...keys().map((key) => [key, entryAt(key)]), ...inMemory];
+      return entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry).filter(Boolean);
     },
-    put(entry) {
-      last = Math.max(Date.now(), last + 1);
-      const key = `${prefix}${String(last).padStart(15, "0")}-${entry.id}`;
+    add(entry) {
+      lastTime = Math.max(Date.now(), lastTime + 1); // strictly increasing, also within a millisecond
+      const key = `${prefix}${String(lastTime).padStart(15, "0")}-${entry.id}`;
       try {
         localStorage.setItem(key, JSON.stringify(entry));
       } catch {
         inMemory.set(key, entry);
       }
     },
-    drop(id) {
+    remove(id) {
       for (const key of inMemory.keys()) if (key.endsWith(`-${id}`)) inMemory.delete(key);
       for (const key of keys()) if (key.endsWith(`-${id}`)) localStorage.removeItem(key);
     },
   };
 }
 
+export const unsent = storedQueue("outbox"); // answers the server has not accepted yet, oldest first
+export const conflicts = storedQueue("clashes"); // answers the server rejected, until the person decides
+
 export function newId() {
-  if (crypto.randomUUID) return crypto.randomUUID(); // only over HTTPS and on this machine
+  if (crypto.randomUUID) return crypto.randomUUID(); // only over HTTPS and on localhost
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 15) | 64;
   bytes[8] = (bytes[8] & 63) | 128;

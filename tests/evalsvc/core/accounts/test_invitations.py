@@ -10,7 +10,7 @@ from django.db import connection
 from django.http import Http404
 from django.utils import timezone
 
-from annotation import project_invitations, projects
+from annotation import projects
 from evalsvc.core.accounts import invitations, teams, users
 from evalsvc.core.accounts.models import Invitation, Team, User
 from evalsvc.core.accounts.teams import create_team, role_in
@@ -112,7 +112,7 @@ def test_an_unknown_role_or_too_long_a_term_is_rejected(
 
 def test_a_link_gives_a_role_in_a_project(kim: User) -> None:
     project = projects.create(title="Harbour", kind="relations", by=kim)
-    _, secret = invitations.invite(project_invitations.INVITATION_TARGET, project, role="annotator", by=kim)
+    _, secret = invitations.invite(projects.INVITATION_TARGET, project, role="annotator", by=kim)
     lars = person("lars")
     invitation = invitations.accept(secret, user=lars)
     assert project.members.get(user=lars).role == "annotator"

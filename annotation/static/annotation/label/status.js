@@ -1,0 +1,117 @@
+// State of the connection, and the status line that shows it. Other modules report events; only this one
+// holds the state.
+
+import { $, api } from "./page.js";
+import { isOtherUser, Unreachable } from "./server.js";
+import { conflicts, unsent } from "./storage.js";
+
+const state = { offlineSince: null, lastSaved: null, loggedOut: false, stopReason: "", reserved: 0 };
+let onStop = () => {};
+let onResume = () => {};
+
+export const isOffline = () => state.offlineSince !== null;
+export const stopReason = () => state.stopReason; // empty while the project hands out and accepts work
+export const canSend = () => !isOffline() && !state.loggedOut && !state.stopReason;
+
+// ---- events ----------------------------------------------------------------------------------------
+
+export function markOnline() {
+  state.offlineSince = null;
+}
+
+// A logged-out or stopped form has its own status; it isn't offline.
+export function markUnreachable() {
+  if (!state.loggedOut && !state.stopReason) state.offlineSince ??= new Date();
+}
+
+// Report a failed request; any other error is a fault of this program.
+export function reportFailure(error) {
+  if (!(error instanceof Unreachable)) throw error;
+  state.offlineSince ??= new Date();
+  showStatus();
+}
+
+export function markLoggedOut(loggedOut) {
+  state.loggedOut = loggedOut;
+}
+
+export function markSaved() {
+  state.lastSaved = Date.now();
+  state.offlineSince = null;
+}
+
+export function setReserved(n) {
+  state.reserved = n;
+  $("saved").title = `${n} more on this device`;
+  showStatus();
+}
+
+// The callbacks run when the project hands out and accepts nothing for now, and when it does again.
+export function whenStopped(stopped, resumed) {
+  onStop = stopped;
+  onResume = resumed;
+}
+
+export function stop(reason) {
+  state.stopReason = reason;
+  onStop();
+}
+
+export function clearStop() {
+  state.stopReason = "";
+}
+
+export function resume() {
+  clearStop();
+  onResume();
+}
+
+// ---- status line -----------------------------------------------------------------------------------
+
+const clock = (time) => time.toTimeString().slice(0, 5);
+const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+function ago(time) {
+  const seconds = Math.round((Date.now() - time) / 1000);
+  if (seconds < 5) return "just now";
+  return seconds < 90 ? `${seconds} s ago` : `${Math.round(seconds / 60)} min ago`;
+}
+
+const onDevice = (n) => `${plural(n, "answer")} ${n === 1 ? "is" : "are"} saved on this device`;
+
+function offlineText(n) {
+  const answers = n ? ` ${onDevice(n)} and will be sent ${n === 1 ? "automatically" : "in order"}.` : "";
+  const left = state.reserved
+    ? `You can label ${plural(state.reserved, "more sentence")} offline.`
+    : "No more sentences are available offline.";
+  return `Offline since ${clock(state.offlineSince)}.${answers} ${left}`;
+}
+
+// Name, CSS class and text of the current status; the most urgent one first.
+function currentStatus() {
+  const n = unsent.read().length;
+  if (state.loggedOut && isOtherUser())
+    return ["other-user", "saved--off", `Another person is logged in on this browser. ${onDevice(n)}.`];
+  if (state.loggedOut) return ["logged-out", "saved--off", `You are logged out. ${onDevice(n)}.`];
+  if (isOffline()) return ["offline", "saved--off", offlineText(n)];
+  if (state.stopReason && n)
+    return ["stopped", "saved--off", `${onDevice(n)} and will be sent in order when you can continue.`];
+  if (conflicts.read().length)
+    return ["conflict", "saved--clash", "An answer was not accepted. Decide above the sentence what to do."];
+  if (n) return ["sending", "saved--busy", `Sending ${plural(n, "answer")} …`];
+  return ["saved", "", state.lastSaved ? `Saved ${ago(state.lastSaved)}` : "No answers sent yet"];
+}
+
+export function showStatus() {
+  const [name, className, text] = currentStatus();
+  const line = $("saved");
+  line.className = `saved push ${className}`;
+  // “Saved 5 s ago” changes all the time and is not read out
+  if (line.dataset.state !== name) line.setAttribute("aria-live", name === "saved" ? "off" : "polite");
+  Object.assign(line.dataset, { state: name, unsent: unsent.read().length, reserved: state.reserved });
+  if (line.textContent !== text) line.textContent = text;
+  if (state.loggedOut) {
+    const link = Object.assign(document.createElement("a"), { href: api.login, textContent: "Log in again" });
+    line.append(" ", link);
+  }
+}

@@ -81,20 +81,20 @@ def test_from_the_first_key_to_the_downloaded_set(live: str, page: Page, worker:
     page.keyboard.press("w")
     page.keyboard.type("The text says so.")
     page.keyboard.press("Enter")
-    page.get_by_text("The one dispute is decided").wait_for()
+    page.get_by_text("All disputes are decided").wait_for()
     decided = cast.item(3)
     assert decided.state == "adjudicated"
     assert decided.adjudications.get().reason == "The text says so."
 
     log_in(page, "cleo")
     page.goto("/projects/harbour/freeze/")
-    page.get_by_text("Nothing stands in the way").wait_for()
-    page.get_by_role("button", name="Freeze").press("Enter")
+    page.get_by_text("Ready to freeze").wait_for()
+    page.get_by_role("button", name="Freeze", exact=True).press("Enter")
     page.get_by_text("Frozen on").wait_for()
     made = TestSet.objects.get(origin="annotated")
     assert made.sha256 in page.content()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download the lines").press("Enter")
+        page.get_by_role("link", name="Download lines").press("Enter")
     body = Path(download.value.path()).read_bytes()
     assert hashlib.sha256(body).hexdigest() == made.sha256
     golds = [json.loads(row)["relations"] for row in body.splitlines()]

@@ -34,7 +34,7 @@ def conflict(page: Page, start: Start) -> None:
     cast = start()
     votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
     press(page, "1", "Enter")
-    page.get_by_text("here you said “place lived”, elsewhere “place of death”.").wait_for()
+    page.get_by_text("here “place lived”, elsewhere “place of death”.").wait_for()
     assert said(1) == [ELSEWHERE]
 
 
@@ -47,28 +47,28 @@ def other_tab(page: Page) -> Page:
 
 def test_an_answer_given_in_another_tab_is_never_overwritten_unasked(page: Page, start: Start) -> None:
     conflict(page, start)
-    page.get_by_text("An answer waits for your decision").wait_for()
-    page.get_by_role("button", name="This one counts").click()
+    page.locator("#saved[data-state=conflict]").wait_for()
+    page.get_by_role("button", name="Use this answer").click()
     wait_until_sent(page, 2)
     assert said(1) == [ELSEWHERE, HERE]
-    assert page.locator("#clashes").inner_text() == ""
+    assert page.locator("#conflicts").inner_text() == ""
 
 
 def test_the_other_answer_may_stand(page: Page, start: Start) -> None:
     conflict(page, start)
-    page.get_by_role("button", name="The other one counts").click()
+    page.get_by_role("button", name="Use the other answer").click()
     page.locator("#saved", has_text="Saved").wait_for()
-    assert page.locator("#clashes").inner_text() == ""
+    assert page.locator("#conflicts").inner_text() == ""
     assert said(1) == [ELSEWHERE]
 
 
 def test_a_conflict_is_settled_in_either_tab_and_then_in_both(page: Page, start: Start) -> None:
     conflict(page, start)
     other = other_tab(page)
-    other.get_by_role("button", name="This one counts").click()
+    other.get_by_role("button", name="Use this answer").click()
     wait_until(page, lambda: said(1) == [ELSEWHERE, HERE])
-    wait_until(page, lambda: page.locator("#clashes").inner_text() == "")
-    assert other.locator("#clashes").inner_text() == ""
+    wait_until(page, lambda: page.locator("#conflicts").inner_text() == "")
+    assert other.locator("#conflicts").inner_text() == ""
 
 
 def test_a_conflict_that_arises_in_one_tab_is_shown_in_the_other(page: Page, start: Start) -> None:
@@ -76,9 +76,9 @@ def test_a_conflict_that_arises_in_one_tab_is_shown_in_the_other(page: Page, sta
     other = other_tab(page)
     votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
     press(page, "1", "Enter")
-    other.get_by_text("You answered this sentence elsewhere too.").wait_for()
-    other.get_by_role("button", name="The other one counts").click()
-    wait_until(page, lambda: page.locator("#clashes").inner_text() == "")
+    other.get_by_text("You also answered this sentence elsewhere.").wait_for()
+    other.get_by_role("button", name="Use the other answer").click()
+    wait_until(page, lambda: page.locator("#conflicts").inner_text() == "")
 
 
 def test_fifty_answers_later_the_one_that_counts_still_arrives(page: Page, start: Start) -> None:
@@ -90,7 +90,7 @@ def test_fifty_answers_later_the_one_that_counts_still_arrives(page: Page, start
     for _ in range(51):
         press(page, "n", "Enter")
     wait_until(page, lambda: Vote.objects.count() == 52)
-    page.get_by_role("button", name="This one counts").click()
+    page.get_by_role("button", name="Use this answer").click()
     wait_until(page, lambda: said(1) == [ELSEWHERE, HERE])
 
 
@@ -102,11 +102,11 @@ def test_what_one_tab_has_answered_the_other_does_not_ask_again(page: Page, star
     press(page, "1", "Enter", "1", "Enter", "1", "Enter")
     wait_until_sent(page, 3)
     see(other, 4)
-    other.locator("#told", has_text="in another tab. This is the next sentence.").wait_for()
+    other.locator("#notice", has_text="in another tab. This is the next sentence.").wait_for()
     press(other, "2", "Enter")
     see(page, 5)
     wait_until(page, lambda: len(said(4)) == 1)
-    assert page.locator("#clashes").inner_text() == other.locator("#clashes").inner_text() == ""
+    assert page.locator("#conflicts").inner_text() == other.locator("#conflicts").inner_text() == ""
 
 
 def test_what_was_begun_here_stays_when_another_tab_answers_it(page: Page, start: Start) -> None:
@@ -119,24 +119,24 @@ def test_what_was_begun_here_stays_when_another_tab_answers_it(page: Page, start
     wait_until_sent(page, 1)
     wait_until(page, lambda: chosen(other) == ["born_in"])
     press(other, "Enter")
-    other.get_by_text("here you said “place of birth”, elsewhere “place lived”.").wait_for()
+    other.get_by_text("here “place of birth”, elsewhere “place lived”.").wait_for()
 
 
 WORK = """() => { window.trial = (async () => {
-  const { newId, rows } = await import("/static/annotation/label/storage.js");
-  const box = rows("trial"), put = [], gone = [];
+  const { newId, storedQueue } = await import("/static/annotation/label/storage.js");
+  const box = storedQueue("trial"), put = [], gone = [];
   for (let at = 0; at < 300; at++) {
     put.push(newId());
-    box.put({ id: put.at(-1) });
+    box.add({ id: put.at(-1) });
     if (at % 2) gone.push(box.read()[0].id);
-    if (at % 2) box.drop(gone.at(-1));
+    if (at % 2) box.remove(gone.at(-1));
     await new Promise((done) => setTimeout(done, 0));
   }
   return [put, gone];
 })(); }"""
 LEFT = """async () => {
-  const { rows } = await import("/static/annotation/label/storage.js");
-  return rows("trial").read().map(({ id }) => id);
+  const { storedQueue } = await import("/static/annotation/label/storage.js");
+  return storedQueue("trial").read().map(({ id }) => id);
 }"""
 
 

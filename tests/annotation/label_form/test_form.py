@@ -33,9 +33,9 @@ def test_the_answer_is_read_back_as_a_sentence(page: Page, start: Start) -> None
     start()
     assert read_back(page) == "Nothing chosen yet."
     press(page, "1", "2")
-    assert read_back(page) == "You say: Ada lived in Turin; Ada was born in Turin."
+    assert read_back(page) == "Your answer: Ada lived in Turin; Ada was born in Turin."
     press(page, "n")
-    assert read_back(page) == "You say: the sentence says none of these."
+    assert read_back(page) == "Your answer: the sentence says none of these."
     assert chosen(page) == []
 
 
@@ -78,13 +78,13 @@ def test_a_held_enter_submits_once(page: Page, start: Start) -> None:
     page.keyboard.up("Enter")
     wait_until_sent(page, 1)
     assert " 2 was seen" in page.locator("#sentence").inner_text()
-    assert page.locator("#said").is_hidden()
+    assert page.locator("#answer-error").is_hidden()
 
 
 def test_enter_without_an_answer_says_what_is_missing(page: Page, start: Start) -> None:
     start()
     press(page, "Enter")
-    assert "Nothing is chosen" in page.locator("#said").inner_text()
+    assert "Nothing is chosen" in page.locator("#answer-error").inner_text()
     assert not Vote.objects.exists()
 
 
@@ -169,14 +169,14 @@ def test_each_of_the_last_ten_is_opened_again_by_its_digit(page: Page, start: St
 def test_when_nothing_is_left_the_last_ten_can_still_be_opened(page: Page, start: Start) -> None:
     start(sentence(1))
     press(page, "1", "Enter")
-    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    page.locator("#finished[data-state=done]").wait_for()
     wait_until_sent(page, 1)
     press(page, "n", "Enter", "s", "h")
     page.get_by_role("button", name="Open again").wait_for()
     press(page, "1")
     see(page, 1)
     press(page, "2", "Enter")
-    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    page.locator("#finished[data-state=done]").wait_for()
     wait_until_sent(page, 2)
     assert [payload["relations"] for payload in said(1)] == [["lived_in"], ["lived_in", "born_in"]]
 
@@ -234,13 +234,13 @@ def test_the_qualification_round_tells_each_relation_before_the_next_sentence(pa
     cast.open()
     log_in(page)
     press(page, "1", "Enter")
-    page.get_by_role("heading", name="Known otherwise").wait_for()
-    told = page.locator("#round-list li").all_inner_texts()
+    page.locator("#feedback-dialog[open]").wait_for()
+    told = page.locator("#feedback-list li").all_inner_texts()
     assert told == [
-        "✗ place of birth – it holds, and you did not choose it",
-        "✗ place lived – you chose it, and it does not hold\n\nThe head lived there.",
+        "✗ place of birth – it applies, and you did not choose it",
+        "✗ place lived – you chose it, and it does not apply\n\nThe head lived there.",
     ]
-    page.get_by_text("The round is passed.").wait_for()
+    page.locator("#feedback-result", has_text="You passed").wait_for()
     press(page, "Enter")
     see(page, 1)
     told_before = page.locator(".progress").inner_text()
@@ -248,8 +248,8 @@ def test_the_qualification_round_tells_each_relation_before_the_next_sentence(pa
     see(page, 1)
     assert page.locator(".progress").inner_text() == told_before == "1 of 2"
     press(page, "1", "Enter")
-    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
-    assert page.locator("#round-dialog[open]").count() == 0
+    page.locator("#finished[data-state=done]").wait_for()
+    assert page.locator("#feedback-dialog[open]").count() == 0
 
 
 def test_whoever_is_paused_reads_why(page: Page, start: Start) -> None:
@@ -257,10 +257,10 @@ def test_whoever_is_paused_reads_why(page: Page, start: Start) -> None:
     ann = Annotator.objects.get(user=cast.people["ann"])
     gold_questions.pause(ann, by=cast.curator, reason="Talk to Cleo first.")
     page.reload()
-    page.get_by_role("heading", name="You can’t go on just now").wait_for()
+    page.locator("#finished[data-state=stopped]").wait_for()
     assert "Talk to Cleo first." in page.locator("#finished-text").inner_text()
     gold_questions.resume(ann, by=cast.curator)
-    page.get_by_role("button", name="Look again").click()
+    page.get_by_role("button", name="Check again").click()
     page.locator("#sentence", has_text="was seen").wait_for()
 
 
@@ -271,7 +271,7 @@ def test_a_suggestion_is_ticked_and_said_to_be_one(page: Page, live: str) -> Non
     gold_questions.set_quality_options(cast.project, by=cast.curator, suggests=True)
     cast.open()
     log_in(page)
-    page.get_by_text("A prediction file suggests the answer").wait_for()
+    page.locator("#suggested").wait_for()
     assert chosen(page) == ["died_in"]
 
 
@@ -279,14 +279,14 @@ def test_a_former_answer_says_that_it_is_one_and_may_be_left_as_it_is(page: Page
     start()
     press(page, "1", "Enter")
     see(page, 2)
-    assert page.locator("#told").is_hidden()
+    assert page.locator("#notice").is_hidden()
     wait_until_sent(page, 1)
     press(page, "h")
     page.get_by_role("button", name="Open again").click()
     see(page, 1)
-    page.get_by_text("You are changing an answer of yours: it is “place lived” until you submit.").wait_for()
+    page.locator("#notice", has_text="“place lived”").wait_for()
     press(page, "2")
-    page.get_by_role("button", name="Leave it as it is").click()
+    page.get_by_role("button", name="Keep the earlier answer").click()
     see(page, 2)
-    assert page.locator("#told").is_hidden()
+    assert page.locator("#notice").is_hidden()
     assert said(1) == [{"spans": [], "relations": ["lived_in"]}]

@@ -59,7 +59,7 @@ def test_every_key_does_what_its_button_does(page: Page, start: Start) -> None:
     start()
     for choose, undo, redo, flag, skip, comment in (BY_KEYS, BY_BUTTONS):
         use(page, choose)
-        assert read_back(page) == "You say: Ada lived in Turin."
+        assert read_back(page) == "Your answer: Ada lived in Turin."
         use(page, undo)
         assert chosen(page) == []
         use(page, redo)
@@ -126,7 +126,7 @@ def test_found_by_name_the_arrows_choose_among_the_matches(page: Page, start: St
     press(page, "/")
     page.keyboard.type("no such thing")
     page.wait_for_timeout(150)  # longer than the list waits before it hides behind whoever left
-    page.get_by_text("No relation has this in its name").wait_for()
+    page.get_by_text("No relation matches").wait_for()
     press(page, "Enter", "Escape", "Enter")
     see(page, 2)
     wait_until_sent(page, 1)
@@ -137,18 +137,18 @@ def test_a_key_is_changed_shown_kept_and_given_back(page: Page, start: Start) ->
     press(page, "?")
     page.get_by_role("button", name="Change the key for place lived").click()
     press(page, "q")
-    page.get_by_text("place lived is on Q now.").wait_for()
+    page.get_by_text("The key for place lived is now Q.").wait_for()
     press(page, "Escape", "q")
     assert chosen(page) == ["lived_in"]
     press(page, "?")
-    page.get_by_text("What you change is kept on this device.").wait_for()
+    page.get_by_text("Your changes are saved on this device.").wait_for()
     page.reload()
     see(page, 1)
     assert page.locator(".rel", has_text="place lived").locator("kbd").inner_text() == "Q"
     press(page, "1")
     assert chosen(page) == ["lived_in"]
     press(page, "?")
-    page.get_by_role("button", name="All as at first").click()
+    page.get_by_role("button", name="Reset all keys").click()
     press(page, "Escape", "1")
     assert chosen(page) == []
 
@@ -166,10 +166,10 @@ def test_a_relation_beyond_the_thirtieth_takes_a_key_of_one_s_own(page: Page, st
 @pytest.mark.parametrize(
     ("key", "told"),
     [
-        ("2", "2 is the key of place of birth."),
-        ("z", "Z is the key of Undo."),
-        ("Enter", "stays as it is"),
-        ("Control+k", "belong to the browser"),
+        ("2", "2 is already the key for place of birth."),
+        ("z", "Z is already the key for Undo."),
+        ("Enter", "can’t be changed"),
+        ("Control+k", "The browser uses"),
     ],
 )
 def test_a_key_in_use_is_refused_in_words(page: Page, start: Start, key: str, told: str) -> None:
@@ -177,6 +177,6 @@ def test_a_key_in_use_is_refused_in_words(page: Page, start: Start, key: str, to
     press(page, "?")
     page.get_by_role("button", name="Change the key for place lived").click()
     press(page, key)
-    assert told in page.locator("#keys-said").inner_text()
+    assert told in page.locator("#keys-message").inner_text()
     press(page, "Escape", "Escape", "1")
     assert chosen(page) == ["lived_in"]

@@ -48,12 +48,12 @@ def in_view(page: Page, what: Locator) -> bool:
 def test_relations_that_expect_other_entities_stand_back_and_can_be_chosen(page: Page, start: Start) -> None:
     start(typed(1, h="Person", t="place"), sentence(2), labels=TYPED)
     assert page.locator(".rel--off").all_inner_texts() == ["2\nfounded"]
-    page.get_by_text("Paler relations expect other kinds of entity").wait_for()
+    page.locator("#mismatch-note").wait_for()
     assert page.locator(".ent--head .role").inner_text() == "head, Person"
     press(page, "2", "Enter")
     see(page, 2)
     assert page.locator(".rel--off").count() == 0
-    assert page.locator("#paler").is_hidden()
+    assert page.locator("#mismatch-note").is_hidden()
     assert page.locator(".ent--head .role").inner_text() == "head"
 
 
@@ -149,7 +149,7 @@ def test_on_a_phone_skipping_is_left_and_done_without_keys(page: Page, start: St
         page.get_by_role("button", name="Skip").click()
         dialog = page.locator("#skip-dialog")
         assert dialog.locator("kbd:visible").count() == 0
-        dialog.get_by_role("button", name="Go back").click()
+        dialog.get_by_role("button", name="Cancel").click()
         assert dialog.is_hidden()
     page.get_by_role("button", name="Skip").click()
     page.get_by_role("button", name="I can’t decide").click()
@@ -200,21 +200,21 @@ def all_at_once(page: Page, cast: ProjectCast) -> None:
 def in_conflict(page: Page, cast: ProjectCast) -> None:
     cast.answer("ann", 1, "any")
     press(page, "1", "Enter")
-    page.get_by_text("You answered this sentence elsewhere too.").wait_for()
+    page.get_by_text("You also answered this sentence elsewhere.").wait_for()
 
 
 def without_network(page: Page, cast: ProjectCast) -> None:
     wait_for_reserve(page, 1)
     page.context.set_offline(True)
     press(page, "1", "Enter", "1", "Enter")
-    page.get_by_role("heading", name="No network").wait_for()
-    page.get_by_text("2 answers are kept").wait_for()
+    page.locator("#waiting").wait_for()
+    page.locator("#saved[data-state=offline][data-unsent='2']").wait_for()
 
 
 def at_the_end(page: Page, cast: ProjectCast) -> None:
     wait_for_reserve(page, 1)
     press(page, "1", "Enter", "1", "Enter")
-    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    page.locator("#finished[data-state=done]").wait_for()
 
 
 STATES: tuple[Callable[[Page, ProjectCast], None], ...] = (

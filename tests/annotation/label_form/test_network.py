@@ -57,13 +57,13 @@ def test_the_line_says_that_an_answer_is_being_sent_and_that_it_is_saved(page: P
     page.route("**/api/v1/items/**", lambda route: held.append(route))
     start()
     wait_for_reserve(page, 7)
-    line_of_work = page.get_by_role("status").filter(has_text="Nothing sent yet")
+    line_of_work = page.get_by_role("status").filter(has_text="No answers sent yet")
     assert line_of_work.count() == 1
     press(page, "1", "Enter", "2", "Enter")
-    page.locator("#saved", has_text="Sending 2 answers …").wait_for()
+    page.locator("#saved[data-state=sending][data-unsent='2']").wait_for()
     wait_until(page, lambda: len(held) == 1)
     held[0].continue_()
-    page.locator("#saved", has_text="Sending 1 answer …").wait_for()
+    page.locator("#saved[data-state=sending][data-unsent='1']").wait_for()
     wait_until(page, lambda: len(held) == 2)
     held[1].continue_()
     page.locator("#saved", has_text="Saved").wait_for()
@@ -80,8 +80,8 @@ def test_fifty_answers_in_two_minutes_without_a_network_arrive_in_order_and_once
         press(page, "1" if at % 2 else "n", "Enter")
         if at % 10 == 9:
             page.clock.fast_forward(25_000)
-    page.get_by_text("50 answers are kept on this device and go out in order").wait_for()
-    page.get_by_text("5 sentences more on this device. Keep labelling.").wait_for()
+    page.locator("#saved[data-state=offline][data-unsent='50']").wait_for()
+    page.locator("#saved[data-reserved='5']").wait_for()
     assert not Vote.objects.exists()
     page.context.set_offline(False)
     wait_until_sent(page, 50)
@@ -98,11 +98,11 @@ def test_when_the_device_has_no_more_sentences_the_page_waits_for_the_network(
     wait_for_reserve(page, 1)
     page.context.set_offline(True)
     press(page, "1", "Enter", "2", "Enter")
-    page.get_by_role("heading", name="No network").wait_for()
-    page.get_by_text("2 answers are kept on this device").wait_for()
+    page.locator("#waiting").wait_for()
+    page.locator("#saved[data-state=offline][data-unsent='2']").wait_for()
     page.context.set_offline(False)
     wait_until_sent(page, 2)
-    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    page.locator("#finished[data-state=done]").wait_for()
 
 
 def test_a_former_answer_opened_while_the_page_waits_is_not_taken_away_by_the_next_sentence(
@@ -112,7 +112,7 @@ def test_a_former_answer_opened_while_the_page_waits_is_not_taken_away_by_the_ne
     wait_for_reserve(page, 0)
     page.context.set_offline(True)
     press(page, "1", "Enter")
-    page.get_by_role("heading", name="No network").wait_for()
+    page.locator("#waiting").wait_for()
     press(page, "h")
     page.get_by_role("button", name="Open again").wait_for()
     press(page, "1")
@@ -132,7 +132,7 @@ def test_answers_kept_on_the_device_survive_a_closed_page(page: Page, start: Sta
     start()
     page.route("**/api/v1/items/**", lambda route: route.abort())
     press(page, "1", "Enter")
-    page.get_by_text("1 answer is kept on this device").wait_for()
+    page.locator("#saved[data-state=offline][data-unsent='1']").wait_for()
     page.on("dialog", lambda dialog: dialog.accept())
     page.unroute("**/api/v1/items/**")
     page.reload()
@@ -164,7 +164,7 @@ def test_an_answer_not_sent_yet_is_opened_again_and_both_arrive(page: Page, star
     page.get_by_role("button", name="Open again").click()
     see(page, 1)
     press(page, "n", "Enter")
-    page.get_by_text("2 answers are kept on this device").wait_for()
+    page.locator("#saved[data-state=offline][data-unsent='2']").wait_for()
     page.context.set_offline(False)
     wait_until_sent(page, 2)
     assert [payload["relations"] for payload in said(1)] == [["lived_in"], []]
@@ -177,7 +177,7 @@ def test_whoever_is_logged_out_meanwhile_keeps_the_answers_and_is_shown_the_way_
     wait_for_reserve(page, 7)
     page.context.clear_cookies(name="sessionid")
     press(page, "1", "Enter")
-    page.get_by_text("You are logged out. 1 answer kept on this device.").wait_for()
+    page.locator("#saved[data-state=logged-out][data-unsent='1']").wait_for()
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("link", name="Log in again").click()
     page.fill("#id_username", "ann")
@@ -196,14 +196,14 @@ def test_what_was_taken_back_from_the_reserve_while_away_is_kept_as_surplus(page
     assert taken is not None
     votes.answer(taken.item, bob, client_id=uuid4(), payload={"spans": [], "relations": ["died_in"]})
     press(page, *["1", "Enter"] * 5)
-    page.get_by_text("5 answers are kept on this device").wait_for()
+    page.locator("#saved[data-state=offline][data-unsent='5']").wait_for()
     page.context.set_offline(False)
     wait_until_sent(page, 6)
     assert taken.item.external_id == "s5"
     assert Lease.objects.filter(ending="taken back").count() == 1
     taken.item.refresh_from_db()
     assert (taken.item.gold, taken.item.answers.count()) == ({"spans": [], "relations": ["died_in"]}, 2)
-    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    page.locator("#finished[data-state=done]").wait_for()
 
 
 def test_what_was_taken_back_leaves_the_device_at_the_next_beat_and_the_rest_is_prolonged(
@@ -220,7 +220,7 @@ def test_what_was_taken_back_leaves_the_device_at_the_next_beat_and_the_rest_is_
     after = list(Lease.objects.order_by("pk").values_list("expires_at", flat=True)[:4])
     assert all(late > early for early, late in zip(before, after, strict=True))
     press(page, *["1", "Enter"] * 4)
-    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    page.locator("#finished[data-state=done]").wait_for()
     wait_until_sent(page, 4)
 
 
@@ -242,6 +242,6 @@ def test_an_answer_is_taken_only_when_the_service_itself_says_so(
     wait_for_reserve(page, 7)
     page.route("**/api/v1/**", hotel)
     press(page, "1", "Enter")
-    page.locator("#saved", has_text="1 answer is kept on this device").wait_for()
+    page.locator("#saved[data-state=offline][data-unsent='1']").wait_for()
     page.unroute_all(behavior="ignoreErrors")
     wait_until_sent(page, 1)

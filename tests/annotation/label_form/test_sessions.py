@@ -23,7 +23,7 @@ def log_out_and_in(page: Page, name: str) -> None:
     other.get_by_role("button", name="Log out").click()
     other.locator(".who").get_by_role("link", name="Log in").wait_for()
     press(page, "1", "Enter", "n", "Enter")
-    page.get_by_text("You are logged out. 2 answers kept on this device.").wait_for()
+    page.locator("#saved[data-state=logged-out][data-unsent='2']").wait_for()
     other.goto("/login/?next=/docs/keyboard/")
     other.fill("#id_username", name)
     other.fill("#id_password", PASSWORD)
@@ -40,14 +40,14 @@ def test_whoever_logs_in_again_in_another_tab_has_all_answers_sent_in_order(page
     wait_until_sent(page, 3)
     sent = Vote.objects.order_by("pk").values_list("item__external_id", flat=True)
     assert list(sent) == ["s1", "s2", "s3"]
-    assert page.locator("#clashes").inner_text() == ""
+    assert page.locator("#conflicts").inner_text() == ""
 
 
 def test_answers_of_one_person_never_go_out_as_those_of_another(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)
     log_out_and_in(page, "bob")
-    page.get_by_text("Somebody else is logged in here now. 2 answers of yours are kept").wait_for()
+    page.locator("#saved[data-state=other-user][data-unsent='2']").wait_for()
     assert not Vote.objects.exists()
     page.context.clear_cookies()
     other = page.context.new_page()

@@ -27,17 +27,17 @@ def order() -> list[str]:
 def answer_three_away(page: Page) -> None:
     page.context.set_offline(True)
     press(page, "1", "Enter", "n", "Enter", "2", "Enter")
-    page.get_by_text("3 answers are kept on this device and go out in order").wait_for()
+    page.locator("#saved[data-state=offline][data-unsent='3']").wait_for()
     press(page, "2")
 
 
 def is_stopped(page: Page, why: str) -> None:
     """One card says so, the answers are kept, and nothing is asked or put to the person."""
-    page.get_by_role("heading", name="You can’t go on just now").wait_for()
+    page.locator("#finished[data-state=stopped]").wait_for()
     page.get_by_text(why).wait_for()
-    page.get_by_text("3 answers are kept on this device and go out in order when you can go on.").wait_for()
+    page.locator("#saved[data-state=stopped][data-unsent='3']").wait_for()
     assert page.locator("#work").is_hidden()
-    assert page.locator("#clashes").inner_text() == ""
+    assert page.locator("#conflicts").inner_text() == ""
 
 
 def closed_while_away(page: Page, start: Start) -> ProjectCast:
@@ -55,7 +55,7 @@ def kept_in(page: Page) -> list[tuple[str, Any]]:
     page.get_by_text("3 answers for harbour").wait_for()
     with page.expect_download() as taken:
         page.get_by_role("button", name="Download them").click()
-    assert taken.value.suggested_filename == "harbour-kept-answers.jsonl"
+    assert taken.value.suggested_filename == "harbour-unsent-answers.jsonl"
     rows = [json.loads(row) for row in taken.value.path().read_text().splitlines()]
     return [(row["answer"], row["payload"]["relations"]) for row in rows]
 
@@ -82,14 +82,14 @@ def test_nobody_is_told_of_the_answers_that_somebody_else_keeps_here(page: Page,
     press(page, "Enter")
     page.get_by_role("heading", name="Closed").wait_for()
     page.wait_for_load_state("load")
-    assert page.locator("#kept").is_hidden()
+    assert page.locator("#unsent").is_hidden()
 
 
 def test_a_project_closed_meanwhile_stops_the_form_and_its_opening_sends_what_was_kept(
     page: Page, start: Start
 ) -> None:
     cast = closed_while_away(page, start)
-    page.get_by_role("button", name="Look again").click()
+    page.get_by_role("button", name="Check again").click()
     is_stopped(page, "Harbour news is not open for labelling.")
     projects.open_for_work(cast.project, by=cast.curator)
     see(page, 4)
@@ -107,7 +107,7 @@ def test_whoever_is_no_longer_a_member_keeps_the_answers_until_brought_in_again(
     answer_three_away(page)
     projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
     page.context.set_offline(False)
-    is_stopped(page, "You are no longer in this project.")
+    is_stopped(page, "You are no longer a member of this project.")
     projects.set_member(cast.project, user=cast.people["ann"], role="annotator", by=cast.curator)
     see(page, 4)
     wait_until_sent(page, 3)
@@ -122,9 +122,9 @@ def test_whoever_is_no_longer_a_member_finds_the_kept_answers_when_the_form_is_l
     answer_three_away(page)
     projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
     page.context.set_offline(False)
-    is_stopped(page, "You are no longer in this project.")
+    is_stopped(page, "You are no longer a member of this project.")
     page.reload()
-    page.get_by_role("heading", name="You are no longer in this project").wait_for()
+    page.get_by_role("heading", name="You are no longer a member").wait_for()
     assert kept_in(page) == [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
     projects.set_member(cast.project, user=cast.people["ann"], role="annotator", by=cast.curator)
     page.reload()
@@ -139,13 +139,13 @@ def test_whoever_is_paused_is_told_once_and_what_was_answered_is_sent(page: Page
     gold_questions.pause(ann, by=cast.curator, reason="Read the guideline again.")
     for _ in range(6):
         press(page, "1", "Enter")
-    page.get_by_role("heading", name="You can’t go on just now").wait_for()
+    page.locator("#finished[data-state=stopped]").wait_for()
     page.get_by_text("Read the guideline again.").wait_for()
     assert page.locator("#work").is_hidden()
     wait_until_sent(page, 6)
-    assert page.locator("#clashes").inner_text() == ""
+    assert page.locator("#conflicts").inner_text() == ""
     gold_questions.resume(ann, by=cast.curator)
-    page.get_by_role("button", name="Look again").click()
+    page.get_by_role("button", name="Check again").click()
     page.locator("#work").wait_for()
 
 
@@ -154,7 +154,7 @@ def test_a_sentence_whose_answer_waits_for_a_decision_is_not_asked_again(page: P
     wait_for_reserve(page, 1)
     page.route("**/items/*/answer", lambda route: route.fulfill(status=400, json={"detail": "Not so."}))
     press(page, "1", "Enter", "1", "Enter")
-    page.locator(".clash").nth(1).wait_for()
+    page.locator(".conflict").nth(1).wait_for()
     page.reload()
-    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
-    assert page.locator(".clash").count() == 2
+    page.locator("#finished[data-state=done]").wait_for()
+    assert page.locator(".conflict").count() == 2

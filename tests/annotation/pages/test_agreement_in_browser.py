@@ -35,11 +35,11 @@ def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, cast: 
     page.fill("#id_username", "cleo")
     page.fill("#id_password", PASSWORD)
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Work it out").click()
-    page.get_by_text("Waits for a worker").wait_for()
-    assert page.get_by_role("button", name="Work it out").count() == 0
+    page.get_by_role("button", name="Compute agreement").click()
+    page.locator(".state--wait").wait_for()
+    assert page.get_by_role("button", name="Compute agreement").count() == 0
     run_job("agreement", AgreementReport.objects.get().pk)
-    page.get_by_role("button", name="Work it out again").wait_for()
+    page.get_by_role("button", name="Compute again").wait_for()
     assert page.get_by_role("row", name="ann").first.is_visible()
     tip = page.locator("td[title*='on 12 items']")
     assert tip.count() == 1

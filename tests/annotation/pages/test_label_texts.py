@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -71,7 +72,7 @@ def test_a_curator_gives_a_label_its_words_and_the_form_shows_them(client: Clien
     client.force_login(cast.people["ann"])
     page = client.get("/label/harbour/").content.decode()
     assert "Had a <strong>home</strong> there." in page
-    assert 'data-phrase="lived in" data-head="person" data-tail="place"' in page
+    assert re.search(r'data-phrase="lived in"\s+data-head="person"\s+data-tail="place"', page)
     assert "<em>Ada’s house in Turin</em>" in page
 
 

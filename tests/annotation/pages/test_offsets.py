@@ -55,7 +55,7 @@ def test_what_is_imported_is_marked_answered_and_exported_at_the_same_places() -
     found = {item.external_id: item for item in Item.objects.filter(project=cast.project)}
     assert len(found) == len(ALL)
     for at, text in enumerate(ALL):
-        html = str(text_highlighting.pair(found[f"s{at}"]))
+        html = str(text_highlighting.mark_pair(found[f"s{at}"]))
         assert (marked(html, "head"), marked(html, "tail")) == text.names
         assert text_of(html) == text.text
         cast.answer("ann", at, "lived_in")

@@ -265,4 +265,4 @@ def test_a_phone_gets_a_chart_of_the_last_days() -> None:
     assert [svg.get("class") for svg in (wide, narrow)] == ["wide-only", "narrow-only"]
     assert [len(svg.findall("g")) for svg in (wide, narrow)] == [40, 14]
     assert max(float(bar.get("x", 0)) + float(bar.get("width", 0)) for bar in narrow.iter("rect")) <= 290
-    assert both([]) == ""
+    assert responsive_chart([]) == ""

@@ -51,7 +51,7 @@ def test_whoever_labelled_and_is_a_member_no_more_is_told_so_at_the_form(
     projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
     status, page = form_of(client, cast, "ann")
     assert status == 403
-    assert "You are no longer in this project" in page
+    assert "You are no longer a member" in page
     assert 'id="kept"' in page
     projects.set_member(cast.project, user=cast.people["ann"], role="annotator", by=cast.curator)
     assert form_of(client, cast, "ann")[0] == 200
@@ -106,7 +106,7 @@ def test_an_annotator_sees_own_answers_only_on_the_page_of_the_project(
     cast.answer("bob", 1, "born_in")
     client.force_login(cast.people["ann"])
     page = client.get(reverse("project", args=["harbour"])).content.decode()
-    assert "You answered 1 sentence here" in page
+    assert "You have answered 1 sentence" in page
     assert "place lived" in page
     assert "place of birth" not in page
     assert "disputed" not in page
@@ -116,12 +116,12 @@ def test_an_annotator_sees_own_answers_only_on_the_page_of_the_project(
 def test_who_is_in_no_project_is_told_how_to_get_into_one(client: Client, cast: ProjectCast) -> None:
     client.force_login(cast.people["stranger"])
     page = client.get(reverse("label-index")).content.decode()
-    assert "adds you by your user name, <b>sam</b>" in page
+    assert "<b>sam</b>" in page
 
 
 def test_the_list_says_what_waits_for_each_role(client: Client, cast: ProjectCast) -> None:
     cast.dispute(1)
     client.force_login(cast.people["ann"])
-    assert "1 sentence for you" in client.get(reverse("label-index")).content.decode()
+    assert "1 sentence to label" in client.get(reverse("label-index")).content.decode()
     client.force_login(cast.people["judy"])
     assert "1 dispute to decide" in client.get(reverse("label-index")).content.decode()

@@ -1,5 +1,7 @@
 """From a file to the first label in the browser: project, import, ontology, members, rule."""
 
+import re
+
 import msgspec
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -42,7 +44,7 @@ def test_a_project_is_made_by_title_and_kind(client: Client, cast: ProjectCast) 
 def test_a_taken_title_is_refused_on_the_form(client: Client, cast: ProjectCast) -> None:
     wanted = {"title": "Harbour", "kind": "relations", "k": "3", "policy": "majority"}
     page = client.post(reverse("project-new"), wanted).content.decode()
-    assert "exists already" in page
+    assert "already exists" in page
     assert 'value="Harbour"' in page
 
 
@@ -62,7 +64,7 @@ def test_an_import_lists_the_lines_that_did_not_fit(client: Client, cast: Projec
     assert 'hx-trigger="every 1s"' in waiting
     run_job("import", batch.pk)
     page = client.get(reverse("import", args=[batch.pk])).content.decode()
-    assert "1 line did not fit" in page
+    assert "1 line rejected" in page
     assert "The span is empty or lies outside the text" in page
     assert "hx-trigger" not in page
 
@@ -96,9 +98,9 @@ def test_labels_are_typed_merged_and_taken_back(client: Client, cast: ProjectCas
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        ({"operation": "merge", "sources": ["born_in"], "target": "x"}, "Merging needs two or more"),
-        ({"operation": "rename", "sources": ["born_in"], "target": ""}, "need a new name"),
-        ({"operation": "rename", "sources": ["born_in", "lived_in"], "target": "x"}, "One at a time"),
+        ({"operation": "merge", "sources": ["born_in"], "target": "x"}, "at least two labels"),
+        ({"operation": "rename", "sources": ["born_in"], "target": ""}, "Enter a new name"),
+        ({"operation": "rename", "sources": ["born_in", "lived_in"], "target": "x"}, "only one label"),
         (
             {"operation": "rename", "sources": ["born_in"], "target": "lived_in"},
             "stands in the inventory already",
@@ -132,7 +134,7 @@ def test_a_member_is_added_by_user_name_and_removed(client: Client, cast: Projec
 
 def test_an_unknown_user_name_is_said_to_be_unknown(client: Client, cast: ProjectCast) -> None:
     page = client.post(reverse("project-members", args=["harbour"]), {"user": "Nils", "role": "annotator"})
-    assert "Nobody here has the user name Nils" in page.content.decode()
+    assert "No user is named Nils" in page.content.decode()
 
 
 @pytest.mark.parametrize("sent", ["²", "-1", "9" * 40, "x", ""])
@@ -169,9 +171,9 @@ def test_the_overview_counts_and_says_what_the_other_rule_would_change(
     cast.dispute(1)
     cast.answer("ann", 2)
     cast.answer("bob", 2)
-    page = client.get(reverse("project", args=["harbour"])).content.decode()
-    assert "2 of 3 sentences have 2 answers; 1 is disputed and waits for a decision" in page
-    assert "would decide <b>0</b> sentences otherwise" in page
+    context = client.get(reverse("project", args=["harbour"])).context
+    assert (context["ended"], context["counts"]["all"], context["counts"]["disputed"]) == (2, 3, 1)
+    assert context["changes"] == 0
 
 
 def test_changing_the_rule_decides_all_items_anew(client: Client, cast: ProjectCast) -> None:
@@ -187,7 +189,7 @@ def test_changing_the_rule_decides_all_items_anew(client: Client, cast: ProjectC
 def test_what_has_not_begun_leads_to_setting_it_up(client: Client, cast: ProjectCast) -> None:
     there = reverse("project", args=[cast.project.slug])
     listed = client.get(reverse("label-index")).content.decode()
-    assert f'href="{there}" aria-label="Set up {cast.project.title}"' in listed
+    assert re.search(f'href="{there}"\\s+aria-label="Set up {cast.project.title}"', listed)
     freeze = client.get(reverse("freeze", args=[cast.project.slug])).content.decode()
     assert "Nothing to freeze yet" in freeze
     disputes = client.get(reverse("disputes", args=[cast.project.slug])).content.decode()

@@ -42,7 +42,7 @@ def test_what_stands_in_the_way_is_said_in_words(client: Client, cast: ProjectCa
     cast.dispute(2)
     page = client.get(reverse("freeze", args=["harbour"])).content.decode()
     assert "1 disputed" in page
-    assert "What stands in the way" in page
+    assert "Sentences without an outcome" in page
 
 
 def test_undecided_sentences_stop_a_freeze_unless_left_out(client: Client, cast: ProjectCast) -> None:
@@ -63,10 +63,10 @@ def test_the_page_names_the_exact_set_and_what_it_is_not_for(client: Client, cas
     made = frozen(client, cast)
     page = client.get(reverse("test-set", args=[made.slug])).content.decode()
     assert made.sha256 in page
-    assert "each read by 2 people" in page
-    assert "2 by more than half, 0 by an adjudicator" in page
-    assert "By the curator’s word: 1 open sentence" in page
-    assert "What it is not for" in page
+    assert "each labelled by 2 people" in page
+    assert "2 by majority, 0 by an adjudicator" in page
+    assert "Left out by the curator: 1 open sentence" in page
+    assert 'id="not-for"' in page
 
 
 def test_the_download_is_what_the_digest_is_of(client: Client, cast: ProjectCast) -> None:
@@ -95,7 +95,7 @@ def test_a_viewer_sees_the_set_but_not_its_lines(client: Client, cast: ProjectCa
     made = frozen(client, cast)
     client.force_login(cast.people["vera"])
     page = client.get(reverse("test-set", args=[made.slug])).content.decode()
-    assert "The gold stays here" in page
+    assert "Systems are scored on the gold here" in page
     assert client.get(reverse("test-set-lines", args=[made.slug])).status_code == 403
 
 
@@ -117,7 +117,7 @@ def test_statistics_are_shown_once_they_are_there(client: Client, cast: ProjectC
     assert "hx-get" not in page
     assert "are being computed" not in page
     assert "50.0 %" in page
-    assert "The source’s labels against this gold" in page
+    assert 'id="source-quality"' in page
 
 
 def test_published_gold_is_imported_under_its_name(client: Client, cast: ProjectCast) -> None:
@@ -128,7 +128,7 @@ def test_published_gold_is_imported_under_its_name(client: Client, cast: Project
     assert answer.headers["Location"] == reverse("import", args=[batch.pk])
     run_job("import", batch.pk)
     page = client.get(answer.headers["Location"]).content.decode()
-    assert "To the test set" in page
+    assert "Show the test set" in page
     made = TestSet.objects.get(origin="imported")
     assert (made.name, made.version, made.rows, made.negative) == ("Key", "2010", 2, "Other")
     assert (

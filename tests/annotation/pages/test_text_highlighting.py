@@ -23,7 +23,7 @@ def text_of(html: str) -> str:
 
 def pair(text: str, head: tuple[int, int], tail: tuple[int, int]) -> str:
     ends = [{"name": "", "start": start, "end": end} for start, end in (head, tail)]
-    return str(text_highlighting.pair(Item(text=text, head=ends[0], tail=ends[1])))
+    return str(text_highlighting.mark_pair(Item(text=text, head=ends[0], tail=ends[1])))
 
 
 def marked(html: str, role: str) -> str:
@@ -71,13 +71,13 @@ def test_no_character_is_lost_or_added(text: str, data: st.DataObject) -> None:
 
 def test_spans_count_tokens_where_there_are_tokens() -> None:
     item = Item(text="Ada Lovelace saw Turin", tokens=["Ada", "Lovelace", "saw", "Turin"])
-    drawn = text_highlighting.spans(item, [[0, 2, "PER"], [3, 4, "LOC"]], colours=COLOURS)
+    drawn = text_highlighting.mark_spans(item, [[0, 2, "PER"], [3, 4, "LOC"]], colours=COLOURS)
     assert re.findall(r'<span class="tx">(.*?)</span>', drawn.html) == ["Ada Lovelace", "Turin"]
     assert text_of(drawn.html).split() == item.tokens
 
 
 def test_an_inner_span_is_drawn_within_the_outer_one() -> None:
-    drawn = text_highlighting.spans(
+    drawn = text_highlighting.mark_spans(
         Item(text="University of Turin"), [[14, 19, "LOC"], [0, 19, "PER"]], colours=COLOURS
     )
     assert drawn.html.count("sp--outer") == 1
@@ -86,7 +86,7 @@ def test_an_inner_span_is_drawn_within_the_outer_one() -> None:
 
 
 def test_a_span_that_crosses_another_is_told_in_words() -> None:
-    drawn = text_highlighting.spans(Item(text="abcdef"), [[0, 4, "PER"], [2, 6, "LOC"]], colours=COLOURS)
+    drawn = text_highlighting.mark_spans(Item(text="abcdef"), [[0, 4, "PER"], [2, 6, "LOC"]], colours=COLOURS)
     assert drawn.crossing == [("cdef", "LOC")]
     assert text_of(drawn.html) == "abcdef"
 

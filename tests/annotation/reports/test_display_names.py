@@ -72,14 +72,14 @@ def test_the_page_of_one_person_says_how_downloads_call_them() -> None:
     of = judged()
     told = seen(of, "annotator", row(of, "ann0"))
     assert "<h1>Mira Olsen</h1>" in told
-    assert 'In downloads: <span class="mono">ann0</span>' in told
-    assert "In downloads" not in seen(of, "annotator", row(of, "w7"))
+    assert 'Name in downloads: <span class="mono">ann0</span>' in told
+    assert "Name in downloads" not in seen(of, "annotator", row(of, "w7"))
 
 
 def test_two_who_show_the_same_name_are_told_apart_by_their_log_ins() -> None:
     of = judged()
     named("ann1", "Mira", "Olsen")
-    assert called(of) == {"ann0": "Mira Olsen (ann0)", "ann1": "Mira Olsen (ann1)", "w7": "w7"}
+    assert display_names(of) == {"ann0": "Mira Olsen (ann0)", "ann1": "Mira Olsen (ann1)", "w7": "w7"}
     told = seen(of, "agreement")
     assert "Mira Olsen (ann0)" in told
     assert "Mira Olsen (ann1)" in told
@@ -88,7 +88,7 @@ def test_two_who_show_the_same_name_are_told_apart_by_their_log_ins() -> None:
 def test_a_pseudonym_keeps_its_name_beside_a_person_who_shows_the_same() -> None:
     of = judged()
     named("ann1", "w7")
-    assert called(of) == {"ann0": "Mira Olsen", "ann1": "w7 (ann1)", "w7": "w7"}
+    assert display_names(of) == {"ann0": "Mira Olsen", "ann1": "w7 (ann1)", "w7": "w7"}
 
 
 def test_who_is_idle_stands_under_the_name_they_show_even_before_they_begin() -> None:
@@ -97,7 +97,7 @@ def test_who_is_idle_stands_under_the_name_they_show_even_before_they_begin() ->
     named("fresh", "Mira", "Olsen")
     projects.set_member(of, user=person("fresh"), role="annotator", by=curator())
     told = seen(of, "progress")
-    assert "Idle: Mira Olsen (fresh) (never began)," in told
+    assert "Idle: Mira Olsen (fresh) (not started)" in told
     assert "Mira Olsen (ann0) (since 4 May 2020" in told
 
 

@@ -33,8 +33,8 @@ def told_everywhere(of: Project, user: User) -> dict[str, int]:
     form = reverse("label", args=[of.slug])
     return {
         "form": number(r'data-total="(\d+)"', form) - number(r'data-done="(\d+)"', form),
-        "list": number(r"([\d,]+) sentences? for you", reverse("label-index")),
-        "mine": number(r"([\d,]+) (?:more |sentences? )?waits? for you", reverse("mine", args=[of.slug])),
+        "list": number(r"([\d,]+) sentences? to label", reverse("label-index")),
+        "mine": number(r"([\d,]+) (?:more|sentences?) (?:is|are) available", reverse("mine", args=[of.slug])),
         "home": number(r"([\d,]+) sentences? to label", reverse("home")),
         "api": browser.get(f"/api/v1/projects/{of.slug}").json()["progress"]["waiting"],
     }
@@ -71,9 +71,9 @@ def test_what_somebody_holds_is_left_for_them_on_every_page() -> None:
     (user,) = annotators(of, 1)
     assert left(of, user) == 5
     assignment.lease_several(of, user, n=3)
-    assert left(of, user) == wanted(of) == 5
+    assert left(of, user) == answers_needed(of) == 5
     answered(of, user)
-    assert left(of, user) == wanted(of) == 4
+    assert left(of, user) == answers_needed(of) == 4
 
 
 def test_the_qualification_round_is_part_of_what_is_left() -> None:
@@ -119,16 +119,16 @@ def test_no_answer_is_wanted_of_what_everybody_passed_on() -> None:
     for user in annotators(of, 2):
         votes.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="broken")
         assert left(of, user) == 1
-    assert wanted(of) == 2
+    assert answers_needed(of) == 2
     browser = Client()
     browser.force_login(curator())
     address = reverse("progress", args=[of.slug])
     assert "1 waits for a decision. 2 answers are still wanted" in browser.get(address).content.decode()
     for user in annotators(of, 2):
         answer_item(of.items.get(external_id="s1"), user, "A")
-    assert wanted(of) == 0
-    told = browser.get(address).content.decode()
-    assert "1 waits for a decision. No answer is wanted any more." in told
+    assert answers_needed(of) == 0
+    lead = browser.get(address).context["lead"]
+    assert "1 needs a decision. No more answers" in lead
 
 
 def test_nothing_is_left_for_whoever_is_paused_or_of_a_project_that_is_closed() -> None:

@@ -172,7 +172,7 @@ def test_the_agreement_of_spans_is_their_f1() -> None:
 def test_a_report_under_way_is_not_made_twice_and_an_empty_project_has_none() -> None:
     of = labelled()
     assert agreement.request_report(of, by=curator()).pk == agreement.request_report(of, by=curator()).pk
-    with pytest.raises(Conflict, match="Nobody answered"):
+    with pytest.raises(Conflict, match="no answers"):
         agreement.request_report(project_with_items(1), by=curator())
 
 

@@ -15,8 +15,8 @@ from django.urls import reverse
 
 from annotation.imports.upload_precheck import precheck
 from annotation.models import Batch
-from annotation.pages.forms import GoldForm, ImportForm
-from annotation.pages.quality_forms import PredictionsForm
+from annotation.pages.imports import GoldForm, ImportForm
+from annotation.pages.quality import PredictionsForm
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats import registry

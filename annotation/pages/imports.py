@@ -116,9 +116,7 @@ class ImportForm(FileForm):
         widget=forms.RadioSelect,
     )
     upload = upload_field(f"UTF-8 text, optionally gzipped, up to {settings.IMPORT_MAX_LINES:,} lines.")
-    format = forms.ChoiceField(
-        required=False, choices=format_choices("items", "votes")
-    )
+    format = forms.ChoiceField(required=False, choices=format_choices("items", "votes"))
     scheme = tag_scheme_field()
     empty = forms.ChoiceField(
         label="Empty cells in a table of answers",

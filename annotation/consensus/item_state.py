@@ -81,6 +81,12 @@ def counted_answers(answers: Iterable[Answer], *, k: int) -> list[Answer]:
     return sorted((a for a in answers if not a.set_aside), key=lambda answer: answer.position)[:k]
 
 
+def surplus_annotators(item: Item, answers: Sequence[Answer], rules: Rules) -> set[int]:
+    """Return the annotators whose answers came after those that count."""
+    counted = counted_answers(answers, k=answers_needed(item, rules))
+    return {answer.annotator_id for answer in answers} - {answer.annotator_id for answer in counted}
+
+
 def votes_digest(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
     """Return a digest that changes when an answer does, or when the ontology splits answers differently.
 

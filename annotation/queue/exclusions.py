@@ -28,10 +28,6 @@ class Exclusion:
     excluded: bool
     oversight: int | None = None
 
-    @property
-    def alone(self) -> bool:
-        return self.excluded and self.oversight is None
-
 
 NOT_EXCLUDED = Exclusion(excluded=False)
 

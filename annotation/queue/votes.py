@@ -141,7 +141,7 @@ def _vote(
         comment=request.comment,
         flagged=request.flagged,
         milliseconds=request.milliseconds,
-        aside=records.exclusion.alone,
+        aside=records.exclusion.excluded and records.exclusion.oversight is None,
         shown=records.shown,
     )
     _update_answer(item, participant.annotator, vote, payload, records)
@@ -150,7 +150,8 @@ def _vote(
         return VoteResult(vote, feedback=gold_questions.grade(item, participant, payload) if graded else None)
     rules = item_state.Rules(participant.project)
     item_state.update_state(item, rules=rules, records=records)
-    return VoteResult(vote, surplus=_is_surplus(item, participant, rules, records.answers))
+    surplus = item_state.surplus_annotators(item, records.answers, rules)
+    return VoteResult(vote, surplus=participant.annotator.pk in surplus)
 
 
 # ---- repeated votes -------------------------------------------------------------------------------
@@ -169,8 +170,8 @@ def _repeated(item: Item, participant: Participant, request: VoteRequest, payloa
         feedback = gold_questions.grade(item, participant, vote.payload) if vote.number == 1 else None
         return VoteResult(vote, repeated=True, feedback=feedback)
     answers = list(Answer.objects.filter(item=item).active())
-    surplus = _is_surplus(item, participant, item_state.Rules(participant.project), answers)
-    return VoteResult(vote, surplus=surplus, repeated=True)
+    surplus = item_state.surplus_annotators(item, answers, item_state.Rules(participant.project))
+    return VoteResult(vote, surplus=participant.annotator.pk in surplus, repeated=True)
 
 
 def _differ(payload: Any, stored: Payload | None) -> bool:
@@ -254,13 +255,6 @@ def _update_answer(
         ending = Lease.Ending.SKIPPED if payload is None else Lease.Ending.ANSWERED
         sql.execute(sql.END_LEASE, item=item.pk, annotator=annotator.pk, ending=ending)
         records.leases = others
-
-
-def _is_surplus(item: Item, participant: Participant, rules: item_state.Rules, answers: list[Answer]) -> bool:
-    """True if the person's answer came after those that count."""
-    counted = item_state.counted_answers(answers, k=item_state.answers_needed(item, rules))
-    surplus = {entry.annotator_id for entry in answers} - {entry.annotator_id for entry in counted}
-    return participant.annotator.pk in surplus
 
 
 def history(project: Project, user: User, n: int = 10) -> list[HistoryEntry]:

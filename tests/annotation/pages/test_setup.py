@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Batch, Member, OntologyStep, Project
+from evalsvc.core.formats.problems import KINDS
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import ProjectCast
 
@@ -65,7 +66,7 @@ def test_an_import_lists_the_lines_that_did_not_fit(client: Client, cast: Projec
     run_job("import", batch.pk)
     page = client.get(reverse("import", args=[batch.pk])).content.decode()
     assert "1 line rejected" in page
-    assert "The span is empty or lies outside the text" in page
+    assert KINDS["bad_span"].message.rstrip(".") in page
     assert "hx-trigger" not in page
 
 

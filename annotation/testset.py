@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
@@ -144,11 +145,15 @@ class TestSetRow(models.Model):
 
 def export_lines(test_set: TestSet) -> Iterator[bytes]:
     """Yield the lines in order with their line ends, as hashed."""
+    return chain.from_iterable(export_batches(test_set))
+
+
+def export_batches(test_set: TestSet) -> Iterator[list[bytes]]:
+    """Yield the lines some thousands at a time."""
     lines, last = test_set.lines.order_by("number"), 0
     # in batches: on SQLite nothing can be written beside an open read
     while batch := list(lines.filter(number__gt=last).values_list("number", "line")[:LINES_PER_READ]):
-        for _, line in batch:
-            yield line.encode() + b"\n"
+        yield [line.encode() + b"\n" for _, line in batch]
         last = batch[-1][0]
 
 

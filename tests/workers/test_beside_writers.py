@@ -29,7 +29,6 @@ def small_pieces(
         (testset, "LINES_PER_READ", 2),
         (batched_reads, "ROWS_PER_READ", 2),
         (writer, "CHUNK", 1),
-        (scoring_inputs, "STEP", 1),
         (agreement, "STEP", 1),
     ):
         monkeypatch.setattr(module, name, size)

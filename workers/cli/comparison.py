@@ -12,7 +12,7 @@ import numpy as np
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.evaluation.measures.menu import compared_measures
 from workers.cli.arguments import Options
-from workers.cli.local_files import LEFT_OUT, gold_column, read_gold
+from workers.cli.local_files import LEFT_OUT, gold_column, read_local_gold
 from workers.cli.report_output import number, table
 from workers.cli.resampled_comparison import Draws, ResampledMeasure, resampled
 from workers.metrics.report import Report
@@ -65,7 +65,7 @@ def compare(
     seed: int,
 ) -> Significance:
     """Score every run, then test each measure."""
-    local = read_gold(gold, options, column=gold_column(gold, a[0], options))
+    local = read_local_gold(gold, options, column=gold_column(gold, a[0], options))
     paths = [*a, *b]
     cases = [local.case(path) for path in paths]
     reports = [report_of(case) for case in cases]

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any, BinaryIO
 
-import msgspec
 import numpy as np
 
-from evalsvc.core.formats import conll, jsonl_items, label_list, npy
+from evalsvc.core.formats import conll, label_list, npy
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import (
-    BagPrediction,
-    LabelPrediction,
-    PredictionLine,
-    TagsPrediction,
-)
-from evalsvc.core.formats.registry import formats, open_gold, open_items, open_predictions, recognise_source
+from evalsvc.core.formats.registry import formats, recognise_source
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.cli import conll_columns
 from workers.cli.arguments import Options, naming
 from workers.metrics.report import Report
-from workers.scoring import column_reader
 from workers.scoring.column_reader import uncollected
-from workers.scoring.gold import Gold, NumberedItems, relation_columns
-from workers.scoring.predictions import Collector, Expected, Predictions, dense_predictions
+from workers.scoring.gold import Gold, read_gold
+from workers.scoring.predictions import Predictions, dense_predictions, read_predictions
 from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
 
 UNITS = {"classification": "sentence", "sentences": "sentence", "bags": "bag", "entities": "document"}
@@ -64,7 +56,7 @@ def score(gold: Path, predictions: Path, options: Options) -> Report:
     if options.task == "entities":
         report = conll_columns.score(gold, predictions, options, gold_column=column)
     if report is None:
-        case = read_gold(gold, options, column=column).case(predictions)
+        case = read_local_gold(gold, options, column=column).case(predictions)
         report, left_out = report_of(case), case.placed.left_out
     notes = [LEFT_OUT.format(left_out)] if left_out else []
     if options.beta != 1 and any(key.endswith("weighted_f1") for key in report.values):
@@ -80,16 +72,18 @@ def gold_column(gold: Path, predictions: Path, options: Options) -> int:
 
 
 # ---- gold ----------------------------------------------------------------------------------------
-def read_gold(path: Path, options: Options, *, column: int) -> LocalGold:
-    """Read gold by columns where it is regular, else line by line."""
+def read_local_gold(path: Path, options: Options, *, column: int) -> LocalGold:
+    """Read a gold file of any format, with the options it is scored under."""
     with naming(path), uncollected():
-        problems = Problems()
-        format, unit = _format_of(path, options, problems), UNITS[options.task]
-        gold = None
-        if format == jsonl_items.FORMAT.key and unit != "document":
-            gold = relation_columns(path, unit, negatives=(options.negative,))
-        if gold is None:
-            gold = _gold_by_line(_items(path, format, options, problems, column), format, options, problems)
+        gold = read_gold(
+            lambda: path,
+            UNITS[options.task],
+            format=_format_of(path, options),
+            negatives=(options.negative,),
+            scheme=options.scheme,
+            repair=options.repair,
+            column=column,
+        )
     return LocalGold(gold, options, _scoring_options(gold, options))
 
 
@@ -105,35 +99,11 @@ def _require_single_labels(case: ScoringCase) -> None:
         raise InputFault("no_label", reason)
 
 
-def _format_of(path: Path, options: Options, problems: Problems) -> str:
+def _format_of(source: Path | BinaryIO, options: Options) -> str:
     """Recognise the format; entities have columns, never a list of labels."""
-    format = recognise_source(path, problems=problems)
+    format = recognise_source(source)
     is_guess = formats()[format].catch_all and options.task == "entities"
     return conll.FORMAT.key if is_guess else format
-
-
-def _gold_by_line(items: NumberedItems, format: str, options: Options, problems: Problems) -> Gold:
-    gold, negatives, repeats = Gold(), (options.negative,), formats()[format].repeats_items
-    for line, item in items:
-        if format == label_list.FORMAT.key and item.id != str(len(gold) + 1):
-            problems.stop("wrong_columns", line=line - 1, expected="a label in every line of the gold")
-        if item.id not in gold.index:
-            gold.add(item, UNITS[options.task], negatives)
-        elif repeats:
-            gold.add_labels(gold.index[item.id], item, negatives)
-        else:
-            problems.add("duplicate_id", line=line, field="id", value=item.id)
-    problems.raise_if_any()
-    return gold
-
-
-def _items(path: Path, format: str, options: Options, problems: Problems, column: int) -> NumberedItems:
-    open_lines = open_gold
-    if options.task == "entities" and "items" in formats()[format].readers:
-        open_lines = partial(open_items, require_text=False)
-    return open_lines(
-        path, format=format, problems=problems, scheme=options.scheme, repair=options.repair, column=column
-    )
 
 
 def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
@@ -173,108 +143,49 @@ def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
 
 # ---- predictions ---------------------------------------------------------------------------------
 def _read_predictions(path: Path, local: LocalGold) -> Predictions:
-    expected, problems = _expected(local), Problems()
+    make_check = partial(_check, local)
     with path.open("rb") as file:
-        if file.read(len(npy.MAGIC)) == npy.MAGIC:
-            return _dense(path.read_bytes(), expected, problems)
-    format = _format_of(path, local.options, problems)
-    if column_reader.can_read(format):
-        predictions = column_reader.read_columns(path, expected)
-        if predictions is not None:
-            return predictions
-    return _by_line(path, format, local, expected)
+        is_dense = file.read(len(npy.MAGIC)) == npy.MAGIC
+        file.seek(0)
+        if is_dense:
+            return _dense(file.read(), make_check(Problems()))
+        format, column = _format_of(file, local.options), local.options.column
+        return read_predictions(file, make_check, format=format, column=column, leave_out=True)
 
 
-def _expected(local: LocalGold) -> Expected:
-    gold, options = local.gold, local.options
-    return Expected(
-        ids=list(gold.index),
-        pairs=list(gold.pairs),
-        labels=local.scoring.labels,
-        negative=local.scoring.negative,
-        forms=FORMS[options.task],
-        lengths=gold.lengths() if gold.tokens else {},
-        missing_allowed=options.missing == "wrong",
-    )
-
-
-def _by_line(
-    path: Path, format: str, local: LocalGold, expected: Expected, *, others: bool = True
-) -> Predictions:
-    """Check each line; leave out other items unless there are no others."""
-    problems, gold, options = Problems(), local.gold, local.options
-    check, collector = _check(local, expected, problems), Collector(expected.codes)
-    lines = open_predictions(
-        path, format=format, problems=problems, scheme=options.scheme, column=options.column
-    )
-    if not formats()[format].has_ids:
-        lines = _in_order(lines, expected.ids)
-    elif others:
-        lines = _about_gold(lines, gold, collector)
-    for claim in check.claims(lines):
-        collector.add(check.form or "", claim)
-    if collector.left_out and check.form is None:
-        return _by_line(path, format, local, expected, others=False)
-    problems.raise_if_any()
-    return collector.predictions(check.form or "")
-
-
-def _check(local: LocalGold, expected: Expected, problems: Problems) -> PredictionCheck:
+def _check(local: LocalGold, problems: Problems) -> PredictionCheck:
     gold, options = local.gold, local.options
     tokens = {name: given for name, given in zip(gold.index, gold.tokens, strict=False) if given is not None}
     return PredictionCheck(
         ids=gold.index,
-        labels=expected.labels,
-        negative=expected.negative,
+        labels=local.scoring.labels,
+        negative=local.scoring.negative,
         pairs=gold.pairs,
         tokens=tokens if len(tokens) == len(gold) else None,
-        lengths=expected.lengths,
+        lengths=gold.lengths() if gold.tokens else {},
         relations=local.scoring.relations,
         scheme=options.scheme,
         repair=options.repair,
-        forms=expected.forms,
+        forms=FORMS[options.task],
         missing=options.missing,
         silent=SILENT_FORMS,
         problems=problems,
     )
 
 
-def _in_order(
-    lines: Iterator[tuple[int, PredictionLine]], ids: Sequence[str]
-) -> Iterator[tuple[int, PredictionLine]]:
-    """Give the n-th line of a file without ids the n-th id."""
-    for line, given in lines:
-        if isinstance(given, LabelPrediction | TagsPrediction):
-            at = int(given.id) - 1
-            name = ids[at] if at < len(ids) else f"number {given.id} of {len(ids):,}"
-            yield line, msgspec.structs.replace(given, id=name)
-
-
-def _about_gold(
-    lines: Iterator[tuple[int, PredictionLine]], gold: Gold, collector: Collector
-) -> Iterator[tuple[int, PredictionLine]]:
-    for line, given in lines:
-        if isinstance(given, BagPrediction):
-            inside = (given.head, given.tail) in gold.pairs
-        else:
-            inside = given.id in gold.index
-        if inside:
-            yield line, given
-        else:
-            collector.left_out += 1
-
-
-def _dense(content: bytes, expected: Expected, problems: Problems) -> Predictions:
+def _dense(content: bytes, check: PredictionCheck) -> Predictions:
     """Read a score matrix: rows as items or pairs, columns as labels."""
-    header, columns = npy.read_header(content[: npy.LONGEST_HEADER + 12], problems), len(expected.labels)
+    problems, n_labels = check.problems, len(check.labels) - (check.negative is not None)
+    header = npy.read_header(content[: npy.LONGEST_HEADER + 12], problems)
     npy.check_size(header, len(content), problems)
-    keys = {"scores": expected.ids, "bag": expected.pairs}
-    form = next((form for form in expected.forms if form in keys and len(keys[form]) == header.rows), None)
-    if form is None or not columns <= header.columns <= columns + (expected.negative is not None):
-        sizes = " or ".join(f"{len(keys[form]):,}" for form in expected.forms if form in keys)
-        shape = f"({sizes or 'no'} rows, {columns:,} columns)"
+    keys: dict[str, list[Any]] = {"scores": list(check.ids), "bag": list(check.pairs or ())}
+    sizes = {form: len(keys[form]) for form in check.forms if form in keys}
+    form = next((form for form, size in sizes.items() if size == header.rows), None)
+    if form is None or not n_labels <= header.columns <= len(check.labels):
+        rows = " or ".join(f"{size:,}" for size in sizes.values()) or "no"
+        shape = f"({rows} rows, {n_labels:,} columns)"
         problems.stop("wrong_shape", value=f"({header.rows:,}, {header.columns:,})", expected=shape)
     matrix = np.frombuffer(content, header.type, offset=header.begin).reshape(header.rows, header.columns)
     if not np.isfinite(matrix).all():
         problems.stop("bad_score", value="nan or infinity", expected="a finite number in every cell")
-    return dense_predictions(matrix, keys[form], form, columns)
+    return dense_predictions(matrix, keys[form], form, n_labels)

@@ -10,45 +10,18 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalsvc.core.formats.json_blocks import Irregular
-from evalsvc.core.formats.jsonl_predictions import read_predictions, read_uniform_predictions
-from evalsvc.core.formats.prediction_check import FORM_OF, SILENT_FORMS
+from evalsvc.core.formats.jsonl_predictions import read_uniform_predictions
+from evalsvc.core.formats.prediction_check import FORM_OF, PredictionCheck
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from workers.metrics.counts import Ints
-from workers.scoring.predictions import NO_SCORE, NONE, Expected, Floats, Predictions
 
 Tick = Callable[[int], None]
-
-
-def can_read(format: str) -> bool:
-    """Return whether files of the format are JSON Lines of predictions."""
-    reader = formats()[format].readers.get("predictions")
-    return reader is not None and reader.read is read_predictions
-
-
-def read_columns(
-    source: Source, expected: Expected, *, limits: Limits = LIMITS, tick: Tick = lambda done: None
-) -> Predictions | None:
-    """Read regular lines that fit, or return None for the line reader."""
-    codes = _Codes(expected)
-    form, parts, done = "", [], 0
-    try:
-        for part in read_uniform_predictions(source, problems=Problems(), limits=limits):
-            form = FORM_OF[type(part[0])]
-            parts.append(READERS[form](part, codes))
-            tick(done := done + len(part))
-        columns = Columns(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
-        if columns is None or form not in expected.forms:
-            return None
-        _reject_repeats(columns.line if form != "bag" else columns.owner * len(codes.labels) + columns.label)
-    except (Irregular, FileRejected):
-        return None
-    if not (form in SILENT_FORMS or expected.missing_allowed or len(columns.line) == len(expected.ids)):
-        return None
-    return _predictions(form, columns, expected)
+Floats = NDArray[np.float64]
+NONE, NO_SCORE = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 @contextmanager
@@ -64,9 +37,9 @@ def uncollected() -> Iterator[None]:
 
 
 class Columns(NamedTuple):
-    """Item or pair of each line, and columns of the claims."""
+    """Item of each line (none for pairs), and columns of the claims."""
 
-    line: Ints
+    lines: Ints
     owner: Ints
     label: Ints
     score: Floats
@@ -74,15 +47,35 @@ class Columns(NamedTuple):
     end: Ints
 
 
-def _predictions(form: str, columns: Columns, expected: Expected) -> Predictions:
-    """Leave out scores of the negative class; as a label it stays."""
-    if form in ("scores", "bag") and expected.negative is not None:
-        kept = columns.label != len(expected.labels)
+def read_columns(
+    source: Source, check: PredictionCheck, *, limits: Limits = LIMITS, tick: Tick = lambda done: None
+) -> Columns | None:
+    """Read regular lines that pass the check, or return None for the line reader.
+
+    The owners of claims are positions in the ids of the check, or in its pairs.
+    """
+    codes = _Codes(check)
+    parts, done = [], 0
+    try:
+        for part in read_uniform_predictions(source, problems=Problems(), limits=limits):
+            check.form = FORM_OF[type(part[0])]
+            parts.append(READERS[check.form](part, codes))
+            tick(done := done + len(part))
+        if check.form not in check.forms:
+            return None
+        columns = Columns(*map(np.concatenate, zip(*parts, strict=True)))
+        is_bag = check.form == "bag"
+        _reject_repeats(columns.owner * len(codes.labels) + columns.label if is_bag else columns.lines)
+    except (Irregular, FileRejected):
+        return None
+    if not (check.may_lack_lines or len(columns.lines) == len(check.ids)):
+        return None
+    if check.form in ("scores", "bag") and check.negative is not None:
+        kept = columns.label != codes.labels[check.negative]
         columns = columns._replace(
             owner=columns.owner[kept], label=columns.label[kept], score=columns.score[kept]
         )
-    keys, lines = (expected.pairs, NONE) if form == "bag" else (expected.ids, columns.line)
-    return Predictions(form, keys, lines, *columns[1:])
+    return columns
 
 
 class _Codes:
@@ -91,9 +84,9 @@ class _Codes:
     A file mostly comes in the order of the gold: then no id has to be looked up.
     """
 
-    def __init__(self, expected: Expected) -> None:
-        self.expected, self.labels, self.at = expected, expected.codes, 0
-        self.order = list(expected.ids)
+    def __init__(self, check: PredictionCheck) -> None:
+        self.check, self.labels, self.at = check, check.codes, 0
+        self.order = list(check.ids)
 
     @cached_property
     def items(self) -> dict[str, int]:
@@ -101,7 +94,7 @@ class _Codes:
 
     @cached_property
     def pairs(self) -> dict[tuple[str, str], int]:
-        return {pair: row for row, pair in enumerate(self.expected.pairs)}
+        return {pair: row for row, pair in enumerate(self.check.pairs or ())}
 
     def rows(self, ids: list[str]) -> Ints:
         after = self.at + len(ids)
@@ -112,8 +105,8 @@ class _Codes:
 
     def fits(self, rows: Ints, end: Ints) -> bool:
         """Tell whether no span ends behind its document."""
-        names = map(self.order.__getitem__, rows.tolist())
-        longest = np.fromiter((self.expected.lengths.get(name, -1) for name in names), np.int64, len(rows))
+        lengths, names = self.check.lengths or {}, map(self.order.__getitem__, rows.tolist())
+        longest = np.fromiter((lengths.get(name, -1) for name in names), np.int64, len(rows))
         return bool((end <= longest).all())
 
 
@@ -135,7 +128,7 @@ def _triples(part: Sequence[Any], codes: _Codes) -> Columns:
     rows = _lookup(codes.pairs, [(triple.head, triple.tail) for triple in part])
     values = np.array([triple.score for triple in part], dtype=np.float64)
     return Columns(
-        rows, rows, _lookup(codes.labels, [triple.relation for triple in part]), _finite(values), NONE, NONE
+        NONE, rows, _lookup(codes.labels, [triple.relation for triple in part]), _finite(values), NONE, NONE
     )
 
 

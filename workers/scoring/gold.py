@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
+from typing import Any
 
 import numpy as np
 
+from evalsvc.core.formats import jsonl_items, label_list
 from evalsvc.core.formats.json_blocks import Irregular
-from evalsvc.core.formats.jsonl_items import GoldColumns, read_gold_columns
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ItemLine, Link
+from evalsvc.core.formats.registry import formats, open_gold, open_items
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.metrics.counts import Ints
 
 Pair = tuple[str, str]
-NumberedItems = Iterable[tuple[int, ItemLine]]
 
 
 class PairRows(dict[Pair, int]):
@@ -93,6 +95,43 @@ class Gold:
             raise InputFault("gold_label", reason) from error
 
 
+def read_gold(
+    open_source: Callable[[], Source],
+    unit: str,
+    *,
+    format: str,
+    negatives: Container[str | None],
+    only: Container[str] | None = None,
+    limits: Limits = LIMITS,
+    **columns: Any,
+) -> Gold:
+    """Read gold by columns where it is regular, else line by line.
+
+    `columns` are the options of CoNLL columns. `only` limits the items.
+    """
+    if format == jsonl_items.FORMAT.key and unit != "document":
+        gold = relation_columns(open_source(), unit, negatives=negatives, only=only, limits=limits)
+        if gold is not None:
+            return gold
+    problems, gold, chosen = Problems(), Gold(), formats()[format]
+    open_lines: Callable[..., Iterable[tuple[int, ItemLine]]] = open_gold
+    if unit == "document" and "items" in chosen.readers:
+        open_lines = partial(open_items, require_text=False)
+    for line, item in open_lines(open_source(), format=format, problems=problems, limits=limits, **columns):
+        if format == label_list.FORMAT.key and item.id != str(len(gold) + 1):
+            problems.stop("wrong_columns", line=line - 1, expected="a label in every line of the gold")
+        if only is not None and item.id not in only:
+            continue
+        if item.id not in gold.index:
+            gold.add(item, unit, negatives)
+        elif chosen.repeats_items:
+            gold.add_labels(gold.index[item.id], item, negatives)
+        else:
+            problems.add("duplicate_id", line=line, field="id", value=item.id)
+    problems.raise_if_any()
+    return gold
+
+
 def relation_columns(
     source: Source,
     unit: str,
@@ -104,7 +143,9 @@ def relation_columns(
     """Read regular relation lines, or return None for the line reader."""
     gold = Gold()
     try:
-        for part in read_gold_columns(source, pairs=unit == "bag", problems=Problems(), limits=limits):
+        for part in jsonl_items.read_gold_columns(
+            source, pairs=unit == "bag", problems=Problems(), limits=limits
+        ):
             rows = [row for row, name in enumerate(part.ids) if only is None or name in only]
             _extend(gold, part, rows, negatives)
     except (Irregular, FileRejected):
@@ -112,7 +153,9 @@ def relation_columns(
     return gold
 
 
-def _extend(gold: Gold, part: GoldColumns, rows: Sequence[int], negatives: Container[str | None]) -> None:
+def _extend(
+    gold: Gold, part: jsonl_items.GoldColumns, rows: Sequence[int], negatives: Container[str | None]
+) -> None:
     first = len(gold.index)
     gold.index.update(zip(map(part.ids.__getitem__, rows), count(first)))
     if len(gold.index) < first + len(rows):

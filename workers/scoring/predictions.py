@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.core.formats.prediction_check import Claim, Form
-from evalsvc.core.formats.records import Link
+from evalsvc.core.formats import jsonl_predictions
+from evalsvc.core.formats.prediction_check import Claim, PredictionCheck
+from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.records import BagPrediction, Link, PredictionLine
+from evalsvc.core.formats.registry import formats, open_predictions, share_a_reader
+from evalsvc.core.formats.text_lines import LIMITS, Limits
 from workers.metrics.counts import Ints
+from workers.scoring.column_reader import NO_SCORE, NONE, Floats, Tick, read_columns
 
-Floats = NDArray[np.float64]
-NONE, NO_SCORE = np.zeros(0, dtype=np.int64), np.zeros(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """Ids, pairs, labels and forms of a prediction file."""
-
-    ids: Sequence[str]
-    pairs: Sequence[tuple[str, str]]
-    labels: Sequence[str]
-    negative: str | None
-    forms: Sequence[Form]
-    lengths: Mapping[str, int]
-    missing_allowed: bool = False
-
-    @property
-    def codes(self) -> dict[str, int]:
-        """Labels as numbers, the negative class last."""
-        names = [*self.labels, self.negative] if self.negative is not None else self.labels
-        return {name: at for at, name in enumerate(names)}
+STEP = 2_000
 
 
 class Placed(NamedTuple):
@@ -86,6 +71,65 @@ class Predictions:
             missing=len(index) - int(np.count_nonzero(place[self.lines] >= 0)),
             left_out=self.left_out + int(np.count_nonzero(~inside)),
         )
+
+
+def read_predictions(
+    file: BinaryIO,
+    make_check: Callable[[Problems], PredictionCheck],
+    *,
+    format: str,
+    limits: Limits = LIMITS,
+    column: int = -1,
+    leave_out: bool = False,
+    tick: Tick = lambda done: None,
+) -> Predictions:
+    """Read a file by columns where it is regular, else line by line; reject what fails the check.
+
+    With `leave_out`, predictions about other items are counted, unless there are no others.
+    """
+    if share_a_reader(format, jsonl_predictions.FORMAT.key):
+        check = make_check(Problems())
+        columns = read_columns(file, check, limits=limits, tick=tick)
+        if columns is not None:
+            keys = check.pairs if check.form == "bag" else check.ids
+            return Predictions(check.form or "", list(keys or ()), *columns)
+        file.seek(0)
+    check = make_check(Problems())
+    lines = open_predictions(
+        file,
+        format=format,
+        problems=check.problems,
+        limits=limits,
+        scheme=check.scheme,
+        column=column,
+        ids=check.ids,
+    )
+    collector = Collector(check.codes)
+    if leave_out and formats()[format].has_ids:
+        lines = _about_expected(lines, check, collector)
+    for number, claim in enumerate(check.claims(lines), 1):
+        collector.add(check.form or "", claim)
+        if number % STEP == 0:
+            tick(number)
+    if collector.left_out and check.form is None:
+        file.seek(0)
+        return read_predictions(file, make_check, format=format, limits=limits, column=column, tick=tick)
+    check.problems.raise_if_any()
+    return collector.predictions(check.form or "")
+
+
+def _about_expected(
+    lines: Iterator[tuple[int, PredictionLine]], check: PredictionCheck, collector: Collector
+) -> Iterator[tuple[int, PredictionLine]]:
+    for line, prediction in lines:
+        if isinstance(prediction, BagPrediction):
+            is_expected = (prediction.head, prediction.tail) in (check.pairs or ())
+        else:
+            is_expected = prediction.id in check.ids
+        if is_expected:
+            yield line, prediction
+        else:
+            collector.left_out += 1
 
 
 class Collector:

@@ -163,19 +163,21 @@ class PredictionCheck:
         """Set what is expected.
 
         `pairs` are the bags; None allows any. `tokens` (or `lengths`) limit spans by id; tags need one of
-        them. `labels` are the classes (of spans, for spans and tags), `relations` those between spans. With
-        `missing="wrong"`, and in the `silent` forms, ids may lack a line.
+        them. `labels` are the classes (of spans, for spans and tags), numbered by `codes`, the negative one
+        last; `relations` are those between spans. With `missing="wrong"`, and in the `silent` forms, ids may
+        lack a line.
         """
         self.problems = Problems() if problems is None else problems
-        self.ids, self.pairs, self.forms, self.missing = frozenset(ids), pairs, tuple(forms), missing
-        self.labels = frozenset(labels) | ({negative} if negative is not None else frozenset())
+        self.ids, self.pairs, self.forms, self.missing = dict.fromkeys(ids), pairs, tuple(forms), missing
+        names = labels if negative is None else [*labels, negative]
+        self.codes = {name: at for at, name in enumerate(names)}
+        self.labels = frozenset(self.codes)
         self.silent = frozenset(silent)
         self.negative, self.relations = negative, frozenset(relations)
         self.tokens, self.scheme, self.repair = tokens, scheme, repair
         self.lengths = {name: len(words) for name, words in tokens.items()} if tokens is not None else lengths
         self.form: Form | None = None
         self.first_lines: dict[str, int] = {}
-        self.bags = BagClaims(pairs, self.labels)
         self.dropped_negative = 0
         self._hints: dict[str, str | None] = {}
         self.example = ExampleLines(
@@ -187,7 +189,16 @@ class PredictionCheck:
     @property
     def missing_ids(self) -> list[str]:
         """Return the expected ids without a line so far, sorted."""
-        return sorted(self.ids - self.first_lines.keys())
+        return sorted(self.ids.keys() - self.first_lines.keys())
+
+    @property
+    def may_lack_lines(self) -> bool:
+        """True when an id without a line is no problem in the form of the file."""
+        return self.form in self.silent or self.missing == "wrong"
+
+    @cached_property
+    def bags(self) -> BagClaims:
+        return BagClaims(self.pairs, self.labels)
 
     def claims(self, lines: Iterable[tuple[int, PredictionLine]]) -> Iterator[Claim]:
         """Yield the claims of valid lines; report invalid lines, then missing ids."""
@@ -203,7 +214,7 @@ class PredictionCheck:
             if claim is not None:
                 yield claim
         # If no line is valid, every id is missing, which explains nothing.
-        if self.form is not None and self.form not in self.silent and self.missing == "refuse":
+        if self.form is not None and not self.may_lack_lines:
             missing, hint = self.problems.unread.certainly_missing(self.missing_ids)
             for name in missing:
                 self.problems.add(

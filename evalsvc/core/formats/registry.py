@@ -257,10 +257,22 @@ def open_predictions(
     limits: Limits = LIMITS,
     scheme: Scheme | None = None,
     column: int = -1,
+    ids: Collection[str] | None = None,
 ) -> Iterator[tuple[int, PredictionLine]]:
-    """Yield (line, prediction) of any prediction format; CoNLL needs its tag scheme."""
+    """Yield (line, prediction) of any prediction format; CoNLL needs its tag scheme.
+
+    In a format without ids, the n-th prediction is about the n-th of `ids`.
+    """
     options = {"scheme": scheme, "column": column}
-    return open_records(source, "predictions", format=format, problems=problems, limits=limits, **options)
+    lines = open_records(source, "predictions", format=format, problems=problems, limits=limits, **options)
+    return lines if ids is None or formats()[format].has_ids else _with_ids(lines, list(ids))
+
+
+def _with_ids(lines: Iterator[tuple[int, Any]], ids: list[str]) -> Iterator[tuple[int, PredictionLine]]:
+    for line, prediction in lines:
+        at = int(prediction.id) - 1
+        name = ids[at] if at < len(ids) else f"number {at + 1} of {len(ids):,}"
+        yield line, msgspec.structs.replace(prediction, id=name)
 
 
 def open_votes(

@@ -8,13 +8,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import BinaryIO, cast
 
-import msgspec
-
 from evalsvc.core.errors.exceptions import TooLarge
 from evalsvc.core.formats import jsonl_predictions, npy
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.records import PredictionLine, TagsPrediction
 from evalsvc.core.formats.registry import formats, open_predictions, recognise, recognise_source
 from evalsvc.core.formats.text_lines import unpacked
 from evalsvc.evaluation.benchmarks.file_contract import FileContract, limit
@@ -82,8 +79,12 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
     check.example.write_line = formats()[format].example_line
     check.example.guess_form(head)
     checked = Checked(format, problems=problems)
+    source, scheme = chain([head], pieces), check.scheme
+    predictions = open_predictions(
+        source, format=format, problems=problems, limits=contract.limits, scheme=scheme, ids=check.ids
+    )
     claims = lines = 0
-    for claim in read_claims(contract, chain([head], pieces), format=format, check=check):
+    for claim in check.claims(predictions):
         lines += check.form != "bag"
         claims += weight(claim, cast(Form, check.form))
     for _ in pieces:  # the digest covers what the reader left unread
@@ -110,33 +111,6 @@ def _dense(
     counts = {"rows": header.rows, "claims": header.rows * len(contract.labels)}
     digest = dense_scores.layout(contract, form, rows=header.rows)
     return Checked(npy.FORMAT.key, form, counts, problems, tee.digest.hexdigest(), tee.size, digest)
-
-
-def read_claims(
-    contract: FileContract, source: Iterable[bytes] | BinaryIO, *, format: str, check: PredictionCheck
-) -> Iterator[Claim]:
-    """Yield the claims of a file; problems are collected in the check."""
-    lines = open_predictions(
-        source,
-        format=format,
-        problems=check.problems,
-        limits=contract.limits,
-        scheme=contract.options.get("scheme"),
-    )
-    if not formats()[format].has_ids:
-        lines = _by_order(lines, list(contract.expected.ids))
-    yield from check.claims(lines)
-
-
-def _by_order(
-    lines: Iterator[tuple[int, PredictionLine]], ids: list[str]
-) -> Iterator[tuple[int, PredictionLine]]:
-    """Give the n-th sentence of CoNLL columns the id of the n-th document."""
-    for line, sentence in lines:
-        if isinstance(sentence, TagsPrediction):
-            at = int(sentence.id) - 1
-            name = ids[at] if at < len(ids) else f"sentence {sentence.id}"
-            yield line, msgspec.structs.replace(sentence, id=name)
 
 
 def weight(claim: Claim, form: Form) -> int:

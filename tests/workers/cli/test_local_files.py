@@ -7,11 +7,9 @@ import pytest
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.jobs.exceptions import InputFault
 from tests.workers.cli.conftest import Write
-from workers.cli import conll_columns, local_files
 from workers.cli.arguments import InvalidFile, Options
 from workers.cli.local_files import score
 from workers.metrics.report import Report
-from workers.scoring import column_reader
 
 # rows gold, columns predicted: NA, A, B, C
 MATRIX = [[50, 3, 2, 1], [4, 20, 1, 0], [3, 2, 7, 0], [2, 0, 1, 1]]
@@ -30,12 +28,12 @@ ENTITIES = Options(task="entities", scheme="IOB2")
 
 
 def read_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in (
-        (conll_columns, "score"),
-        (local_files, "relation_columns"),
-        (column_reader, "read_columns"),
+    for name in (
+        "cli.conll_columns.score",
+        "scoring.gold.relation_columns",
+        "scoring.predictions.read_columns",
     ):
-        monkeypatch.setattr(module, name, lambda *args, **options: None)
+        monkeypatch.setattr(f"workers.{name}", lambda *args, **options: None)
 
 
 def figures(report: Report) -> dict[str, float]:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from evalsvc.core.formats.problems import Problems
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast, Line
 from workers.handlers import scoring_inputs
-from workers.scoring.column_reader import read_columns
+from workers.scoring import predictions
 from workers.scoring.predictions import Predictions
 
 FORMAT = "jsonl-predictions"
@@ -44,31 +45,33 @@ def board(cast: BenchmarkCast, lines: list[Line], **fields: Any) -> Benchmark:
     return cast.relations("sentence" if "id" in lines[0] else "bag", "ap", **fields)
 
 
-def both(benchmark: Benchmark, lines: list[Line]) -> tuple[Predictions | None, Predictions]:
-    held, content = file_contract.for_new_file(benchmark), jsonl(lines)
-    expected = scoring_inputs.expected_of(held)
-    quick = read_columns(io.BytesIO(content), expected)
-    return quick, scoring_inputs._by_line(held, expected, io.BytesIO(content), FORMAT, lambda done: None)
+def both(
+    monkeypatch: pytest.MonkeyPatch, benchmark: Benchmark, lines: list[Line]
+) -> tuple[Predictions, Predictions]:
+    """Read lines by columns, which must be regular, then one by one."""
+    contract, content = file_contract.for_new_file(benchmark), jsonl(lines)
+    assert predictions.read_columns(io.BytesIO(content), contract.check(Problems())) is not None
+    quick = scoring_inputs.load_predictions(contract, io.BytesIO(content), format=FORMAT)
+    monkeypatch.setattr(predictions, "read_columns", lambda *args, **options: None)
+    return quick, scoring_inputs.load_predictions(contract, io.BytesIO(content), format=FORMAT)
 
 
-def claims(predictions: Predictions) -> list[tuple[Any, ...]]:
-    columns = [predictions.score, predictions.start, predictions.end]
-    more = [column.tolist() if len(column) else [None] * len(predictions.owner) for column in columns]
-    named = (
-        (predictions.keys[owner], label)
-        for owner, label in zip(predictions.owner, predictions.label, strict=True)
-    )
+def claims(read: Predictions) -> list[tuple[Any, ...]]:
+    columns = [read.score, read.start, read.end]
+    more = [column.tolist() if len(column) else [None] * len(read.owner) for column in columns]
+    named = ((read.keys[owner], label) for owner, label in zip(read.owner, read.label, strict=True))
     return sorted((*name, *rest) for name, *rest in zip(named, *more, strict=True))
 
 
-def answered(predictions: Predictions) -> list[Any]:
-    return [predictions.keys[line] for line in predictions.lines]
+def answered(read: Predictions) -> list[Any]:
+    return [read.keys[line] for line in read.lines]
 
 
 @pytest.mark.parametrize("lines", [LABELS, SCORES, BAGS, RESULTS, SPANS])
-def test_both_readers_give_equal_claims(cast: BenchmarkCast, lines: list[Line]) -> None:
-    quick, careful = both(board(cast, lines), lines)
-    assert quick is not None
+def test_both_readers_give_equal_claims(
+    monkeypatch: pytest.MonkeyPatch, cast: BenchmarkCast, lines: list[Line]
+) -> None:
+    quick, careful = both(monkeypatch, board(cast, lines), lines)
     assert quick.form == careful.form
     assert claims(quick) == claims(careful)
     assert answered(quick) == answered(careful)
@@ -109,8 +112,9 @@ def test_a_form_that_no_setting_accepts_is_rejected(cast: BenchmarkCast) -> None
     assert fault.value.code == "mixed_forms"
 
 
-def test_answers_may_be_missing_where_they_count_wrong(cast: BenchmarkCast) -> None:
-    quick, careful = both(board(cast, LABELS, missing="wrong"), LABELS[2:])
-    assert quick is not None
+def test_answers_may_be_missing_where_they_count_wrong(
+    monkeypatch: pytest.MonkeyPatch, cast: BenchmarkCast
+) -> None:
+    quick, careful = both(monkeypatch, board(cast, LABELS, missing="wrong"), LABELS[2:])
     assert claims(quick) == claims(careful)
     assert len(answered(quick)) == len(answered(careful)) == 4

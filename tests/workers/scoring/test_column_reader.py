@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from evalsvc.core.formats.json_blocks import Irregular
+from evalsvc.core.formats.prediction_check import PredictionCheck
 from workers.scoring.column_reader import _Codes
-from workers.scoring.predictions import Expected
 
 ITEMS = {name: row for row, name in enumerate("abcdef")}
 
 
 def codes() -> _Codes:
-    return _Codes(Expected(ids=list(ITEMS), pairs=[], labels=[], negative=None, forms=("label",), lengths={}))
+    return _Codes(PredictionCheck(ids=ITEMS, labels=[]))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Fixtures every room's tests may ask for, and a closing word on what was skipped."""
+"""Fixtures of all tests, and a summary of skipped ones."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tests.permissions.requester import Requester
 
 StartWorker = Callable[..., Worker]
-# How long an example takes says how busy the machine is, and nothing about the code. The same examples each
-# time, so that a run judges the change; with more time than usual (CI_SECONDS) new ones are looked for.
+# No deadline, as the time of an example depends on the machine. Examples are the same each time, so
+# that a run judges the change; a longer run (CI_SECONDS) looks for new ones.
 examples.register_profile(
     "unhurried",
     deadline=None,
@@ -43,7 +43,7 @@ examples.load_profile("unhurried")
 def django_db_setup(
     django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: Any
 ) -> Iterator[None]:
-    """The SQLite file of this process, made also when only `sqlite` or `postgres` ask for it."""
+    """The SQLite file of this process, also for `sqlite` and `postgres`."""
     with django_db_blocker.unblock():
         made = setup_databases(verbosity=0, interactive=False, aliases={"default"}, serialized_aliases=set())
     yield
@@ -90,7 +90,7 @@ def either_database(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def cast(db: None, tmp_path: Path, settings: Any) -> BenchmarkCast:
-    """The people of the benchmarks, with a file storage of their own."""
+    """The cast of benchmarks, with its own file storage."""
     from tests.cast.benchmarks import BenchmarkCast
 
     settings.MEDIA_ROOT = tmp_path / "files"
@@ -109,7 +109,7 @@ def requester(django_db_setup: None, django_db_blocker: Any) -> Iterator[Request
 
 
 def point_celery_at(url: str) -> str:
-    """Let this process publish there; where it published before."""
+    """Publish jobs to this broker; return the previous one."""
     before = celery_app.conf.broker_url
     kombu.pools.reset()
     celery_app.conf.broker_url = url
@@ -147,8 +147,8 @@ def worker(broker: EmbeddedBroker, tmp_path: Path) -> Iterator[StartWorker]:
         return started[-1].wait_until_ready()
 
     yield start
-    for one in started:
-        one.kill()
+    for process in started:
+        process.kill()
 
 
 @pytest.fixture(scope="session")
@@ -172,7 +172,7 @@ def page(browser: Browser, live: str) -> Iterator[Page]:
 
 
 def is_complaint(line: ConsoleMessage) -> bool:
-    """A refused request is for the test to judge; a broken script or a breach of the CSP is not."""
+    """True for script errors and CSP violations; failed requests are left to the test."""
     return line.type == "error" and not line.text.startswith("Failed to load resource")
 
 
@@ -184,7 +184,7 @@ def live(transactional_db: None, live_server: Any) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say what was skipped and why, each reason once."""
+    """Count skipped tests by reason."""
     reasons: dict[str, int] = {}
     for report in terminalreporter.stats.get("skipped", []):
         reason = report.longrepr[2] if isinstance(report.longrepr, list | tuple) else str(report.longrepr)

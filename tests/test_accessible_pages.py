@@ -1,4 +1,4 @@
-"""Every page of the site in Chromium: no barrier that axe knows in either theme, none wider than a phone."""
+"""Every page in Chromium: accessible in both themes, and not wider than a phone."""
 
 from __future__ import annotations
 
@@ -28,38 +28,40 @@ FILES = {
     *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv"),
     *("progress-days-svg", "progress-days-csv", "progress-people-csv", "progress-labels-csv"),
 }
-PARTS = {"submission-state"}  # of a page, fetched by it
-FOREIGN = {"api-docs"}  # drawn by a library: nothing that bars anybody, its order of headings is its own
-DRAWN_LATER = {"label": "#work", "api-docs": ".opblock"}  # by a script, after the page came
-# What the colours or the width can change; everything else is checked at first.
-AGAIN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
-# Axe passes over text on a drawn ground: the strips that say where there is more are away meanwhile.
-PLAIN = "document.styleSheets[0].insertRule('.scroll, .file { background-image: none !important }')"
-# Whose page it is first of all; the administrator sees what nobody else does.
-FIRST = ("cura", "orga", "ownr", "anno", "adju", "stra", "anon", "root")
-# Pages that others see otherwise.
-ALSO = [
+FRAGMENTS = {"submission-state"}  # parts that a page loads
+THIRD_PARTY = {"api-docs"}  # rendered by a library: only serious violations count
+RENDERED_BY_SCRIPT = {"label": "#work", "api-docs": ".opblock"}  # selector to wait for
+# Rules that depend on colours or width, checked again in the dark theme on a phone.
+STYLE_RULES = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
+# Axe skips text on background images, so scroll shadows are removed.
+WITHOUT_BACKGROUNDS = (
+    "document.styleSheets[0].insertRule('.scroll, .file { background-image: none !important }')"
+)
+# The first of these who may see a page views it.
+VIEWERS = ("cura", "orga", "ownr", "anno", "adju", "stra", "anon", "root")
+# Pages that look different to others.
+MORE_VIEWERS = [
     *(("home", who) for who in ("anon", "stra", "anno", "ownr", "orga")),
     *(("project", who) for who in ("anno", "view", "adju")),
     *(("label-index", who) for who in ("anno", "stra")),
     *(("agreement", "view"), ("progress", "view"), ("mine", "anno"), ("label", "anno"), ("test-set", "view")),
     *(("board", who) for who in ("anon", "ownr")),
     *(("boards", "anon"), ("submit", "ownr"), ("submissions", "ownr"), ("submission", "orga")),
-    *(("people", "stra"), ("dispute", "anno"), ("test-set", "stra")),  # refused: a page of its own
+    *(("people", "stra"), ("dispute", "anno"), ("test-set", "stra")),  # error pages
 ]
 
 
-def of_pages() -> list[tuple[str, str]]:
-    """Each page, and who looks at it."""
+def pages_and_viewers() -> list[tuple[str, str]]:
+    """Each page with each of its viewers."""
     rows = {row: cells for (row, method), cells in PAGES.items() if method == "GET"}
-    shown = {row: cells for row, cells in rows.items() if row.partition(":")[0] not in FILES | PARTS}
-    first = [(row, who) for row, cells in shown.items() for who in FIRST if cells[who] == "200"]
+    shown = {row: cells for row, cells in rows.items() if row.partition(":")[0] not in FILES | FRAGMENTS}
+    first = [(row, who) for row, cells in shown.items() for who in VIEWERS if cells[who] == "200"]
     seen = dict(reversed(first))
-    return sorted({*seen.items(), *ALSO})
+    return sorted({*seen.items(), *MORE_VIEWERS})
 
 
-class House:
-    """The service with the whole cast in it, and a window for each person who looks."""
+class Site:
+    """The service with the whole cast, and a browser window per viewer."""
 
     def __init__(self, browser: Browser, server: LiveServer) -> None:
         self.requester = Requester(ServiceCast.create())
@@ -71,15 +73,15 @@ class House:
         if who not in self.windows:
             self.windows[who] = self._context(who).new_page()
             self.windows[who].on("pageerror", lambda error: self.complaints.append(str(error)))
-            self.windows[who].on("console", self.hear)
+            self.windows[who].on("console", self.collect)
         return self.windows[who]
 
-    def hear(self, line: ConsoleMessage) -> None:
+    def collect(self, line: ConsoleMessage) -> None:
         if is_complaint(line):
             self.complaints.append(line.text)
 
     def _context(self, who: str) -> BrowserContext:
-        """Nothing moves: a colour on its way from one theme to the other would be neither."""
+        """A logged-in browser without animations, which would blend the colours of two themes."""
         context = self.browser.new_context(base_url=self.server.url, reduced_motion="reduce")
         context.set_default_timeout(60_000)
         if PEOPLE[who]:
@@ -91,12 +93,12 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(browser: Browser, django_db_setup: None, django_db_blocker: object) -> Iterator[House]:
-    """Made once: every page is only looked at."""
+def site(browser: Browser, django_db_setup: None, django_db_blocker: object) -> Iterator[Site]:
+    """Created once, as the tests only read pages."""
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
         server = LiveServer("localhost")
         try:
-            made = House(browser, server)
+            made = Site(browser, server)
             yield made
             for window in made.windows.values():
                 window.context.close()
@@ -105,7 +107,7 @@ def house(browser: Browser, django_db_setup: None, django_db_blocker: object) ->
             pg.empty()
 
 
-def barriers(page: Page, rules: list[str] | None = None) -> list[str]:
+def violations(page: Page, rules: list[str] | None = None) -> list[str]:
     options = {"resultTypes": ["violations"]} | ({"runOnly": rules} if rules else {})
     found = page.evaluate("options => axe.run(options)", options)["violations"]
     return [
@@ -115,52 +117,52 @@ def barriers(page: Page, rules: list[str] | None = None) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("row", "who"), of_pages())
-def test_a_page_has_no_barrier_and_fits_a_phone(house: House, row: str, who: str) -> None:
-    page = house.window(who)
+@pytest.mark.parametrize(("row", "who"), pages_and_viewers())
+def test_a_page_passes_axe_and_fits_a_phone(site: Site, row: str, who: str) -> None:
+    page = site.window(who)
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto(house.requester.address(row))
-    if row in DRAWN_LATER:
-        page.locator(DRAWN_LATER[row]).first.wait_for()
+    page.goto(site.requester.address(row))
+    if row in RENDERED_BY_SCRIPT:
+        page.locator(RENDERED_BY_SCRIPT[row]).first.wait_for()
     page.evaluate(Axe().axe_script)
-    page.evaluate(PLAIN)
-    found = [f"light: {each}" for each in barriers(page)]
+    page.evaluate(WITHOUT_BACKGROUNDS)
+    found = [f"light: {each}" for each in violations(page)]
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 360, "height": 800})
-    found += [f"dark: {each}" for each in barriers(page, AGAIN)]
+    found += [f"dark: {each}" for each in violations(page, STYLE_RULES)]
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    if row in FOREIGN:
+    if row in THIRD_PARTY:
         found = [each for each in found if "(serious)" in each or "(critical)" in each]
     assert "\n".join(found) == ""
     assert wider == 0
-    assert house.complaints == []
+    assert site.complaints == []
 
 
-def test_an_address_that_leads_nowhere_has_no_barrier(house: House) -> None:
-    page = house.window("anon")
+def test_the_not_found_page_passes_axe(site: Site) -> None:
+    page = site.window("anon")
     page.goto("/nowhere/")
     page.evaluate(Axe().axe_script)
-    assert barriers(page) == []
+    assert violations(page) == []
 
 
-def test_the_description_of_the_api_wears_the_theme_of_the_other_pages(house: House) -> None:
-    context = house.browser.new_context(base_url=house.server.url, color_scheme="dark")
+def test_the_api_documentation_follows_the_chosen_theme(site: Site) -> None:
+    context = site.browser.new_context(base_url=site.server.url, color_scheme="dark")
     page = context.new_page()
-    page.goto(house.requester.address("api-docs"))
+    page.goto(site.requester.address("api-docs"))
     shown = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(shown)
-    page.goto(house.requester.address("home"))
+    page.goto(site.requester.address("home"))
     assert page.evaluate(shown) == dark
-    page.get_by_role("button", name="Theme").click()  # light, whatever the system says
-    page.goto(house.requester.address("api-docs"))
+    page.get_by_role("button", name="Theme").click()  # the light theme
+    page.goto(site.requester.address("api-docs"))
     assert page.evaluate(shown) != dark
     context.close()
 
 
-def test_what_is_not_looked_at_is_no_page(house: House) -> None:
-    client = house.requester.client("root")
+def test_routes_left_out_of_the_check_return_no_html(site: Site) -> None:
+    client = site.requester.client("root")
     for row in {row for row, method in PAGES if method == "GET" and row.partition(":")[0] in FILES}:
-        response = client.get(house.requester.address(row))
+        response = client.get(site.requester.address(row))
         response.close()
         assert not response.headers["Content-Type"].startswith("text/html"), row

@@ -1,4 +1,4 @@
-"""What one room says another can do: menu and kitchen, kinds and handlers, names and docs."""
+"""Agreement between packages: job kinds and handlers, queues, routes, docs."""
 
 import re
 from pathlib import Path
@@ -36,11 +36,11 @@ def test_every_kind_of_job_has_a_handler_and_every_handler_a_kind() -> None:
     assert set(HANDLERS) == set(kinds.names())
 
 
-def test_every_kind_of_job_waits_in_a_queue_that_workers_serve() -> None:
+def test_every_kind_of_job_has_a_queue_that_workers_serve() -> None:
     assert {kinds.get(name).queue for name in kinds.names()} <= set(settings.JOB_QUEUES)
 
 
-def test_the_name_that_the_web_publishes_is_a_task_of_the_workers() -> None:
+def test_the_task_published_by_the_web_exists_in_the_workers() -> None:
     from workers.celery import app as workers_app
 
     workers_app.loader.import_default_modules()
@@ -49,7 +49,7 @@ def test_the_name_that_the_web_publishes_is_a_task_of_the_workers() -> None:
     assert own == {"workers.run_next"}
 
 
-def test_every_page_has_a_name_and_no_name_stands_twice() -> None:
+def test_every_page_has_a_unique_name() -> None:
     names = [name for address, name in routes() if not address.startswith("api/")]
     assert "" not in names
     assert len(names) == len(set(names))

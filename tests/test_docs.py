@@ -1,4 +1,4 @@
-"""The documents are true: links lead somewhere, commands run, names exist, nothing is left out."""
+"""Links, commands and names in the documents exist; tables are complete."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def document(name: str) -> str:
 
 
 def code_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Every block as (language, code): fenced ones, and those that are indented."""
+    """Every fenced or indented block as (language, code)."""
     for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         yield found[1], found[2]
     for found in re.finditer(r"(?:^    .*\n)+", re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M), re.M):
@@ -68,7 +68,7 @@ def anchors(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_link_leads_somewhere(name: str) -> None:
+def test_every_link_has_a_target(name: str) -> None:
     place = next(path for path in DOCS if path.name == name)
     for target, anchor in LINK.findall(place.read_text()):
         if target.startswith("http"):
@@ -137,20 +137,20 @@ def names() -> dict[str, str]:
     return {address: name for name, address in requester.endpoints().items()}
 
 
-def test_the_table_of_endpoints_is_whole() -> None:
+def test_the_table_of_endpoints_is_complete() -> None:
     rows = [(names()[address], method) for method, address, _ in endpoints()]
     assert len(rows) == len(set(rows))
     assert set(rows) == {(row, method) for row, method in API if ":" not in row}
 
 
 @pytest.mark.parametrize(("method", "address", "who"), endpoints())
-def test_the_table_of_endpoints_says_who_may(method: str, address: str, who: str) -> None:
+def test_the_table_of_endpoints_matches_the_permissions(method: str, address: str, who: str) -> None:
     cells = API[names()[address], method]
-    assert {person for person in PEOPLE if is_let_in(cells[person], method)} == WHO[who]
+    assert {person for person in PEOPLE if is_allowed(cells[person], method)} == WHO[who]
 
 
-def is_let_in(cell: str, method: str) -> bool:
-    """A row whose body no good reason lets through is answered 400 or 409 by then; a reading one never."""
+def is_allowed(cell: str, method: str) -> bool:
+    """True for success; for writes also 400 and 409, answered after permission."""
     return cell.startswith("2") or (method != "GET" and cell in ("400", "409"))
 
 
@@ -164,7 +164,7 @@ def shell_blocks() -> list[str]:
 
 
 def test_every_command_of_the_api_document_works(live: str, tmp_path: Path) -> None:
-    """In order, each in a shell of its own; what an answer names is put where the text says."""
+    """Run the commands in order; values of answers go into shell variables."""
     cast = ServiceCast.create()
     User.objects.filter(username="tess").update(may_organise=True)
     env_vars = {"URL": live, "TOKEN": cast.secrets["full"], "BOARD": "tides", "PROJECT": "harbour"}
@@ -210,7 +210,7 @@ def run(code: str, env_vars: dict[str, str], folder: Path) -> str:
 
 
 def named(answer: str, env_vars: dict[str, str]) -> dict[str, str]:
-    """The submission is the first one sent; the item the one leased."""
+    """The variables that an answer sets: submission and item."""
     try:
         found = json.loads(answer)
     except ValueError:
@@ -222,7 +222,7 @@ def named(answer: str, env_vars: dict[str, str]) -> dict[str, str]:
 
 # ---- operations.md -------------------------------------------------------------------------------
 def read_by_settings() -> set[str]:
-    """Names of the environment that the settings read."""
+    """Environment variables that the settings read."""
     tree = ast.parse((ROOT / "evalsvc/settings.py").read_text())
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
     asked = [call.args[0] for call in calls if "env" in ast.unparse(call.func)]
@@ -230,7 +230,7 @@ def read_by_settings() -> set[str]:
 
 
 def read_by_starting() -> set[str]:
-    """Those that only the start on one machine and the compose file know."""
+    """Environment variables that only `make up` and the compose file read."""
     command = (ROOT / "evalsvc/management/commands/up.py").read_text()
     compose = (ROOT / "compose.yaml").read_text()
     own = set(re.findall(r'environ\.get\("([A-Z_]+)"', command)) | set(re.findall(r"\$\{([A-Z_]+)", compose))
@@ -241,11 +241,11 @@ def variables() -> set[str]:
     return set(re.findall(r"^\| `([A-Z_]+)` \|", OPERATIONS.read_text(), re.MULTILINE))
 
 
-def test_the_table_of_variables_is_whole_and_names_no_other() -> None:
+def test_the_table_of_variables_is_complete() -> None:
     assert variables() == read_by_settings() | read_by_starting()
 
 
-def test_a_person_removed_as_described_is_shut_out_and_nameless(client: Client, db: None) -> None:
+def test_removing_a_person_as_described_revokes_access_and_erases_the_name(client: Client, db: None) -> None:
     cast = ServiceCast.create()
     _, secret = tokens.issue(cast["ann"], name="laptop", scope="full")
     client.force_login(cast["ann"])
@@ -260,17 +260,17 @@ def test_a_person_removed_as_described_is_shut_out_and_nameless(client: Client, 
 
 
 @pytest.mark.parametrize("queue", ["score", "ingest", "heavy"])
-def test_every_kind_of_work_is_where_the_document_says(queue: str) -> None:
+def test_every_documented_queue_exists(queue: str) -> None:
     rows = re.findall(r"^\| (\w+) \| .* \|$", OPERATIONS.read_text().partition("## Queues")[2], re.MULTILINE)
     assert queue in rows
     assert queue in settings.JOB_QUEUES
 
 
-def test_the_health_page_says_what_the_document_says(client: Client, db: None) -> None:
+def test_the_documented_health_check_answers(client: Client, db: None) -> None:
     assert "`/healthz`" in OPERATIONS.read_text()
     assert client.get("/healthz").json()["status"] == "ok"
 
 
 @pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="there is no README.md yet")
-def test_the_readme_can_be_read_in_one_sitting() -> None:
+def test_the_readme_has_at_most_120_lines() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120

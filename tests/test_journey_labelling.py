@@ -1,4 +1,4 @@
-"""In a real browser: labelled by keyboard alone, a dispute settled, a set frozen and downloaded."""
+"""Labelling by keyboard in a browser, from the first answer to the download."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 
 def log_in(page: Page, name: str) -> None:
-    """By keys: the cursor stands in the first field."""
+    """Log in by keyboard; the first field has the focus."""
     page.context.clear_cookies()
     page.goto("/login/")
     page.locator("#id_username:focus").wait_for()
@@ -34,7 +34,7 @@ def log_in(page: Page, name: str) -> None:
 
 
 def follow(page: Page, name: str) -> None:
-    """Go to a link by Tab, and press Enter on it."""
+    """Tab to a link and press Enter."""
     for _ in range(60):
         page.keyboard.press("Tab")
         focused = page.evaluate(
@@ -44,11 +44,11 @@ def follow(page: Page, name: str) -> None:
             with page.expect_navigation():
                 page.keyboard.press("Enter")
             return
-    raise AssertionError(f"{name!r} is not reached by Tab")
+    raise AssertionError(f"Tab does not reach {name!r}.")
 
 
 def label(page: Page, who: str, answers: list[str]) -> None:
-    """Answer the sentences one after the other, each by the keys given, without touching the mouse."""
+    """Answer each sentence with these keys."""
     log_in(page, who)
     follow(page, "Label")
     follow(page, "Label in Harbour news")
@@ -60,7 +60,9 @@ def label(page: Page, who: str, answers: list[str]) -> None:
     page.get_by_text("Saved").wait_for()
 
 
-def test_from_the_first_key_to_the_downloaded_set(live: str, page: Page, worker: StartWorker) -> None:
+def test_sentences_are_labelled_decided_frozen_and_downloaded_by_keyboard(
+    live: str, page: Page, worker: StartWorker
+) -> None:
     cast = ProjectCast.create()
     cast.import_lines(*(sentence(at) for at in (1, 2, 3)))
     cast.open()

@@ -1,4 +1,4 @@
-"""An organiser makes a whole board in the browser, and a team's run is scored on it."""
+"""An organiser creates a benchmark in the browser; a team submits to it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOO_WIDE = """() => document.documentElement.scrollWidth <= window.innerWidth ? 
 VIEWS = [(1280, "light"), (360, "dark")]
 
 
-def hired() -> BenchmarkCast:
+def cast_with_passwords() -> BenchmarkCast:
     cast = BenchmarkCast.create()
     for user in (cast.olga, cast.kim):
         user.set_password(PASSWORD)
@@ -54,8 +54,8 @@ def press(page: Page, name: str) -> None:
         page.get_by_role("button", name=name, exact=True).click()
 
 
-def sound(page: Page) -> None:
-    """No barrier that axe knows, and nothing wider than the window."""
+def assert_accessible(page: Page) -> None:
+    """Check with axe, and that nothing is wider than the window."""
     for width, scheme in VIEWS:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 900})
@@ -69,13 +69,13 @@ def sound(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
-def open_board(page: Page, tmp_path: Path) -> None:
+def create_benchmark(page: Page, tmp_path: Path) -> None:
     counts = tmp_path / "counts.tsv"
     counts.write_text("relation\tcount\nborn_in\t1204\nworks_for\t88\n")
     page.goto(reverse("boards"))
     page.get_by_role("link", name="Create a benchmark").click()
     page.get_by_label("Title").fill("Port news")
-    address_follows_the_title(page)
+    assert_slug_follows_title(page)
     page.get_by_label("Address").fill("port news")
     page.get_by_label("Title").fill("Port news of today")
     assert page.get_by_label("Address").input_value() == "port news"
@@ -84,7 +84,7 @@ def open_board(page: Page, tmp_path: Path) -> None:
     page.get_by_label("Description").fill("From **two** papers of one port.")
     page.get_by_label("gold 1").check()
     page.get_by_text("Options", exact=True).click()
-    only_of_the_task(page)
+    assert_options_of_the_task_only(page)
     page.get_by_label("Beta").fill("0.5")
     page.get_by_label("Submissions per day").fill("2")
     page.get_by_label("Time zone of days").select_option("Europe/Vienna")
@@ -92,22 +92,22 @@ def open_board(page: Page, tmp_path: Path) -> None:
     page.get_by_label("Training counts").set_input_files(counts)
     press(page, "Create the benchmark")
     assert "hyphens" in page.locator("#id_slug_error").inner_text()
-    sound(page)
+    assert_accessible(page)
     page.get_by_label("Address").fill("port")
     page.get_by_label("Training counts").set_input_files(counts)
     press(page, "Create the benchmark")
 
 
-def address_follows_the_title(page: Page) -> None:
-    """As the service would make it."""
+def assert_slug_follows_title(page: Page) -> None:
+    """The script suggests the slug that the service would."""
     for title in ("Ægir’s Häfen – 2. Teil", "_Ports_ & (Bays)", "港", "ab " * 30, "Port news"):
         page.get_by_label("Title").fill(title)
         shown = page.get_by_label("Address").input_value()
         assert shown == slugify(title)[:60].strip("-_")
 
 
-def only_of_the_task(page: Page) -> None:
-    """What another task would need is not on the page."""
+def assert_options_of_the_task_only(page: Page) -> None:
+    """Options of other tasks are hidden."""
     for task, there, away in (("entities", "Scheme", "Threshold"), ("relations", "Threshold", "Scheme")):
         page.get_by_label("Task").select_option(task)
         page.get_by_label(there).wait_for()
@@ -126,7 +126,7 @@ def add_setting(page: Page) -> None:
     page.get_by_label("Sealed").check()
     press(page, "Add the setting")
     assert "closing time" in page.locator("#id_closes_at_error").inner_text()
-    sound(page)
+    assert_accessible(page)
     page.get_by_label("Closes, UTC").fill("2045-01-02T08:30")
     page.get_by_label("Sealed").uncheck()
     page.get_by_text("Display", exact=True).click()
@@ -136,17 +136,17 @@ def add_setting(page: Page) -> None:
     press(page, "Add the setting")
 
 
-def test_a_board_is_made_in_the_browser_and_a_run_is_scored_on_it(
+def test_a_benchmark_is_created_in_the_browser_and_scores_a_run(
     page: Page, worker: StartWorker, tmp_path: Path
 ) -> None:
-    cast = hired()
+    cast = cast_with_passwords()
     freeze("gold", RELATION_GOLD, by=cast.olga)
     freeze("mended", OTHER_GOLD, by=cast.olga)
     freeze("spans", ENTITY_GOLD, by=cast.olga, labels=["PER", "LOC"], kind="entities")
     log_in(page, "olga")
-    open_board(page, tmp_path)
+    create_benchmark(page, tmp_path)
     add_setting(page)
-    sound(page)
+    assert_accessible(page)
     board, setting = Benchmark.objects.get(), Setting.objects.get()
     assert (board.options, board.per_day, board.time_zone) == ({"beta": 0.5}, 2, "Europe/Vienna")
     assert board.training_counts == {"born_in": 1204, "works_for": 88}
@@ -174,7 +174,7 @@ def test_a_board_is_made_in_the_browser_and_a_run_is_scored_on_it(
 
 
 def submit(page: Page, tmp_path: Path) -> None:
-    """What is to be predicted is taken away, the file is checked, mended, and sent."""
+    """Download the inputs; check, correct and submit a file."""
     page.goto(reverse("submit", args=["port"]))
     with page.expect_download() as taken:
         page.get_by_role("link", name="Inputs of Human gold").click()
@@ -187,7 +187,7 @@ def submit(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Check without submitting").click()
     page.locator(".file mark", has_text="part_off").first.wait_for()
     page.wait_for_function("document.getElementById('id_file').files.length === 0")
-    sound(page)
+    assert_accessible(page)
     page.set_input_files("#id_file", good)
     page.get_by_role("button", name="Check without submitting").click()
     page.get_by_text("The file is valid.").wait_for()
@@ -198,14 +198,14 @@ def submit(page: Page, tmp_path: Path) -> None:
 
 
 def revise(page: Page) -> None:
-    """Another gold begins a new version; the old one stays."""
+    """Set another gold, which begins a new version."""
     page.goto(reverse("board-organise", args=["port"]))
     page.get_by_role("link", name="New version of Human gold, sentences").click()
     page.get_by_label("Test set").select_option(label="mended 1, imported: 6 items of relations")
     page.get_by_label("Reason").fill("Four labels mended")
     press(page, "Begin version 2")
     assert page.get_by_text("Four labels mended").count() == 1
-    sound(page)
+    assert_accessible(page)
 
 
 def change_rules(page: Page) -> None:

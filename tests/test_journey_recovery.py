@@ -1,4 +1,4 @@
-"""What was accepted is scored, once: a worker dies in the middle of it, or the broker is away."""
+"""An accepted submission is scored once, whatever process dies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.worker
 
 
 def submit(live: str) -> Submission:
-    """Post the file as a script does; the answer is 202 and a status address."""
+    """Submit a file by API."""
     cast = BenchmarkCast.create()
     cast.relations(title="Port news")
     _, token = issue(cast.kim, name="cluster", team=cast.kelpie)
@@ -40,13 +40,13 @@ def in_state(submission: Submission, state: str) -> bool:
     return submission.state == state
 
 
-def scored_once(submission: Submission) -> None:
+def assert_scored_once(submission: Submission) -> None:
     assert submission.evaluations.count() == 1
     assert Evaluation.objects.count() == 1
     assert Score.objects.get(measure="micro_f1").value == pytest.approx(0.5)
 
 
-def test_a_submission_whose_worker_is_killed_in_the_middle_of_scoring_ends_scored_once(
+def test_a_submission_is_scored_once_when_its_worker_is_killed_while_scoring(
     live: str, worker: StartWorker
 ) -> None:
     doomed = worker("tests.workers.dawdling")
@@ -56,13 +56,13 @@ def test_a_submission_whose_worker_is_killed_in_the_middle_of_scoring_ends_score
     doomed.kill()
     worker()
     until(lambda: in_state(submission, "scored"), seconds=40)
-    scored_once(submission)
+    assert_scored_once(submission)
     submission.job.refresh_from_db()
     assert submission.job.attempt == 2
     assert [step.kind for step in timeline(submission)].count("slip") == 1
 
 
-def test_a_submission_made_while_the_broker_is_down_is_accepted_and_scored_after_it_returns(
+def test_a_submission_sent_while_the_broker_is_down_is_scored_after_it_returns(
     live: str, broker: EmbeddedBroker, worker: StartWorker
 ) -> None:
     broker.stop()
@@ -71,4 +71,4 @@ def test_a_submission_made_while_the_broker_is_down_is_accepted_and_scored_after
     broker.start()
     worker()
     until(lambda: in_state(submission, "scored"), seconds=40)
-    scored_once(submission)
+    assert_scored_once(submission)

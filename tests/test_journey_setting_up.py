@@ -1,4 +1,4 @@
-"""In a real browser: from a file on disk to the first label, in at most ten steps."""
+"""Project setup in a browser, from a file to the first label."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GUIDELINE = "# What counts\n\nSay what the **sentence** says."
 
 @dataclass
 class Steps:
-    """Everything a person must press or choose, counted; what is typed belongs to the button after it."""
+    """Presses and choices, counted; typing belongs to the next button."""
 
     page: Page
     taken: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Steps:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Twelve sentences with source labels, one of them mistyped, and a line that does not fit."""
+    """Twelve sentences with source labels, one misspelt, and an invalid line."""
     labels = ["born_in"] * 7 + ["died_in"] * 4 + ["born_im"]
     lines = [json.dumps(sentence(at, relations=[label])) for at, label in enumerate(labels, 1)]
     path = tmp_path / "sentences.jsonl"
@@ -58,7 +58,7 @@ def log_in(page: Page, name: str) -> None:
     page.get_by_role("heading", name="Projects", exact=True).wait_for()
 
 
-def test_from_a_file_to_the_first_label_in_ten_steps(
+def test_a_project_is_set_up_from_a_file_in_ten_steps(
     live: str, page: Page, worker: StartWorker, file: Path
 ) -> None:
     curator = person("cleo", may_organise=True)

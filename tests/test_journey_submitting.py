@@ -1,4 +1,4 @@
-"""A team submits in the browser and by API, watches the runs being scored, and finds them on the board."""
+"""A team submits by browser and API and sees its runs on the leaderboard."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def log_in(page: Page, name: str) -> None:
     page.click("form.card button")
 
 
-def hired() -> BenchmarkCast:
+def cast_with_passwords() -> BenchmarkCast:
     cast = BenchmarkCast.create()
     cast.kim.set_password("between-the-tides")
     cast.kim.save()
@@ -38,7 +38,7 @@ def hired() -> BenchmarkCast:
 
 
 def post(address: str, token: str, content: bytes, **fields: str) -> tuple[int, dict[str, object]]:
-    """A multipart request as a script sends it."""
+    """Send a multipart request."""
     parts = [
         f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
         for name, value in fields.items()
@@ -53,10 +53,10 @@ def post(address: str, token: str, content: bytes, **fields: str) -> tuple[int, 
         return response.status, json.load(response)
 
 
-def test_a_run_sent_from_the_browser_is_watched_until_it_stands_on_the_board(
+def test_a_run_submitted_in_the_browser_appears_on_the_leaderboard(
     page: Page, worker: StartWorker, tmp_path: Path
 ) -> None:
-    hired().relations(title="Port news")
+    cast_with_passwords().relations(title="Port news")
     file = tmp_path / "net-1.jsonl"
     file.write_bytes(jsonl(LABEL_LINES))
     log_in(page, "kim")
@@ -68,7 +68,7 @@ def test_a_run_sent_from_the_browser_is_watched_until_it_stands_on_the_board(
     worker()
     page.wait_for_selector("text=Scored: micro F1 50.0")
     assert page.locator("[hx-trigger]").count() == 0
-    answer_first(page)
+    assert_result_comes_first(page)
     page.click("text=Show the board")
     row = page.locator(".board tbody tr")
     assert row.count() == 1
@@ -76,8 +76,8 @@ def test_a_run_sent_from_the_browser_is_watched_until_it_stands_on_the_board(
     assert "50.0" in row.inner_text()
 
 
-def answer_first(page: Page) -> None:
-    """On a phone too: what the run came to, then how it went, then what it was made from."""
+def assert_result_comes_first(page: Page) -> None:
+    """On a phone too: scores, then timeline, then inputs."""
     page.set_viewport_size({"width": 360, "height": 800})
     parts = ("scores", "classes", "state", "from")
     tops = [
@@ -88,8 +88,10 @@ def answer_first(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
-def test_a_run_posted_by_api_becomes_a_row_of_the_board(page: Page, live: str, worker: StartWorker) -> None:
-    cast = hired()
+def test_a_run_submitted_by_api_appears_on_the_leaderboard(
+    page: Page, live: str, worker: StartWorker
+) -> None:
+    cast = cast_with_passwords()
     cast.relations(title="Port news")
     _, token = issue(cast.kim, name="cluster", team=cast.kelpie)
     worker()
@@ -106,10 +108,10 @@ def test_a_run_posted_by_api_becomes_a_row_of_the_board(page: Page, live: str, w
     assert "Tide net" in page.locator(".board tbody tr").inner_text()
 
 
-def test_bad_lines_are_shown_where_they_stand_and_a_mended_file_goes_through(
+def test_invalid_lines_are_marked_and_a_corrected_file_is_accepted(
     page: Page, live: str, broker: object, tmp_path: Path
 ) -> None:
-    hired().relations()
+    cast_with_passwords().relations()
     file = tmp_path / "net.jsonl"
     file.write_bytes(jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_off"}]))
     log_in(page, "kim")

@@ -1,4 +1,4 @@
-"""Lists of the API: a page at a time without a row lost or doubled, and filtered by what their rows say."""
+"""Paging and filters of the API's lists."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ def root(client: Client, cast: ServiceCast) -> Client:
     return client
 
 
-def rows(client: Client, address: str, **asked: Any) -> list[dict[str, Any]]:
-    answer = client.get(address, asked)
+def rows(client: Client, address: str, **query: Any) -> list[dict[str, Any]]:
+    answer = client.get(address, query)
     assert answer.status_code == 200, answer.content
     return list(answer.json()["results"])
 
 
 @pytest.mark.parametrize("address", [*LISTS, "/api/v1/projects/harbour/disputes"])
-def test_pages_of_one_row_are_together_the_whole_list(root: Client, address: str) -> None:
-    whole = rows(root, address)
-    found, at = [], f"{address}?page_size=1"
+def test_pages_of_one_row_add_up_to_the_list(root: Client, address: str) -> None:
+    all_rows = rows(root, address)
+    seen, at = [], f"{address}?page_size=1"
     while at:
         page = root.get(at).json()
         assert len(page["results"]) <= 1
-        found += page["results"]
+        seen += page["results"]
         at = page["next"]
-    assert found == whole
-    assert whole
+    assert seen == all_rows
+    assert all_rows
 
 
-def test_a_row_that_comes_meanwhile_shifts_no_page(root: Client, cast: ServiceCast) -> None:
+def test_a_new_row_does_not_shift_the_next_page(root: Client, cast: ServiceCast) -> None:
     first = root.get("/api/v1/benchmarks?page_size=1").json()
     before = [row["slug"] for row in rows(root, "/api/v1/benchmarks")]
     Benchmark.objects.create(
@@ -62,24 +62,23 @@ def test_a_row_that_comes_meanwhile_shifts_no_page(root: Client, cast: ServiceCa
 
 
 @pytest.mark.parametrize(("address", "name"), [(at, name) for at, names in LISTS.items() for name in names])
-def test_a_filter_keeps_the_rows_that_say_so_and_no_other(root: Client, address: str, name: str) -> None:
-    whole = rows(root, address)
-    words = {row[name] for row in whole if row[name]}
+def test_a_filter_returns_exactly_the_matching_rows(root: Client, address: str, name: str) -> None:
+    all_rows = rows(root, address)
+    words = {row[name] for row in all_rows if row[name]}
     for word in words:
-        assert rows(root, address, **{name: word}) == [row for row in whole if row[name] == word]
+        assert rows(root, address, **{name: word}) == [row for row in all_rows if row[name] == word]
     refused = root.get(address, {name: "nonsense"})
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
     assert refused.json()["errors"][0]["field"] == name
-    assert "none of" in refused.json()["detail"]
 
 
-def test_names_filter_too(root: Client) -> None:
+def test_lists_are_filtered_by_name(root: Client) -> None:
     submission = Submission.objects.select_related("system").filter(benchmark__slug="tides").first()
     assert submission is not None
     at = "/api/v1/benchmarks/tides/submissions"
     for name, word in (("system", submission.system.name), ("run", submission.run), ("team", "kelpie")):
-        whole = rows(root, at)
-        assert rows(root, at, **{name: word}) == [row for row in whole if row[name] == word]
+        all_rows = rows(root, at)
+        assert rows(root, at, **{name: word}) == [row for row in all_rows if row[name] == word]
         assert rows(root, at, **{name: "nobody's"}) == []
     project = Project.objects.get(slug="harbour")
     frozen = TestSet.objects.filter(project=project).count()

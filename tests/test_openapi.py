@@ -1,4 +1,4 @@
-"""The API keeps what its description promises: every route, every answer, every error."""
+"""The API matches its OpenAPI description: routes, responses, errors."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def operations(schema: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     return {(path, method): item[method] for path, item in paths for method in METHODS if method in item}
 
 
-def problem_of(shape: dict[str, Any], body: Any, schema: dict[str, Any]) -> str:
-    """What does not fit, or nothing."""
+def schema_errors(shape: dict[str, Any], body: Any, schema: dict[str, Any]) -> str:
+    """Violations of a JSON schema, or an empty text."""
     validator = Draft202012Validator(shape | {"components": schema["components"]})
     return "; ".join(f"{error.json_path}: {error.message}" for error in validator.iter_errors(body))
 
 
-def test_the_description_is_made_without_a_warning(tmp_path: Path) -> None:
+def test_the_schema_is_generated_without_a_warning(tmp_path: Path) -> None:
     made = tmp_path / "schema.yaml"
     call_command("spectacular", validate=True, fail_on_warn=True, file=str(made))
     assert made.read_text().startswith("openapi: 3.1")
@@ -54,15 +54,14 @@ def test_every_operation_of_the_table_is_described_and_no_other(schema: dict[str
     assert asked == operations(schema).keys()
 
 
-PUBLIC = {("/api/v1/status", "get")}
-"""Answered to the world."""
+PUBLIC = {("/api/v1/status", "get")}  # without authentication
 
 
-def test_every_operation_has_a_name_a_sentence_and_its_errors_as_problems(schema: dict[str, Any]) -> None:
-    found = operations(schema)
-    names = [described["operationId"] for described in found.values()]
+def test_every_operation_has_an_id_a_description_and_problem_responses(schema: dict[str, Any]) -> None:
+    described_operations = operations(schema)
+    names = [described["operationId"] for described in described_operations.values()]
     assert len(names) == len(set(names))
-    for where, described in found.items():
+    for where, described in described_operations.items():
         assert described["description"].strip(), where
         errors = {status: answer for status, answer in described["responses"].items() if status >= "400"}
         assert "401" in errors or where in PUBLIC, where
@@ -71,7 +70,7 @@ def test_every_operation_has_a_name_a_sentence_and_its_errors_as_problems(schema
             assert answer["content"][PROBLEM]["schema"] == {"$ref": "#/components/schemas/Problem"}
 
 
-def test_every_operation_asks_who_is_there(schema: dict[str, Any]) -> None:
+def test_every_operation_but_the_status_requires_authentication(schema: dict[str, Any]) -> None:
     for where, described in operations(schema).items():
         if where in PUBLIC:
             continue
@@ -80,7 +79,7 @@ def test_every_operation_asks_who_is_there(schema: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("row", "method"), sorted(API))
-def test_what_is_answered_is_what_is_described(
+def test_responses_match_the_description(
     requester: Requester, schema: dict[str, Any], row: str, method: str
 ) -> None:
     path = endpoints()[row.partition(":")[0]]
@@ -88,11 +87,11 @@ def test_what_is_answered_is_what_is_described(
     for who in API[row, method]:
         answer = requester.request(row, method, who)
         assert answer.outcome in described, f"{who} got {answer.outcome}, which is not described"
-        fits(answer.response, described[answer.outcome], schema)
+        assert_matches(answer.response, described[answer.outcome], schema)
 
 
-def fits(response: Any, described: dict[str, Any], schema: dict[str, Any]) -> None:
-    """The content type is one of those described, and the body has the shape that goes with it."""
+def assert_matches(response: Any, described: dict[str, Any], schema: dict[str, Any]) -> None:
+    """Check the content type, and the body against its schema."""
     content = described.get("content", {})
     if not content:
         assert response.status_code == 204
@@ -100,12 +99,12 @@ def fits(response: Any, described: dict[str, Any], schema: dict[str, Any]) -> No
     kind = response.headers["Content-Type"].partition(";")[0]
     assert kind in content
     if "json" in kind and "ndjson" not in kind:
-        assert problem_of(content[kind]["schema"], response.json(), schema) == ""
+        assert schema_errors(content[kind]["schema"], response.json(), schema) == ""
 
 
-# ---- reads that are known ------------------------------------------------------------------------
+# ---- conditional requests ------------------------------------------------------------------------
 def json_reads(schema: dict[str, Any]) -> set[tuple[str, str]]:
-    """Every read whose answer is JSON, none that streams."""
+    """Every GET operation with a JSON response."""
     answers = {
         where: described["responses"].get("200", {}) for where, described in operations(schema).items()
     }
@@ -116,7 +115,7 @@ def json_reads(schema: dict[str, Any]) -> set[tuple[str, str]]:
     }
 
 
-def test_every_read_says_how_to_ask_whether_it_changed(schema: dict[str, Any]) -> None:
+def test_every_json_read_describes_etag_and_304(schema: dict[str, Any]) -> None:
     for where in json_reads(schema):
         described = operations(schema)[where]
         assert "If-None-Match" in {parameter["name"] for parameter in described["parameters"]}, where
@@ -124,12 +123,12 @@ def test_every_read_says_how_to_ask_whether_it_changed(schema: dict[str, Any]) -
         assert "304" in described["responses"], where
 
 
-TELLS_THE_TIME = {"api-status"}
-READS = sorted(row for row, method in API if method == "GET" and row not in TELLS_THE_TIME)
+CHANGES_EACH_TIME = {"api-status"}
+READS = sorted(row for row, method in API if method == "GET" and row not in CHANGES_EACH_TIME)
 
 
 @pytest.mark.parametrize("row", READS)
-def test_a_read_that_is_known_is_not_sent_again(
+def test_an_unchanged_read_is_answered_with_304(
     requester: Requester, schema: dict[str, Any], row: str
 ) -> None:
     if (endpoints()[row.partition(":")[0]], "get") not in json_reads(schema):
@@ -146,49 +145,47 @@ def test_a_read_that_is_known_is_not_sent_again(
     assert other.response.status_code == 200
 
 
-# ---- errors that no view of ours raises ----------------------------------------------------------
-def is_problem(response: Any, status: int, schema: dict[str, Any]) -> dict[str, Any]:
+# ---- errors of the framework ----------------------------------------------------------
+def assert_problem(response: Any, status: int, schema: dict[str, Any]) -> dict[str, Any]:
     body = json.loads(response.content)
     assert (response.status_code, response.headers["Content-Type"]) == (status, PROBLEM)
     assert body["status"] == status
     assert body.keys() >= USUAL
-    assert problem_of(schema["components"]["schemas"]["Problem"], body, schema) == ""
+    assert schema_errors(schema["components"]["schemas"]["Problem"], body, schema) == ""
     return dict(body)
 
 
 def test_an_unknown_address_is_a_problem(client: Client, schema: dict[str, Any]) -> None:
-    assert is_problem(client.get("/api/v1/nowhere"), 404, schema)["code"] == "not_found"
-    assert is_problem(client.get("/api/nowhere/at/all"), 404, schema)["code"] == "not_found"
+    assert assert_problem(client.get("/api/v1/nowhere"), 404, schema)["code"] == "not_found"
+    assert assert_problem(client.get("/api/nowhere/at/all"), 404, schema)["code"] == "not_found"
 
 
 def test_an_unsupported_method_is_a_problem(requester: Requester, schema: dict[str, Any]) -> None:
     response = requester.client("stra").delete("/api/v1/limits")
-    assert is_problem(response, 405, schema)["code"] == "method_not_allowed"
+    assert assert_problem(response, 405, schema)["code"] == "method_not_allowed"
     assert response.headers["Allow"] == "GET, HEAD, OPTIONS"
 
 
 def test_a_session_without_the_csrf_token_is_a_problem(requester: Requester, schema: dict[str, Any]) -> None:
-    careful = Client(enforce_csrf_checks=True)
-    careful.force_login(requester.cast["cleo"])
-    response = careful.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json")
-    described = is_problem(response, 403, schema)
-    assert described["code"] == "csrf"
-    assert "CSRF" in described["detail"]
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(requester.cast["cleo"])
+    response = browser.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json")
+    assert assert_problem(response, 403, schema)["code"] == "csrf"
 
 
 def test_a_token_needs_no_csrf_token(requester: Requester) -> None:
-    careful = Client(enforce_csrf_checks=True)
+    browser = Client(enforce_csrf_checks=True)
     bearer = {"Authorization": f"Bearer {requester.cast.secrets['submit']}"}
-    response = careful.post(
+    response = browser.post(
         "/api/v1/benchmarks/tides/check?", predicted_labels("NA"), "text/plain", headers=bearer
     )
     assert response.status_code == 200
 
 
-def test_a_page_without_the_csrf_token_is_a_page_that_says_so(requester: Requester) -> None:
-    careful = Client(enforce_csrf_checks=True)
-    careful.force_login(requester.cast["cleo"])
-    response = careful.post("/projects/harbour/", {"action": "close"})
+def test_a_form_without_the_csrf_token_gets_an_error_page(requester: Requester) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(requester.cast["cleo"])
+    response = browser.post("/projects/harbour/", {"action": "close"})
     assert response.status_code == 403
     assert "/docs/errors/#csrf" in response.content.decode()
 
@@ -200,7 +197,7 @@ def test_json_larger_than_the_limit_is_a_problem(
     response = requester.client("anno").post(
         "/api/v1/projects/harbour/lease", {"holding": list(range(200))}, "application/json"
     )
-    assert is_problem(response, 413, schema)["code"] == "too_large"
+    assert assert_problem(response, 413, schema)["code"] == "too_large"
 
 
 def test_a_file_larger_than_the_limit_is_a_problem(
@@ -209,33 +206,33 @@ def test_a_file_larger_than_the_limit_is_a_problem(
     settings.UPLOAD_MAX_BYTES = 10
     address = "/api/v1/benchmarks/tides/submissions?system=Net&run=9"
     response = requester.client("memb").post(address, predicted_labels("NA", "NA"), "text/plain")
-    assert is_problem(response, 413, schema)["code"] == "too_large"
+    assert assert_problem(response, 413, schema)["code"] == "too_large"
 
 
 def test_a_body_that_is_not_json_is_a_problem(requester: Requester, schema: dict[str, Any]) -> None:
     response = requester.client("anno").post("/api/v1/projects/harbour/lease", b"{", "application/json")
-    assert is_problem(response, 400, schema)
+    assert assert_problem(response, 400, schema)
 
 
-def test_a_content_type_that_is_not_taken_is_a_problem(requester: Requester, schema: dict[str, Any]) -> None:
+def test_an_unsupported_content_type_is_a_problem(requester: Requester, schema: dict[str, Any]) -> None:
     response = requester.client("anno").post("/api/v1/projects/harbour/lease", b"x", "text/csv")
-    assert is_problem(response, 415, schema)["code"] == "unsupported_media_type"
+    assert assert_problem(response, 415, schema)["code"] == "unsupported_media_type"
 
 
-def test_who_is_unknown_is_told_how_to_say_who_they_are(
+def test_a_request_without_a_valid_token_is_a_problem(
     client: Client, db: None, schema: dict[str, Any]
 ) -> None:
     response = client.get("/api/v1/benchmarks")
-    assert is_problem(response, 401, schema)["code"] == "not_authenticated"
+    assert assert_problem(response, 401, schema)["code"] == "not_authenticated"
     assert response.headers["WWW-Authenticate"] == "Bearer"
     wrong = client.get("/api/v1/benchmarks", headers={"Authorization": "Bearer evs_wrong"})
-    assert is_problem(wrong, 401, schema)["code"] == "bad_token"
+    assert assert_problem(wrong, 401, schema)["code"] == "bad_token"
 
 
 FRAMEWORK = ("credentials", "settings.", "parse error", "Unsupported", "Multipart", "not allowed", "char ")
 
 
-def test_no_error_speaks_the_words_of_a_framework(
+def test_no_error_repeats_a_message_of_the_framework(
     requester: Requester, client: Client, schema: dict[str, Any], settings: Any
 ) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
@@ -256,22 +253,20 @@ def test_no_error_speaks_the_words_of_a_framework(
     assert [text for _, text in described if any(word in text for word in FRAMEWORK)] == []
 
 
-def test_a_file_that_does_not_fit_is_a_problem_with_its_lines(
-    requester: Requester, schema: dict[str, Any]
-) -> None:
+def test_an_invalid_file_is_a_problem_with_its_lines(requester: Requester, schema: dict[str, Any]) -> None:
     address = "/api/v1/benchmarks/tides/submissions?system=Net&run=9&team=kelpie"
     response = requester.client("memb").post(address, predicted_labels("NA", "nonsense"), "text/plain")
-    body = is_problem(response, 422, schema)
+    body = assert_problem(response, 422, schema)
     assert body["error_count"] == 3
     assert body["errors_by_code"] == {"unknown_label": 1, "missing_id": 2}
     assert body["errors"][0]["line"] == 2
 
 
-# ---- how it reads --------------------------------------------------------------------------------
+# ---- groups and summaries --------------------------------------------------------------------------------
 GROUPS = ["Submissions", "Boards", "Test sets", "Labelling", "Service"]
 
 
-def test_operations_are_grouped_submitting_first(schema: dict[str, Any]) -> None:
+def test_operations_are_grouped_with_submissions_first(schema: dict[str, Any]) -> None:
     assert [tag["name"] for tag in schema["tags"]] == GROUPS
     assert all(tag["description"] for tag in schema["tags"])
     described = operations(schema)

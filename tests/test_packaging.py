@@ -1,4 +1,4 @@
-"""The files that start, build and check the service name only what exists."""
+"""Makefile, Dockerfile, compose file and CI script match the code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evalsvc.local.supervisor import commands
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
-OURS = ("migrate", "web", "worker", "beat")
+OWN_CONTAINERS = ("migrate", "web", "worker", "beat")
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 MAKEFILE = (ROOT / "Makefile").read_text()
 
@@ -32,41 +32,41 @@ def instructions(name: str) -> list[str]:
     return [line.split(maxsplit=1)[1] for line in joined.splitlines() if line.startswith(f"{name} ")]
 
 
-def web_command(**given: str) -> list[str]:
-    """What the container becomes: the shell fills in and goes."""
+def web_command(**variables: str) -> list[str]:
+    """The command of the web container, with its variables replaced."""
     (command,) = instructions("CMD")
     shell, option, line = json.loads(command)
     assert (shell, option) == ("sh", "-c")
-    exec_, *words = shlex.split(with_defaults(line, given))
-    assert exec_ == "exec"  # so that it receives the signal itself
+    exec_, *words = shlex.split(with_defaults(line, variables))
+    assert exec_ == "exec"  # so that the process receives the signal itself
     return words
 
 
 def read_by_settings() -> set[str]:
-    """Names of the environment that the settings read."""
+    """Environment variables that the settings read."""
     tree = ast.parse((ROOT / "evalsvc/settings.py").read_text())
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
-    asked = [call.args[0] for call in calls if re.search(r"env", ast.unparse(call.func))]
-    return {a.value for a in asked if isinstance(a, ast.Constant) and re.fullmatch(r"[A-Z_]+", str(a.value))}
+    names = [call.args[0] for call in calls if re.search(r"env", ast.unparse(call.func))]
+    return {a.value for a in names if isinstance(a, ast.Constant) and re.fullmatch(r"[A-Z_]+", str(a.value))}
 
 
-def with_defaults(text: str, given: dict[str, str]) -> str:
-    """What compose makes of ${NAME}, ${NAME:-default} and ${NAME:?words}."""
+def with_defaults(text: str, variables: dict[str, str]) -> str:
+    """Replace ${NAME}, ${NAME:-default} and ${NAME:?message} as compose does."""
     pattern = r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}"
-    return re.sub(pattern, lambda m: given.get(m[1]) or m[2] or "", text)
+    return re.sub(pattern, lambda m: variables.get(m[1]) or m[2] or "", text)
 
 
-def compose_environment(service: str, **given: str) -> dict[str, str]:
+def compose_environment(service: str, **variables: str) -> dict[str, str]:
     values = COMPOSE["services"][service]["environment"]
-    return {name: with_defaults(str(value), given) for name, value in values.items()}
+    return {name: with_defaults(str(value), variables) for name, value in values.items()}
 
 
-@pytest.mark.parametrize("service", OURS)
-def test_every_process_of_the_pair_is_told_every_setting(service: str) -> None:
+@pytest.mark.parametrize("service", OWN_CONTAINERS)
+def test_every_container_of_ours_gets_every_variable_of_the_settings(service: str) -> None:
     assert set(COMPOSE["services"][service]["environment"]) == read_by_settings()
 
 
-def test_production_settings_start_from_the_secrets_alone_and_pass_the_checks(tmp_path: Path) -> None:
+def test_production_settings_need_only_the_secrets_and_pass_the_checks(tmp_path: Path) -> None:
     secrets = {
         "POSTGRES_PASSWORD": "pw",
         "SECRET_KEY": "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
@@ -95,15 +95,15 @@ def queues_of(command: list[str]) -> list[str]:
     return command[command.index("-Q") + 1].split(",")
 
 
-def test_every_queue_has_a_worker_and_long_work_keeps_no_submission_waiting() -> None:
-    here, containers = commands(host="h", port=1), COMPOSE["services"]
+def test_every_queue_has_a_worker_and_long_jobs_have_their_own() -> None:
+    local, containers = commands(host="h", port=1), COMPOSE["services"]
     for name, queues in {"worker": ["score", "ingest"], "heavy": ["heavy"]}.items():
-        assert queues_of(here[name]) == queues_of(containers[name]["command"]) == queues
-    assert {*queues_of(here["worker"]), *queues_of(here["heavy"])} == set(settings.JOB_QUEUES)
+        assert queues_of(local[name]) == queues_of(containers[name]["command"]) == queues
+    assert {*queues_of(local["worker"]), *queues_of(local["heavy"])} == set(settings.JOB_QUEUES)
 
 
 @pytest.mark.parametrize("service", ["migrate", "worker", "heavy", "beat"])
-def test_the_container_runs_modules_and_commands_that_exist(service: str) -> None:
+def test_containers_run_modules_and_commands_that_exist(service: str) -> None:
     python, *rest = COMPOSE["services"][service]["command"]
     assert python == "python"
     if rest[0] == "-m":
@@ -114,32 +114,32 @@ def test_the_container_runs_modules_and_commands_that_exist(service: str) -> Non
         assert rest[1] in get_commands()
 
 
-def test_the_image_serves_the_web_by_the_same_program_as_one_machine_does() -> None:
-    image, here = web_command(), commands(host="0.0.0.0", port=8000)["web"]
+def test_the_image_runs_the_same_web_server_as_make_up() -> None:
+    image, local = web_command(), commands(host="0.0.0.0", port=8000)["web"]
     assert image[0] == "python"
-    assert image[1:] == here[1:]
+    assert image[1:] == local[1:]
 
 
-def test_the_image_has_as_many_threads_as_the_settings_count_on() -> None:
+def test_web_threads_sets_the_threads_of_the_web_server() -> None:
     values = compose_environment("web", WEB_THREADS="16")
     command = web_command(WEB_THREADS=values["WEB_THREADS"])
     assert command[command.index("--threads") + 1] == "16"
 
 
-def test_every_service_says_whether_it_is_well_and_keeps_its_data() -> None:
+def test_every_container_has_a_health_check_and_data_is_in_named_volumes() -> None:
     services = COMPOSE["services"]
     assert all("healthcheck" in services[name] for name in services if name != "migrate")
     named = {volume.split(":")[0] for service in services.values() for volume in service.get("volumes", [])}
     assert named == set(COMPOSE["volumes"]) == {"files", "postgres", "redis"}
 
 
-def test_redis_keeps_what_it_holds_and_never_throws_it_out() -> None:
+def test_redis_persists_messages_and_evicts_none() -> None:
     command = COMPOSE["services"]["redis"]["command"]
     options = dict(zip(command[1::2], command[2::2], strict=True))
     assert (options["--appendonly"], options["--maxmemory-policy"]) == ("yes", "noeviction")
 
 
-def test_the_image_copies_what_exists_and_runs_as_nobody_in_particular() -> None:
+def test_the_image_copies_existing_files_and_runs_as_an_unprivileged_user() -> None:
     copied = [words.split()[:-1] for words in instructions("COPY") if not words.startswith("--from")]
     assert all((ROOT / name).exists() for names in copied for name in names)
     assert instructions("USER") == ["evalsvc"]
@@ -157,22 +157,22 @@ def targets() -> set[str]:
     return set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
 
 
-def test_make_alone_lists_every_target_a_person_would_use() -> None:
+def test_make_without_a_target_lists_all_targets() -> None:
     values = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     listed = set(re.findall(r"^  make (\w+)", values, re.MULTILINE))
     assert listed == targets() - {"python"}
     assert {"up", "test", "lint", "bench", "clean"} <= listed
 
 
-def test_make_runs_programs_that_the_requirements_bring() -> None:
+def test_make_runs_only_installed_programs_and_existing_commands() -> None:
     used = set(re.findall(r"\$\(BIN\)/([a-z-]+)", MAKEFILE)) - {"python", "uv"}
-    here = Path(sys.executable).parent
+    local = Path(sys.executable).parent
     assert used
-    assert [name for name in used if not (here / name).exists()] == []
+    assert [name for name in used if not (local / name).exists()] == []
     assert set(re.findall(r"manage\.py (\w+)", MAKEFILE)) <= set(get_commands())
 
 
-def test_the_run_before_a_change_counts_is_sound_and_forbids_skips() -> None:
+def test_ci_lints_tests_and_forbids_skips() -> None:
     script = ROOT / ".ci/run"
     text = script.read_text()
     assert os.access(script, os.X_OK)

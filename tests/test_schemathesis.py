@@ -1,8 +1,7 @@
-"""Requests made from the API's description alone: no crash, no answer that is not described, no open door,
-and nothing refused that fits the description.
+"""Requests generated from the OpenAPI description, and their responses checked against it.
 
-Half of the requests are for things that are there. `CI_SECONDS` says for how long at the most (40 by default;
-each operation has its share of them, and a handful of requests in any case). `make api` is the long form.
+Half of the requests use existing objects. `CI_SECONDS` limits the time of all operations together
+(default: 40); each runs at least a few examples. `make api` runs for half an hour.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from tests.permissions.requester import endpoints, rolled_back
 from tests.permissions.targets import ADDRESSES, UPLOADS
 
 SECONDS = float(os.environ.get("CI_SECONDS", "40"))
-HANDFUL = settings(
+FEW_EXAMPLES = settings(
     max_examples=4,
     deadline=None,
     database=None,
@@ -39,7 +38,7 @@ HANDFUL = settings(
     suppress_health_check=list(HealthCheck),
 )
 METHODS = ("get", "post", "put", "patch", "delete")
-ALWAYS = [
+CHECKS = [
     checks.not_a_server_error,
     described.status_code_conformance,
     described.content_type_conformance,
@@ -47,32 +46,32 @@ ALWAYS = [
     described.response_schema_conformance,
     described.ignored_auth,
 ]
-# No text may contain a NUL; checked once instead of for every key of every object.
+# No text may contain a NUL. Other tests check that, so nothing is generated with one.
 NO_NUL = {"generation": {"allow-x00": False}}
 NAMES = {path: name for name, path in endpoints().items()}
-# What these refuse lies in what is stored, or between two fields, where a description of shapes ends.
-JUDGED_BY_CONTENT = {
-    ("get", "api-board"): "order names a measure of this board, version one of its versions",
+# These reject valid shapes for their values: stored objects, or one field against another.
+VALIDATED_BY_CONTENT = {
+    ("get", "api-board"): "order is a measure of this board, version one of its versions",
     ("get", "api-scores"): "version is one of the settings' versions",
-    ("get", "api-benchmark-limits"): "team names one of your teams",
+    ("get", "api-benchmark-limits"): "team is one of your teams",
     ("post", "api-answer"): "the labels of an answer are those of the project",
     ("post", "api-decision"): "the labels of a decision are those of the project",
-    ("post", "api-projects"): "a title without an address of its own has to hold a letter or a digit",
-    ("post", "api-benchmarks"): "options belong to the task, and the negative class to the labels",
-    ("patch", "api-benchmark"): "limits and training counts go by names that the board has",
-    ("post", "api-settings"): "a test set has to be there, of the task and the unit",
-    ("patch", "api-setting"): "measures are those of the unit, and a window closes after it opens",
-    ("post", "api-versions"): "a test set has to be there",
-    ("post", "api-quality"): "one number bounds another",
+    ("post", "api-projects"): "a title without a slug contains a letter or a digit",
+    ("post", "api-benchmarks"): "options belong to the task, the negative class to the labels",
+    ("patch", "api-benchmark"): "limits and training counts name labels of the benchmark",
+    ("post", "api-settings"): "the test set exists and fits task and unit",
+    ("patch", "api-setting"): "measures are those of the unit; the closing time follows the opening time",
+    ("post", "api-versions"): "the test set exists",
+    ("post", "api-quality"): "one number limits another",
 }
 
 
 def described_api() -> Any:
-    """The description, and requests that go to the application in this process."""
+    """The description, with requests sent to the application in this process."""
     description = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True)))
-    made = openapi.from_dict(description, config=SchemathesisConfig.from_dict(NO_NUL))
-    made.app = application
-    return made
+    created = openapi.from_dict(description, config=SchemathesisConfig.from_dict(NO_NUL))
+    created.app = application
+    return created
 
 
 SCHEMA = described_api()
@@ -86,43 +85,47 @@ OPERATIONS = sorted(
 
 @pytest.fixture(scope="module")
 def cast(django_db_setup: None, django_db_blocker: Any) -> Iterator[ServiceCast]:
-    for signal in (request_started, request_finished):  # no request of ours may close the connection
+    for signal in (request_started, request_finished):  # keeps the connection with the transaction
         signal.disconnect(close_old_connections)
     with django_db_blocker.unblock(), transaction.atomic():
-        made = ServiceCast.create()
-        made.secrets["root"] = issue(made["root"], name="everything", scope="full")[1]
-        yield made
+        created = ServiceCast.create()
+        created.secrets["root"] = issue(created["root"], name="everything", scope="full")[1]
+        yield created
         transaction.set_rollback(True)
     for signal in (request_started, request_finished):
         signal.connect(close_old_connections)
 
 
-def checked(method: str, path: str) -> list[Any]:
-    """What is held against every answer: that valid data are taken, too, where that is in the data alone."""
+def checks_for(method: str, path: str) -> list[Any]:
+    """Checks of an operation; valid shapes are accepted unless values decide."""
     name = NAMES[path]
     takes_files = method == "post" and name in UPLOADS
-    judged = takes_files or (method, name) in JUDGED_BY_CONTENT
-    return ALWAYS if judged else [*ALWAYS, described.positive_data_acceptance]
+    by_content = takes_files or (method, name) in VALIDATED_BY_CONTENT
+    return CHECKS if by_content else [*CHECKS, described.positive_data_acceptance]
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_an_operation_answers_as_described(cast: ServiceCast, method: str, path: str) -> None:
+def test_responses_to_generated_requests_match_the_description(
+    cast: ServiceCast, method: str, path: str
+) -> None:
     operation = SCHEMA[path][method.upper()]
-    there = ADDRESSES[NAMES[path]](cast) if "{" in path else {}
-    there = {"id" if name == "pk" else name: value for name, value in there.items()}
-    held = checked(method, path)
+    existing = ADDRESSES[NAMES[path]](cast) if "{" in path else {}
+    existing = {"id" if name == "pk" else name: value for name, value in existing.items()}
+    checks_of_operation = checks_for(method, path)
 
-    def ask(case: Any, is_there: bool, who: str) -> None:
-        if is_there and there:
-            case.path_parameters = dict(there)
+    def request(case: Any, use_existing: bool, who: str) -> None:
+        if use_existing and existing:
+            case.path_parameters = dict(existing)
         with rolled_back():
-            case.call_and_validate(headers={"Authorization": f"Bearer {cast.secrets[who]}"}, checks=held)
+            case.call_and_validate(
+                headers={"Authorization": f"Bearer {cast.secrets[who]}"}, checks=checks_of_operation
+            )
 
-    drawn = given(case=operation.as_strategy(), is_there=st.booleans(), who=st.sampled_from(("full", "root")))
+    run_examples = given(
+        case=operation.as_strategy(), use_existing=st.booleans(), who=st.sampled_from(("full", "root"))
+    )
     until = time.monotonic() + SECONDS / len(OPERATIONS)
-    for (
-        handful
-    ) in count():  # each from a seed of its own: a run that has more time goes further on the same way
-        seed(handful)(HANDFUL(drawn(ask)))()
+    for number in count():  # the seeds are always the same: more time means more examples
+        seed(number)(FEW_EXAMPLES(run_examples(request)))()
         if time.monotonic() > until:
             break

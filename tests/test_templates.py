@@ -98,7 +98,7 @@ def test_every_class_of_a_style_sheet_is_used() -> None:
 
 
 def test_every_class_of_a_template_has_a_rule_or_a_reader() -> None:
-    """A class without a rule is there for a script or a test."""
+    """Classes without a rule are used by a script or a test."""
     styled = {name for style in ROOT.glob("*/**/static/**/*.css") for name in classes_of(style)}
     scripts = "".join(path.read_text() for path in ROOT.glob("*/**/static/**/*.js"))
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("*.py"))

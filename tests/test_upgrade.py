@@ -56,7 +56,7 @@ def figures(submission: Submission) -> dict[tuple[str, str], float | None]:
     return {(key, measure): value for key, measure, value in rows}
 
 
-def test_the_rows_of_the_old_database_are_all_there(upgraded: None) -> None:
+def test_every_row_of_the_old_database_is_kept(upgraded: None) -> None:
     states = Item.objects.filter(project__slug="harbour").values_list("external_id", "state").order_by("rank")
     assert dict(states) == {"s1": "settled", "s2": "adjudicated", "s3": "disputed"} | {
         f"s{n}": "open" for n in range(4, 9)

@@ -1,4 +1,4 @@
-"""Every form of predictions by every way a file may come: raw, packed, in a form, in a form and packed."""
+"""Every form of predictions, sent raw, gzipped, in a form, in a form gzipped."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ FORMS: dict[str, tuple[str, str, str, bytes]] = {
         jsonl({"id": doc["id"], "tags": ["O"] * len(doc["tokens"])} for doc in ENTITY_GOLD),
     ),
 }  # fmt: skip
-WAYS = ("raw", "raw, packed", "a form", "a form, packed")
+WAYS = ("raw", "raw, gzip", "a form", "a form, gzip")
 
 
 @pytest.fixture
 def bearer(db: None, settings: Any, tmp_path: Any) -> dict[str, str]:
-    """Kim's token; a board for each kind of gold."""
+    """Kim's token; there is a benchmark for each kind of gold."""
     settings.MEDIA_ROOT = tmp_path / "files"
     cast = BenchmarkCast.create()
     cast.relations()
@@ -60,7 +60,7 @@ def bearer(db: None, settings: Any, tmp_path: Any) -> dict[str, str]:
 
 
 def send(way: str, board: str, content: bytes, bearer: dict[str, str], *, act: str, run: str) -> Any:
-    sent = gzip.compress(content) if way.endswith("packed") else content
+    sent = gzip.compress(content) if way.endswith("gzip") else content
     address = f"/api/v1/benchmarks/{board}/{act}"
     if way.startswith("raw"):
         address += f"?system=Net&run={run}"
@@ -70,7 +70,7 @@ def send(way: str, board: str, content: bytes, bearer: dict[str, str], *, act: s
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_file_is_the_same_by_whichever_way_it_comes(name: str, bearer: dict[str, str]) -> None:
+def test_a_file_is_stored_once_however_it_is_sent(name: str, bearer: dict[str, str]) -> None:
     board, format, form, content = FORMS[name]
     for way in WAYS:
         checked = send(way, board, content, bearer, act="check", run="").json()
@@ -83,7 +83,7 @@ def test_a_file_is_the_same_by_whichever_way_it_comes(name: str, bearer: dict[st
     assert PredictionFile.objects.count() == 1
 
 
-def test_twenty_problems_are_shown_and_all_are_counted(bearer: dict[str, str]) -> None:
+def test_twenty_problems_are_listed_and_all_are_counted(bearer: dict[str, str]) -> None:
     lines = jsonl({"id": name, "label": "born-in"} for name in IDS * 50)
     for act, status in (("check", 200), ("submissions", 422)):
         answer = send("raw", "rel", lines, bearer, act=act, run="1")
@@ -92,7 +92,7 @@ def test_twenty_problems_are_shown_and_all_are_counted(bearer: dict[str, str]) -
         assert reply["errors_by_code"] == {"near_label": 300, "duplicate_id": 294}
 
 
-def test_nothing_that_does_not_fit_and_no_check_costs_quota_or_queue(bearer: dict[str, str]) -> None:
+def test_invalid_files_and_checks_use_no_quota_and_no_job(bearer: dict[str, str]) -> None:
     Benchmark.objects.filter(slug="rel").update(per_day=1, in_total=1, at_once=1)
     for _ in range(3):
         assert send("raw", "rel", b"{", bearer, act="submissions", run="1").status_code == 422
@@ -106,7 +106,7 @@ def test_nothing_that_does_not_fit_and_no_check_costs_quota_or_queue(bearer: dic
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_too_large_is_told_the_limit_that_the_limits_tell(
+def test_a_file_over_the_limit_is_answered_with_the_documented_limit(
     way: str, bearer: dict[str, str], settings: Any
 ) -> None:
     settings.UPLOAD_MAX_BYTES = 1_000_000

@@ -47,7 +47,7 @@ TEAM_TOKEN = "canary token"
 
 
 def person(name: str, **fields: Any) -> User:
-    """A user whose last name others must not always see."""
+    """A user with a last name that is hidden from some."""
     return basics.person(name, first_name=name.title(), last_name=f"Canary{name}", **fields)
 
 

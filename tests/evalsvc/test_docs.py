@@ -1,4 +1,4 @@
-"""The pages to look things up name everything that the program knows."""
+"""The reference pages list every measure, format and error code."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from evalsvc.core.web.templatetags.formatting import powers
 from evalsvc.evaluation.measures.menu import MENU
 
 
-def shown(client: Client, name: str) -> str:
+def page_text(client: Client, name: str) -> str:
     response = client.get(reverse(name))
     assert response.status_code == 200
     return response.content.decode()
 
 
-def test_every_measure_has_its_place_formula_and_source(client: Client) -> None:
-    page = shown(client, "docs-measures")
+def test_every_measure_has_an_anchor_and_a_formula(client: Client) -> None:
+    page = page_text(client, "docs-measures")
     for measure in MENU.values():
         assert f'id="{measure.key}"' in page
         assert powers(measure.formula) in page
 
 
 def test_every_format_has_an_example(client: Client) -> None:
-    page = shown(client, "docs-formats")
+    page = page_text(client, "docs-formats")
     for format in formats().values():
         assert escape(format.example.splitlines()[0]) in page
 
 
-def test_every_code_of_a_line_has_its_place(client: Client) -> None:
-    page = shown(client, "docs-errors")
+def test_every_code_of_a_line_has_an_anchor_and_an_example(client: Client) -> None:
+    page = page_text(client, "docs-errors")
     for code, kind in KINDS.items():
         assert f'id="{code}"' in page
         assert escape(kind.example) in page
@@ -69,8 +69,8 @@ def test_every_raised_code_is_explained() -> None:
     assert {(code, file) for code, file in raised_codes() if code not in known} == set()
 
 
-def test_a_code_has_one_place(client: Client) -> None:
-    page = shown(client, "docs-errors")
+def test_every_code_has_one_anchor(client: Client) -> None:
+    page = page_text(client, "docs-errors")
     for codes in SECTIONS.values():
         for code in codes:
             assert page.count(f'id="{code}"') == 1
@@ -79,20 +79,20 @@ def test_a_code_has_one_place(client: Client) -> None:
 @pytest.mark.parametrize(
     "name", ["docs-measures", "docs-formats", "docs-errors", "docs-keyboard", "boards", "home"]
 )
-def test_a_page_stands_under_a_policy_without_exceptions(client: Client, db: None, name: str) -> None:
+def test_pages_have_a_content_security_policy_without_exceptions(client: Client, db: None, name: str) -> None:
     response = client.get(reverse(name))
     assert "unsafe" not in response["Content-Security-Policy"]
     assert "style=" not in response.content.decode()
 
 
-def test_only_the_interactive_documentation_may_write_styles(client: Client, db: None) -> None:
+def test_only_the_interactive_documentation_allows_inline_styles(client: Client, db: None) -> None:
     policy = client.get(reverse("api-docs"))["Content-Security-Policy"]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";") if " " in rule.strip())
     assert "'unsafe-inline'" in rules["style-src"]
     assert "unsafe" not in rules["script-src"]
 
 
-def test_powers_are_raised_in_formulas(client: Client) -> None:
+def test_powers_are_superscripts_in_formulas(client: Client) -> None:
     page = client.get("/docs/measures/").content.decode()
     assert "nᵢ<sup>¾</sup>" in page
     assert "^¾" not in page

@@ -1,4 +1,4 @@
-"""What the environment may say; what makes no sense ends the start with one sentence."""
+"""Environment variables; an invalid value prevents the start with a message."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_processes_started_at_once_share_one_key(tmp_path: Path) -> None:
 def test_a_process_waits_for_another_that_writes_the_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another start made the file and has not written into it; while this one waits it does."""
+    """Another process created the file and writes the key while this one waits."""
     monkeypatch.delenv("SECRET_KEY", raising=False)
     path, key = tmp_path / "secret_key", "k" * 60
     path.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""Home: what waits for whom, and what to do first where nothing is yet."""
+"""The start page: tasks per person, first steps of an empty service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What repeats itself is one line in the log; everything else keeps where it happened."""
+"""Repeated errors are one line in the log; others keep their traceback."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ LINK = re.compile(r'(?:href|src|action|hx-get)="([^"#]+)|"(?:status_url|next)":\
 
 
 class Crawler:
-    """Crawls by person; each is made once and shared by the tests of a module."""
+    """Crawls by person, each made once per module."""
 
     def __init__(self, requester: Requester) -> None:
         self.requester = requester

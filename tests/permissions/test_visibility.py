@@ -1,4 +1,4 @@
-"""Nobody reads what they may not: pages, endpoints, links, errors, headers and logs, crawled as everybody."""
+"""Secrets in pages, responses, links, errors, headers and logs, crawled as everybody."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def leaks(reply: Reply, who: str) -> set[str]:
 
 
 def is_inputs(where: str) -> bool:
-    """Whoever sees a benchmark may read the sentences to predict, without their gold."""
+    """True for the sentences to predict, readable by everybody who sees the benchmark."""
     named = where.startswith(("GET api-inputs", "GET setting-inputs"))
     return named or where.rstrip("/").endswith("/inputs")
 
 
 def is_own_import(where: str, who: str) -> bool:
-    """An import page shows its curator which labels occur, but not for which sentence."""
+    """True for an import page, which shows its curator the labels that occur."""
     return who == "cura" and re.search(r" (api-)?imports?\b| /(api/v1/)?imports/", where) is not None
 
 
@@ -104,7 +104,7 @@ def test_nobody_reads_a_secret_of_others(crawler: Crawler, who: str) -> None:
 def test_gold_is_read_at_its_own_address_and_nowhere_else(
     crawler: Crawler, who: str, secrets: set[str]
 ) -> None:
-    """Those who may read it do, so the crawl looks for words that exist."""
+    """Permitted readers see the gold, so the crawl looks for words that exist."""
     read = {where: {s for s in secrets if s in reply.content} for where, reply in crawler.crawl(who).items()}
     assert set().union(*read.values()) == secrets
     elsewhere = {where for where, secrets in read.items() if secrets and "lines" not in where}
@@ -139,7 +139,7 @@ def test_an_adjudicator_sees_answers_and_no_names(requester: Requester) -> None:
         assert not re.search(r"\b(ann|bob|Ann|Bob)\b", text), row
 
 
-def test_a_lease_holds_a_sentence_and_nothing_about_it(requester: Requester) -> None:
+def test_a_lease_contains_the_sentence_and_no_gold_or_answers(requester: Requester) -> None:
     lease = requester.request("api-lease", "POST", "anno").response.json()
     assert {key for key, value in lease.items() if value} <= {"lease", "item", "base", "expires_at"}
     assert set(lease["item"]) == {"id", "text", "tokens", "head", "tail"}
@@ -204,8 +204,8 @@ def test_an_annotator_reads_the_same_whatever_others_answered(crawler: Crawler) 
     assert differing(crawler, "anno") == set()
 
 
-def test_a_curator_sees_the_difference(crawler: Crawler) -> None:
-    """So the comparison above compares something."""
+def test_a_curator_sees_others_answers_change(crawler: Crawler) -> None:
+    """The comparison above would notice a difference."""
     assert differing(crawler, "cura") >= {
         "GET disputes",
         "GET api-judgments",

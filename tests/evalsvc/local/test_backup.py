@@ -1,4 +1,4 @@
-"""The backup of one machine, by the very lines of the documents."""
+"""Backup and restore by the commands in the documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shell(lines: str, checkout: Path, **more: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A folder with an environment and data in it, written to by a service that runs."""
+    """A folder with an environment and data, as a running service leaves it."""
     made = tmp_path / "evalsvc"
     (made / ".venv/bin").mkdir(parents=True)
     (made / ".venv/bin/python").symlink_to(sys.executable)
@@ -45,19 +45,19 @@ def backups(checkout: Path) -> list[Path]:
     return sorted(path for path in checkout.parent.iterdir() if path != checkout)
 
 
-def test_what_was_backed_up_comes_back_whole(checkout: Path) -> None:
+def test_a_restored_backup_has_database_files_and_key(checkout: Path) -> None:
     shell(BACKUP, checkout)
-    (kept,) = backups(checkout)
-    assert kept.stat().st_mode & 0o077 == 0
+    (backup,) = backups(checkout)
+    assert backup.stat().st_mode & 0o077 == 0
     (checkout / ".data").rename(checkout.parent / "lost")
-    shell(RESTORE, checkout, **{"from": str(kept)})
+    shell(RESTORE, checkout, **{"from": str(backup)})
     with sqlite3.connect(checkout / ".data/evalsvc.sqlite3") as database:
         assert database.execute("SELECT title FROM board").fetchall() == [("Harbour",)]
     assert (checkout / ".data/files/one").read_text() == "predictions"
     assert (checkout / ".data/secret_key").read_text() == "k" * 60
 
 
-def test_a_backup_leaves_the_earlier_ones_and_the_checkout_alone(checkout: Path) -> None:
+def test_a_backup_changes_neither_earlier_backups_nor_the_checkout(checkout: Path) -> None:
     before = sorted(path.name for path in checkout.iterdir())
     shell(BACKUP.replace("%F-%H%M%S", "first"), checkout)
     shell(BACKUP.replace("%F-%H%M%S", "second"), checkout)

@@ -10,28 +10,28 @@ from pathlib import Path
 
 import pytest
 
-from evalsvc.local import embedded_broker as place
+from evalsvc.local import embedded_broker as module
 from evalsvc.local.embedded_broker import BrokerFailed, EmbeddedBroker
 from tests.places.workers import ROOT, until
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[EmbeddedBroker]:
+def broker_of_test(tmp_path: Path) -> Iterator[EmbeddedBroker]:
     broker = EmbeddedBroker(tmp_path / "broker")
     broker.start()
     yield broker
     broker.close()
 
 
-def test_it_answers_on_a_socket_of_its_owner_and_on_no_port(own: EmbeddedBroker) -> None:
-    assert own.answers()
-    assert stat.S_IMODE(own.socket.stat().st_mode) == 0o700
-    assert stat.S_IMODE(own.socket_folder.stat().st_mode) == 0o700
-    with own.client() as client:
+def test_it_listens_on_a_private_socket_and_no_port(broker_of_test: EmbeddedBroker) -> None:
+    assert broker_of_test.answers()
+    assert stat.S_IMODE(broker_of_test.socket.stat().st_mode) == 0o700
+    assert stat.S_IMODE(broker_of_test.socket_folder.stat().st_mode) == 0o700
+    with broker_of_test.client() as client:
         assert client.config_get("port") == {"port": "0"}
 
 
-def test_it_writes_down_where_it_is_and_takes_that_away(tmp_path: Path) -> None:
+def test_its_url_file_and_socket_exist_while_it_runs(tmp_path: Path) -> None:
     broker = EmbeddedBroker(tmp_path / "broker")
     broker.start()
     assert (tmp_path / "broker.url").read_text() == f"redis+socket://{broker.socket}"
@@ -41,20 +41,20 @@ def test_it_writes_down_where_it_is_and_takes_that_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-def test_messages_survive_its_end_and_its_address_stays(own: EmbeddedBroker, end: signal.Signals) -> None:
-    with own.client() as client:
+def test_messages_and_address_survive_a_restart(broker_of_test: EmbeddedBroker, end: signal.Signals) -> None:
+    with broker_of_test.client() as client:
         client.lpush("queue", *range(500))
         client.execute_command("WAITAOF", 1, 0, 3000)
-    assert own.process
-    own.process.send_signal(end)
-    own.process.wait()
-    assert not own.answers()
-    own.start()
-    with own.client() as client:
+    assert broker_of_test.process
+    broker_of_test.process.send_signal(end)
+    broker_of_test.process.wait()
+    assert not broker_of_test.answers()
+    broker_of_test.start()
+    with broker_of_test.client() as client:
         assert client.llen("queue") == 500
 
 
-def test_it_ends_with_the_one_who_started_it(tmp_path: Path) -> None:
+def test_it_stops_when_its_parent_process_dies(tmp_path: Path) -> None:
     script = (
         "import sys, time\nfrom pathlib import Path\n"
         "from evalsvc.local.embedded_broker import EmbeddedBroker\n"
@@ -79,7 +79,7 @@ def alive(pid: int) -> bool:
     return state != "Z" and os.path.exists(f"/proc/{pid}")
 
 
-def test_a_start_takes_away_what_a_killed_one_left(tmp_path: Path) -> None:
+def test_a_start_removes_the_socket_of_a_killed_broker(tmp_path: Path) -> None:
     killed = EmbeddedBroker(tmp_path / "broker")
     killed.url_file.write_text(killed.url)
     broker = EmbeddedBroker(tmp_path / "broker")
@@ -88,24 +88,22 @@ def test_a_start_takes_away_what_a_killed_one_left(tmp_path: Path) -> None:
     broker.close()
 
 
-def test_a_start_takes_away_nothing_that_is_not_a_brokers(tmp_path: Path) -> None:
+def test_a_start_removes_no_folder_of_others(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "broker.url").write_text(f"redis+socket://{tmp_path}/mine/broker.sock")
     EmbeddedBroker(tmp_path / "broker").close()
     assert (tmp_path / "mine").exists()
 
 
-def test_one_that_cannot_start_says_where_the_reason_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(place, "server_binary", lambda: "/bin/false")
+def test_a_failed_start_names_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "server_binary", lambda: "/bin/false")
     broker = EmbeddedBroker(tmp_path / "broker")
     with pytest.raises(BrokerFailed, match=r"server\.log"):
         broker.start()
     broker.close()
 
 
-def test_a_path_too_long_for_a_socket_is_refused_with_a_way_out(
+def test_a_too_long_socket_path_is_rejected_with_the_variable_to_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deep = tmp_path / ("x" * 100)

@@ -88,7 +88,7 @@ def test_a_data_folder_of_this_build_is_accepted(folder: Path) -> None:
         ),
     ],
 )
-def test_tables_of_another_build_are_rejected_with_a_way_out(
+def test_tables_of_another_build_are_rejected_with_alternatives(
     folder: Path, statement: str, difference: str
 ) -> None:
     changed(folder, statement)

@@ -1,4 +1,4 @@
-"""A large file goes through the web process without being held in it."""
+"""Memory of the web process while it receives a large file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def web(sqlite: None, broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Web]:
 
 @pytest.fixture
 def token(sqlite: None) -> str:
-    """A token for the board `rel`, which takes a score for each label of each sentence."""
+    """A token for the benchmark `rel`, which takes a score per label and sentence."""
     cast = BenchmarkCast.create()
     gold = freeze(
         "gold", (gold_sentence(f"s{n}", "Q1", "Q2") for n in range(SENTENCES)), by=cast.olga, labels=LABELS
@@ -39,7 +39,7 @@ def token(sqlite: None) -> str:
 
 
 def scores(path: Path, *, seed: int) -> Path:
-    """Every score of every sentence, spelled out."""
+    """Write every score of every sentence."""
     with path.open("w") as file:
         for n in range(SENTENCES):
             line = {label: 1 / (seed + 1 + (n * 7 + at) % 1_000) for at, label in enumerate(LABELS)}
@@ -80,7 +80,7 @@ def send(web: Web, token: str, run: str, body: tuple[str, Iterable[bytes], int])
 
 
 @pytest.mark.parametrize("way", [raw, form])
-def test_thirty_megabytes_pass_through_a_web_process_that_stays_small(
+def test_thirty_megabytes_grow_the_web_process_by_less_than_twenty(
     web: Web, token: str, tmp_path: Path, way: Any
 ) -> None:
     first, second = (scores(tmp_path / f"{seed}.jsonl", seed=seed) for seed in (1, 2))

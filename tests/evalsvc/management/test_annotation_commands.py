@@ -55,7 +55,7 @@ def test_a_preset_fills_the_ontology() -> None:
     assert "24 labels" in run("create_project", "Trial", preset="nyt10")
 
 
-def test_another_policy_is_counted_at_once(tmp_path: Path) -> None:
+def test_recomputing_under_another_policy_prints_the_new_counts(tmp_path: Path) -> None:
     run("create_project", "Trial")
     run("import_items", "trial", write(tmp_path / "items", [sentence("s0", relations=["A"])]))
     votes = [

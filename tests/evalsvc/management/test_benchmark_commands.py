@@ -54,7 +54,7 @@ def test_options_make_a_benchmark_with_one_setting(file: Path) -> None:
     assert (benchmark.missing, benchmark.settings.get().unit) == ("wrong", "bag")
 
 
-def test_a_setting_that_does_not_fit_leaves_no_benchmark(file: Path) -> None:
+def test_an_invalid_setting_creates_no_benchmark(file: Path) -> None:
     path = write(file, settings=[SETTING | {"main": "conll_micro_f1"}])
     with pytest.raises(CommandError, match="no measure by sentence"):
         run("create_benchmark", path, "--by", "olga")
@@ -67,24 +67,24 @@ def test_an_unknown_key_of_the_file_is_named(file: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["gold", [["gold"]], {"test_set": "gold"}])
-def test_settings_that_are_no_list_of_objects_are_output_with_an_example(file: Path, output: Any) -> None:
+def test_settings_other_than_a_list_of_objects_are_rejected_with_an_example(file: Path, output: Any) -> None:
     with pytest.raises(CommandError, match=r"must be a list of JSON objects(.|\n)*Example:"):
         run("create_benchmark", write(file, settings=output), "--by", "olga")
 
 
-def test_a_test_set_whose_import_failed_is_output_to_be_that(file: Path) -> None:
+def test_a_test_set_whose_import_failed_is_rejected_with_its_state(file: Path) -> None:
     olga = User.objects.get(username="olga")
     TestSet.objects.create(slug="half", name="Half", version="1", kind="relations", state="failed", by=olga)
     with pytest.raises(CommandError, match="'half' is failed, not frozen"):
         run("create_benchmark", write(file, settings=[SETTING | {"test_set": "half"}]), "--by", "olga")
 
 
-def test_options_that_lack_something_say_what(file: Path) -> None:
+def test_a_missing_option_is_named(file: Path) -> None:
     with pytest.raises(CommandError, match="--test-set"):
         run("create_benchmark", "--slug", "rel", "--title", "R", "--task", "relations", "--by", "olga")
 
 
-def test_a_submitted_file_is_scored_here_and_its_figures_are_printed(file: Path, tmp_path: Path) -> None:
+def test_a_submitted_file_is_scored_and_its_figures_are_printed(file: Path, tmp_path: Path) -> None:
     run("create_benchmark", write(file), "--by", "olga")
     predictions = tmp_path / "a.jsonl"
     predictions.write_bytes(jsonl({"id": line["id"], "label": "born_in"} for line in RELATION_GOLD))
@@ -93,7 +93,7 @@ def test_a_submitted_file_is_scored_here_and_its_figures_are_printed(file: Path,
     assert Submission.objects.get().state == "scored"
 
 
-def test_a_refused_file_ends_the_command_with_its_first_line(file: Path, tmp_path: Path) -> None:
+def test_a_rejected_file_is_reported_with_its_first_problem(file: Path, tmp_path: Path) -> None:
     run("create_benchmark", write(file), "--by", "olga")
     predictions = tmp_path / "a.jsonl"
     predictions.write_bytes(jsonl([{"id": "s1", "label": "born_im"}]))

@@ -1,4 +1,4 @@
-"""Leaderboard of a setting: mean, deviation and range over a system's active runs."""
+"""Leaderboard of a setting: figures over each system's active runs."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def board(
     version: int | None = None,
     measures: Collection[str] = (),
 ) -> Board:
-    """Rank systems by a measure, by default the main one under the newest version.
+    """Rank systems by a measure under a version.
 
-    Without a person the board is the public one, empty while sealed. `measures` limits the scores read.
+    By default by the main measure under the newest version. Without a person the board is the public one, empty while sealed. `measures` limits the scores read.
     """
     order_by = order_by or setting.main
     if order_by not in (setting.measures or MENU):
@@ -204,7 +204,7 @@ def newest(submission: Submission, *, person: Person | None = None) -> list[Eval
 
 
 def under_version(evaluations: Iterable[Evaluation], number: int | None = None) -> list[Evaluation]:
-    """Return one evaluation per setting: of a version, else the most recent valid one."""
+    """Return one evaluation per setting, by default the newest valid one."""
     matching = [each for each in evaluations if number is None or number in versions_of(each)]
     return list({each.setting_id: each for each in matching}.values())
 
@@ -218,7 +218,7 @@ def versions_scored(evaluations: Iterable[Evaluation]) -> dict[str, list[int]]:
 
 
 def precedence(evaluation: Evaluation) -> tuple[bool, int]:
-    """Sort key among evaluations of a setting: the newest version wins, then the later."""
+    """Sort key of evaluations: the version, then the time."""
     return evaluation.setting.version in versions_of(evaluation), evaluation.pk
 
 

@@ -256,7 +256,7 @@ class ModelHost(models.Model):
 
 
 class Evaluation(models.Model):
-    """Scoring of a file under a setting, identified by all that changes a figure."""
+    """Scoring of a file under a setting, identified by everything affecting figures."""
 
     file = models.ForeignKey(PredictionFile, on_delete=models.PROTECT, related_name="evaluations")
     setting = models.ForeignKey(Setting, on_delete=models.PROTECT, related_name="evaluations")

@@ -28,7 +28,7 @@ def visible(user: Person) -> QuerySet[Benchmark]:
 
 
 def benchmark_for(user: Person, slug: str) -> Benchmark:
-    """Return the benchmark, or 404 when it does not exist or is hidden."""
+    """Return the benchmark; answer 404 if it is absent or hidden."""
     return get_object_or_404(visible(user), slug=slug)
 
 
@@ -51,7 +51,7 @@ def role_in(benchmark: Benchmark, user: Person) -> str | None:
 
 
 def require(benchmark: Benchmark, user: Person, role: str) -> None:
-    """Answer 404 when the benchmark is hidden, 403 when the role is too low."""
+    """Answer 404 for a hidden benchmark, 403 for an insufficient role."""
     actual = role_in(benchmark, user)
     if actual is None:
         raise Http404
@@ -64,7 +64,7 @@ def teams_of(user: Person) -> QuerySet[Team]:
 
 
 def team_of(request: HttpRequest | Request, *, named: str = "") -> Team:
-    """Return the team of the token, else the named one, else the user's only one."""
+    """Return the token's team, else the named or only one."""
     mine = teams_of(request.user)
     token = getattr(request, "auth", None)
     if isinstance(token, ApiToken) and token.team_id:
@@ -111,7 +111,10 @@ def submission_for(user: Person, pk: int) -> Submission:
 
 
 def requested_submissions(request: Request) -> QuerySet[Submission]:
-    """Return the submissions an API request may see: those of its token's team, if any."""
+    """Return the submissions that an API request may see.
+
+    A team's token sees only those of its team.
+    """
     visible, token = visible_submissions(request.user), request.auth
     if isinstance(token, ApiToken) and token.team_id:
         visible = visible.filter(system__team=token.team_id)
@@ -132,6 +135,6 @@ def requested_submission(request: Request, pk: int, *, to_change: bool = False) 
 
 
 def require_own(user: Person, submission: Submission) -> None:
-    """Answer 404 unless the user is in the team or organises the benchmark."""
+    """Answer 404 to users outside the team who are not organisers."""
     if not visible_submissions(user).filter(pk=submission.pk).exists():
         raise Http404

@@ -73,7 +73,7 @@ def follow(job: Job) -> None:
 
 
 def queue(submission: Submission, *, kind: str = "score") -> None:
-    """Queue the scoring, the check of a dense file or the run of a model."""
+    """Queue scoring, the check of dense scores, or a model's run."""
     Submission.objects.filter(pk=submission.pk).update(job=None)
     job = queueing.enqueue(kind, submission.pk, lane=f"team {submission.system.team_id}")
     Submission.objects.filter(pk=submission.pk).update(job=job)
@@ -91,7 +91,7 @@ def score_again(submission: Submission) -> None:
 
 
 def cancel(submission: Submission, *, by: User) -> None:
-    """Cancel: at once while it waits, at its next progress report while it runs."""
+    """Cancel a waiting submission now, a running one at its next report."""
     require_own(by, submission)
     if submission.job is None or S.CANCELLED not in MOVES[submission.state]:
         raise Conflict("ended", f"This submission is {submission.state} and can't be cancelled.")

@@ -193,7 +193,7 @@ def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
 
 
 def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | None, *, by: User) -> None:
-    """Reject test sets that are hidden, unfrozen, or of another task or labels."""
+    """Reject hidden or unfrozen test sets, another task, or other labels."""
     for field, used in (("test_set", test_set), ("only", only)):
         if used is not None:
             _check_test_set(benchmark, used, by=by, field=field)

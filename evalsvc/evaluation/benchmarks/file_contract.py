@@ -49,7 +49,7 @@ class InputMention(EntityMention, omit_defaults=True):
 
 
 class InputItem(msgspec.Struct, omit_defaults=True):
-    """An item to predict: a gold line without its gold, which is not even decoded."""
+    """Item to predict: a gold line whose labels are not decoded."""
 
     id: str
     text: str | None = None
@@ -64,7 +64,7 @@ class InputItem(msgspec.Struct, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedIds:
-    """Ids to predict in the order of the test set, with pairs, tokens and lengths."""
+    """Ids to predict in order, with pairs, tokens and lengths."""
 
     ids: Mapping[str, Pair | None]
     tokens: Mapping[str, Sequence[str]]
@@ -77,7 +77,7 @@ class ExpectedIds:
 
 @dataclass(frozen=True)
 class FileContract:
-    """The settings open to a file, and what the file must hold for them."""
+    """Settings open to a file, and the contents they require."""
 
     benchmark: Benchmark
     settings: list[Setting]
@@ -146,7 +146,7 @@ class FileContract:
             raise DomainError("closed", f"{self.benchmark} closed during the upload.")
 
     def covers(self, setting: Setting, form: str) -> bool:
-        """True when a file of this form had to hold everything that a setting scores."""
+        """True when files of this form contain everything a setting scores."""
         gold = (setting.test_set_id, setting.only_id)
         if any((own.test_set_id, own.only_id) == gold for own in self.settings):
             return True
@@ -173,7 +173,7 @@ def for_new_file(benchmark: Benchmark, *, phase: str = "") -> FileContract:
 
 
 def of_submission(submission: Submission) -> FileContract:
-    """Return the contract a submission was checked against, as it was at that time."""
+    """Return the contract a submission was checked against."""
     if not submission.held_to:
         return present(submission)
     related = ("setting__benchmark", "test_set", "only")
@@ -263,7 +263,7 @@ def state_at(setting: Setting, at: datetime) -> str:
 
 
 def accepts(setting: Setting, phase: str, at: datetime) -> bool:
-    """True when a setting scores what is submitted to a phase at a time."""
+    """True when a setting is open to files of a phase."""
     return setting.phase in ("", phase) and state_at(setting, at) == "open"
 
 
@@ -275,7 +275,7 @@ def limit(benchmark: Benchmark, name: str) -> int:
 
 # ---- expected ids --------------------------------------------------------------------------------
 def expected_ids(setting: Setting) -> ExpectedIds:
-    """Return the ids a setting scores: of its test set, limited to `only` where set."""
+    """Return the test set's ids, limited to `only` if set."""
     every = _read_ids(
         setting.test_set_id, setting.test_set.sha256, with_text=setting.unit == Setting.Unit.DOCUMENT
     )
@@ -305,7 +305,7 @@ def _read_ids(pk: int, sha256: str, *, with_text: bool) -> ExpectedIds:
 
 
 def input_lines(setting: Setting) -> Iterator[bytes]:
-    """Yield the items to predict in order, which CoNLL columns and dense rows follow."""
+    """Yield the items in the order of CoNLL columns and dense rows."""
     kept = expected_ids(setting).ids
     decoder, encoder = msgspec.json.Decoder(InputItem), msgspec.json.Encoder(order="deterministic")
     for raw in export_lines(setting.test_set):

@@ -24,7 +24,7 @@ def is_sealed(setting: Setting, now: datetime | None = None) -> bool:
 
 
 def hidden_from(setting: Setting, person: Person | None) -> bool:
-    """True while a person, or the public for None, may not see the scores."""
+    """True while scores are hidden from a user (None: the public)."""
     return is_sealed(setting) and (person is None or role_in(setting.benchmark, person) != ORGANISER)
 
 

@@ -48,7 +48,7 @@ def counted(benchmark: Benchmark, team: Team) -> QuerySet[Submission]:
 
 
 def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:
-    """Return when the current day of the benchmark began and when the next begins."""
+    """Return the start of the benchmark's current day and the next."""
     zone = ZoneInfo(benchmark.time_zone)
     today = now.astimezone(zone).date()
     begun, next_one = (datetime.combine(day, time.min, zone) for day in (today, today + timedelta(days=1)))

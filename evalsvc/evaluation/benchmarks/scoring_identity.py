@@ -21,7 +21,10 @@ SCORER = "1.0"
 def concerned(
     submission: Submission, contract: FileContract | None = None, settings: list[Setting] | None = None
 ) -> list[Setting]:
-    """Return the settings a run was sent to, and later ones that accept it, by its form."""
+    """Return settings that concern a run: its own and later ones.
+
+    They accept its form, and the later ones its phase and time.
+    """
     contract = contract or file_contract.of_submission(submission)
     sent_to = {setting.pk for setting in contract.settings}
     return [
@@ -35,7 +38,10 @@ def concerned(
 def fitting(
     submission: Submission, contract: FileContract | None = None, settings: list[Setting] | None = None
 ) -> list[Setting]:
-    """Return the settings that can score a run: its file may lack what was added later."""
+    """Return the settings whose items the run's file covers.
+
+    Items added later may be missing in the file.
+    """
     contract = contract or file_contract.of_submission(submission)
     return [
         setting
@@ -45,7 +51,7 @@ def fitting(
 
 
 def not_covered(submission: Submission) -> list[Setting]:
-    """Return the settings whose present gold a scored submission lacks a score for."""
+    """Return settings for whose present gold a submission lacks a score."""
     if submission.state != Submission.State.SCORED:
         return []
     scored = submission.evaluations.values_list("setting_id", "gold_sha256", "options__only", "scorer")
@@ -100,7 +106,7 @@ def digest(options: dict[str, Any]) -> str:
 
 
 def existing(submission: Submission, settings: Iterable[Setting]) -> dict[int, Evaluation]:
-    """Return the evaluations that already scored this file the same way, by setting."""
+    """Return earlier identical evaluations of this file, by setting."""
     wanted = {
         (setting.pk, setting.test_set.sha256, digest(options_of(setting, submission))) for setting in settings
     }

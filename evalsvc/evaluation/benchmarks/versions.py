@@ -57,7 +57,7 @@ def require_version(benchmark: Benchmark, number: int) -> None:
 
 
 def keep_up(benchmark: Benchmark) -> None:
-    """Begin a version of each setting whose newest one has an older scorer."""
+    """Begin a version of settings whose newest has an older scorer."""
     newest = SettingVersion.objects.filter(setting__benchmark=benchmark, number=F("setting__version"))
     for outdated in newest.exclude(scorer=scoring_identity.SCORER).select_related("setting"):
         with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Summary sentences of a board: the leader, and pairs that two measures order differently.
+"""Summary sentences of a board: its leader, and rank reversals.
 
 No significance test is made. Two systems are apart when their ranges of one standard deviation don't meet.
 """
@@ -84,7 +84,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Reversal:
-    """Pair in opposite orders: `first` leads by one column and trails by another."""
+    """Pair in which `first` leads by one column, trails by another."""
 
     first: str
     second: str
@@ -100,7 +100,7 @@ class Reversal:
 
 
 def reversals(here: Column, others: Iterable[Column]) -> list[Reversal]:
-    """Return pairs that another column orders the other way, clear and wide ones first."""
+    """Return pairs that another column reverses, the clearest and widest first."""
     pairs = []
     for there in others:
         for first, second in combinations(here.order(), 2):

@@ -1,4 +1,4 @@
-"""Table of a board: columns, cells with rank shifts, run strips, notes on undefined values."""
+"""Table of a board: columns, rank shifts, run strips and notes."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _scale(board: Board) -> svg.Scale | None:
 
 
 def _same_files(board: Board) -> dict[int, str]:
-    """Describe by system which runs share a file, among its own and with others."""
+    """Describe, by system, runs that share a file with another run."""
     holders: dict[str, list[str]] = defaultdict(list)
     for row in board.rows:
         for digest in row.files:

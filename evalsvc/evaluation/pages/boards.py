@@ -157,7 +157,7 @@ def _findings(settings: list[Setting], setting: Setting, shown: Board) -> dict[s
 
 
 def _other_setting(other: Board, measure: str) -> Column:
-    """Column of the same measure in another setting, else of its main measure."""
+    """Column of another setting: the same measure, else its main one."""
     key = measure if measure in other.measures else other.setting.main
     return board_table.as_column(other, key, title=f"{MENU[key].title} on “{other.setting.title}”")
 

@@ -51,7 +51,7 @@ def strip_axis(scale: Scale) -> SafeString:
 def run_strip(
     runs: Sequence[float], *, mean: float, sd: float | None, scale: Scale, digits: int = 1
 ) -> SafeString:
-    """Ring per run, tick at the mean, bar of ± one standard deviation."""
+    """Draw runs as rings, the mean, and one standard deviation."""
     parts = [element("path", class_="grid", d="M2 9H116")]
     if sd:
         left, right = max(scale(mean - sd), 2.0), min(scale(mean + sd), 116.0)

@@ -138,7 +138,7 @@ def ranks(columns: Sequence[Column], names: Mapping[str, str], *, narrow: bool =
 
 
 def _series(shown: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Return 1 to 5 for the first systems that change rank, 0 for the others."""
+    """Return colours 1 to 5 of systems that change rank, else 0."""
     moving = [name for name in shown if len({row.index(name) for row in rows}) > 1][:5]
     return {name: moving.index(name) + 1 if name in moving else 0 for name in shown}
 
@@ -155,7 +155,7 @@ def _heads(columns: Sequence[Column], xs: Sequence[int], *, height: int) -> list
 def _system(
     key: str, name: str, columns: Sequence[Column], points: Sequence[Point], series: int, narrow: bool
 ) -> SafeString:
-    """Line of a system with its marks, and its name at the ends."""
+    """Draw the line of a system, its marks and its name."""
     parts = [
         element("path", class_=f"l{series}", stroke_dasharray=DASHES[max(series - 1, 0)], d=_path(points))
     ]

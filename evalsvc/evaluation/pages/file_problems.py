@@ -49,7 +49,7 @@ class ShownProblem:
 
 
 def shown_problems(problems: Problems, file: UploadedFile) -> dict[str, Any]:
-    """Return each kind of problem once with its first line, and an excerpt of these lines."""
+    """Return each problem's first occurrence, and an excerpt of these lines."""
     # missing ids have no line; they come last and once, so as not to crowd out invalid lines
     unique = {(p.code, _message(p) if p.line else ""): p for p in reversed(problems.first)}
     first = sorted(unique.values(), key=lambda problem: (not problem.line, problem.line))[:SHOWN]
@@ -92,7 +92,7 @@ def _message(problem: Problem, others: Sequence[str] = (), total: int = 1) -> st
 
 
 def _excerpt(problems: Iterable[Problem], file: UploadedFile) -> list[ExcerptLine]:
-    """Return the invalid lines and the one before the first, as far as the file is readable."""
+    """Return readable invalid lines and the line before the first."""
     bad = {problem.line: problem for problem in reversed(list(problems)) if problem.line}
     if not bad:
         return []

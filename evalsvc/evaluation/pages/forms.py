@@ -18,7 +18,10 @@ Part = tuple[str, str, bool, list[BoundField]]
 
 
 class SectionedForm(PageForm):
-    """Form in blocks side by side, each of sections: title, lead, folded at first, fields."""
+    """Form in blocks side by side, each of one or more sections.
+
+    A section has a title, a lead, whether it starts folded, and fields.
+    """
 
     BLOCKS: Blocks = ()
 
@@ -49,7 +52,7 @@ def slug_from_title(form: forms.Form, name: str) -> str:
 
 
 def preview_slug(form: forms.Form, name: str) -> None:
-    """Let the page show the slug made from the title while the field is empty."""
+    """Show the slug made from the title while the field is empty."""
     form.fields[name].widget.attrs["data-made-from"] = "title"
 
 

@@ -1,4 +1,4 @@
-"""Runs in lists: state, a remark, and the main figure of the first setting."""
+"""Lists of runs: state, remark, and main figure."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def as_runs(submissions: Iterable[Submission]) -> list[ListedRun]:
 def page_of(
     submissions: QuerySet[Submission], request: HttpRequest, *, size: int = 50
 ) -> tuple[list[ListedRun], str]:
-    """Return the newest runs before `before`, and the query of the next page."""
+    """Return the runs older than `before`, and the next page's query."""
     before = request.GET.get("before", "")
     if before.isdecimal():
         submissions = submissions.filter(pk__lt=int(before))

@@ -190,7 +190,7 @@ def _sampled(points: Sequence[tuple[float, float]]) -> list[tuple[str, str]]:
 
 # ---- classes -------------------------------------------------------------------------------------
 def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ShownClass]:
-    """Return the figures per class of the unit's family, without the negative class."""
+    """Return the figures of each class except the negative one."""
     titles = {label["name"]: label.get("title") or label["name"] for label in benchmark.labels}
     return [
         ShownClass(
@@ -217,7 +217,7 @@ def _family(evaluation: Evaluation) -> str:
 def class_table(
     evaluations: Sequence[Evaluation], benchmark: Benchmark, *, key: str = "", order: str = ""
 ) -> ClassTable | None:
-    """Build the class table of the requested setting, else of the first with one."""
+    """Build the class table of the requested setting, or the first."""
     with_rows = {e.setting.key: (e, class_rows(e, benchmark)) for e in evaluations if e.classes}
     if not with_rows:
         return None

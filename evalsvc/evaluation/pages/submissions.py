@@ -130,7 +130,7 @@ def _notice(submission: Submission) -> Notice | None:
 
 
 def _left_out(submission: Submission) -> Notice | None:
-    """Name the settings without a score, whose gold changed or whose scoring failed."""
+    """Name settings without a score: gold changed or scoring failed."""
     titles = ", ".join(f"“{setting.title}”" for setting in scoring_identity.not_covered(submission))
     if not titles:
         return None

@@ -1,4 +1,4 @@
-"""Page for submitting a run, and the parts it shares: quotas and the command for a terminal."""
+"""Page for submitting a run, with quotas and a shell command."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Command:
 
 
 def curl(request: HttpRequest, benchmark: Benchmark, *, team: Team | None = None) -> Command:
-    """Command that submits from a terminal, naming the team if the user is in several."""
+    """Return the shell command, with the team if the user has several."""
     address = request.build_absolute_uri(reverse("api-submissions", args=[benchmark.slug]))
     teams = list(roles.teams_of(request.user))
     named = f" -F team={(team or teams[0]).slug}" if len(teams) > 1 else ""

@@ -33,7 +33,7 @@ SHOWS: dict[str, tuple[str, Q]] = {
 @login_required
 @require_safe
 def team_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show members everything, organisers the runs on their boards, others its ranked systems."""
+    """Show a team: the viewer's role decides which runs are listed."""
     user, team = roles.person(request), get_object_or_404(Team, slug=slug)
     inside = user.is_superuser or teams.role_in(team, user) is not None
     submissions = Submission.objects if inside else roles.visible_submissions(user)
@@ -96,7 +96,7 @@ def _ranked_systems(team: Team, user: User) -> QuerySet[System]:
 
 
 def _curl(request: HttpRequest, team: Team, boards: list[Benchmark]) -> Command | None:
-    """Return the command for the benchmark the team used last, else the first."""
+    """Return the command for the team's last benchmark, else the first."""
     last = Submission.objects.filter(system__team=team, benchmark__in=boards).order_by("-pk").first()
     board = last.benchmark if last else next(iter(boards), None)
     return curl(request, board, team=team) if board else None

@@ -1,4 +1,4 @@
-"""Dense score files: a row per sentence or pair in order, a column per label."""
+"""Dense score files: rows are items or pairs, columns are labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BAG = Setting.Unit.BAG
 
 
 def rows_of(contract: FileContract, form: str) -> Sequence[Any]:
-    """Return the ids (form `scores`) or pairs (form `bag`) of the rows, in order."""
+    """Return the ids (`scores`) or pairs (`bag`) of the rows."""
     return list(contract.expected.ids) if form == "scores" else contract.expected.pairs
 
 
@@ -52,7 +52,10 @@ def _sizes(contract: FileContract) -> dict[str, int]:
 
 
 def layout(contract: FileContract, form: str, *, rows: int) -> str:
-    """Digest the meaning of rows and columns, so that reordered gold can't shift scores."""
+    """Digest the meaning of rows and columns.
+
+    Reordered gold must not shift scores.
+    """
     digest = hashlib.sha256(form.encode())
     for name in [*islice(rows_of(contract, form), rows), *contract.labels]:
         digest.update(repr(name).encode() + b"\n")

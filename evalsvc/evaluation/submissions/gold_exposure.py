@@ -12,7 +12,7 @@ from evalsvc.evaluation.models import Setting, Submission
 
 
 def teams_that_saw(test_sets: Iterable[TestSet | None]) -> set[int]:
-    """Return the teams of everybody who worked on this gold, left ones included."""
+    """Return the teams, past ones included, of people behind this gold."""
     since: dict[int, datetime] = {}
     for test_set in {each for each in test_sets if each}:
         for person in test_set.manifest.get("people", ()):
@@ -25,7 +25,7 @@ def teams_that_saw(test_sets: Iterable[TestSet | None]) -> set[int]:
 
 
 def saw_gold(settings: Iterable[Setting], team: Team) -> bool:
-    """True when someone of the team labelled or adjudicated the gold of these settings."""
+    """True when a team member labelled or adjudicated these settings' gold."""
     return team.pk in teams_that_saw(gold for each in settings for gold in (each.test_set, each.only))
 
 

@@ -126,9 +126,9 @@ def check_entry(entry: Entry) -> None:
 
 
 def require_quota(entry: Entry) -> None:
-    """Reject before reading the file when a quota is used up, unless it may be a repeat.
+    """Reject a run over its quota before the file is read.
 
-    The quota is checked again, under a lock, when the submission is recorded.
+    A possible repeat is let through. The quota is checked again, under a lock, when the submission is recorded.
     """
     same_run = Q(system__team=entry.team, system__name=entry.system, run=entry.run)
     earlier = same_run & Q(withdrawn_at=None, state__in=ACTIVE)
@@ -233,7 +233,7 @@ def _in_phase(submission: Submission) -> str:
 
 
 def _same_run(system: System, entry: Entry, file: PredictionFile, phase: str) -> Received | None:
-    """Return the active submission of this run if the same was sent, else reject."""
+    """Return the run's active submission if identical, else reject."""
     active = system.runs.filter(run=entry.run, withdrawn_at=None, state__in=ACTIVE).first()
     if active is None:
         return None
@@ -269,7 +269,7 @@ def _predicted_before(submission: Submission) -> None:
 
 
 def _score_or_reuse(submission: Submission, settings: list[Setting]) -> None:
-    """Score at once where the same scoring exists under every setting, else queue."""
+    """Reuse scores that exist under every setting, else queue a job."""
     existing = scoring_identity.existing(submission, settings)
     if len(existing) == len(settings):
         submission.evaluations.set(existing.values())

@@ -1,4 +1,4 @@
-"""Limits of the service, of a benchmark, and the quotas of a team."""
+"""Limits of the service and of a benchmark, and a team's quotas."""
 
 from __future__ import annotations
 

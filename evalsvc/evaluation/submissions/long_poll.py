@@ -1,4 +1,4 @@
-"""Long polling: a response that waits for a change, in a few threads at most."""
+"""Long polling: responses that wait for a change, in few threads."""
 
 from __future__ import annotations
 

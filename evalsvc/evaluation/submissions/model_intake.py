@@ -1,4 +1,4 @@
-"""Intake of models: a pipeline in one tar, inspected, stored and queued to run."""
+"""Intake of models: one tar, inspected, stored and queued to run."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def record_self_test(name: str, *, why_not: str) -> None:
 
 
 def record_seen(name: str) -> None:
-    """Record that a worker of a machine asked for work, once a minute."""
+    """Record, once a minute, that a machine's worker asked for work."""
     outdated = ModelHost.objects.filter(name=name[:200], seen_at__lt=Now() - RECORD_EVERY)
     if outdated.exists():  # reading takes no write lock
         outdated.update(seen_at=Now())

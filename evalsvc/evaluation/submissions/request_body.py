@@ -1,4 +1,4 @@
-"""Request body as a stream of bytes: raw, or the `file` part of a form."""
+"""Request body as a stream: raw, or the form part `file`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The board: figures over standing runs, ranks by the mean."""
+"""Leaderboard: figures over active runs, ranks by the mean."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_one_run_has_no_deviation(cast: BenchmarkCast) -> None:
     assert rows(benchmark)["Net"].figures["accuracy"].sd is None
 
 
-def test_the_best_mean_comes_first_and_equal_means_share_a_rank(cast: BenchmarkCast) -> None:
+def test_the_best_mean_is_first_and_equal_means_share_a_rank(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     for system, right in (("Low", 2), ("B", 5), ("A", 5), ("Top", 6)):
         scored(cast, benchmark, system, right)
@@ -65,7 +65,7 @@ def test_the_best_mean_comes_first_and_equal_means_share_a_rank(cast: BenchmarkC
     assert [(row.rank, row.system.name) for row in found] == [(1, "Top"), (2, "A"), (2, "B"), (4, "Low")]
 
 
-def test_the_main_measure_orders_unless_another_is_asked_for(cast: BenchmarkCast) -> None:
+def test_the_main_measure_orders_unless_another_is_requested(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     assert board(benchmark.settings.get()).order_by == "micro_f1"
     with pytest.raises(DomainError, match="no measure nonsense"):
@@ -80,7 +80,7 @@ def test_a_withdrawn_run_no_longer_counts(cast: BenchmarkCast) -> None:
     assert (figure.n, figure.mean) == (1, 1.0)
 
 
-def test_what_waits_or_failed_is_not_on_the_board(cast: BenchmarkCast) -> None:
+def test_queued_and_failed_runs_are_not_on_the_board(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, answers(3))
     assert board(benchmark.settings.get()).rows == []
@@ -102,7 +102,7 @@ def test_teams_may_name_systems_alike(cast: BenchmarkCast) -> None:
     assert [(row.team.name, row.n) for row in found] == [("Kelpie", 1), ("Lugworm", 1)]
 
 
-def test_undefined_runs_are_left_out_of_the_mean_and_counted(cast: BenchmarkCast) -> None:
+def test_undefined_runs_are_excluded_from_the_mean_and_counted(cast: BenchmarkCast) -> None:
     benchmark = cast.relations("bag", "ap")
     cast.submit(benchmark, [{"id": "s1", "scores": {"born_in": 0.5}}])
     run_next("score")
@@ -111,7 +111,7 @@ def test_undefined_runs_are_left_out_of_the_mean_and_counted(cast: BenchmarkCast
     assert figure.reason == FEW_CLAIMS
 
 
-def test_a_system_without_the_measure_stands_last_without_a_rank(cast: BenchmarkCast) -> None:
+def test_a_system_without_the_measure_is_last_without_a_rank(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Labels", 6)
     cast.submit(benchmark, [{"id": "s1", "scores": {"born_in": 0.5}}], system="Scores")
@@ -120,7 +120,7 @@ def test_a_system_without_the_measure_stands_last_without_a_rank(cast: Benchmark
     assert [(row.rank, row.system.name) for row in found] == [(1, "Scores"), (None, "Labels")]
 
 
-def test_a_setting_added_later_is_scored_for_the_runs_that_stand(cast: BenchmarkCast) -> None:
+def test_a_setting_added_later_is_scored_for_active_runs(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     (submission,) = scored(cast, benchmark, "Net", 6)
     part = freeze("part", RELATION_GOLD[:3], by=cast.olga)

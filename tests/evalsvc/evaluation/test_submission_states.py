@@ -1,4 +1,4 @@
-"""What may become of a submission, and how it is told."""
+"""States of a submission, its transitions and its timeline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fresh(submission: Submission) -> Submission:
 
 
 @pytest.mark.parametrize(("start", "to"), list(product(STATES, STATES)))
-def test_only_the_moves_of_the_table_are_taken(cast: BenchmarkCast, start: str, to: str) -> None:
+def test_only_listed_state_transitions_are_accepted(cast: BenchmarkCast, start: str, to: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     Submission.objects.filter(pk=submission.pk).update(state=start)
     submission = fresh(submission)
@@ -43,7 +43,7 @@ def test_every_state_has_its_moves() -> None:
     assert set(submission_states.MOVES) == set(STATES)
 
 
-def test_a_step_from_a_state_that_is_no_longer_so_is_refused(cast: BenchmarkCast) -> None:
+def test_a_transition_from_an_outdated_state_is_rejected(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     stale = fresh(submission)
     submission_states.move(submission, "running")
@@ -84,14 +84,14 @@ def test_cancelling_while_it_waits_ends_it_at_once(cast: BenchmarkCast) -> None:
     assert not run_next("score")
 
 
-def test_cancelling_what_runs_is_asked_of_the_worker(cast: BenchmarkCast) -> None:
+def test_cancelling_a_running_job_is_requested_of_the_worker(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     claim.claim("score")
     submission_states.cancel(fresh(submission), by=cast.kim)
     assert Job.objects.get(pk=submission.job_id).cancel_asked
 
 
-def test_what_has_ended_cannot_be_cancelled(cast: BenchmarkCast) -> None:
+def test_an_ended_submission_cannot_be_cancelled(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     run_next("score")
     with pytest.raises(Conflict) as error:
@@ -123,7 +123,7 @@ def test_another_team_can_neither_cancel_nor_withdraw(cast: BenchmarkCast) -> No
             act(submission, by=cast.lars)
 
 
-def test_the_timeline_tells_every_attempt(cast: BenchmarkCast) -> None:
+def test_the_timeline_lists_every_attempt(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     job = claim.claim("score")
     assert job is not None
@@ -141,7 +141,7 @@ def test_the_timeline_tells_every_attempt(cast: BenchmarkCast) -> None:
     ]
 
 
-def test_the_timeline_tells_the_run_of_a_model_and_then_its_scoring(cast: BenchmarkCast) -> None:
+def test_the_timeline_lists_a_models_run_then_its_scoring(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     Submission.objects.filter(pk=submission.pk).update(model=submission.file)
     Job.objects.update(kind="predict")
@@ -161,7 +161,7 @@ def test_the_timeline_tells_the_run_of_a_model_and_then_its_scoring(cast: Benchm
     ]
 
 
-def test_the_timeline_tells_that_scores_were_taken_over(cast: BenchmarkCast) -> None:
+def test_the_timeline_lists_reused_scores(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)
     run_next("score")

@@ -1,4 +1,4 @@
-"""The JSON door: who may what, what is answered, and that gold never leaves."""
+"""API of benchmarks and submissions: roles, responses, and no gold in any of them."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def test_a_raw_body_is_accepted_and_has_a_status_address(cast: BenchmarkCast) ->
     cast.relations()
     answer = post_raw(by_token(cast.kim, team=cast.kelpie), jsonl(LINES))
     assert answer.status_code == 202
-    told = answer.json()
-    assert (told["state"], told["team"], told["system"], told["run"]) == ("queued", "kelpie", "Net", "1")
-    assert answer.headers["Location"] == told["status_url"]
-    assert as_user(cast.kim).get(told["status_url"]).json()["id"] == told["id"]
+    body = answer.json()
+    assert (body["state"], body["team"], body["system"], body["run"]) == ("queued", "kelpie", "Net", "1")
+    assert answer.headers["Location"] == body["status_url"]
+    assert as_user(cast.kim).get(body["status_url"]).json()["id"] == body["id"]
 
 
 @pytest.mark.parametrize("act", ["cancel", "withdraw"])
@@ -63,7 +63,7 @@ def test_a_token_that_may_submit_organises_nothing(cast: BenchmarkCast, act: str
 
 
 @pytest.mark.parametrize("scope", ["submit", "full"])
-def test_a_token_of_a_team_reaches_that_teams_submissions_alone(cast: BenchmarkCast, scope: str) -> None:
+def test_a_team_token_sees_only_submissions_of_its_team(cast: BenchmarkCast, scope: str) -> None:
     second = create_team(name="Second", by=cast.kim)
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LINES)
@@ -83,7 +83,7 @@ def test_a_gzipped_body_is_accepted(cast: BenchmarkCast) -> None:
     assert answer.status_code == 202
 
 
-def test_what_curl_sends_unless_told_is_accepted(cast: BenchmarkCast) -> None:
+def test_the_default_content_type_of_curl_is_accepted(cast: BenchmarkCast) -> None:
     cast.relations()
     address = "/api/v1/benchmarks/rel/submissions?system=Net&run=1"
     answer = by_token(cast.kim).post(address, jsonl(LINES), content_type="application/x-www-form-urlencoded")
@@ -104,7 +104,7 @@ def test_a_form_is_accepted(cast: BenchmarkCast) -> None:
     assert Submission.objects.get().system.tags == {"seed": 7}
 
 
-def test_a_form_without_a_file_says_so(cast: BenchmarkCast) -> None:
+def test_a_form_without_a_file_is_rejected_with_no_file(cast: BenchmarkCast) -> None:
     cast.relations()
     answer = by_token(cast.kim).post(
         "/api/v1/benchmarks/rel/submissions", {"system": "Net", "run": "1"}, format="multipart"
@@ -114,9 +114,7 @@ def test_a_form_without_a_file_says_so(cast: BenchmarkCast) -> None:
 
 @pytest.mark.parametrize("name", ["file", "system"])
 @pytest.mark.parametrize("door", ["submissions", "check"])
-def test_a_file_or_a_field_that_comes_twice_is_refused_by_its_name(
-    cast: BenchmarkCast, name: str, door: str
-) -> None:
+def test_a_repeated_file_or_field_is_rejected_by_name(cast: BenchmarkCast, name: str, door: str) -> None:
     cast.relations()
     files = [SimpleUploadedFile(f"{n}.jsonl", jsonl(LINES[n:])) for n in range(2)]
     fields = {"run": "1", "system": "Net", "file": files[0]} | {name: files if name == "file" else ["A", "B"]}
@@ -125,7 +123,7 @@ def test_a_file_or_a_field_that_comes_twice_is_refused_by_its_name(
     assert not Submission.objects.exists()
 
 
-def test_a_field_that_comes_twice_in_the_address_of_a_raw_body_is_refused(cast: BenchmarkCast) -> None:
+def test_a_repeated_query_parameter_of_a_raw_body_is_rejected(cast: BenchmarkCast) -> None:
     cast.relations()
     address = "/api/v1/benchmarks/rel/submissions?run=1&system=A&system=B"
     answer = by_token(cast.kim).post(address, data=jsonl(LINES), content_type="application/octet-stream")
@@ -144,13 +142,12 @@ def test_a_field_that_comes_twice_in_the_address_of_a_raw_body_is_refused(cast: 
         ("tags", "\u202e"),
     ],
 )
-def test_a_name_with_a_character_that_nobody_sees_is_refused(
-    cast: BenchmarkCast, field: str, unseen: str
-) -> None:
+def test_a_name_with_an_invisible_character_is_rejected(cast: BenchmarkCast, field: str, unseen: str) -> None:
     cast.relations()
     name = f"Ti{unseen}de"
-    told = {"system": "Net", "run": "1"} | {field: json.dumps({"seed": name}) if field == "tags" else name}
-    fields = told | {"file": SimpleUploadedFile("a.jsonl", jsonl(LINES))}
+    file = SimpleUploadedFile("a.jsonl", jsonl(LINES))
+    fields: dict[str, Any] = {"system": "Net", "run": "1", "file": file}
+    fields[field] = json.dumps({"seed": name}) if field == "tags" else name
     answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
     refused = answer.json()
     assert (answer.status_code, refused["code"], refused["field"]) == (400, "unseen_character", field)
@@ -170,26 +167,27 @@ def test_a_name_with_a_character_that_nobody_sees_is_refused(
         ("tags", "N\u0430ver", "U+0430 CYRILLIC SMALL LETTER A"),
     ],
 )
-def test_a_word_with_letters_of_another_alphabet_among_latin_ones_is_refused(
+def test_a_word_mixing_latin_with_another_alphabet_is_rejected(
     cast: BenchmarkCast, field: str, mixed: str, other: str
 ) -> None:
     cast.relations()
-    told = {"system": "Net", "run": "1"} | {field: json.dumps({"of": [mixed]}) if field == "tags" else mixed}
-    fields = told | {"file": SimpleUploadedFile("a.jsonl", jsonl(LINES))}
+    file = SimpleUploadedFile("a.jsonl", jsonl(LINES))
+    fields: dict[str, Any] = {"system": "Net", "run": "1", "file": file}
+    fields[field] = json.dumps({"of": [mixed]}) if field == "tags" else mixed
     answer = by_token(cast.kim).post("/api/v1/benchmarks/rel/submissions", fields, format="multipart")
     refused = answer.json()
     assert (answer.status_code, refused["code"], refused["field"]) == (400, "mixed_alphabets", field)
     assert other in refused["detail"]
 
 
-def test_a_declaration_of_several_lines_in_another_alphabet_is_taken(cast: BenchmarkCast) -> None:
+def test_a_multiline_declaration_in_another_alphabet_is_accepted(cast: BenchmarkCast) -> None:
     submission = cast.submit(
         cast.relations(), LINES, tags={"extra": "Словари\nи\tкниги", "of": ["BERTで学習"]}
     )
     assert submission.system.tags["extra"] == "Словари\nи\tкниги"
 
 
-def test_names_in_any_script_are_taken(cast: BenchmarkCast) -> None:
+def test_names_in_any_script_are_accepted(cast: BenchmarkCast) -> None:
     cast.relations()
     for system in (
         *(
@@ -217,19 +215,19 @@ def test_the_same_again_answers_200_with_the_same_submission(cast: BenchmarkCast
     assert first.json()["id"] == again.json()["id"]
 
 
-def test_a_broken_file_is_refused_with_its_lines(cast: BenchmarkCast) -> None:
+def test_a_file_with_invalid_lines_is_rejected_with_line_numbers(cast: BenchmarkCast) -> None:
     cast.relations()
     answer = post_raw(by_token(cast.kim), jsonl([*LINES[:5], {"id": "s6", "label": "born_im"}]))
     assert answer.status_code == 422
     assert answer.headers["Content-Type"] == "application/problem+json"
-    told = answer.json()
-    assert told["error_count"] == 1
-    assert told["errors"][0]["line"] == 6
-    assert told["errors"][0]["hint"] == "Did you mean born_in?"
+    body = answer.json()
+    assert body["error_count"] == 1
+    assert body["errors"][0]["line"] == 6
+    assert body["errors"][0]["hint"] == "Did you mean born_in?"
     assert not Submission.objects.exists()
 
 
-def test_a_body_above_the_limit_is_refused_before_it_is_read(cast: BenchmarkCast, settings: Any) -> None:
+def test_a_body_above_the_limit_is_rejected_before_it_is_read(cast: BenchmarkCast, settings: Any) -> None:
     cast.relations()
     settings.UPLOAD_MAX_BYTES = 20
     answer = post_raw(by_token(cast.kim), jsonl(LINES))
@@ -237,7 +235,7 @@ def test_a_body_above_the_limit_is_refused_before_it_is_read(cast: BenchmarkCast
     assert "20 bytes" in answer.json()["detail"]
 
 
-def test_a_dry_run_tells_what_a_submission_would(cast: BenchmarkCast) -> None:
+def test_a_dry_run_reports_the_problems_of_a_submission(cast: BenchmarkCast) -> None:
     cast.relations()
     client = by_token(cast.kim)
     address = "/api/v1/benchmarks/rel/check"
@@ -248,7 +246,7 @@ def test_a_dry_run_tells_what_a_submission_would(cast: BenchmarkCast) -> None:
     assert not Submission.objects.exists()
 
 
-def test_whoever_is_in_several_teams_must_name_one(cast: BenchmarkCast) -> None:
+def test_members_of_several_teams_must_name_one(cast: BenchmarkCast) -> None:
     cast.relations()
     cast.lugworm.members.create(user=cast.kim)
     answer = post_raw(by_token(cast.kim), jsonl(LINES))
@@ -272,11 +270,11 @@ def test_a_token_for_reading_does_not_submit(cast: BenchmarkCast) -> None:
     assert "scope" in answer.json()["detail"]
 
 
-def test_a_token_for_submitting_does_not_make_benchmarks(cast: BenchmarkCast) -> None:
-    told = {"slug": "x", "title": "X", "task": "relations", "labels": [{"name": "a"}]}
-    assert by_token(cast.olga).post("/api/v1/benchmarks", told, format="json").status_code == 403
+def test_a_submit_token_cannot_create_benchmarks(cast: BenchmarkCast) -> None:
+    fields = {"slug": "x", "title": "X", "task": "relations", "labels": [{"name": "a"}]}
+    assert by_token(cast.olga).post("/api/v1/benchmarks", fields, format="json").status_code == 403
     assert (
-        by_token(cast.olga, scope="full").post("/api/v1/benchmarks", told, format="json").status_code == 201
+        by_token(cast.olga, scope="full").post("/api/v1/benchmarks", fields, format="json").status_code == 201
     )
 
 
@@ -286,7 +284,7 @@ def test_without_a_name_nothing_is_answered(cast: BenchmarkCast) -> None:
 
 
 @pytest.mark.parametrize("tail", ["", "/scores"])
-def test_another_teams_submission_is_not_there(cast: BenchmarkCast, tail: str) -> None:
+def test_another_teams_submission_is_404(cast: BenchmarkCast, tail: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     address = f"/api/v1/submissions/{submission.pk}{tail}"
     found = {
@@ -315,14 +313,14 @@ def test_a_team_lists_its_own_submissions_and_the_organiser_all(cast: BenchmarkC
     assert listed == {"kim": ["kelpie"], "olga": ["lugworm", "kelpie"]}
 
 
-def test_a_hidden_benchmark_is_not_there_for_others(cast: BenchmarkCast) -> None:
+def test_a_hidden_benchmark_is_404_for_others(cast: BenchmarkCast) -> None:
     cast.relations(public=False)
     for address in ("/api/v1/benchmarks/rel", "/api/v1/benchmarks/rel/board"):
         assert as_user(cast.kim).get(address).status_code == 404
         assert as_user(cast.olga).get(address).status_code == 200
 
 
-def test_everybody_who_sees_the_benchmark_sees_the_board(cast: BenchmarkCast) -> None:
+def test_the_board_is_visible_to_all_who_see_the_benchmark(cast: BenchmarkCast) -> None:
     cast.submit(cast.relations(), LINES)
     run_next("score")
     board = as_user(cast.lars).get("/api/v1/benchmarks/rel/board?setting=main&order=accuracy").json()
@@ -332,7 +330,7 @@ def test_everybody_who_sees_the_benchmark_sees_the_board(cast: BenchmarkCast) ->
     assert board["order_by"] == "accuracy"
 
 
-def test_scores_come_with_all_that_made_them(cast: BenchmarkCast) -> None:
+def test_scores_name_file_gold_options_and_scorer(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     run_next("score")
     (found,) = as_user(cast.kim).get(f"/api/v1/submissions/{submission.pk}/scores").json()["evaluations"]
@@ -341,12 +339,12 @@ def test_scores_come_with_all_that_made_them(cast: BenchmarkCast) -> None:
     assert found["scores"]["accuracy"]["value"] == pytest.approx(2 / 6)
 
 
-def test_an_organiser_makes_a_benchmark_and_its_setting(cast: BenchmarkCast) -> None:
+def test_an_organiser_creates_a_benchmark_and_its_setting(cast: BenchmarkCast) -> None:
     freeze("gold", RELATION_GOLD, by=cast.olga)
     client = as_user(cast.olga)
-    told = {"slug": "new", "title": "New", "task": "relations", "negative": "N/A"}
+    fields = {"slug": "new", "title": "New", "task": "relations", "negative": "N/A"}
     labels = [{"name": name} for name in ("born_in", "works_for", "part_of")]
-    assert client.post("/api/v1/benchmarks", told | {"labels": labels}, format="json").status_code == 201
+    assert client.post("/api/v1/benchmarks", fields | {"labels": labels}, format="json").status_code == 201
     setting = {"key": "m", "title": "M", "test_set": "gold", "unit": "sentence", "main": "macro_f1"}
     made = client.post("/api/v1/benchmarks/new/settings", setting, format="json")
     assert made.status_code == 201
@@ -366,23 +364,21 @@ def test_an_organiser_makes_a_benchmark_and_its_setting(cast: BenchmarkCast) -> 
         ({"key": "main"}, 409),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(
-    cast: BenchmarkCast, change: dict[str, str], status: int
-) -> None:
+def test_an_invalid_setting_is_rejected(cast: BenchmarkCast, change: dict[str, str], status: int) -> None:
     cast.relations()
     setting = {"key": "m", "title": "M", "test_set": "gold-sentence", "unit": "sentence", "main": "macro_f1"}
     answer = as_user(cast.olga).post("/api/v1/benchmarks/rel/settings", setting | change, format="json")
     assert answer.status_code == status
 
 
-def test_an_option_outside_the_table_is_refused(cast: BenchmarkCast) -> None:
-    told = {"slug": "x", "title": "X", "task": "relations", "labels": [{"name": "a"}]}
+def test_an_unknown_option_is_rejected(cast: BenchmarkCast) -> None:
+    fields = {"slug": "x", "title": "X", "task": "relations", "labels": [{"name": "a"}]}
     for options in ({"thresold": 0.5}, {"threshold": "high"}, {"casefold": True}):
-        answer = as_user(cast.olga).post("/api/v1/benchmarks", told | {"options": options}, format="json")
+        answer = as_user(cast.olga).post("/api/v1/benchmarks", fields | {"options": options}, format="json")
         assert answer.status_code == 400
 
 
-def test_measures_and_limits_are_told(cast: BenchmarkCast, settings: Any) -> None:
+def test_measures_and_limits_are_listed(cast: BenchmarkCast, settings: Any) -> None:
     client = as_user(cast.kim)
     assert [measure["key"] for measure in client.get("/api/v1/measures").json()] == list(MENU)
     assert client.get("/api/v1/limits").json()["upload_bytes"] == settings.UPLOAD_MAX_BYTES
@@ -409,7 +405,7 @@ def test_gold_is_in_no_answer(cast: BenchmarkCast) -> None:
         assert '"spans": [[' not in words, address
 
 
-def test_what_a_refused_file_is_told_holds_no_gold(cast: BenchmarkCast) -> None:
+def test_problems_of_a_rejected_file_reveal_no_gold(cast: BenchmarkCast) -> None:
     cast.relations()
     answer = post_raw(by_token(cast.kim), jsonl([{"id": "s1", "label": "nothing"}]))
     assert answer.status_code == 422
@@ -424,12 +420,12 @@ def test_what_a_refused_file_is_told_holds_no_gold(cast: BenchmarkCast) -> None:
         ("per_day", 0, "at least 1"),
     ],
 )
-def test_a_field_that_makes_no_sense_is_told_what_would(
+def test_an_invalid_field_is_rejected_with_what_is_valid(
     cast: BenchmarkCast, client: Client, field: str, given: object, expected: str
 ) -> None:
     client.force_login(cast.olga)
-    told = {"slug": "new", "title": "New", "task": "relations", "labels": [{"name": "r"}], field: given}
-    response = client.post("/api/v1/benchmarks", told, "application/json")
+    fields = {"slug": "new", "title": "New", "task": "relations", "labels": [{"name": "r"}], field: given}
+    response = client.post("/api/v1/benchmarks", fields, "application/json")
     assert response.status_code == 400
     (error,) = response.json()["errors"]
     assert (error["field"], error["expected"]) == (field, expected)

@@ -1,4 +1,4 @@
-"""Who organises a board and who may look at a hidden one, given and taken in the browser."""
+"""Organisers and guests of a benchmark, added and removed in the browser."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def test_an_unknown_role_is_rejected(cast: BenchmarkCast, vault: Benchmark) -> N
     assert error.value.code == "unknown_role"
 
 
-def test_roles_are_given_and_taken_on_the_page(client: Client, cast: BenchmarkCast, vault: Benchmark) -> None:
+def test_roles_are_granted_and_revoked_on_the_page(
+    client: Client, cast: BenchmarkCast, vault: Benchmark
+) -> None:
     client.force_login(cast.olga)
     address = reverse("board-people", args=["vault"])
     client.post(address, {"username": "kim", "role": "organiser"})
@@ -52,7 +54,7 @@ def test_roles_are_given_and_taken_on_the_page(client: Client, cast: BenchmarkCa
     assert roles.role_in(vault, cast.kim) is None
 
 
-def test_a_name_that_nobody_has_is_said_beside_the_field(
+def test_an_unknown_user_is_reported_at_the_field(
     client: Client, cast: BenchmarkCast, vault: Benchmark
 ) -> None:
     client.force_login(cast.olga)
@@ -61,7 +63,7 @@ def test_a_name_that_nobody_has_is_said_beside_the_field(
     assert "Nobody here has the user name Kim." in response.content.decode()
 
 
-def test_the_last_organiser_is_told_on_the_page_why_they_stay(
+def test_removing_the_last_organiser_is_rejected_on_the_page(
     client: Client, cast: BenchmarkCast, vault: Benchmark
 ) -> None:
     client.force_login(cast.olga)
@@ -82,7 +84,7 @@ def test_a_person_of_another_board_is_not_removed_through_this_one(
     assert other.people.filter(pk=row.pk).exists()
 
 
-def test_a_team_reads_what_is_left_of_its_quotas(client: Client, cast: BenchmarkCast) -> None:
+def test_a_team_sees_its_remaining_quotas(client: Client, cast: BenchmarkCast) -> None:
     board = cast.benchmark("tides", title="Tides")
     Benchmark.objects.filter(pk=board.pk).update(per_day=5)
     client.force_login(cast.kim)

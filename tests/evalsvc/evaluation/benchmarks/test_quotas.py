@@ -1,4 +1,4 @@
-"""What a team may still submit: by day, in all, at once; what failed or was cancelled is given back."""
+"""Quotas of a team: per day, in total, at once; failed and cancelled runs do not count."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refused(cast: BenchmarkCast, benchmark: Benchmark, *, run: str) -> QuotaExce
     return caught.value
 
 
-def test_the_run_after_the_last_of_a_day_is_refused_until_midnight_of_the_benchmark(
+def test_a_run_over_the_daily_quota_is_rejected_until_midnight_of_the_benchmark(
     cast: BenchmarkCast,
 ) -> None:
     benchmark = cast.relations(per_day=2, time_zone="Asia/Tokyo")
@@ -44,7 +44,7 @@ def test_the_run_after_the_last_of_a_day_is_refused_until_midnight_of_the_benchm
     assert 0 < refusal.retry_after <= 86_401
 
 
-def test_the_day_begins_where_the_benchmark_is(cast: BenchmarkCast) -> None:
+def test_the_day_begins_in_the_time_zone_of_the_benchmark(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(time_zone="America/New_York")
     begun, tomorrow = quotas.day_of(benchmark, datetime(2026, 11, 1, 3, 30, tzinfo=UTC))
     assert begun.astimezone(UTC) == datetime(2026, 10, 31, 4, tzinfo=UTC)
@@ -65,7 +65,7 @@ def test_yesterdays_runs_count_in_total_but_not_today(cast: BenchmarkCast) -> No
     assert refused(cast, benchmark, run="3").code == "quota_in_total"
 
 
-def test_a_refused_run_leaves_no_trace(cast: BenchmarkCast) -> None:
+def test_a_rejected_run_leaves_no_rows(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(in_total=1)
     cast.submit(benchmark, LINES)
     with pytest.raises(QuotaExceeded):
@@ -86,14 +86,14 @@ def test_teams_have_their_own_quota(cast: BenchmarkCast) -> None:
     assert cast.submit(benchmark, LINES, team=cast.lugworm, by=cast.lars).state == "queued"
 
 
-def test_a_cancelled_run_is_given_back(cast: BenchmarkCast) -> None:
+def test_a_cancelled_run_does_not_count(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(in_total=1)
     submission_states.cancel(cast.submit(benchmark, LINES), by=cast.kim)
     assert cast.submit(benchmark, LINES, run="2").state == "queued"
 
 
 @pytest.mark.parametrize("code", ["worker_lost", "defect", "unavailable", "missing_id"])
-def test_a_run_that_fails_or_proves_invalid_is_given_back(cast: BenchmarkCast, code: str) -> None:
+def test_a_failed_or_invalid_run_does_not_count(cast: BenchmarkCast, code: str) -> None:
     benchmark = cast.relations(per_day=1, in_total=1, at_once=1)
     cast.submit(benchmark, LINES)
     job = claim("score")
@@ -126,7 +126,7 @@ def test_a_withdrawn_score_was_seen_and_stays_counted(cast: BenchmarkCast) -> No
     assert refused(cast, benchmark, run="2").code == "quota_in_total"
 
 
-def test_at_once_counts_what_waits_and_runs(cast: BenchmarkCast) -> None:
+def test_at_once_counts_queued_and_running_runs(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(at_once=1)
     cast.submit(benchmark, LINES)
     assert refused(cast, benchmark, run="2").code == "quota_at_once"
@@ -134,7 +134,7 @@ def test_at_once_counts_what_waits_and_runs(cast: BenchmarkCast) -> None:
     assert cast.submit(benchmark, LINES, run="2").state == "scored"
 
 
-def test_the_answer_says_when_to_come_back(cast: BenchmarkCast, client: Client) -> None:
+def test_the_response_has_the_time_of_the_next_run(cast: BenchmarkCast, client: Client) -> None:
     benchmark = cast.relations(per_day=1)
     cast.submit(benchmark, LINES)
     _, key = issue(cast.kim, team=cast.kelpie, name="test", scope="submit")
@@ -144,10 +144,10 @@ def test_the_answer_says_when_to_come_back(cast: BenchmarkCast, client: Client) 
         content_type="application/x-ndjson",
         headers={"Authorization": f"Bearer {key}"},
     )
-    told = answer.json()
-    assert (answer.status_code, told["code"]) == (429, "quota_per_day")
+    body = answer.json()
+    assert (answer.status_code, body["code"]) == (429, "quota_per_day")
     assert int(answer["Retry-After"]) > 0
-    assert datetime.fromisoformat(told["next_allowed_at"]).tzinfo is not None
+    assert datetime.fromisoformat(body["next_allowed_at"]).tzinfo is not None
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_the_answer_says_when_to_come_back(cast: BenchmarkCast, client: Client) 
         ({"training_counts": {"nobody": 3}}, "unknown_label"),
     ],
 )
-def test_a_rule_that_makes_no_sense_is_refused(cast: BenchmarkCast, rule: dict[str, Any], code: str) -> None:
+def test_an_invalid_rule_is_rejected(cast: BenchmarkCast, rule: dict[str, Any], code: str) -> None:
     benchmark = cast.relations()
     with pytest.raises(DomainError) as caught:
         rules.change(benchmark, by=cast.olga, **rule)
@@ -168,22 +168,23 @@ def test_a_rule_that_makes_no_sense_is_refused(cast: BenchmarkCast, rule: dict[s
 
 
 @pytest.mark.postgres
-def test_a_hundred_at_once_at_a_quota_of_five_let_five_in(
+def test_a_hundred_parallel_runs_under_a_quota_of_five_accept_five(
     postgres: dict[str, Any], tmp_path: Any, settings: Any
 ) -> None:
     settings.MEDIA_ROOT = tmp_path / "files"
     cast = BenchmarkCast.create()
     benchmark = cast.relations(per_day=5)
-    told = {"team": cast.kelpie, "by": cast.kim, "system": "Net"}
+    fields = {"team": cast.kelpie, "by": cast.kim, "system": "Net"}
 
     def one(number: int) -> str:
         try:
-            return intake.receive(benchmark, run=str(number), chunks=[jsonl(LINES)], **told).submission.state
+            received = intake.receive(benchmark, run=str(number), chunks=[jsonl(LINES)], **fields)
+            return received.submission.state
         except QuotaExceeded as spent:
             return spent.code
 
-    found = in_threads(100, one)
-    assert (found.count("queued"), found.count("quota_per_day")) == (5, 95)
+    outcomes = in_threads(100, one)
+    assert (outcomes.count("queued"), outcomes.count("quota_per_day")) == (5, 95)
     assert Submission.objects.count() == 5
 
 
@@ -194,10 +195,10 @@ def test_a_hundred_identical_requests_make_one_submission(
     settings.MEDIA_ROOT = tmp_path / "files"
     cast = BenchmarkCast.create()
     benchmark = cast.relations(per_day=5)
-    told = {"team": cast.kelpie, "by": cast.kim, "system": "Net", "run": "1", "idempotency_key": "k"}
-    found = in_threads(100, lambda _: intake.receive(benchmark, chunks=[jsonl(LINES)], **told))
-    assert len({received.submission.pk for received in found}) == 1
-    assert sum(received.created for received in found) == 1
+    fields = {"team": cast.kelpie, "by": cast.kim, "system": "Net", "run": "1", "idempotency_key": "k"}
+    results = in_threads(100, lambda _: intake.receive(benchmark, chunks=[jsonl(LINES)], **fields))
+    assert len({received.submission.pk for received in results}) == 1
+    assert sum(received.created for received in results) == 1
 
 
 def unread(*_: Any) -> Any:
@@ -205,7 +206,7 @@ def unread(*_: Any) -> Any:
     yield b""
 
 
-def test_where_a_quota_is_spent_nothing_is_read(cast: BenchmarkCast) -> None:
+def test_the_body_is_not_read_once_the_quota_is_used_up(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(per_day=1)
     cast.submit(benchmark, LINES, run="1")
     with pytest.raises(QuotaExceeded):
@@ -213,7 +214,7 @@ def test_where_a_quota_is_spent_nothing_is_read(cast: BenchmarkCast) -> None:
     assert PredictionFile.objects.count() == 1
 
 
-def test_where_a_quota_is_spent_a_repeated_request_is_answered_as_before(cast: BenchmarkCast) -> None:
+def test_a_repeated_request_succeeds_once_the_quota_is_used_up(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(per_day=1)
     first = cast.submit(benchmark, LINES, run="1", idempotency_key="k")
     assert cast.submit(benchmark, LINES, run="1", idempotency_key="k") == first

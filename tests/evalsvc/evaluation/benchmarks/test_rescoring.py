@@ -1,4 +1,4 @@
-"""What becomes of a run that was scored once when settings are added or revised: it never loses its place."""
+"""Rescoring after settings are added or revised: scored runs keep their place."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def fresh(submission: Submission) -> Submission:
     return Submission.objects.get(pk=submission.pk)
 
 
-def added(benchmark: Benchmark, test_set: TestSet, cast: BenchmarkCast, **told: Any) -> Setting:
-    told = {"key": "two", "title": "two", "unit": "sentence", "main": "micro_f1"} | told
-    return creation.add_setting(benchmark, test_set=test_set, by=cast.olga, **told)
+def added(benchmark: Benchmark, test_set: TestSet, cast: BenchmarkCast, **fields: Any) -> Setting:
+    fields = {"key": "two", "title": "two", "unit": "sentence", "main": "micro_f1"} | fields
+    return creation.add_setting(benchmark, test_set=test_set, by=cast.olga, **fields)
 
 
-def scored(cast: BenchmarkCast, lines: list[Line] = LINES, **told: Any) -> tuple[Submission, Setting]:
-    benchmark = cast.relations(**told)
+def scored(cast: BenchmarkCast, lines: list[Line] = LINES, **fields: Any) -> tuple[Submission, Setting]:
+    benchmark = cast.relations(**fields)
     submission = cast.submit(benchmark, lines)
     work()
     return fresh(submission), benchmark.settings.get()
@@ -94,7 +94,9 @@ def test_under_a_gold_with_a_sentence_more_a_run_was_not_submitted(
     assert "Not scored under “main”. Its gold has changed" in " ".join(re.sub("<[^>]+>", " ", page).split())
 
 
-def test_a_newer_scorer_takes_nothing_off_a_run(cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_scorer_removes_no_score_of_a_run(
+    cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     submission, _ = scored(cast)
     monkeypatch.setattr(scoring_identity, "SCORER", "2.0")
     assert scoring_identity.not_covered(submission) == []
@@ -116,7 +118,7 @@ def test_documents_of_another_length_are_others(cast: BenchmarkCast) -> None:
     assert board(setting).rows == []
 
 
-def test_a_window_that_is_moved_takes_no_run_off_its_board(cast: BenchmarkCast) -> None:
+def test_moving_the_dates_removes_no_run_from_the_board(cast: BenchmarkCast) -> None:
     submission, setting = scored(cast)
     Setting.objects.filter(pk=setting.pk).update(opens_at=timezone.now() + timedelta(days=1))
     creation.revise_setting(setting, test_set=freeze("mended", MENDED, by=cast.olga), by=cast.olga)
@@ -135,8 +137,8 @@ def test_a_gold_revised_while_a_run_waits_does_not_make_its_file_wrong(cast: Ben
 
 
 # ---- a re-scoring that does not end well ---------------------------------------------------------
-def rescored(cast: BenchmarkCast, **told: Any) -> tuple[Submission, Setting]:
-    submission, setting = scored(cast, **told)
+def rescored(cast: BenchmarkCast, **fields: Any) -> tuple[Submission, Setting]:
+    submission, setting = scored(cast, **fields)
     added(submission.benchmark, freeze("mended", MENDED, by=cast.olga), cast)
     assert fresh(submission).state == "queued"
     return fresh(submission), setting
@@ -158,7 +160,7 @@ def test_cancelling_a_rescoring_leaves_the_run_scored_and_counted(cast: Benchmar
 
 
 @pytest.mark.parametrize("code", ["worker_lost", "missing_id", "gold_label"])
-def test_a_rescoring_that_fails_leaves_the_run_scored_and_says_why(cast: BenchmarkCast, code: str) -> None:
+def test_a_failed_rescoring_leaves_the_run_scored_with_the_reason(cast: BenchmarkCast, code: str) -> None:
     submission, setting = rescored(cast)
     job = claim.claim("score")
     assert job is not None
@@ -177,7 +179,7 @@ def test_cancelling_a_rescoring_that_runs_leaves_the_run_scored(cast: BenchmarkC
     assert fresh(submission).state == "scored"
 
 
-def test_a_run_that_is_cancelled_before_it_was_ever_scored_stands_on_no_board(cast: BenchmarkCast) -> None:
+def test_a_run_cancelled_before_scoring_is_on_no_board(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LINES)
     submission_states.cancel(submission, by=cast.kim)
@@ -185,7 +187,7 @@ def test_a_run_that_is_cancelled_before_it_was_ever_scored_stands_on_no_board(ca
     assert board(benchmark.settings.get()).rows == []
 
 
-def test_what_is_scored_anew_takes_no_place_among_those_that_wait(cast: BenchmarkCast) -> None:
+def test_rescoring_does_not_count_among_waiting_runs(cast: BenchmarkCast) -> None:
     submission, _ = rescored(cast, at_once=1)
     assert used(submission) == [1, 1, 0]
     assert cast.submit(submission.benchmark, LINES, run="2").state == "queued"
@@ -193,7 +195,7 @@ def test_what_is_scored_anew_takes_no_place_among_those_that_wait(cast: Benchmar
 
 # ---- a gold that changes while a run is being scored ---------------------------------------------
 @pytest.mark.parametrize("change", ["revised", "added"])
-def test_what_changes_while_a_run_is_scored_is_scored_after_it(cast: BenchmarkCast, change: str) -> None:
+def test_changes_during_scoring_are_scored_afterwards(cast: BenchmarkCast, change: str) -> None:
     benchmark = cast.relations()
     submission, setting = cast.submit(benchmark, LINES), benchmark.settings.get()
     job = claim.claim("score")
@@ -212,7 +214,7 @@ def test_what_changes_while_a_run_is_scored_is_scored_after_it(cast: BenchmarkCa
     assert [row.figures["accuracy"].mean for row in board(setting).rows] == [1.0]
 
 
-def test_what_is_withdrawn_while_it_is_scored_is_not_scored_again(cast: BenchmarkCast) -> None:
+def test_a_run_withdrawn_during_scoring_is_not_scored_again(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LINES)
     job = claim.claim("score")
@@ -225,7 +227,7 @@ def test_what_is_withdrawn_while_it_is_scored_is_not_scored_again(cast: Benchmar
     assert fresh(submission).state == "scored"
 
 
-def test_nothing_is_asked_for_that_no_run_covers(cast: BenchmarkCast) -> None:
+def test_settings_that_no_run_covers_queue_nothing(cast: BenchmarkCast) -> None:
     submission, setting = scored(cast)
     versions.score_anew(setting)
     work()

@@ -1,4 +1,4 @@
-"""Versions of a setting, its phases, what is sealed, what may be taken away to predict on."""
+"""Versions of a setting, phases, sealed scores, and inputs for download."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def scored(cast: BenchmarkCast) -> tuple[Benchmark, Setting]:
     return benchmark, benchmark.settings.get()
 
 
-def figure(setting: Setting, **told: Any) -> float | None:
-    (row,) = board(setting, **told).rows
+def figure(setting: Setting, **fields: Any) -> float | None:
+    (row,) = board(setting, **fields).rows
     return row.figures["accuracy"].mean
 
 
@@ -64,10 +64,10 @@ def test_the_board_of_an_old_version_names_the_gold_of_that_version(
     creation.revise_setting(setting, test_set=golds[1], by=cast.olga)
     client.force_login(cast.kim)
     for number, gold in enumerate(golds, 1):
-        told = client.get(f"/api/v1/benchmarks/{benchmark.slug}/board", {"version": str(number)}).json()
-        named = told["setting"]
+        body = client.get(f"/api/v1/benchmarks/{benchmark.slug}/board", {"version": str(number)}).json()
+        named = body["setting"]
         assert (named["test_set"], named["gold_sha256"]) == (gold.slug, gold.sha256)
-        assert (named["version"], told["version"]) == (number, number)
+        assert (named["version"], body["version"]) == (number, number)
 
 
 def test_a_board_never_mixes_versions(cast: BenchmarkCast) -> None:
@@ -84,7 +84,7 @@ def test_the_same_gold_is_no_new_version(cast: BenchmarkCast) -> None:
     assert setting.versions.count() == 1
 
 
-def test_a_gold_that_comes_back_brings_its_scores_back(cast: BenchmarkCast, client: Client) -> None:
+def test_returning_to_an_earlier_gold_restores_its_scores(cast: BenchmarkCast, client: Client) -> None:
     """Its evaluation is older than that of the gold between, and holds again."""
     benchmark, setting = scored(cast)
     first, mended = setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)
@@ -103,12 +103,12 @@ def test_a_gold_that_comes_back_brings_its_scores_back(cast: BenchmarkCast, clie
         assert "100.0" not in page, address
 
 
-def test_scores_on_an_older_gold_are_named_by_it(cast: BenchmarkCast) -> None:
+def test_scores_on_an_older_gold_name_that_gold(cast: BenchmarkCast) -> None:
     benchmark, setting = scored(cast)
     creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
     submission = benchmark.submissions.get()
-    told = {name: value for name, value, _ in score_view.made_from(submission, newest(submission))}
-    assert told["Gold"].startswith("gold-sentence 1, imported: sha256")
+    fields = {name: value for name, value, _ in score_view.made_from(submission, newest(submission))}
+    assert fields["Gold"].startswith("gold-sentence 1, imported: sha256")
 
 
 def test_only_an_organiser_revises(cast: BenchmarkCast) -> None:
@@ -130,7 +130,7 @@ def test_another_scorer_makes_a_new_version_at_the_next_submission(
     assert [row.n for row in board(setting, version=1).rows] == [1]
 
 
-def test_a_version_that_is_not_there_is_said(cast: BenchmarkCast) -> None:
+def test_an_unknown_version_is_404(cast: BenchmarkCast) -> None:
     _, setting = scored(cast)
     with pytest.raises(DomainError, match="no version 7"):
         board(setting, version=7)
@@ -140,9 +140,7 @@ def scores_of(client: Client, submission: Submission, **asked: str) -> Any:
     return client.get(f"/api/v1/submissions/{submission.pk}/scores", asked)
 
 
-def test_scores_under_an_earlier_version_are_asked_for_by_its_number(
-    cast: BenchmarkCast, client: Client
-) -> None:
+def test_scores_under_an_earlier_version_are_selected_by_number(cast: BenchmarkCast, client: Client) -> None:
     benchmark, setting = scored(cast)
     golds = [setting.test_set, freeze("mended", OTHER_GOLD, by=cast.olga)]
     creation.revise_setting(setting, test_set=golds[1], by=cast.olga)
@@ -150,21 +148,19 @@ def test_scores_under_an_earlier_version_are_asked_for_by_its_number(
     submission = benchmark.submissions.get()
     client.force_login(cast.kim)
     for asked, number in (({}, 2), ({"version": "2"}, 2), ({"version": "1"}, 1)):
-        told = scores_of(client, submission, **asked).json()
-        assert told["versions"] == {"main": [1, 2]}
-        (found,) = told["evaluations"]
+        body = scores_of(client, submission, **asked).json()
+        assert body["versions"] == {"main": [1, 2]}
+        (found,) = body["evaluations"]
         assert (found["gold_sha256"], found["versions"]) == (golds[number - 1].sha256, [number])
         assert found["scores"]["accuracy"]["value"] == pytest.approx([2 / 6, 1.0][number - 1])
 
 
-def test_a_version_under_which_a_run_has_no_score_yet_is_told_by_its_absence(
-    cast: BenchmarkCast, client: Client
-) -> None:
+def test_a_version_without_a_score_is_absent(cast: BenchmarkCast, client: Client) -> None:
     benchmark, setting = scored(cast)
     creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
     client.force_login(cast.kim)
-    told = scores_of(client, benchmark.submissions.get(), version="2").json()
-    assert (told["evaluations"], told["versions"]) == ([], {"main": [1]})
+    body = scores_of(client, benchmark.submissions.get(), version="2").json()
+    assert (body["evaluations"], body["versions"]) == ([], {"main": [1]})
 
 
 def test_a_score_that_two_versions_share_names_both(cast: BenchmarkCast, client: Client) -> None:
@@ -174,14 +170,14 @@ def test_a_score_that_two_versions_share_names_both(cast: BenchmarkCast, client:
         creation.revise_setting(setting, test_set=gold, by=cast.olga)
         work()
     client.force_login(cast.kim)
-    told = scores_of(client, benchmark.submissions.get()).json()
-    assert (told["versions"], told["evaluations"][0]["versions"]) == ({"main": [1, 2, 3]}, [1, 3])
+    body = scores_of(client, benchmark.submissions.get()).json()
+    assert (body["versions"], body["evaluations"][0]["versions"]) == ({"main": [1, 2, 3]}, [1, 3])
 
 
 @pytest.mark.parametrize(
     ("version", "code"), [("7", "unknown_version"), ("0", "invalid_input"), ("x", "invalid_input")]
 )
-def test_scores_of_a_version_that_is_none_are_refused(
+def test_an_invalid_version_number_is_rejected(
     cast: BenchmarkCast, client: Client, version: str, code: str
 ) -> None:
     benchmark, _ = scored(cast)
@@ -218,7 +214,7 @@ def test_a_phase_that_is_not_open_wants_no_lines(cast: BenchmarkCast) -> None:
     assert [each.setting.key for each in newest(submission)] == ["dev"]
 
 
-def test_where_two_phases_are_open_one_is_named(cast: BenchmarkCast) -> None:
+def test_one_of_two_open_phases_must_be_named(cast: BenchmarkCast) -> None:
     benchmark = phased(cast, opens_at=None)
     with pytest.raises(DomainError) as caught:
         cast.submit(benchmark, LINES[:3])
@@ -227,12 +223,12 @@ def test_where_two_phases_are_open_one_is_named(cast: BenchmarkCast) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "k"])
-def test_a_run_of_one_phase_is_never_taken_for_the_same_in_another(cast: BenchmarkCast, key: str) -> None:
+def test_a_run_of_one_phase_never_matches_one_of_another(cast: BenchmarkCast, key: str) -> None:
     benchmark = cast.benchmark()
     for phase in ("dev", "test"):
         gold = freeze(phase, RELATION_GOLD, by=cast.olga, sha256=phase * 8)
-        told = {"title": phase, "test_set": gold, "unit": "sentence", "main": "micro_f1"}
-        creation.add_setting(benchmark, key=phase, phase=phase, by=cast.olga, **told)
+        fields = {"title": phase, "test_set": gold, "unit": "sentence", "main": "micro_f1"}
+        creation.add_setting(benchmark, key=phase, phase=phase, by=cast.olga, **fields)
     first = cast.submit(benchmark, LINES, phase="test", idempotency_key=key)
     with pytest.raises(Conflict, match=rf"submission {first.pk}.*in the test phase") as caught:
         cast.submit(benchmark, LINES, phase="dev", idempotency_key=key)
@@ -241,13 +237,13 @@ def test_a_run_of_one_phase_is_never_taken_for_the_same_in_another(cast: Benchma
     assert cast.submit(benchmark, LINES, phase="dev", run="dev 1").phase == "dev"
 
 
-def test_a_phase_that_is_not_open_takes_nothing(cast: BenchmarkCast) -> None:
+def test_a_phase_that_is_not_open_accepts_nothing(cast: BenchmarkCast) -> None:
     with pytest.raises(DomainError) as caught:
         cast.submit(phased(cast), LINES[3:], phase="test")
     assert caught.value.code == "unknown_phase"
 
 
-def test_a_board_whose_settings_are_closed_says_when_one_opens(cast: BenchmarkCast) -> None:
+def test_a_closed_benchmark_names_the_next_opening(cast: BenchmarkCast) -> None:
     benchmark = phased(cast)
     Setting.objects.filter(key="dev").update(closes_at=timezone.now() - timedelta(hours=1))
     with pytest.raises(DomainError) as caught:
@@ -256,7 +252,7 @@ def test_a_board_whose_settings_are_closed_says_when_one_opens(cast: BenchmarkCa
     assert "opens at" in caught.value.hint
 
 
-def test_a_setting_that_closes_before_it_opens_is_refused(cast: BenchmarkCast) -> None:
+def test_a_setting_that_closes_before_it_opens_is_rejected(cast: BenchmarkCast) -> None:
     with pytest.raises(DomainError) as caught:
         phased(cast, closes_at=timezone.now())
     assert caught.value.code == "bad_window"
@@ -280,11 +276,11 @@ def test_an_earlier_version_of_a_sealed_setting_is_sealed_too(cast: BenchmarkCas
     submission = cast.submit(benchmark, LINES[3:], phase="test")
     work()
     client.force_login(cast.kim)
-    told = scores_of(client, submission, version="1").json()
-    assert (told["evaluations"], told["versions"], told["sealed"]) == ([], {}, ["test"])
+    body = scores_of(client, submission, version="1").json()
+    assert (body["evaluations"], body["versions"], body["sealed"]) == ([], {}, ["test"])
 
 
-def test_a_sealed_figure_stands_on_no_page(cast: BenchmarkCast, client: Client) -> None:
+def test_a_sealed_figure_is_on_no_page(cast: BenchmarkCast, client: Client) -> None:
     benchmark = phased(cast, opens_at=None, closes_at=timezone.now() + timedelta(days=1), sealed=True)
     submission = cast.submit(benchmark, [LINES[0] | {"id": "s4", "label": "N/A"}, *LINES[4:]], phase="test")
     work()
@@ -330,7 +326,7 @@ def test_the_main_measure_is_among_those_shown(cast: BenchmarkCast) -> None:
         creation.change_setting(setting, by=cast.olga, measures=["accuracy"])
 
 
-def test_a_turned_main_measure_turns_the_order(cast: BenchmarkCast) -> None:
+def test_reversing_the_main_measure_reverses_the_order(cast: BenchmarkCast) -> None:
     benchmark, setting = scored(cast)
     cast.submit(benchmark, [line | {"label": "part_of"} for line in LINES], system="Worse")
     work()
@@ -361,35 +357,36 @@ def test_inputs_are_those_that_the_setting_scores(cast: BenchmarkCast) -> None:
 
 
 # ---- by API --------------------------------------------------------------------------------------
-def test_an_organiser_makes_all_of_it_by_api(cast: BenchmarkCast, client: Client) -> None:
+def test_an_organiser_configures_a_benchmark_by_api(cast: BenchmarkCast, client: Client) -> None:
     _, key = issue(cast.olga, name="organiser", scope="full")
-    told: dict[str, Any] = {"content_type": "application/json", "headers": {"Authorization": f"Bearer {key}"}}
+    headers = {"Authorization": f"Bearer {key}"}
+    fields: dict[str, Any] = {"content_type": "application/json", "headers": headers}
     freeze("first", RELATION_GOLD, by=cast.olga)
     freeze("second", OTHER_GOLD, by=cast.olga)
     rules = {"per_day": 5, "time_zone": "Europe/Vienna", "training_counts": {"born_in": 120}}
     labels = [{"name": name} for name in ("born_in", "works_for", "part_of")]
     base = {"slug": "tides", "title": "Tides", "task": "relations", "negative": "N/A"}
-    made = client.post("/api/v1/benchmarks", base | {"labels": labels} | rules, **told)
+    made = client.post("/api/v1/benchmarks", base | {"labels": labels} | rules, **fields)
     assert made.status_code == 201, made.json()
     assert made.json()["training_counts"] == {"born_in": 120}
     at = "/api/v1/benchmarks/tides"
     setting = {"key": "main", "title": "Main", "unit": "sentence", "main": "micro_f1", "test_set": "first"}
-    made = client.post(f"{at}/settings", setting | {"phase": "test", "digits": 2}, **told)
+    made = client.post(f"{at}/settings", setting | {"phase": "test", "digits": 2}, **fields)
     assert (made.status_code, made.json()["version"], made.json()["digits"]) == (201, 1, 2)
-    made = client.post(f"{at}/settings/main/versions", {"test_set": "second", "note": "Mended."}, **told)
+    made = client.post(f"{at}/settings/main/versions", {"test_set": "second", "note": "Mended."}, **fields)
     assert (made.status_code, made.json()["number"]) == (201, 2)
-    changed = client.patch(at, {"per_day": None, "at_once": 3}, **told).json()
+    changed = client.patch(at, {"per_day": None, "at_once": 3}, **fields).json()
     assert (changed["per_day"], changed["at_once"]) == (None, 3)
-    changed = client.patch(f"{at}/settings/main", {"digits": None, "title": "Human gold"}, **told).json()
+    changed = client.patch(f"{at}/settings/main", {"digits": None, "title": "Human gold"}, **fields).json()
     assert (changed["digits"], changed["title"]) == (None, "Human gold")
-    listed = client.get(f"{at}/settings/main/versions", **told).json()
+    listed = client.get(f"{at}/settings/main/versions", **fields).json()
     assert [each["test_set"] for each in listed] == ["first", "second"]
-    lines = b"".join(client.get(f"{at}/settings/main/inputs", **told).streaming_content)  # type: ignore[attr-defined]
+    lines = b"".join(client.get(f"{at}/settings/main/inputs", **fields).streaming_content)  # type: ignore[attr-defined]
     assert lines.count(b"\n") == 6
     assert b"relations" not in lines
 
 
-def test_a_read_that_is_known_already_answers_304(cast: BenchmarkCast, client: Client) -> None:
+def test_an_unchanged_resource_answers_304(cast: BenchmarkCast, client: Client) -> None:
     cast.relations()
     client.force_login(cast.kim)
     first = client.get("/api/v1/benchmarks/rel")
@@ -397,15 +394,15 @@ def test_a_read_that_is_known_already_answers_304(cast: BenchmarkCast, client: C
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
 
 
-def test_the_limits_of_a_benchmark_say_what_is_left(cast: BenchmarkCast, client: Client) -> None:
+def test_the_limits_of_a_benchmark_include_remaining_quotas(cast: BenchmarkCast, client: Client) -> None:
     benchmark = cast.relations(per_day=3, limits={"lines": 1_000})
     cast.submit(benchmark, LINES)
     client.force_login(cast.kim)
-    told = client.get("/api/v1/benchmarks/rel/limits").json()
-    by_name = {each["name"]: each for each in told["quotas"]}
+    body = client.get("/api/v1/benchmarks/rel/limits").json()
+    by_name = {each["name"]: each for each in body["quotas"]}
     assert (by_name["per_day"]["used"], by_name["per_day"]["left"], by_name["in_total"]["most"]) == (
         1,
         2,
         None,
     )
-    assert told["lines"] == 1_000
+    assert body["lines"] == 1_000

@@ -1,4 +1,4 @@
-"""The summary of a board claims only what means and deviations show."""
+"""Summary of a board: only claims supported by means and deviations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_equal_means_have_no_leader() -> None:
     assert text == "Alder and Birch have the same micro F1: 50.0 ± 0.0 over 2 runs."
 
 
-def test_nothing_scored_names_nobody() -> None:
+def test_without_scores_no_leader_is_named() -> None:
     for empty in (column(), column(a=figure([], runs=[("1", None)]))):
         text = leader(empty, NAMES)
         assert text.startswith("No system")
@@ -71,7 +71,7 @@ def test_a_reversal_of_the_leader_is_named_before_others() -> None:
     assert "Alder is ahead of Cedar" in sentence(here, [[there]], NAMES)
 
 
-def test_where_lower_is_better_the_lowest_leads() -> None:
+def test_the_lowest_leads_where_lower_is_better() -> None:
     lower = Column("error", {"a": runs(0.1, 0.11), "b": runs(0.3, 0.31)}, higher_is_better=False)
     assert lower.order() == ["a", "b"]
     assert lower.ranks() == {"a": 1, "b": 2}

@@ -1,4 +1,4 @@
-"""Boards: who sees them, what they say first, and that they show no gold."""
+"""Board pages: visibility, summary, and no gold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shown(client: Client, name: str, *args: object, **query: str) -> str:
     return response.content.decode()
 
 
-def test_a_board_without_runs_says_how_to_submit_with_its_real_address(
+def test_a_board_without_runs_shows_the_submit_command_with_its_url(
     client: Client, cast: BenchmarkCast
 ) -> None:
     cast.relations()
@@ -31,12 +31,12 @@ def test_a_board_without_runs_says_how_to_submit_with_its_real_address(
     assert "http://testserver/api/v1/benchmarks/rel/submissions" in page
 
 
-def test_a_board_without_settings_says_what_one_is(client: Client, cast: BenchmarkCast) -> None:
+def test_a_board_without_settings_explains_settings(client: Client, cast: BenchmarkCast) -> None:
     cast.benchmark()
     assert "no setting yet" in shown(client, "board", "rel")
 
 
-def test_a_board_opens_with_what_its_figures_say(client: Client, cast: BenchmarkCast) -> None:
+def test_a_board_begins_with_a_summary(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Alder", 6, 6)
     scored(cast, benchmark, "Birch", 2, 2)
@@ -44,7 +44,7 @@ def test_a_board_opens_with_what_its_figures_say(client: Client, cast: Benchmark
     assert "Alder has the highest accuracy, 100.0 ± 0.0 over 2 runs; 66.7 ahead of Birch" in page
 
 
-def test_rows_follow_the_column_asked_for(client: Client, cast: BenchmarkCast) -> None:
+def test_rows_are_sorted_by_the_requested_column(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     scored(cast, benchmark, "Alder", 3)
     scored(cast, benchmark, "Birch", 5)
@@ -53,14 +53,14 @@ def test_rows_follow_the_column_asked_for(client: Client, cast: BenchmarkCast) -
     assert body.index("Birch") < body.index("Alder")
 
 
-def test_an_unknown_column_is_named_and_refused(client: Client, cast: BenchmarkCast) -> None:
+def test_an_unknown_column_is_rejected_by_name(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     response = client.get(reverse("board", args=["rel"]), {"order": "nonsense"})
     assert response.status_code == 400
     assert "measure nonsense" in response.content.decode()
 
 
-def test_an_unknown_setting_is_not_there(client: Client, cast: BenchmarkCast) -> None:
+def test_an_unknown_setting_is_404(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     assert client.get(reverse("board", args=["rel"]), {"setting": "nowhere"}).status_code == 404
 
@@ -93,7 +93,7 @@ def test_the_same_pair_in_opposite_order_is_listed(client: Client, cast: Benchma
     assert "separate in both orders" in page
 
 
-def test_a_closed_board_is_seen_by_its_people_alone(client: Client, cast: BenchmarkCast) -> None:
+def test_a_private_board_is_visible_to_its_participants_only(client: Client, cast: BenchmarkCast) -> None:
     cast.relations(public=False)
     assert client.get(reverse("board", args=["rel"])).status_code == 404
     client.force_login(cast.kim)
@@ -102,7 +102,7 @@ def test_a_closed_board_is_seen_by_its_people_alone(client: Client, cast: Benchm
     assert client.get(reverse("board", args=["rel"])).status_code == 200
 
 
-def test_rows_lead_to_runs_only_for_those_who_may_look(client: Client, cast: BenchmarkCast) -> None:
+def test_rows_link_to_runs_only_for_users_who_may_see_them(client: Client, cast: BenchmarkCast) -> None:
     (submission,) = scored(cast, cast.relations(), "Net", 4)
     address = reverse("submission", args=[submission.pk])
     client.force_login(cast.lars)
@@ -119,7 +119,7 @@ def test_gold_is_on_no_page_of_a_board(client: Client, cast: BenchmarkCast, name
     assert "canary" not in page
 
 
-def test_the_figures_can_be_taken_away(client: Client, cast: BenchmarkCast) -> None:
+def test_the_figures_can_be_downloaded(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(), "=Net", 6, 3)
     lines = shown(client, "board-csv", "rel").splitlines()
     accuracy = next(line for line in lines if ",accuracy," in line).split(",")
@@ -128,43 +128,43 @@ def test_the_figures_can_be_taken_away(client: Client, cast: BenchmarkCast) -> N
     assert "attachment" in client.get(reverse("board-csv", args=["rel"]))["Content-Disposition"]
 
 
-def test_only_organisers_open_boards(client: Client, cast: BenchmarkCast) -> None:
+def test_only_organisers_create_benchmarks(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.kim)
     assert client.get(reverse("board-new")).status_code == 403
     cast.benchmark()
     assert client.get(reverse("setting-new", args=["rel"])).status_code == 403
 
 
-def test_an_organiser_opens_a_board_and_adds_a_setting(client: Client, cast: BenchmarkCast) -> None:
+def test_an_organiser_creates_a_benchmark_and_adds_a_setting(client: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     client.force_login(cast.olga)
-    told = {
+    fields = {
         "title": "Port news",
         "slug": "port",
         "task": "relations",
         "test_sets": [gold.pk],
         "missing": "refuse",
     }
-    response = client.post(reverse("board-new"), told)
+    response = client.post(reverse("board-new"), fields)
     assert response.headers["Location"] == reverse("setting-new", args=["port"])
-    told = {"title": "Human gold", "key": "human", "test_set": gold.pk, "unit": "bag", "main": "ap"}
-    response = client.post(reverse("setting-new", args=["port"]), told)
+    fields = {"title": "Human gold", "key": "human", "test_set": gold.pk, "unit": "bag", "main": "ap"}
+    response = client.post(reverse("setting-new", args=["port"]), fields)
     assert response.headers["Location"] == reverse("board-organise", args=["port"])
     setting = Benchmark.objects.get(slug="port").settings.get()
     assert (setting.unit, setting.main, setting.test_set) == ("bag", "ap", gold)
 
 
-def test_a_measure_that_does_not_fit_the_unit_is_said_beside_it(client: Client, cast: BenchmarkCast) -> None:
+def test_a_measure_of_another_unit_is_rejected_at_its_field(client: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     creation.create(slug="port", title="Port", task="relations", labels=["born_in"], by=cast.olga)
     client.force_login(cast.olga)
-    told = {"title": "Human", "key": "human", "test_set": gold.pk, "unit": "bag", "main": "semeval2010_f1"}
-    response = client.post(reverse("setting-new", args=["port"]), told)
+    fields = {"title": "Human", "key": "human", "test_set": gold.pk, "unit": "bag", "main": "semeval2010_f1"}
+    response = client.post(reverse("setting-new", args=["port"]), fields)
     assert response.status_code == 400
     assert "semeval2010_f1 is not a measure by bag." in response.content.decode()
 
 
-def test_the_list_says_who_is_in_front(client: Client, cast: BenchmarkCast) -> None:
+def test_the_list_names_the_leader(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(main="accuracy"), "Net", 3)
     page = shown(client, "boards")
     assert "Net, 50.0" in page
@@ -172,7 +172,7 @@ def test_the_list_says_who_is_in_front(client: Client, cast: BenchmarkCast) -> N
 
 
 # ---- as the setting shows them -------------------------------------------------------------------
-def test_a_board_shows_the_digits_that_its_setting_has(client: Client, cast: BenchmarkCast) -> None:
+def test_a_board_rounds_to_the_digits_of_its_setting(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations(main="accuracy")
     (submission, _) = scored(cast, benchmark, "Alder", 4, 5)
     creation.change_setting(benchmark.settings.get(), by=cast.olga, digits=3)
@@ -185,7 +185,7 @@ def test_a_board_shows_the_digits_that_its_setting_has(client: Client, cast: Ben
     assert "66.667 <small>accuracy</small>" in shown(client, "team", "kelpie")
 
 
-def test_a_board_where_lower_is_better_says_so_everywhere(client: Client, cast: BenchmarkCast) -> None:
+def test_lower_is_better_is_stated_wherever_the_board_is_shown(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations(main="accuracy")
     scored(cast, benchmark, "Alder", 6, 6)
     scored(cast, benchmark, "Birch", 2, 2)
@@ -217,9 +217,7 @@ def test_a_threshold_orders_nothing(client: Client, cast: BenchmarkCast) -> None
     assert "threshold" in response.content.decode()
 
 
-def test_a_board_has_a_column_for_each_measure_that_its_setting_chose(
-    client: Client, cast: BenchmarkCast
-) -> None:
+def test_a_board_has_a_column_for_each_chosen_measure(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations("bag", "ap")
     cast.submit(benchmark, SCORE_LINES)
     assert run_next("score")
@@ -238,7 +236,7 @@ def test_a_board_has_a_column_for_each_measure_that_its_setting_chose(
     assert sheet.index(">AUC<") > sheet.index("further measure")
 
 
-def test_runs_that_are_the_same_bytes_are_marked(client: Client, cast: BenchmarkCast) -> None:
+def test_runs_with_identical_files_are_marked(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations(main="accuracy")
     scored(cast, benchmark, "Alder", 4, 4, 5)
     scored(cast, benchmark, "Birch", 5)
@@ -262,12 +260,12 @@ def test_a_team_that_saw_the_gold_is_marked(client: Client, cast: BenchmarkCast)
     assert "saw the gold" in shown(client, "board", "rel")
 
 
-def test_a_description_keeps_its_headings_tables_and_the_words_of_its_images(
-    client: Client, cast: BenchmarkCast
-) -> None:
-    told = "# Tides\n\n## Source\n\n| a | b |\n|---|---|\n| 1 | <b>2</b> |\n\n![Map](https://x.example/a.png)"
+def test_a_description_keeps_headings_tables_and_image_texts(client: Client, cast: BenchmarkCast) -> None:
+    fields = (
+        "# Tides\n\n## Source\n\n| a | b |\n|---|---|\n| 1 | <b>2</b> |\n\n![Map](https://x.example/a.png)"
+    )
     benchmark = cast.relations()
-    Benchmark.objects.filter(pk=benchmark.pk).update(description=told)
+    Benchmark.objects.filter(pk=benchmark.pk).update(description=fields)
     page = client.get(f"/boards/{benchmark.slug}/").content.decode()
     assert "<h3>Tides</h3><h4>Source</h4>" in page
     assert re.search(r"<td>1</td>\s*<td>&lt;b&gt;2&lt;/b&gt;</td>", page)

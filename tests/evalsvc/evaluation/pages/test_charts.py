@@ -1,4 +1,4 @@
-"""Drawings are well-formed, named, coloured by class, and literal when taken away."""
+"""Charts are well-formed, named, styled by class, with literal colours when downloaded."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ DRAWINGS = {
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_a_drawing_is_an_image_with_a_name_and_no_style_of_its_own(name: str) -> None:
+def test_a_drawing_is_an_image_with_a_name_and_no_inline_style(name: str) -> None:
     root = ElementTree.fromstring(DRAWINGS[name])
     assert root.get("role") == "img"
     assert root.get("aria-label")
     assert "style=" not in DRAWINGS[name]
 
 
-def test_a_name_is_text_and_never_markup() -> None:
+def test_a_name_is_escaped() -> None:
     assert "<b>net" not in DRAWINGS["ranks"]
     assert "A &lt;b&gt;net" in DRAWINGS["ranks"]
 
 
-def test_the_highest_mean_stands_tall_also_when_shared() -> None:
+def test_the_highest_mean_is_emphasised_also_when_tied() -> None:
     assert DRAWINGS["rug"].count("rug--top") == 2
 
 
-def test_runs_lie_on_the_scale_in_order() -> None:
+def test_runs_are_placed_on_the_scale_in_order() -> None:
     scale = charts.run_scale([0.683, 0.713])
     assert scale.low <= 0.683 < 0.713 <= scale.high
     assert scale(0.683) < scale(0.7) < scale(0.713)
@@ -59,7 +59,7 @@ def test_equal_runs_still_have_a_scale() -> None:
     assert scale.low < scale.high
 
 
-def test_a_system_that_keeps_its_place_is_grey() -> None:
+def test_a_system_that_keeps_its_rank_is_grey() -> None:
     still = {"3": runs(0.1, 0.1)}
     columns = [Column(c.title, {**c.figures, **still}) for c in COLUMNS]
     drawn = curve_charts.ranks(columns, {**NAMES, "3": "Last"})
@@ -68,7 +68,7 @@ def test_a_system_that_keeps_its_place_is_grey() -> None:
 
 
 @pytest.mark.parametrize("name", ["curve", "ranks"])
-def test_a_drawing_taken_away_has_colours_instead_of_classes(name: str) -> None:
+def test_a_downloaded_drawing_has_colours_instead_of_classes(name: str) -> None:
     plain = svg.literal(DRAWINGS[name])
     ElementTree.fromstring(plain)
     assert "class=" not in plain

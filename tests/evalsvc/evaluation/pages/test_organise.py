@@ -1,4 +1,4 @@
-"""Organisers set and change everything of a board in the browser; a mistake is said beside its field."""
+"""Organisers configure benchmarks in the browser; errors are shown at their fields."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def counts(content: bytes) -> SimpleUploadedFile:
     return SimpleUploadedFile("counts.tsv", content)
 
 
-def complaints(page: str) -> dict[str, str]:
-    """What is said beside each field."""
+def field_errors(page: str) -> dict[str, str]:
+    """Return the error message of each field."""
     found = re.findall(r'<ul class="errorlist" id="id_(\w+)_error"><li>(.*?)</li>', page)
     return dict(found)
 
 
-def test_a_board_is_opened_with_everything_that_the_api_takes(olga: Client, cast: BenchmarkCast) -> None:
+def test_a_benchmark_is_created_with_every_field_of_the_api(olga: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     more = freeze("more", OTHER_GOLD, by=cast.olga, labels=["died_in"])
-    told = BOARD | {
+    fields = BOARD | {
         "test_sets": [gold.pk, more.pk],
         "summary": "Relations in port news",
         "description": "From **two** papers.",
@@ -57,7 +57,7 @@ def test_a_board_is_opened_with_everything_that_the_api_takes(olga: Client, cast
         "lines": "9000",
         "training_counts": counts(b"born_in\t120\ndied_in\t3\n"),
     }
-    response = olga.post(reverse("board-new"), told)
+    response = olga.post(reverse("board-new"), fields)
     assert response.headers["Location"] == reverse("setting-new", args=["port"])
     board = Benchmark.objects.get(slug="port")
     assert [label["name"] for label in board.labels] == ["born_in", "works_for", "part_of", "died_in"]
@@ -101,18 +101,18 @@ def test_an_invalid_value_is_reported_at_its_field(
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     response = olga.post(reverse("board-new"), BOARD | {"test_sets": [gold.pk]} | wrong)
     assert response.status_code == 400
-    assert named in complaints(response.content.decode())[field]
+    assert named in field_errors(response.content.decode())[field]
     assert not Benchmark.objects.filter(slug="port").exists()
 
 
-def test_the_rules_are_shown_as_they_are_and_changed(olga: Client, cast: BenchmarkCast) -> None:
+def test_the_rules_are_shown_and_can_be_changed(olga: Client, cast: BenchmarkCast) -> None:
     board = cast.relations(per_day=3, limits={"lines": 1_000}, training_counts={"born_in": 7})
     address = reverse("board-change", args=["rel"])
     page = olga.get(address).content.decode()
     assert 'name="per_day" value="3"' in page
     assert 'name="lines" value="1000"' in page
-    told = {"title": "Relations", "per_day": "", "at_once": "4", "time_zone": "Asia/Tokyo"}
-    olga.post(address, told | {"no_training_counts": "on"})
+    fields = {"title": "Relations", "per_day": "", "at_once": "4", "time_zone": "Asia/Tokyo"}
+    olga.post(address, fields | {"no_training_counts": "on"})
     board.refresh_from_db()
     assert (board.title, board.per_day, board.at_once, board.time_zone) == (
         "Relations",
@@ -123,7 +123,7 @@ def test_the_rules_are_shown_as_they_are_and_changed(olga: Client, cast: Benchma
     assert (board.limits, board.training_counts, board.public) == ({}, {}, False)
 
 
-def test_what_was_not_touched_stays_as_the_api_set_it(olga: Client, cast: BenchmarkCast) -> None:
+def test_untouched_fields_keep_the_values_set_by_api(olga: Client, cast: BenchmarkCast) -> None:
     rules = {"limits": {"upload_bytes": 123_456, "lines": 7}, "time_zone": "CET", "at_once": 2}
     board = cast.relations(**rules)
     page = olga.get(reverse("board-change", args=["rel"])).content.decode()
@@ -144,7 +144,7 @@ def test_training_counts_stay_when_no_file_is_sent(olga: Client, cast: Benchmark
 def test_a_setting_is_added_with_dates_measures_and_digits(olga: Client, cast: BenchmarkCast) -> None:
     cast.benchmark()
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
-    told = {"title": "Test", "key": "test", "test_set": gold.pk, "unit": "sentence", "main": "macro_f1"} | {
+    fields = {"title": "Test", "key": "test", "test_set": gold.pk, "unit": "sentence", "main": "macro_f1"} | {
         "phase": "test",
         "opens_at": "2026-01-02T08:30",
         "closes_at": "2036-01-02T08:30",
@@ -153,7 +153,7 @@ def test_a_setting_is_added_with_dates_measures_and_digits(olga: Client, cast: B
         "digits": "3",
         "lower_is_better": "True",
     }
-    response = olga.post(reverse("setting-new", args=["rel"]), told)
+    response = olga.post(reverse("setting-new", args=["rel"]), fields)
     assert response.headers["Location"] == reverse("board-organise", args=["rel"])
     made = Setting.objects.get()
     assert (made.phase, made.sealed, made.digits, made.lower_is_better) == ("test", True, 3, True)
@@ -195,30 +195,30 @@ def test_an_invalid_setting_is_reported_at_its_field(
     response = olga.post(reverse("setting-new", args=[board.slug]), SETTING | {"test_set": gold.pk} | wrong)
     assert response.status_code == 400
     page = response.content.decode()
-    assert named in (complaints(page).get(field) or page[page.index(f'"{field}"') :])
+    assert named in (field_errors(page).get(field) or page[page.index(f'"{field}"') :])
     assert board.settings.count() == 1
 
 
-def test_a_test_set_with_other_labels_is_refused_beside_it(olga: Client, cast: BenchmarkCast) -> None:
+def test_a_test_set_with_other_labels_is_rejected_at_its_field(olga: Client, cast: BenchmarkCast) -> None:
     cast.benchmark()
     strange = freeze("strange", OTHER_GOLD, by=cast.olga, labels=["born_in", "died_in"])
     response = olga.post(reverse("setting-new", args=["rel"]), SETTING | {"test_set": strange.pk})
-    assert "died_in" in complaints(response.content.decode())["test_set"]
+    assert "died_in" in field_errors(response.content.decode())["test_set"]
 
 
-def test_entities_are_offered_only_to_boards_of_entities(olga: Client, cast: BenchmarkCast) -> None:
+def test_entity_measures_are_offered_only_to_entity_benchmarks(olga: Client, cast: BenchmarkCast) -> None:
     cast.benchmark()
     freeze("spans", ENTITY_GOLD, by=cast.olga, labels=["PER", "LOC"], kind="entities")
     assert "spans 1" not in olga.get(reverse("setting-new", args=["rel"])).content.decode()
 
 
-def test_a_board_of_entities_has_no_negative_class(olga: Client, cast: BenchmarkCast) -> None:
+def test_an_entity_benchmark_has_no_negative_class(olga: Client, cast: BenchmarkCast) -> None:
     spans = freeze("spans", ENTITY_GOLD, by=cast.olga, labels=["PER", "LOC"], kind="entities")
     olga.post(reverse("board-new"), BOARD | {"task": "entities", "test_sets": [spans.pk]})
     assert Benchmark.objects.get(slug="port").negative == ""
 
 
-def test_a_setting_is_changed_and_no_score_with_it(olga: Client, cast: BenchmarkCast) -> None:
+def test_changing_a_setting_changes_no_score(olga: Client, cast: BenchmarkCast) -> None:
     board = cast.relations(main="accuracy")
     scored(cast, board, "Net", 4)
     address = reverse("setting-change", args=["rel", "main"])
@@ -255,18 +255,18 @@ def test_another_gold_is_a_new_version_and_the_old_board_stays_readable(
 def test_the_same_gold_is_rejected_at_the_test_set(olga: Client, cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
     response = olga.post(reverse("setting-revise", args=["rel", "main"]), {"test_set": setting.test_set_id})
-    assert "gold-sentence 1" in complaints(response.content.decode())["test_set"]
+    assert "gold-sentence 1" in field_errors(response.content.decode())["test_set"]
 
 
 @pytest.mark.parametrize("version", ["7", "x", "12345"])
-def test_a_version_that_is_not_there_is_said(client: Client, cast: BenchmarkCast, version: str) -> None:
+def test_an_unknown_version_is_404(client: Client, cast: BenchmarkCast, version: str) -> None:
     cast.relations()
     response = client.get(reverse("board", args=["rel"]), {"version": version})
     assert response.status_code == 400
     assert "version" in response.content.decode()
 
 
-def test_inputs_are_taken_away_without_gold(client: Client, cast: BenchmarkCast) -> None:
+def test_downloaded_inputs_contain_no_gold(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     assert (
@@ -281,7 +281,7 @@ def test_inputs_are_taken_away_without_gold(client: Client, cast: BenchmarkCast)
     assert b"relations" not in content
 
 
-def test_a_visitor_takes_a_public_board_away_as_json(client: Client, cast: BenchmarkCast) -> None:
+def test_a_visitor_downloads_a_public_board_as_json(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(main="accuracy"), "Net", 3)
     page = client.get(reverse("board", args=["rel"])).content.decode()
     assert reverse("board-json", args=["rel"]) in page
@@ -289,7 +289,7 @@ def test_a_visitor_takes_a_public_board_away_as_json(client: Client, cast: Bench
     assert row["figures"]["accuracy"]["mean"] == pytest.approx(0.5)
 
 
-def test_a_setting_that_is_not_open_shows_when(client: Client, cast: BenchmarkCast) -> None:
+def test_a_setting_that_is_not_open_shows_its_opening(client: Client, cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
     now = timezone.now()
     for change, state in (
@@ -303,7 +303,7 @@ def test_a_setting_that_is_not_open_shows_when(client: Client, cast: BenchmarkCa
 @pytest.mark.parametrize(
     "address", ["/boards/rel/settings/main/inputs/", "/api/v1/benchmarks/rel/settings/main/inputs"]
 )
-def test_inputs_are_kept_back_until_the_setting_opens(
+def test_inputs_are_unavailable_until_the_setting_opens(
     client: Client, cast: BenchmarkCast, address: str
 ) -> None:
     cast.relations()
@@ -318,7 +318,9 @@ def test_inputs_are_kept_back_until_the_setting_opens(
     assert client.get(address).status_code == 200
 
 
-def test_training_counts_stand_beside_the_figures_of_each_label(client: Client, cast: BenchmarkCast) -> None:
+def test_training_counts_are_shown_with_the_figures_of_each_label(
+    client: Client, cast: BenchmarkCast
+) -> None:
     (submission,) = scored(cast, cast.relations(training_counts={"born_in": 1204}), "Net", 4)
     assert "1,204" in client.get(reverse("board", args=["rel"])).content.decode()
     client.force_login(cast.kim)
@@ -327,25 +329,25 @@ def test_training_counts_stand_beside_the_figures_of_each_label(client: Client, 
     assert '<td class="fig quiet">1,204</td>' in page
 
 
-def test_an_address_left_empty_is_made_from_the_title(olga: Client, cast: BenchmarkCast) -> None:
+def test_an_empty_slug_is_made_from_the_title(olga: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
-    told = BOARD | {"title": "Kbd Board!", "slug": "", "test_sets": [gold.pk]}
-    assert olga.post(reverse("board-new"), told)["Location"] == reverse("setting-new", args=["kbd-board"])
+    fields = BOARD | {"title": "Kbd Board!", "slug": "", "test_sets": [gold.pk]}
+    assert olga.post(reverse("board-new"), fields)["Location"] == reverse("setting-new", args=["kbd-board"])
     setting = SETTING | {"title": "Human gold, sentences", "key": "", "test_set": gold.pk}
     olga.post(reverse("setting-new", args=["kbd-board"]), setting)
     assert Benchmark.objects.get(slug="kbd-board").settings.get().key == "human-gold-sentences"
 
 
-def test_a_title_that_makes_no_address_asks_for_one(olga: Client, cast: BenchmarkCast) -> None:
+def test_a_title_without_slug_characters_requires_a_slug(olga: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
-    told = BOARD | {"title": "港", "slug": "", "test_sets": [gold.pk]}
-    response = olga.post(reverse("board-new"), told)
+    fields = BOARD | {"title": "港", "slug": "", "test_sets": [gold.pk]}
+    response = olga.post(reverse("board-new"), fields)
     assert response.status_code == 400
-    assert "no Latin letter" in complaints(response.content.decode())["slug"]
+    assert "no Latin letter" in field_errors(response.content.decode())["slug"]
 
 
-def test_an_option_of_the_other_task_neither_counts_nor_refuses(olga: Client, cast: BenchmarkCast) -> None:
+def test_an_option_of_the_other_task_is_ignored(olga: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
-    told = BOARD | {"test_sets": [gold.pk], "option_scheme": "none", "option_repair": "strict-iob2"}
-    assert olga.post(reverse("board-new"), told)["Location"] == reverse("setting-new", args=["port"])
+    fields = BOARD | {"test_sets": [gold.pk], "option_scheme": "none", "option_repair": "strict-iob2"}
+    assert olga.post(reverse("board-new"), fields)["Location"] == reverse("setting-new", args=["port"])
     assert Benchmark.objects.get(slug="port").options == {}

@@ -1,4 +1,4 @@
-"""A submission's page: its state in words, its figures, and who may see them."""
+"""Page of a submission: state, figures and visibility."""
 
 from __future__ import annotations
 
@@ -29,54 +29,50 @@ def bags(cast: BenchmarkCast) -> Submission:
     return submission
 
 
-def test_a_waiting_run_is_asked_after_every_second(client: Client, cast: BenchmarkCast) -> None:
+def test_a_waiting_run_is_polled_every_second(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     client.force_login(cast.kim)
-    told = page(client, submission)
-    assert 'hx-trigger="every 1s"' in told
-    assert "Waiting for a worker." in told
-    assert "Scores</h2>" not in told
+    html = page(client, submission)
+    assert 'hx-trigger="every 1s"' in html
+    assert "Waiting for a worker." in html
+    assert "Scores</h2>" not in html
 
 
-def test_the_state_turns_into_the_figures_once_and_asks_no_more(client: Client, cast: BenchmarkCast) -> None:
+def test_a_scored_state_shows_the_figures_and_stops_polling(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     client.force_login(cast.kim)
     assert "hx-get" in page(client, submission, "submission-state")
     assert run_next("score")
     response = client.get(reverse("submission-state", args=[submission.pk]))
     assert response["HX-Retarget"] == "#submission"
-    told = response.content.decode()
-    assert "hx-get" not in told
-    assert "Scores</h2>" in told
+    html = response.content.decode()
+    assert "hx-get" not in html
+    assert "Scores</h2>" in html
 
 
-def test_a_scored_run_says_its_figure_first_and_what_it_was_made_from(
-    client: Client, cast: BenchmarkCast
-) -> None:
+def test_a_scored_run_shows_its_figure_first_then_its_provenance(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES, filename="net-1.jsonl")
     assert run_next("score")
     client.force_login(cast.kim)
-    told = page(client, submission)
-    assert "Scored: micro F1 50.0 on “main”. The system’s only run." in told
+    html = page(client, submission)
+    assert "Scored: micro F1 50.0 on “main”. The system’s only run." in html
     for made_from in (submission.file_id, "net-1.jsonl", "numpy", "beta 1"):
-        assert made_from in told
+        assert made_from in html
 
 
-def test_of_further_settings_the_main_figure_stands_before_they_are_opened(
-    client: Client, cast: BenchmarkCast
-) -> None:
+def test_further_settings_are_folded_under_their_main_figure(client: Client, cast: BenchmarkCast) -> None:
     gold = freeze("gold", RELATION_GOLD, by=cast.olga)
     settings = [("first", gold, "sentence", "micro_f1"), ("second", gold, "sentence", "accuracy")]
     submission = cast.submit(cast.benchmark(settings=settings), LABEL_LINES)
     while run_next("score"):
         pass
     client.force_login(cast.kim)
-    told = page(client, submission)
-    assert "<summary>second: accuracy 50.0</summary>" in told
-    assert "<summary>first" not in told
+    html = page(client, submission)
+    assert "<summary>second: accuracy 50.0</summary>" in html
+    assert "<summary>first" not in html
 
 
-def test_classes_stand_in_the_order_asked_for(client: Client, cast: BenchmarkCast) -> None:
+def test_classes_are_sorted_as_requested(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
@@ -91,16 +87,16 @@ def test_classes_stand_in_the_order_asked_for(client: Client, cast: BenchmarkCas
     assert order("f1")[0] == "part_of"
 
 
-def test_errors_are_told_apart(client: Client, cast: BenchmarkCast) -> None:
+def test_errors_are_listed_by_type(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
-    told = page(client, submission)
-    assert "3 errors on “main”" in told
-    assert "wrong label" in told
+    html = page(client, submission)
+    assert "3 errors on “main”" in html
+    assert "wrong label" in html
 
 
-def test_a_ranked_run_has_a_curve_to_look_at_and_to_take_away(client: Client, cast: BenchmarkCast) -> None:
+def test_a_ranked_run_has_a_curve_to_view_and_download(client: Client, cast: BenchmarkCast) -> None:
     submission = bags(cast)
     client.force_login(cast.kim)
     assert 'aria-label="Precision against recall"' in page(client, submission)
@@ -128,18 +124,18 @@ def test_single_labels_have_no_curve(client: Client, cast: BenchmarkCast) -> Non
         ("cancelled", "", "Nothing was scored."),
     ],
 )
-def test_an_ended_run_tells_what_to_do(
+def test_a_run_without_scores_shows_what_to_do(
     client: Client, cast: BenchmarkCast, state: str, code: str, advice: str
 ) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     Submission.objects.filter(pk=submission.pk).update(state=state, reason_code=code, reason="It broke.")
     client.force_login(cast.kim)
-    told = page(client, submission)
-    assert advice in told
-    assert "hx-get" not in told
+    html = page(client, submission)
+    assert advice in html
+    assert "hx-get" not in html
 
 
-def test_a_withdrawn_run_says_so_and_leaves_the_board(client: Client, cast: BenchmarkCast) -> None:
+def test_a_withdrawn_run_is_marked_and_leaves_the_board(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
@@ -160,7 +156,7 @@ NAMES = ["submission", "submission-state", "submission-curve-svg", "submission-c
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_another_teams_submission_is_not_there(client: Client, cast: BenchmarkCast, name: str) -> None:
+def test_another_teams_submission_is_404(client: Client, cast: BenchmarkCast, name: str) -> None:
     submission = bags(cast)
     address = reverse(name, args=[submission.pk])
     client.force_login(cast.lars)
@@ -187,24 +183,22 @@ def test_no_gold_is_on_a_submissions_page(client: Client, cast: BenchmarkCast) -
         assert "canary" not in page(client, submission, name)
 
 
-def test_the_list_holds_the_runs_of_my_teams_and_of_boards_i_organise(
-    client: Client, cast: BenchmarkCast
-) -> None:
+def test_the_list_has_runs_of_my_teams_and_boards_i_organise(client: Client, cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LABEL_LINES, system="Mine")
     cast.submit(benchmark, LABEL_LINES[::-1], system="Theirs", team=cast.lugworm, by=cast.lars)
     client.force_login(cast.kim)
-    told = client.get(reverse("submissions")).content.decode()
-    assert "Mine" in told
-    assert "Theirs" not in told
+    html = client.get(reverse("submissions")).content.decode()
+    assert "Mine" in html
+    assert "Theirs" not in html
     client.force_login(cast.olga)
-    told = client.get(reverse("submissions")).content.decode()
-    assert "Mine" in told
-    assert "Theirs" in told
-    assert "You are in no team yet." not in told
+    html = client.get(reverse("submissions")).content.decode()
+    assert "Mine" in html
+    assert "Theirs" in html
+    assert "You are in no team yet." not in html
 
 
-def test_a_setting_that_left_claims_out_says_how_many(client: Client, cast: BenchmarkCast) -> None:
+def test_a_setting_shows_how_many_claims_it_dropped(client: Client, cast: BenchmarkCast) -> None:
     few = freeze("few", RELATION_GOLD[:2], by=cast.olga)
     every = freeze("every", RELATION_GOLD, by=cast.olga)
     benchmark = cast.benchmark(
@@ -216,12 +210,12 @@ def test_a_setting_that_left_claims_out_says_how_many(client: Client, cast: Benc
     assert "4 claims outside" in page(client, submission)
 
 
-def test_a_models_run_names_the_model_and_what_it_predicted(client: Client, cast: BenchmarkCast) -> None:
+def test_a_models_run_names_the_model_and_its_predictions(client: Client, cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES, filename="net.tar")
     model = PredictionFile.objects.create(sha256="5" * 64, size=3, name="model")
     Submission.objects.filter(pk=submission.pk).update(model=model)
     assert run_next("score")
     client.force_login(cast.kim)
-    told = page(client, submission)
-    assert told.index("<dt>Model</dt>") < told.index("5" * 64) < told.index("<dt>File name</dt>")
-    assert told.index("<dt>Predictions</dt>") < told.index(submission.file_id)
+    html = page(client, submission)
+    assert html.index("<dt>Model</dt>") < html.index("5" * 64) < html.index("<dt>File name</dt>")
+    assert html.index("<dt>Predictions</dt>") < html.index(submission.file_id)

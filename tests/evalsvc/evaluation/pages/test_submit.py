@@ -1,4 +1,4 @@
-"""Submitting from the browser: bad lines are shown with what to mend, and nothing of them is kept."""
+"""Submitting in the browser: invalid lines are shown, and rejected files are not stored."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.workers.handlers.test_score import LABEL_LINES
 from workers.runner import run_next
 
 
-def send(client: Client, content: bytes, *, name: str = "net.jsonl", **told: str) -> HttpResponse:
-    fields = {"system": "Net", "run": "1", "do": "submit"} | told
+def send(client: Client, content: bytes, *, name: str = "net.jsonl", **values: str) -> HttpResponse:
+    fields = {"system": "Net", "run": "1", "do": "submit"} | values
     file = SimpleUploadedFile(name, content)
     return client.post(reverse("submit", args=["rel"]), fields | {"file": file})
 
@@ -33,7 +33,7 @@ def send(client: Client, content: bytes, *, name: str = "net.jsonl", **told: str
     ("missing", "rule"),
     [("refuse", "Every document needs a line"), ("wrong", "A document without a line has no entities")],
 )
-def test_what_a_document_without_a_line_means_is_said_as_the_board_has_it(
+def test_the_meaning_of_a_missing_document_follows_the_benchmark(
     client: Client, cast: BenchmarkCast, missing: str, rule: str
 ) -> None:
     cast.entities(missing=missing)
@@ -43,7 +43,7 @@ def test_what_a_document_without_a_line_means_is_said_as_the_board_has_it(
     assert page.count("Every document needs") + page.count("document without a line") == 1
 
 
-def test_the_command_names_the_team_for_whoever_is_in_several(client: Client, cast: BenchmarkCast) -> None:
+def test_the_command_names_the_team_for_members_of_several(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     submit, board = reverse("submit", args=["rel"]), reverse("board", args=["rel"])
@@ -70,7 +70,7 @@ def test_a_file_becomes_a_submission(client: Client, cast: BenchmarkCast, packed
     assert (submission.system.name, submission.run, submission.by) == ("Net", "1", cast.kim)
 
 
-def test_the_same_file_again_leads_to_the_run_that_is_there(client: Client, cast: BenchmarkCast) -> None:
+def test_the_same_file_again_redirects_to_the_existing_run(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     first = send(client, jsonl(LABEL_LINES)).headers["Location"]
@@ -79,7 +79,7 @@ def test_the_same_file_again_leads_to_the_run_that_is_there(client: Client, cast
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_bad_lines_are_shown_with_their_numbers_and_what_to_mend(
+def test_invalid_lines_are_shown_with_numbers_and_corrections(
     client: Client, cast: BenchmarkCast, packed: bool
 ) -> None:
     cast.relations()
@@ -99,7 +99,7 @@ def test_bad_lines_are_shown_with_their_numbers_and_what_to_mend(
     assert not PredictionFile.objects.exists()
 
 
-def test_ids_left_out_do_not_crowd_out_the_lines_that_are_wrong(client: Client, cast: BenchmarkCast) -> None:
+def test_missing_ids_do_not_hide_invalid_lines(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     page = send(client, b'{"id": "s1", "label": "works_fro"}\n{"id": "s2", "label": 3}\n').content.decode()
@@ -109,9 +109,7 @@ def test_ids_left_out_do_not_crowd_out_the_lines_that_are_wrong(client: Client, 
     assert page.index("Did you mean works_for?") < page.index("An expected id has no line.")
 
 
-def test_ids_left_out_are_one_row_with_their_number_and_the_first_of_them(
-    client: Client, cast: BenchmarkCast
-) -> None:
+def test_missing_ids_are_one_row_with_a_count_and_the_first_id(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     page = send(client, jsonl(LABEL_LINES[:1])).content.decode()
@@ -120,20 +118,18 @@ def test_ids_left_out_are_one_row_with_their_number_and_the_first_of_them(
     assert "5 with this code" in page
 
 
-def test_a_kind_that_only_follows_many_slips_is_told_with_its_number(
-    client: Client, cast: BenchmarkCast
-) -> None:
+def test_a_problem_after_many_others_is_shown_with_its_count(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     slips = [{"id": "s1", "label": "works_fro"}] * 25
     page = send(client, jsonl(slips)).content.decode()
     assert page.count("An expected id has no line.") == 1
-    told = page[page.index("An expected id has no line.") :]
-    assert "5 with this code" in told
-    assert "Right would be" not in told[: told.index("</tr>")]  # none of them is at hand to show
+    html = page[page.index("An expected id has no line.") :]
+    assert "5 with this code" in html
+    assert "Right would be" not in html[: html.index("</tr>")]  # none of them is at hand to show
 
 
-def test_what_a_line_says_is_text_and_never_markup(client: Client, cast: BenchmarkCast) -> None:
+def test_the_text_of_a_line_is_escaped(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     page = send(client, jsonl([{"id": "s1", "label": "<script>alert(1)</script>"}])).content.decode()
@@ -141,7 +137,7 @@ def test_what_a_line_says_is_text_and_never_markup(client: Client, cast: Benchma
     assert "&lt;script&gt;alert" in page
 
 
-def test_a_check_says_what_it_found_and_submits_nothing(client: Client, cast: BenchmarkCast) -> None:
+def test_a_check_shows_its_result_and_submits_nothing(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     page = send(client, jsonl(LABEL_LINES), do="check").content.decode()
@@ -151,7 +147,7 @@ def test_a_check_says_what_it_found_and_submits_nothing(client: Client, cast: Be
     assert send(client, b"{", do="check").status_code == 422
 
 
-def test_a_run_that_is_taken_is_refused_beside_the_form(client: Client, cast: BenchmarkCast) -> None:
+def test_a_taken_run_is_rejected_on_the_form(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     send(client, jsonl(LABEL_LINES))
@@ -161,7 +157,7 @@ def test_a_run_that_is_taken_is_refused_beside_the_form(client: Client, cast: Be
     assert "Net already has a run 1" in response.content.decode()
 
 
-def test_a_missing_file_is_asked_for(client: Client, cast: BenchmarkCast) -> None:
+def test_a_missing_file_is_reported_at_its_field(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     response = client.post(reverse("submit", args=["rel"]), {"system": "Net", "run": "1"})
@@ -169,13 +165,13 @@ def test_a_missing_file_is_asked_for(client: Client, cast: BenchmarkCast) -> Non
     assert "Choose a prediction file." in response.content.decode()
 
 
-def test_who_is_in_no_team_is_told_to_start_one(client: Client, cast: BenchmarkCast) -> None:
+def test_a_user_without_a_team_is_led_to_create_one(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.olga)
     assert "not in a team yet" in client.get(reverse("submit", args=["rel"])).content.decode()
 
 
-def test_another_team_cannot_be_named(client: Client, cast: BenchmarkCast) -> None:
+def test_submitting_for_another_team_is_rejected(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     response = send(client, jsonl(LABEL_LINES), team="lugworm")
@@ -183,14 +179,14 @@ def test_another_team_cannot_be_named(client: Client, cast: BenchmarkCast) -> No
     assert not Submission.objects.exists()
 
 
-def test_a_closed_board_takes_nothing_from_strangers(client: Client, cast: BenchmarkCast) -> None:
+def test_a_private_benchmark_rejects_strangers(client: Client, cast: BenchmarkCast) -> None:
     cast.relations(public=False)
     client.force_login(cast.kim)
     assert client.get(reverse("submit", args=["rel"])).status_code == 404
     assert send(client, jsonl(LABEL_LINES)).status_code == 404
 
 
-def test_bags_are_asked_about_only_where_there_are_bags(client: Client, cast: BenchmarkCast) -> None:
+def test_the_aggregate_is_offered_only_for_bags(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     gold = freeze("bags", RELATION_GOLD, by=cast.olga)
     cast.benchmark("bags", settings=[("bag", gold, "bag", "ap")])
@@ -199,7 +195,7 @@ def test_bags_are_asked_about_only_where_there_are_bags(client: Client, cast: Be
     assert 'name="aggregate"' in client.get(reverse("submit", args=["bags"])).content.decode()
 
 
-def test_a_check_asks_for_a_file_and_nothing_else(client: Client, cast: BenchmarkCast) -> None:
+def test_a_check_requires_only_a_file(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     assert (
@@ -211,7 +207,7 @@ def test_a_check_asks_for_a_file_and_nothing_else(client: Client, cast: Benchmar
     assert "Choose a prediction file." in response.content.decode()
 
 
-def test_what_a_team_declares_stands_on_the_board(client: Client, cast: BenchmarkCast) -> None:
+def test_declarations_of_a_team_are_shown_on_the_board(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
     send(client, jsonl(LABEL_LINES), pretrained="BERT base", extra_data="Wikidata")
@@ -225,8 +221,8 @@ def test_one_of_two_open_phases_is_chosen(client: Client, cast: BenchmarkCast) -
     benchmark = cast.benchmark()
     for phase, lines in (("dev", RELATION_GOLD[:3]), ("test", RELATION_GOLD[3:])):
         gold = freeze(phase, lines, by=cast.olga)
-        told = {"test_set": gold, "unit": "sentence", "main": "micro_f1", "phase": phase, "by": cast.olga}
-        creation.add_setting(benchmark, key=phase, title=phase, **told)
+        fields = {"test_set": gold, "unit": "sentence", "main": "micro_f1", "phase": phase, "by": cast.olga}
+        creation.add_setting(benchmark, key=phase, title=phase, **fields)
     client.force_login(cast.kim)
     page = client.get(reverse("submit", args=["rel"])).content.decode()
     assert '<option value="dev">' in page
@@ -240,14 +236,14 @@ def test_one_of_two_open_phases_is_chosen(client: Client, cast: BenchmarkCast) -
     )
 
 
-def test_a_board_that_takes_nothing_now_says_so(client: Client, cast: BenchmarkCast) -> None:
+def test_a_benchmark_that_is_closed_offers_no_form(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     Setting.objects.update(closes_at=timezone.now() - timedelta(hours=1))
     client.force_login(cast.kim)
     assert "closed to submissions" in client.get(reverse("submit", args=["rel"])).content.decode()
 
 
-def test_inputs_and_quotas_stand_beside_the_form(client: Client, cast: BenchmarkCast) -> None:
+def test_inputs_and_quotas_are_shown_with_the_form(client: Client, cast: BenchmarkCast) -> None:
     cast.relations(per_day=3, limits={"upload_bytes": 5_000_000})
     client.force_login(cast.kim)
     page = client.get(reverse("submit", args=["rel"])).content.decode()
@@ -257,7 +253,7 @@ def test_inputs_and_quotas_stand_beside_the_form(client: Client, cast: Benchmark
 
 
 # ---- models --------------------------------------------------------------------------------------
-def test_models_are_offered_for_entities_where_a_machine_runs_them(
+def test_models_are_accepted_for_entities_if_a_machine_runs_them(
     client: Client, cast: BenchmarkCast, settings: Any
 ) -> None:
     settings.MODEL_UPLOADS = "auto"
@@ -274,15 +270,15 @@ def test_models_are_offered_for_entities_where_a_machine_runs_them(
     assert "send the model" not in client.get(reverse("submit", args=["rel"])).content.decode()
 
 
-def test_a_tar_that_is_no_pipeline_is_refused_beside_its_field(
+def test_a_tar_without_a_pipeline_is_rejected_at_its_field(
     client: Client, cast: BenchmarkCast, settings: Any
 ) -> None:
     settings.MODEL_UPLOADS = "auto"
     cast.entities()
     model_intake.record_self_test("here", why_not="")
     client.force_login(cast.kim)
-    told = {"do": "model", "system": "Tagger", "run": "1", "file": SimpleUploadedFile("m.tar", b"no tar")}
-    response = client.post(reverse("submit", args=["ner"]), told)
+    fields = {"do": "model", "system": "Tagger", "run": "1", "file": SimpleUploadedFile("m.tar", b"no tar")}
+    response = client.post(reverse("submit", args=["ner"]), fields)
     assert response.status_code == 400
     page = response.content.decode()
     assert "nlp.to_disk" in page[page.index("id_model_file") :]

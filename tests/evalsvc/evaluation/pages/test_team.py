@@ -1,4 +1,4 @@
-"""A team's page and its tokens: for its members, and a secret is shown once."""
+"""Team pages and tokens: for members only, secrets shown once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from tests.workers.handlers.test_score import LABEL_LINES
 TOKEN = {"name": "cluster", "scope": "submit", "days": "30"}
 
 
-def test_a_team_without_a_standing_run_is_seen_by_its_members_alone(
-    client: Client, cast: BenchmarkCast
-) -> None:
+def test_a_team_without_an_active_run_is_visible_to_members_only(client: Client, cast: BenchmarkCast) -> None:
     address = reverse("team", args=["kelpie"])
     assert client.get(address).headers["Location"] == f"/login/?next={address}"
     client.force_login(cast.lars)
@@ -34,16 +32,16 @@ def test_a_team_without_a_standing_run_is_seen_by_its_members_alone(
     assert client.get(address).status_code == 200
 
 
-def team_of(cast: BenchmarkCast, **told: Any) -> Benchmark:
+def team_of(cast: BenchmarkCast, **fields: Any) -> Benchmark:
     """Kelpie has one run scored and one waiting."""
-    board = cast.relations(**told)
+    board = cast.relations(**fields)
     scored(cast, board, "Scored net", 4)
     cast.submit(board, LABEL_LINES, system="Waiting net")
     issue(cast.kim, name="secret cluster", team=cast.kelpie)
     return board
 
 
-def test_others_see_of_a_team_what_stands_on_boards(client: Client, cast: BenchmarkCast) -> None:
+def test_others_see_only_the_ranked_systems_of_a_team(client: Client, cast: BenchmarkCast) -> None:
     board = team_of(cast)
     client.force_login(cast.lars)
     page = client.get(reverse("team", args=["kelpie"])).content.decode()
@@ -57,7 +55,7 @@ def test_others_see_of_a_team_what_stands_on_boards(client: Client, cast: Benchm
     assert client.get(reverse("team", args=["kelpie"])).status_code == 404
 
 
-def test_others_are_told_the_same_number_of_runs_as_the_team(client: Client, cast: BenchmarkCast) -> None:
+def test_others_see_the_same_number_of_runs_as_the_team(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(), "Scored net", 4, 5, 3)
     for person in (cast.kim, cast.lars):
         client.force_login(person)
@@ -74,8 +72,8 @@ def test_an_organiser_sees_the_teams_runs_on_own_boards_and_no_tokens(
     elsewhere = creation.create(
         slug="other", title="Other", task="relations", labels=LABELS, negative="N/A", by=admin()
     )
-    told = {"test_set": TestSet.objects.get(), "unit": "sentence", "main": "accuracy", "by": admin()}
-    creation.add_setting(elsewhere, key="main", title="main", **told)
+    fields = {"test_set": TestSet.objects.get(), "unit": "sentence", "main": "accuracy", "by": admin()}
+    creation.add_setting(elsewhere, key="main", title="main", **fields)
     cast.submit(elsewhere, LABEL_LINES, system="Net elsewhere")
     client.force_login(cast.olga)
     page = client.get(reverse("team", args=["kelpie"])).content.decode()
@@ -91,7 +89,7 @@ def admin() -> User:
     return User.objects.get_or_create(username="root", is_superuser=True)[0]
 
 
-def test_runs_can_be_narrowed_to_those_under_way(client: Client, cast: BenchmarkCast) -> None:
+def test_runs_can_be_filtered_to_unfinished_ones(client: Client, cast: BenchmarkCast) -> None:
     cast.submit(cast.relations(), LABEL_LINES, system="Waiting net")
     client.force_login(cast.kim)
     address = reverse("team", args=["kelpie"])
@@ -100,7 +98,7 @@ def test_runs_can_be_narrowed_to_those_under_way(client: Client, cast: Benchmark
     assert "No runs." in client.get(address, {"show": "needs-you"}).content.decode()
 
 
-def test_a_new_token_is_shown_once_and_kept_as_a_digest(client: Client, cast: BenchmarkCast) -> None:
+def test_a_new_token_is_shown_once_and_stored_as_a_digest(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.kim)
     response = client.post(reverse("token-new", args=["kelpie"]), TOKEN)
     token = ApiToken.objects.get()
@@ -118,7 +116,7 @@ def test_a_new_token_is_shown_once_and_kept_as_a_digest(client: Client, cast: Be
     assert token.prefix in page
 
 
-def test_loading_the_page_of_a_new_token_again_makes_none_and_shows_none(
+def test_reloading_the_page_of_a_new_token_creates_and_shows_none(
     client: Client, cast: BenchmarkCast
 ) -> None:
     client.force_login(cast.kim)
@@ -129,14 +127,14 @@ def test_loading_the_page_of_a_new_token_again_makes_none_and_shows_none(
     assert ApiToken.objects.count() == 1
 
 
-def test_the_page_of_a_new_token_is_its_makers(client: Client, cast: BenchmarkCast) -> None:
+def test_only_the_creator_sees_the_page_of_a_new_token(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.kim)
     address = client.post(reverse("token-new", args=["kelpie"]), TOKEN).headers["Location"]
     client.force_login(cast.lars)
     assert client.get(address).status_code == 404
 
 
-def test_a_token_of_another_team_cannot_be_made(client: Client, cast: BenchmarkCast) -> None:
+def test_a_token_of_another_team_cannot_be_created(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.lars)
     assert client.post(reverse("token-new", args=["kelpie"]), TOKEN).status_code == 404
     assert not ApiToken.objects.exists()
@@ -154,14 +152,14 @@ def test_a_token_is_revoked_by_its_owner(client: Client, cast: BenchmarkCast) ->
     assert token.revoked_at is not None
 
 
-def test_a_team_is_started_and_owned_by_its_maker(client: Client, cast: BenchmarkCast) -> None:
+def test_a_team_is_owned_by_its_creator(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.olga)
     response = client.post(reverse("team-new"), {"name": "Sea Mouse"})
     assert response.headers["Location"] == reverse("team", args=["sea-mouse"])
     assert Team.objects.get(slug="sea-mouse").members.get().user == cast.olga
 
 
-def test_a_name_that_is_taken_is_said_beside_the_field(client: Client, cast: BenchmarkCast) -> None:
+def test_a_taken_name_is_reported_at_its_field(client: Client, cast: BenchmarkCast) -> None:
     client.force_login(cast.olga)
     response = client.post(reverse("team-new"), {"name": "Kelpie"})
     assert response.status_code == 400
@@ -174,15 +172,15 @@ def test_an_owner_adds_people_by_user_name(
 ) -> None:
     User.objects.create_user("nora")
     client.force_login(cast.kim)
-    told = {"username": name, "role": "member"}
-    page = client.post(reverse("team-members", args=["kelpie"]), told, follow=True).content.decode()
+    fields = {"username": name, "role": "member"}
+    page = client.post(reverse("team-members", args=["kelpie"]), fields, follow=True).content.decode()
     assert cast.kelpie.members.filter(user__username=name).exists() is there
     assert ("note--warning" in page) is not there
 
 
-def test_members_who_own_nothing_add_nobody(client: Client, cast: BenchmarkCast) -> None:
+def test_members_who_are_not_owners_cannot_add_members(client: Client, cast: BenchmarkCast) -> None:
     nora = User.objects.create_user("nora")
     cast.kelpie.members.create(user=nora)
     client.force_login(nora)
-    told = {"username": "lars", "role": "member"}
-    assert client.post(reverse("team-members", args=["kelpie"]), told).status_code == 403
+    fields = {"username": "lars", "role": "member"}
+    assert client.post(reverse("team-members", args=["kelpie"]), fields).status_code == 403

@@ -1,4 +1,4 @@
-"""Dense score files: the header refused at the door, the numbers by a job, the same figures as by lines."""
+"""Dense score files: header checked at upload, numbers by a job, figures as by lines."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_as_many_rows_as_pairs_are_pairs(cast: BenchmarkCast) -> None:
     assert figures(submission) == figures(by_lines)
 
 
-def test_a_last_column_of_the_negative_class_is_left_out(cast: BenchmarkCast) -> None:
+def test_a_last_column_of_the_negative_class_is_dropped(cast: BenchmarkCast) -> None:
     benchmark = cast.relations(unit="bag", main="ap")
     matrix = array(len(IDS), 4)
     with_negative = send(cast, benchmark, dense(matrix))
@@ -85,12 +85,12 @@ def test_a_last_column_of_the_negative_class_is_left_out(cast: BenchmarkCast) ->
     assert figures(with_negative) == figures(without)
 
 
-def test_a_dense_file_may_come_packed(cast: BenchmarkCast) -> None:
+def test_a_dense_file_may_be_gzipped(cast: BenchmarkCast) -> None:
     assert send(cast, cast.relations(), gzip.compress(dense(array(6)))).state == "scored"
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(5, 3), (6, 2), (6, 5), (7, 3)])
-def test_another_shape_is_refused_at_the_door_and_costs_nothing(
+def test_another_shape_is_rejected_at_upload_and_uses_no_quota(
     cast: BenchmarkCast, rows: int, columns: int
 ) -> None:
     with pytest.raises(FileRejected) as caught:
@@ -105,7 +105,7 @@ def test_a_dry_run_checks_the_header(cast: BenchmarkCast) -> None:
     assert intake.check(benchmark, [dense(array(6))[:-8]]).problems.by_code == {"bad_npy": 1}
 
 
-def test_a_cell_that_is_no_number_is_found_by_the_job_and_named(cast: BenchmarkCast) -> None:
+def test_the_job_reports_a_cell_that_is_not_a_number(cast: BenchmarkCast) -> None:
     matrix = array(6)
     matrix[4, 1] = np.nan
     submission = send(cast, cast.relations(in_total=1), dense(matrix))
@@ -123,12 +123,12 @@ def test_a_dense_file_that_waits_for_its_check_can_be_cancelled(cast: BenchmarkC
     assert not run_next("ingest")
 
 
-def test_no_dense_file_for_spans(cast: BenchmarkCast) -> None:
+def test_span_benchmarks_accept_no_dense_files(cast: BenchmarkCast) -> None:
     with pytest.raises(FileRejected):
         cast.submit(cast.entities(), dense(array(3, 2)))
 
 
-def test_rows_stand_for_the_sentences_they_stood_for_when_they_came(cast: BenchmarkCast) -> None:
+def test_rows_keep_the_sentences_of_the_time_of_upload(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     matrix = array(6)
     matrix[:, 0] = [1, 0, 0, 0, 1, 0]  # born_in, where it is so
@@ -145,9 +145,7 @@ def test_rows_stand_for_the_sentences_they_stood_for_when_they_came(cast: Benchm
 
 
 @pytest.mark.parametrize(("more", "covered"), [(0, {"main", "late"}), (2, {"main"})])
-def test_a_setting_that_is_added_later_leaves_the_rows_where_they_were(
-    cast: BenchmarkCast, more: int, covered: set[str]
-) -> None:
+def test_a_setting_added_later_does_not_shift_rows(cast: BenchmarkCast, more: int, covered: set[str]) -> None:
     benchmark = cast.relations()
     submission = send(cast, benchmark, dense(array(6)))
     others = [line | {"id": f"more-{line['id']}"} for line in RELATION_GOLD[:more]]
@@ -161,7 +159,7 @@ def test_a_setting_that_is_added_later_leaves_the_rows_where_they_were(
     assert {each.setting.key for each in newest(submission)} == covered
 
 
-def test_the_conll_and_semeval_and_opennre_formats_are_taken(cast: BenchmarkCast) -> None:
+def test_the_conll_semeval_and_opennre_formats_are_accepted(cast: BenchmarkCast) -> None:
     columns = b"Ada B-PER\nleft O\nNew B-LOC\nTurin I-LOC\n\nIt O\nrained O\n\nBo B-PER\nmet O\nCy B-PER\n\n"
     assert cast.submit(cast.entities(), columns).format == "conll"
     bags = cast.relations(unit="bag", main="ap", slug="bags")

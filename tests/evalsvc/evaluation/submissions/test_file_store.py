@@ -1,4 +1,4 @@
-"""Files that no submission uses go after a while; all others stay."""
+"""Unused files are removed after a while; all others stay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def aged() -> None:
     PredictionFile.objects.update(kept_at=timezone.now() - LONG_AGO)
 
 
-def test_a_file_of_a_refused_submission_goes_after_an_hour(cast: BenchmarkCast) -> None:
+def test_the_file_of_a_rejected_submission_is_removed_after_an_hour(cast: BenchmarkCast) -> None:
     file = kept()
     file_store.sweep()
     assert default_storage.exists(file.name)
@@ -43,7 +43,7 @@ def test_a_file_that_a_submission_uses_stays(cast: BenchmarkCast) -> None:
     assert default_storage.exists(submission.file.name)
 
 
-def test_a_file_that_came_again_just_now_stays(cast: BenchmarkCast) -> None:
+def test_a_file_stored_again_just_now_stays(cast: BenchmarkCast) -> None:
     kept()
     aged()
     file = kept()
@@ -51,7 +51,7 @@ def test_a_file_that_came_again_just_now_stays(cast: BenchmarkCast) -> None:
     assert default_storage.exists(file.name)
 
 
-def test_a_file_that_went_is_kept_anew_when_it_comes_again(cast: BenchmarkCast) -> None:
+def test_a_removed_file_is_stored_again_when_resent(cast: BenchmarkCast) -> None:
     kept()
     aged()
     file_store.sweep()

@@ -1,4 +1,4 @@
-"""Who labelled or decided gold is a mark on the runs of their teams, whenever it came about."""
+"""Runs of teams whose members labelled or adjudicated the gold are marked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def marks(setting: Setting) -> list[bool]:
     return [row.saw_gold for row in board(setting).rows]
 
 
-def test_a_gold_of_later_marks_the_runs_of_its_annotators_teams(cast: BenchmarkCast) -> None:
+def test_a_later_gold_marks_runs_of_its_annotators_teams(cast: BenchmarkCast) -> None:
     benchmark, setting = labelled_by(cast)
     submission = cast.submit(benchmark, LINES)
     cast.submit(benchmark, LINES[::-1], team=cast.lugworm, by=cast.lars)
@@ -50,7 +50,7 @@ def test_a_gold_of_later_marks_the_runs_of_its_annotators_teams(cast: BenchmarkC
     assert Submission.objects.get(pk=submission.pk).saw_gold
 
 
-def test_who_joins_a_team_later_marks_its_runs(cast: BenchmarkCast, client: Client) -> None:
+def test_an_annotator_who_joins_a_team_later_marks_its_runs(cast: BenchmarkCast, client: Client) -> None:
     nora = User.objects.create_user("nora")
     benchmark, setting = labelled_by(cast, nora)
     submission = cast.submit(benchmark, LINES)
@@ -60,11 +60,11 @@ def test_who_joins_a_team_later_marks_its_runs(cast: BenchmarkCast, client: Clie
     assert marks(setting) == [True]
     client.force_login(cast.kim)
     assert "labelled or decided this gold" in client.get(f"/submissions/{submission.pk}/").content.decode()
-    told: dict[str, Any] = client.get(f"/api/v1/benchmarks/{benchmark.slug}/board").json()
-    assert [row["saw_gold"] for row in told["rows"]] == [True]
+    body: dict[str, Any] = client.get(f"/api/v1/benchmarks/{benchmark.slug}/board").json()
+    assert [row["saw_gold"] for row in body["rows"]] == [True]
 
 
-def test_who_leaves_before_the_run_is_sent_marks_it_all_the_same(cast: BenchmarkCast) -> None:
+def test_an_annotator_who_left_before_the_run_still_marks_it(cast: BenchmarkCast) -> None:
     nora = User.objects.create_user("nora")
     add_member(cast.kelpie, user=nora, by=cast.kim)
     benchmark, setting = labelled_by(cast, nora)
@@ -74,7 +74,7 @@ def test_who_leaves_before_the_run_is_sent_marks_it_all_the_same(cast: Benchmark
     assert marks(setting) == [True]
 
 
-def test_who_left_before_there_was_the_gold_marks_nothing(cast: BenchmarkCast) -> None:
+def test_an_annotator_who_left_before_the_gold_existed_marks_nothing(cast: BenchmarkCast) -> None:
     nora = User.objects.create_user("nora")
     add_member(cast.kelpie, user=nora, by=cast.kim)
     remove_member(cast.kelpie, user=nora, by=nora)
@@ -86,7 +86,7 @@ def test_who_left_before_there_was_the_gold_marks_nothing(cast: BenchmarkCast) -
 
 
 @pytest.mark.parametrize("lines", [1, 2])
-def test_boards_ask_no_more_the_more_teams_there_are(
+def test_board_queries_do_not_grow_with_the_number_of_teams(
     cast: BenchmarkCast, lines: int, django_assert_num_queries: Any
 ) -> None:
     benchmark, _ = labelled_by(cast, cast.kim)

@@ -52,7 +52,7 @@ def test_a_file_that_fits_is_queued_with_its_job(cast: BenchmarkCast) -> None:
     assert submission.counts == {"lines": 6, "claims": 6}
 
 
-def test_bytes_are_kept_under_the_digest_of_what_was_unpacked(cast: BenchmarkCast) -> None:
+def test_bytes_are_stored_under_the_digest_of_the_unpacked_file(cast: BenchmarkCast) -> None:
     plain = jsonl(LINES)
     submission = cast.submit(cast.relations(), gzip.compress(plain))
     digest = hashlib.sha256(plain).hexdigest()
@@ -62,7 +62,7 @@ def test_bytes_are_kept_under_the_digest_of_what_was_unpacked(cast: BenchmarkCas
     assert Path(default_storage.path(submission.file.name)).read_bytes() == plain
 
 
-def test_the_same_bytes_are_kept_once(cast: BenchmarkCast) -> None:
+def test_the_same_bytes_are_stored_once(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES, run="1")
     cast.submit(benchmark, gzip.compress(jsonl(LINES)), run="2")
@@ -85,7 +85,7 @@ def test_the_same_bytes_are_kept_once(cast: BenchmarkCast) -> None:
         ([{"h": "Q1", "t": "Q2", "relation": "born_in", "score": 1.0}], "mixed_forms"),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused_and_leaves_nothing(
+def test_a_rejected_file_leaves_nothing_behind(
     cast: BenchmarkCast, lines: list[Line] | bytes, code: str
 ) -> None:
     benchmark = cast.relations()
@@ -107,12 +107,12 @@ def test_a_dry_run_counts_every_problem_and_stores_nothing(cast: BenchmarkCast) 
     assert not Submission.objects.exists()
 
 
-def test_a_missing_answer_is_no_problem_where_it_counts_wrong(cast: BenchmarkCast) -> None:
+def test_a_missing_prediction_is_accepted_where_it_counts_as_wrong(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(missing="wrong"), LINES[:4])
     assert submission.counts["missing"] == 2
 
 
-def test_silence_is_an_answer_where_claims_are_scored(cast: BenchmarkCast) -> None:
+def test_ids_may_be_left_out_where_claims_are_scored(cast: BenchmarkCast) -> None:
     assert codes(cast.relations(), [{"id": "s1", "scores": {"born_in": 0.5}}]) == {}
 
 
@@ -123,7 +123,7 @@ def test_ids_of_any_setting_fit(cast: BenchmarkCast) -> None:
     assert codes(cast.benchmark(settings=settings), LINES) == {}
 
 
-def test_ids_that_only_a_restricted_setting_would_leave_out_are_unknown(cast: BenchmarkCast) -> None:
+def test_ids_outside_a_restricted_setting_are_unknown(cast: BenchmarkCast) -> None:
     whole = freeze("whole", RELATION_GOLD, by=cast.olga)
     part = freeze("part", RELATION_GOLD[:2], by=cast.olga)
     benchmark = cast.benchmark(settings=[("same", whole, "sentence", "micro_f1", part)])
@@ -154,15 +154,15 @@ def test_a_file_that_unpacks_above_the_limit_is_too_large(cast: BenchmarkCast, s
 
 def test_the_same_file_as_the_same_run_is_the_same_submission(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
-    told = {"team": cast.kelpie, "by": cast.kim, "system": "Net", "run": "1"}
-    first = intake.receive(benchmark, chunks=[jsonl(LINES)], **told)
-    again = intake.receive(benchmark, chunks=[jsonl(LINES)], **told)
+    fields = {"team": cast.kelpie, "by": cast.kim, "system": "Net", "run": "1"}
+    first = intake.receive(benchmark, chunks=[jsonl(LINES)], **fields)
+    again = intake.receive(benchmark, chunks=[jsonl(LINES)], **fields)
     assert (first.created, again.created) == (True, False)
     assert first.submission == again.submission
     assert Job.objects.filter(kind="score").count() == 1
 
 
-def test_another_file_as_the_same_run_is_refused(cast: BenchmarkCast) -> None:
+def test_another_file_for_the_same_run_is_rejected(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)
     other = [*LINES[:5], {"id": "s6", "label": "N/A"}]
@@ -218,7 +218,7 @@ def test_another_setting_that_closes_during_the_upload_does_not_matter(cast: Ben
     assert (submission.phase, submission.state) == ("dev", "queued")
 
 
-def test_a_withdrawn_run_may_be_submitted_anew(cast: BenchmarkCast) -> None:
+def test_a_withdrawn_run_can_be_submitted_again(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission_states.withdraw(cast.submit(benchmark, LINES), by=cast.kim)
     assert cast.submit(benchmark, [*LINES[:5], {"id": "s6", "label": "N/A"}]).run == "1"
@@ -231,14 +231,14 @@ def test_a_key_submits_once(cast: BenchmarkCast) -> None:
     assert cast.submit(benchmark, LINES, idempotency_key="k") == first
 
 
-def test_a_key_for_another_file_is_refused(cast: BenchmarkCast) -> None:
+def test_a_key_reused_for_another_file_is_rejected(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES, idempotency_key="k")
     with pytest.raises(Conflict, match=r": run 1\.$"):
         cast.submit(benchmark, LINES, run="2", idempotency_key="k")
 
 
-def test_the_same_file_as_another_run_takes_its_scores_over_without_a_job(cast: BenchmarkCast) -> None:
+def test_the_same_file_as_another_run_reuses_its_scores_without_a_job(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     first = cast.submit(benchmark, LINES, run="1")
     run_next("score")
@@ -268,21 +268,21 @@ def test_a_team_that_labelled_the_gold_is_marked(cast: BenchmarkCast) -> None:
     assert not cast.submit(benchmark, lines, team=cast.lugworm, by=cast.lars).saw_gold
 
 
-def test_nobody_submits_for_a_team_they_are_not_in(cast: BenchmarkCast) -> None:
+def test_submitting_for_another_team_is_rejected(cast: BenchmarkCast) -> None:
     with pytest.raises(DomainError) as error:
         cast.submit(cast.relations(), LINES, team=cast.lugworm)
     assert error.value.code == "not_in_team"
 
 
-@pytest.mark.parametrize("told", [{"system": " "}, {"run": ""}, {"run": "x" * 41}, {"aggregate": "MAX"}])
+@pytest.mark.parametrize("fields", [{"system": " "}, {"run": ""}, {"run": "x" * 41}, {"aggregate": "MAX"}])
 def test_names_and_choices_are_checked_before_the_file_is_read(
-    cast: BenchmarkCast, told: dict[str, str]
+    cast: BenchmarkCast, fields: dict[str, str]
 ) -> None:
     with pytest.raises(DomainError):
-        cast.submit(cast.relations(), b"not read", **told)
+        cast.submit(cast.relations(), b"not read", **fields)
 
 
-def test_a_key_of_one_team_answers_for_no_other(cast: BenchmarkCast) -> None:
+def test_a_key_of_one_team_does_not_match_another_team(cast: BenchmarkCast) -> None:
     benchmark, second = cast.relations(), create_team(name="Second", by=cast.kim)
     cast.submit(benchmark, LINES, idempotency_key="k")
     with pytest.raises(Conflict) as caught:
@@ -295,7 +295,7 @@ def test_a_key_of_one_team_answers_for_no_other(cast: BenchmarkCast) -> None:
 PAGE = b"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n"
 
 
-def refusal(cast: BenchmarkCast, content: bytes) -> dict[str, Any]:
+def rejection(cast: BenchmarkCast, content: bytes) -> dict[str, Any]:
     (problem,) = intake.check(cast.relations(), [content]).problems.as_json()["problems"]
     return dict(problem)
 
@@ -311,16 +311,16 @@ def refusal(cast: BenchmarkCast, content: bytes) -> dict[str, Any]:
     ],
     ids=["page", "packed page", "table", "array", "judgments"],
 )
-def test_a_stranger_is_told_as_what_it_is_and_what_the_board_takes(
+def test_an_unsupported_file_is_named_with_the_accepted_formats(
     cast: BenchmarkCast, content: bytes, hint: str
 ) -> None:
-    found = refusal(cast, content)
-    assert found["code"] == "unknown_format"
-    assert hint in found["hint"]
-    assert "labels" not in found["found"]
-    assert "field" not in found
-    assert all(format.title in found["expected"] for format in formats("predictions").values())
-    assert '"id": "s1"' in found["example"]
+    problem = rejection(cast, content)
+    assert problem["code"] == "unknown_format"
+    assert hint in problem["hint"]
+    assert "labels" not in problem["problem"]
+    assert "field" not in problem
+    assert all(format.title in problem["expected"] for format in formats("predictions").values())
+    assert '"id": "s1"' in problem["example"]
 
 
 @pytest.mark.parametrize(
@@ -333,47 +333,47 @@ def test_a_stranger_is_told_as_what_it_is_and_what_the_board_takes(
     ],
     ids=["pdf", "pickle", "packed pickle", "other"],
 )
-def test_what_is_binary_is_told_as_binary_and_not_as_another_encoding(
+def test_a_binary_file_is_reported_as_binary_not_as_an_encoding(
     cast: BenchmarkCast, content: bytes, name: str
 ) -> None:
-    found = refusal(cast, content)
-    assert (found["code"], name in found["found"]) == ("not_utf8", True)
-    assert "binary" in found["hint"]
-    assert "iconv" not in found["example"]
+    problem = rejection(cast, content)
+    assert (problem["code"], name in problem["problem"]) == ("not_utf8", True)
+    assert "binary" in problem["hint"]
+    assert "iconv" not in problem["example"]
 
 
-def test_text_in_another_encoding_is_still_told_as_that(cast: BenchmarkCast) -> None:
-    found = refusal(cast, '{"id": "s1", "label": "né"}\n'.encode("latin-1"))
-    assert "iconv -f LATIN1" in found["example"]
+def test_text_in_another_encoding_is_reported_as_such(cast: BenchmarkCast) -> None:
+    problem = rejection(cast, '{"id": "s1", "label": "né"}\n'.encode("latin-1"))
+    assert "iconv -f LATIN1" in problem["example"]
 
 
-def test_a_file_packed_twice_is_not_told_to_be_cut_short(cast: BenchmarkCast) -> None:
-    found = refusal(cast, gzip.compress(gzip.compress(jsonl(LINES))))
-    assert (found["code"], found["found"]) == ("bad_gzip", "gzip data within gzip data")
-    assert found["example"].startswith("gunzip")
+def test_a_file_packed_twice_is_not_reported_as_truncated(cast: BenchmarkCast) -> None:
+    problem = rejection(cast, gzip.compress(gzip.compress(jsonl(LINES))))
+    assert (problem["code"], problem["problem"]) == ("bad_gzip", "gzip data within gzip data")
+    assert problem["example"].startswith("gunzip")
 
 
-# ---- each line is told once, and in its own form --------------------------------------------------
+# ---- one problem per line, examples in the file's form --------------------------------------------------
 SCORES = [{"id": line["id"], "scores": {"born_in": 0.5}} for line in RELATION_GOLD]
 
 
 @pytest.mark.parametrize("written", ["NaN", "1e999", "-Infinity"])
 @pytest.mark.parametrize("at", [0, 3])
-def test_a_score_that_is_no_number_is_shown_as_it_was_written_beside_a_right_line_of_scores(
+def test_an_invalid_score_is_quoted_with_a_correct_line_of_scores(
     cast: BenchmarkCast, written: str, at: int
 ) -> None:
     lines = jsonl(SCORES).splitlines(keepends=True)
     lines[at] = lines[at].replace(b"0.5", written.encode())
-    found = refusal(cast, b"".join(lines))
-    assert (found["code"], found["line"], found["field"]) == ("bad_score", at + 1, "scores")
-    assert found["found"] == f"born_in: {written}"
-    assert '"scores"' in found["example"]
+    problem = rejection(cast, b"".join(lines))
+    assert (problem["code"], problem["line"], problem["field"]) == ("bad_score", at + 1, "scores")
+    assert problem["problem"] == f"born_in: {written}"
+    assert '"scores"' in problem["example"]
 
 
-def test_the_example_beside_a_first_line_that_is_wrong_has_the_form_of_the_file(cast: BenchmarkCast) -> None:
-    found = refusal(cast, jsonl([{"id": "s1", "scores": [0.5]}, *SCORES[1:]]))
-    assert found["code"] == "wrong_type"
-    assert '"scores"' in found["example"]
+def test_the_example_for_an_invalid_first_line_has_the_form_of_the_file(cast: BenchmarkCast) -> None:
+    problem = rejection(cast, jsonl([{"id": "s1", "scores": [0.5]}, *SCORES[1:]]))
+    assert problem["code"] == "wrong_type"
+    assert '"scores"' in problem["example"]
 
 
 @pytest.mark.parametrize(
@@ -387,14 +387,14 @@ def test_the_example_beside_a_first_line_that_is_wrong_has_the_form_of_the_file(
     ],
     ids=["cut short", "number", "other form", "nul", "no id"],
 )
-def test_a_line_that_cannot_be_taken_is_not_told_again_as_one_that_is_missing(
+def test_an_invalid_line_is_not_also_reported_as_missing(
     cast: BenchmarkCast, broken: bytes, code: str
 ) -> None:
     lines = jsonl(LINES).splitlines(keepends=True)
     assert codes(cast.relations(), b"".join([*lines[:3], broken, *lines[4:]])) == {code: 1}
 
 
-def test_ids_left_out_beside_a_line_nobody_can_read_say_that_it_may_be_theirs(cast: BenchmarkCast) -> None:
+def test_missing_ids_hint_at_an_unreadable_line(cast: BenchmarkCast) -> None:
     content = b"".join([*jsonl(LINES).splitlines(keepends=True)[:4], b"?\n"])
     problems = intake.check(cast.relations(), [content]).problems
     assert problems.by_code == {"not_json": 1, "missing_id": 2}

@@ -1,4 +1,4 @@
-"""Waiting for a submission: an answer when something changes, few seats, and the queues' health for all."""
+"""Long polling of a submission, limited threads, and the public state of queues."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_wait_ends_when_the_state_changes(either_database: str, tmp_path: Any,
     assert found == [True]
 
 
-def test_a_wait_for_what_has_ended_is_answered_at_once(
+def test_waiting_for_an_ended_submission_returns_at_once(
     cast: BenchmarkCast, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submission = cast.submit(cast.relations(), LINES)
@@ -78,7 +78,7 @@ def test_of_however_many_threads_no_more_than_a_quarter_wait(threads: int) -> No
     assert 4 * long_poll.slots(threads) <= threads < 4 * long_poll.slots(threads) + 4
 
 
-def test_where_no_thread_can_be_spared_the_answer_comes_at_once(
+def test_waiting_without_a_free_thread_returns_at_once(
     cast: BenchmarkCast, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(long_poll, "_slots", BoundedSemaphore(long_poll.slots(3)))
@@ -87,7 +87,7 @@ def test_where_no_thread_can_be_spared_the_answer_comes_at_once(
     assert int(status(client, submission, wait="20")["Retry-After"]) > 0
 
 
-def test_what_changed_since_the_caller_looked_is_not_waited_for(
+def test_a_change_since_the_last_request_returns_at_once(
     cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submission = cast.submit(cast.relations(), LINES)
@@ -103,9 +103,7 @@ def test_the_server_has_the_threads_that_are_reckoned_with() -> None:
 
 
 @pytest.mark.parametrize("wait", ["soon", "-1", "1e3", "", "٣"])
-def test_a_wait_that_is_no_number_of_seconds_is_refused(
-    cast: BenchmarkCast, client: Client, wait: str
-) -> None:
+def test_a_wait_that_is_not_whole_seconds_is_rejected(cast: BenchmarkCast, client: Client, wait: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     client.force_login(cast.kim)
     answer = status(client, submission, wait=wait)
@@ -115,24 +113,24 @@ def test_a_wait_that_is_no_number_of_seconds_is_refused(
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_wait")
 
 
-def test_nobody_waits_longer_than_the_limit() -> None:
+def test_a_wait_is_capped_at_the_limit() -> None:
     assert long_poll.seconds_of("999") == told_settings.WAIT_MAX_SECONDS == 20
 
 
-def test_the_status_tells_place_attempt_and_what_happened(cast: BenchmarkCast, client: Client) -> None:
+def test_the_status_has_position_attempt_and_timeline(cast: BenchmarkCast, client: Client) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES)
     submission = cast.submit(benchmark, LINES, run="2")
     client.force_login(cast.kim)
-    told = status(client, submission).json()
-    assert told["outlook"] == {"position": 2, "seconds": None}
-    assert told["progress"]["attempt"] == 0
-    assert [step["title"] for step in told["timeline"]] == ["Received", "Checked", "Waiting for a worker"]
-    assert "outlook" in told
+    body = status(client, submission).json()
+    assert body["outlook"] == {"position": 2, "seconds": None}
+    assert body["progress"]["attempt"] == 0
+    assert [step["title"] for step in body["timeline"]] == ["Received", "Checked", "Waiting for a worker"]
+    assert "outlook" in body
     run_next("score")
     run_next("score")
-    told = status(client, submission).json()
-    assert (told["state"], told["outlook"], told["progress"]["attempt"]) == ("scored", None, 1)
+    body = status(client, submission).json()
+    assert (body["state"], body["outlook"], body["progress"]["attempt"]) == ("scored", None, 1)
 
 
 # ---- ending --------------------------------------------------------------------------------------
@@ -144,7 +142,7 @@ def test_a_waiting_run_is_cancelled_at_once(cast: BenchmarkCast) -> None:
 
 
 @pytest.mark.parametrize("state", ["scored", "invalid", "failed", "cancelled"])
-def test_what_has_ended_says_so_when_it_is_cancelled(cast: BenchmarkCast, state: str) -> None:
+def test_cancelling_an_ended_submission_names_its_state(cast: BenchmarkCast, state: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     Submission.objects.filter(pk=submission.pk).update(state=state)
     submission.refresh_from_db()
@@ -155,7 +153,7 @@ def test_what_has_ended_says_so_when_it_is_cancelled(cast: BenchmarkCast, state:
 
 
 @pytest.mark.parametrize("to", ["received", "queued", "running", "scored", "failed"])
-def test_what_was_cancelled_or_invalid_goes_nowhere(cast: BenchmarkCast, to: str) -> None:
+def test_a_cancelled_or_invalid_submission_has_no_further_steps(cast: BenchmarkCast, to: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     for state in ("cancelled", "invalid"):
         submission.state = state
@@ -164,10 +162,10 @@ def test_what_was_cancelled_or_invalid_goes_nowhere(cast: BenchmarkCast, to: str
 
 
 # ---- the queues ----------------------------------------------------------------------------------
-def test_everybody_sees_the_queues_and_nobodys_name(cast: BenchmarkCast, client: Client) -> None:
+def test_the_status_shows_queues_without_names(cast: BenchmarkCast, client: Client) -> None:
     cast.submit(cast.relations(), LINES, system="canary-net")
-    told = client.get("/api/v1/status").json()
-    assert {each["queue"]: each["waiting"] for each in told["queues"]} == {
+    body = client.get("/api/v1/status").json()
+    assert {each["queue"]: each["waiting"] for each in body["queues"]} == {
         "score": 1,
         "heavy": 0,
         "ingest": 0,
@@ -176,10 +174,10 @@ def test_everybody_sees_the_queues_and_nobodys_name(cast: BenchmarkCast, client:
     assert page.status_code == 200
     assert "1 waiting" in page.content.decode()
     for name in ("canary-net", "Kelpie", "kelpie", "kim"):
-        assert name not in page.content.decode() + str(told)
+        assert name not in page.content.decode() + str(body)
 
 
-def test_queues_without_a_worker_say_so_until_one_is_heard_of(cast: BenchmarkCast, client: Client) -> None:
+def test_queues_report_no_worker_until_one_is_seen(cast: BenchmarkCast, client: Client) -> None:
     cast.submit(cast.relations(), LINES)
     page = client.get("/status/").content.decode()
     assert "No worker was heard of in the last minute:</b> Scoring runs; Models" in page
@@ -191,6 +189,6 @@ def test_queues_without_a_worker_say_so_until_one_is_heard_of(cast: BenchmarkCas
     assert "a free worker takes it next" in client.get(own).content.decode()
     page = client.get("/status/")
     assert "No worker was heard of" not in page.content.decode()
-    told = client.get("/api/v1/status").json()
-    assert [each["heard_of"] for each in told["queues"]] == [1, 1, 1]
-    assert "canary-host" not in page.content.decode() + str(told)
+    body = client.get("/api/v1/status").json()
+    assert [each["heard_of"] for each in body["queues"]] == [1, 1, 1]
+    assert "canary-host" not in page.content.decode() + str(body)

@@ -1,4 +1,4 @@
-"""Which machines may run models: those whose workers are still heard of."""
+"""Machines that may run models: those with recently seen workers."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def silent_for(minutes: int, *, name: str = "here") -> None:
     ModelHost.objects.filter(name=name).update(seen_at=timezone.now() - timedelta(minutes=minutes))
 
 
-def test_a_machine_that_is_gone_offers_nothing() -> None:
+def test_a_machine_not_seen_recently_offers_nothing() -> None:
     model_intake.record_self_test("here", why_not="")
     assert model_intake.unavailable_reason() == ""
     silent_for(6)
     assert model_intake.unavailable_reason() == model_intake.NO_ACTIVE_WORKER
 
 
-def test_a_machine_that_looks_for_work_counts_again() -> None:
+def test_a_machine_asking_for_work_counts_again() -> None:
     model_intake.record_self_test("here", why_not="")
     silent_for(6)
     model_intake.record_seen("here")
     assert model_intake.unavailable_reason() == ""
 
 
-def test_a_machine_in_the_middle_of_a_long_job_counts() -> None:
+def test_a_machine_busy_with_a_long_job_counts() -> None:
     model_intake.record_self_test("here", why_not="")
     silent_for(60)
     job = Job.objects.create(
@@ -57,7 +57,7 @@ def test_a_machine_in_the_middle_of_a_long_job_counts() -> None:
     assert model_intake.unavailable_reason() == model_intake.NO_ACTIVE_WORKER
 
 
-def test_one_machine_that_can_is_enough_and_one_that_is_gone_is_no_reason() -> None:
+def test_one_capable_machine_suffices_and_inactive_ones_are_ignored() -> None:
     model_intake.record_self_test("old", why_not="The kernel has no Landlock.")
     model_intake.record_self_test("here", why_not="")
     assert model_intake.unavailable_reason() == ""
@@ -67,7 +67,7 @@ def test_one_machine_that_can_is_enough_and_one_that_is_gone_is_no_reason() -> N
     assert model_intake.unavailable_reason() == model_intake.NO_ACTIVE_WORKER
 
 
-def test_machines_not_heard_of_for_a_day_are_forgotten() -> None:
+def test_machines_not_seen_for_a_day_are_removed() -> None:
     model_intake.record_self_test("old", why_not="")
     silent_for(24 * 60 + 1, name="old")
     model_intake.record_self_test("here", why_not="")

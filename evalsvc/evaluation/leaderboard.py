@@ -106,7 +106,8 @@ def board(
 ) -> Board:
     """Rank systems by a measure under a version.
 
-    By default by the main measure under the newest version. Without a person the board is the public one, empty while sealed. `measures` limits the scores read.
+    By default by the main measure under the newest version. Without a person the board is the public one,
+    empty while sealed. `measures` limits the scores read.
     """
     order_by = order_by or setting.main
     if order_by not in (setting.measures or MENU):

@@ -128,7 +128,7 @@ def check_entry(entry: Entry) -> None:
 def require_quota(entry: Entry) -> None:
     """Reject a run over its quota before the file is read.
 
-    A possible repeat is let through. The quota is checked again, under a lock, when the submission is recorded.
+    A possible repeat passes. The quota is checked again, under a lock, when the submission is recorded.
     """
     same_run = Q(system__team=entry.team, system__name=entry.system, run=entry.run)
     earlier = same_run & Q(withdrawn_at=None, state__in=ACTIVE)

@@ -27,13 +27,13 @@ def answers(right: int) -> list[Line]:
 
 
 def scored(cast: BenchmarkCast, benchmark: Benchmark, system: str, *rights: int) -> list[Submission]:
-    found = [
+    submissions = [
         cast.submit(benchmark, answers(right), system=system, run=str(run))
         for run, right in enumerate(rights, 1)
     ]
     while run_next("score"):
         pass
-    return found
+    return submissions
 
 
 def rows(benchmark: Benchmark, order: str = "accuracy") -> dict[str, BoardRow]:
@@ -61,8 +61,8 @@ def test_the_best_mean_is_first_and_equal_means_share_a_rank(cast: BenchmarkCast
     benchmark = cast.relations()
     for system, right in (("Low", 2), ("B", 5), ("A", 5), ("Top", 6)):
         scored(cast, benchmark, system, right)
-    found = board(benchmark.settings.get(), "accuracy").rows
-    assert [(row.rank, row.system.name) for row in found] == [(1, "Top"), (2, "A"), (2, "B"), (4, "Low")]
+    ranked = board(benchmark.settings.get(), "accuracy").rows
+    assert [(row.rank, row.system.name) for row in ranked] == [(1, "Top"), (2, "A"), (2, "B"), (4, "Low")]
 
 
 def test_the_main_measure_orders_unless_another_is_requested(cast: BenchmarkCast) -> None:
@@ -98,8 +98,8 @@ def test_teams_may_name_systems_alike(cast: BenchmarkCast) -> None:
     scored(cast, benchmark, "Net", 4)
     cast.submit(benchmark, answers(2), system="Net", team=cast.lugworm, by=cast.lars)
     run_next("score")
-    found = board(benchmark.settings.get(), "accuracy").rows
-    assert [(row.team.name, row.n) for row in found] == [("Kelpie", 1), ("Lugworm", 1)]
+    ranked = board(benchmark.settings.get(), "accuracy").rows
+    assert [(row.team.name, row.n) for row in ranked] == [("Kelpie", 1), ("Lugworm", 1)]
 
 
 def test_undefined_runs_are_excluded_from_the_mean_and_counted(cast: BenchmarkCast) -> None:
@@ -116,8 +116,8 @@ def test_a_system_without_the_measure_is_last_without_a_rank(cast: BenchmarkCast
     scored(cast, benchmark, "Labels", 6)
     cast.submit(benchmark, [{"id": "s1", "scores": {"born_in": 0.5}}], system="Scores")
     run_next("score")
-    found = board(benchmark.settings.get(), "ap").rows
-    assert [(row.rank, row.system.name) for row in found] == [(1, "Scores"), (None, "Labels")]
+    ranked = board(benchmark.settings.get(), "ap").rows
+    assert [(row.rank, row.system.name) for row in ranked] == [(1, "Scores"), (None, "Labels")]
 
 
 def test_a_setting_added_later_is_scored_for_active_runs(cast: BenchmarkCast) -> None:

@@ -68,9 +68,9 @@ def test_a_fault_of_the_file_is_invalid_and_any_other_failed(
     job = claim.claim("score")
     assert job is not None
     completion.fail(job, code=code, reason="As it is.")
-    found = fresh(submission)
-    assert (found.state, found.reason_code, found.reason) == (state, code, "As it is.")
-    assert found.ended_at is not None
+    updated = fresh(submission)
+    assert (updated.state, updated.reason_code, updated.reason) == (state, code, "As it is.")
+    assert updated.ended_at is not None
 
 
 def test_the_kind_is_registered_with_its_follower() -> None:
@@ -102,9 +102,9 @@ def test_an_ended_submission_cannot_be_cancelled(cast: BenchmarkCast) -> None:
 def test_withdrawing_stops_the_work_and_keeps_the_record(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     submission_states.withdraw(submission, by=cast.kim)
-    found = fresh(submission)
-    assert found.withdrawn_at is not None
-    assert found.state == "cancelled"
+    updated = fresh(submission)
+    assert updated.withdrawn_at is not None
+    assert updated.state == "cancelled"
 
 
 def test_a_submission_is_withdrawn_once(cast: BenchmarkCast) -> None:

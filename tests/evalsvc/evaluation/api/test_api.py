@@ -287,10 +287,10 @@ def test_without_a_name_nothing_is_answered(cast: BenchmarkCast) -> None:
 def test_another_teams_submission_is_404(cast: BenchmarkCast, tail: str) -> None:
     submission = cast.submit(cast.relations(), LINES)
     address = f"/api/v1/submissions/{submission.pk}{tail}"
-    found = {
+    statuses = {
         user.username: as_user(user).get(address).status_code for user in (cast.kim, cast.olga, cast.lars)
     }
-    assert found == {"kim": 200, "olga": 200, "lars": 404}
+    assert statuses == {"kim": 200, "olga": 200, "lars": 404}
 
 
 @pytest.mark.parametrize("act", ["cancel", "withdraw"])
@@ -333,10 +333,10 @@ def test_the_board_is_visible_to_all_who_see_the_benchmark(cast: BenchmarkCast) 
 def test_scores_name_file_gold_options_and_scorer(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
     run_next("score")
-    (found,) = as_user(cast.kim).get(f"/api/v1/submissions/{submission.pk}/scores").json()["evaluations"]
-    assert found["file_sha256"] == submission.file_id
-    assert found["options"]["negative"] == "N/A"
-    assert found["scores"]["accuracy"]["value"] == pytest.approx(2 / 6)
+    (evaluation,) = as_user(cast.kim).get(f"/api/v1/submissions/{submission.pk}/scores").json()["evaluations"]
+    assert evaluation["file_sha256"] == submission.file_id
+    assert evaluation["options"]["negative"] == "N/A"
+    assert evaluation["scores"]["accuracy"]["value"] == pytest.approx(2 / 6)
 
 
 def test_an_organiser_creates_a_benchmark_and_its_setting(cast: BenchmarkCast) -> None:

@@ -165,8 +165,8 @@ def test_a_failed_rescoring_leaves_the_run_scored_with_the_reason(cast: Benchmar
     job = claim.claim("score")
     assert job is not None
     completion.fail(job, code=code, reason="As it is.")
-    found = fresh(submission)
-    assert (found.state, found.reason_code, found.reason) == ("scored", code, "As it is.")
+    updated = fresh(submission)
+    assert (updated.state, updated.reason_code, updated.reason) == ("scored", code, "As it is.")
     assert [row.n for row in board(setting).rows] == [1]
 
 

@@ -107,8 +107,8 @@ def test_scores_on_an_older_gold_name_that_gold(cast: BenchmarkCast) -> None:
     benchmark, setting = scored(cast)
     creation.revise_setting(setting, test_set=freeze("mended", OTHER_GOLD, by=cast.olga), by=cast.olga)
     submission = benchmark.submissions.get()
-    fields = {name: value for name, value, _ in score_view.made_from(submission, newest(submission))}
-    assert fields["Gold"].startswith("gold-sentence 1, imported: sha256")
+    parts = {name: value for name, value, _ in score_view.provenance(submission, newest(submission))}
+    assert parts["Gold"].startswith("gold-sentence 1, imported: sha256")
 
 
 def test_only_an_organiser_revises(cast: BenchmarkCast) -> None:
@@ -150,9 +150,9 @@ def test_scores_under_an_earlier_version_are_selected_by_number(cast: BenchmarkC
     for asked, number in (({}, 2), ({"version": "2"}, 2), ({"version": "1"}, 1)):
         body = scores_of(client, submission, **asked).json()
         assert body["versions"] == {"main": [1, 2]}
-        (found,) = body["evaluations"]
-        assert (found["gold_sha256"], found["versions"]) == (golds[number - 1].sha256, [number])
-        assert found["scores"]["accuracy"]["value"] == pytest.approx([2 / 6, 1.0][number - 1])
+        (evaluation,) = body["evaluations"]
+        assert (evaluation["gold_sha256"], evaluation["versions"]) == (golds[number - 1].sha256, [number])
+        assert evaluation["scores"]["accuracy"]["value"] == pytest.approx([2 / 6, 1.0][number - 1])
 
 
 def test_a_version_without_a_score_is_absent(cast: BenchmarkCast, client: Client) -> None:
@@ -338,15 +338,15 @@ def test_reversing_the_main_measure_reverses_the_order(cast: BenchmarkCast) -> N
 # ---- inputs --------------------------------------------------------------------------------------
 def test_inputs_are_the_lines_in_order_without_their_gold(cast: BenchmarkCast) -> None:
     setting = cast.relations().settings.get()
-    found = [json.loads(line) for line in file_contract.input_lines(setting)]
-    assert [line["id"] for line in found] == [line["id"] for line in RELATION_GOLD]
-    assert all(line.keys() == {"id", "text", "h", "t"} for line in found)
+    lines = [json.loads(line) for line in file_contract.input_lines(setting)]
+    assert [line["id"] for line in lines] == [line["id"] for line in RELATION_GOLD]
+    assert all(line.keys() == {"id", "text", "h", "t"} for line in lines)
 
 
 def test_inputs_of_entities_have_tokens_and_no_spans(cast: BenchmarkCast) -> None:
     setting = cast.entities().settings.get()
-    found = [json.loads(line) for line in file_contract.input_lines(setting)]
-    assert found == [{"id": line["id"], "tokens": line["tokens"]} for line in ENTITY_GOLD]
+    lines = [json.loads(line) for line in file_contract.input_lines(setting)]
+    assert lines == [{"id": line["id"], "tokens": line["tokens"]} for line in ENTITY_GOLD]
 
 
 def test_inputs_are_those_that_the_setting_scores(cast: BenchmarkCast) -> None:

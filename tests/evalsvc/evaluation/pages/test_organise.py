@@ -35,8 +35,8 @@ def counts(content: bytes) -> SimpleUploadedFile:
 
 def field_errors(page: str) -> dict[str, str]:
     """Return the error message of each field."""
-    found = re.findall(r'<ul class="errorlist" id="id_(\w+)_error"><li>(.*?)</li>', page)
-    return dict(found)
+    messages = re.findall(r'<ul class="errorlist" id="id_(\w+)_error"><li>(.*?)</li>', page)
+    return dict(messages)
 
 
 def test_a_benchmark_is_created_with_every_field_of_the_api(olga: Client, cast: BenchmarkCast) -> None:

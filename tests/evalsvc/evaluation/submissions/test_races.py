@@ -51,20 +51,20 @@ def at_once(call: Callable[[int], Any]) -> list[Any]:
 def test_the_same_request_many_times_at_once_makes_one_submission(people: BenchmarkCast) -> None:
     benchmark = people.relations()
     fields = {"team": people.kelpie, "by": people.kim, "system": "Net", "run": "1", "idempotency_key": "k"}
-    found = at_once(lambda number: intake.receive(benchmark, chunks=[jsonl(LINES)], **fields))
-    assert sum(received.created for received in found) == 1
-    assert len({received.submission.pk for received in found}) == 1
+    results = at_once(lambda number: intake.receive(benchmark, chunks=[jsonl(LINES)], **fields))
+    assert sum(received.created for received in results) == 1
+    assert len({received.submission.pk for received in results}) == 1
     assert Submission.objects.count() == Job.objects.filter(kind="score").count() == 1
 
 
 def test_one_key_for_several_systems_at_once_accepts_one(people: BenchmarkCast) -> None:
     benchmark = people.relations()
     fields = {"team": people.kelpie, "by": people.kim, "run": "1", "idempotency_key": "k"}
-    found = at_once(
+    results = at_once(
         lambda number: intake.receive(benchmark, chunks=[jsonl(LINES)], system=f"Net {number}", **fields)
     )
     assert Submission.objects.count() == 1
-    assert found.count("key_reused") == AT_ONCE - 1
+    assert results.count("key_reused") == AT_ONCE - 1
 
 
 def test_different_files_for_one_run_at_once_accept_one(people: BenchmarkCast) -> None:
@@ -73,8 +73,8 @@ def test_different_files_for_one_run_at_once_accept_one(people: BenchmarkCast) -
     chunks = [
         jsonl([{"id": f"s{1 + n % 6}", "label": "N/A" if n < 6 else "born_in"}]) for n in range(AT_ONCE)
     ]
-    found = at_once(lambda number: intake.receive(benchmark, chunks=[chunks[number]], **fields))
-    assert found.count("run_taken") == AT_ONCE - 1
+    results = at_once(lambda number: intake.receive(benchmark, chunks=[chunks[number]], **fields))
+    assert results.count("run_taken") == AT_ONCE - 1
     assert Submission.objects.count() == 1
 
 

@@ -29,12 +29,12 @@ def visible_projects(user: User) -> QuerySet[Project]:
 
 
 def visible_project(user: User, slug: str) -> Project | None:
-    """Return the project with this slug if it is visible to the person."""
+    """Return the project with this slug if visible to the person."""
     return visible_projects(user).filter(slug=slug).first()
 
 
 def require(project: Project, user: User, *roles: str) -> str:
-    """Return the person's role if it is one of `roles`; 404 for others than members."""
+    """Return the person's role if in `roles`; non-members get 404."""
     role = role_in(project, user)
     if role is None:
         raise Http404

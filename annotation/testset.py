@@ -1,4 +1,4 @@
-"""Frozen test sets: the only module of annotation that evaluation and scoring import."""
+"""Frozen test sets; evaluation imports nothing else of annotation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
 
 
 class TestSet(models.Model):
-    """A frozen set of gold rows. `sha256` is the digest of its lines as exported, in order."""
+    """A frozen set of gold rows; `sha256` digests its exported lines."""
 
     __test__ = False  # pytest: not a test class
 
@@ -98,7 +98,7 @@ class TestSet(models.Model):
         return f"{self.name} {self.version}"
 
     def readable_by(self, user: User) -> bool:
-        """True for superusers, the project's curators, and the person who imported the set."""
+        """True for superusers, the project's curators and the importing person."""
         if user.is_superuser:
             return True
         if self.project is None:
@@ -106,7 +106,7 @@ class TestSet(models.Model):
         return self.project.members.filter(user=user, role="curator").exists()
 
     def require_reader(self, user: User) -> None:
-        """Raise unless the person may read the gold and the set is frozen."""
+        """Require a frozen set and a person who may read it."""
         if not self.readable_by(user):
             raise NotAllowed("not_allowed", "Only its curators and importer can read the gold of this set.")
         if self.state != self.State.FROZEN:

@@ -42,7 +42,7 @@ class AnonymousAnswer:
 
 @dataclass(frozen=True, slots=True)
 class DisputeDetails:
-    """The adjudicator's view of an item: shuffled answers, tally, a verdict by each policy, skips."""
+    """The adjudicator's view of an item: answers shuffled, verdicts by policy."""
 
     item: Item
     columns: list[AnonymousAnswer]
@@ -88,7 +88,7 @@ def active_decisions(project: Project) -> QuerySet[Adjudication]:
 
 
 def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
-    """Return the adjudicator's view; the order of answers is stable for each adjudicator."""
+    """Return the adjudicator's view; each adjudicator has a fixed answer order."""
     require(item.project, for_user, *MAY_DECIDE)
     rules = Rules(item.project_id)
     k = item_state.answers_needed(item, rules)
@@ -131,7 +131,7 @@ def decide(
     client_id: UUID,
     votes_key: str,
 ) -> Adjudication:
-    """Decide a dispute by an answer, or by the finding that the item has none.
+    """Decide a dispute by an answer, or by a finding without answer.
 
     Rejected if the votes changed after the adjudicator saw them.
     """
@@ -218,7 +218,7 @@ def ask_one_more(item: Item, *, by: User) -> Item:
 
 @transaction.atomic
 def cancel_one_more(item: Item, *, by: User) -> Item:
-    """Cancel the last request for one more answer; answers given since are surplus."""
+    """Cancel the last request for one more answer; later answers are surplus."""
     project = Project.objects.get(pk=item.project_id)
     require(project, by, *MAY_DECIDE)
     item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)

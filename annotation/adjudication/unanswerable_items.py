@@ -30,7 +30,7 @@ class SkipNote:
 
 
 def unanswerable(project: Project, **of_item: Any) -> ItemQuerySet:
-    """Return open items that were skipped and that nobody is left to answer.
+    """Return skipped open items that nobody is left to answer.
 
     Deferred items may still be answered. While an annotator has yet to begin there are none. The query starts
     from the skips, of all items or of one, whatever the size of the project.
@@ -79,7 +79,7 @@ def _last(acts: QuerySet[Vote]) -> QuerySet[Vote]:
 
 
 def _working_annotators(project: Project) -> list[int] | None:
-    """Return people who label, curators included; None if an annotator has yet to begin."""
+    """Return the people who label; None before every annotator has begun."""
     if project.state != Project.State.OPEN:
         return []
     roles = dict(project.members.filter(role__in=MAY_LABEL).values_list("user", "role"))

@@ -1,4 +1,4 @@
-"""The state of an item, derived from its answers: open, settled or disputed, gold, answers needed."""
+"""Derivation of an item's state, gold and missing answers from its answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def label_names(project: Project, part: str = "") -> frozenset[str]:
 
 
 class Rules:
-    """The project's rules of decision; read the project after locking the items to decide."""
+    """The project's decision rules; lock the items before reading the project."""
 
     def __init__(self, project: Project | int) -> None:
         self.project = project if isinstance(project, Project) else Project.objects.get(pk=project)
@@ -77,7 +77,7 @@ class ItemRecords:
 
 
 def counted_answers(answers: Iterable[Answer], *, k: int) -> list[Answer]:
-    """Return the first k answers in the server's order that are not excluded."""
+    """Return the first k answers not excluded, in the server's order."""
     return sorted((a for a in answers if not a.set_aside), key=lambda answer: answer.position)[:k]
 
 
@@ -88,7 +88,7 @@ def surplus_annotators(item: Item, answers: Sequence[Answer], rules: Rules) -> s
 
 
 def votes_digest(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
-    """Return a digest that changes when an answer does, or when the ontology splits answers differently.
+    """Return a digest of the answers and of their split by ontology.
 
     Renaming a label changes neither, and so reopens no decision.
     """
@@ -129,7 +129,7 @@ def answers_needed(item: Item, rules: Rules) -> int:
 
 
 def derive_state(item: Item, records: ItemRecords, rules: Rules) -> Adjudication | None:
-    """Set the state on the item in memory; return the decision to reopen, if any."""
+    """Set the item's state in memory; return a decision to reopen."""
     if item.use:  # a gold question is never decided, and open to everybody
         return None
     item.extra = item.asked
@@ -165,7 +165,7 @@ def _decide(
 
 
 def _apply_decision(item: Item, decision: Adjudication | None, rules: Rules) -> Adjudication | None:
-    """Apply the decision while its votes and labels are unchanged, else return it."""
+    """Apply the decision unless votes or labels changed; else return it."""
     if decision is None:
         return None
     mapped = rules.mapping.payload(decision.payload).payload
@@ -186,7 +186,7 @@ def labels_in(payload: Payload) -> set[str]:
 
 # ---- all items ------------------------------------------------------------------------------------
 def recompute_after_change(project: Project) -> None:
-    """Recompute the items after a change of rules: small projects at once, large ones by a job."""
+    """Recompute the items at once, or in large projects by a job."""
     if is_recomputed_at_once(project):
         _recompute_all(project)
     elif not is_recompute_queued(project):
@@ -199,7 +199,7 @@ def is_recomputed_at_once(project: Project) -> bool:
 
 
 def is_recompute_queued(project: Project) -> bool:
-    """True if a recomputation is queued; its lock keeps it from starting in this transaction."""
+    """Lock a queued recomputation for this transaction; True if there is one."""
     waiting = Job.objects.filter(kind="recompute", subject=project.pk, state=Job.State.QUEUED)
     return bool(waiting.select_for_update(no_key=True))
 
@@ -241,7 +241,7 @@ def _values(item: Item) -> list[Any]:
 
 
 def _save(items: Sequence[Item]) -> None:
-    """Run one UPDATE for each item: `bulk_update` takes ten times as long, `save` composes anew."""
+    """Run one UPDATE per item; `bulk_update` takes ten times as long."""
     columns: list[Any] = [Item._meta.get_field(name) for name in FIELDS]
     assignments = ", ".join(f"{connection.ops.quote_name(column.column)} = %s" for column in columns)
     rows = [

@@ -1,4 +1,4 @@
-"""Mapping of raw labels and answers to current labels by ontology steps. Pure."""
+"""Mapping of raw labels and answers to current labels. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Step(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MappedAnswer:
-    """A payload in current labels; `emptied` if deletions removed all of its labels."""
+    """A payload in current labels; `emptied` if deletions removed them all."""
 
     payload: Payload
     emptied: bool

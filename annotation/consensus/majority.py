@@ -19,7 +19,7 @@ Link = tuple[Span, str, Span]
 
 @dataclass(frozen=True, slots=True)
 class ChoiceCount:
-    """Votes for a choice: a relation, a span, or a triple of span, relation, span."""
+    """Votes for a choice: a relation, a span or a triple."""
 
     choice: Any
     votes: int
@@ -79,7 +79,7 @@ class _Relations:
 
 
 class _Spans:
-    """Each answer is a set of (start, end, label); no span at all is N/A."""
+    """Answers as sets of (start, end, label); an empty set is N/A."""
 
     def __init__(self, payloads: Sequence[Payload], *, policy: str, may_overlap: bool) -> None:
         self.answers = [frozenset(tuple(span) for span in payload["spans"]) for payload in payloads]
@@ -118,7 +118,7 @@ class _Spans:
 
 
 class _Joint(_Spans):
-    """Spans first; then, between accepted spans, each pair of them by the rule of relations."""
+    """Spans first; then pairs of accepted spans by the relation rule."""
 
     def __init__(self, payloads: Sequence[Payload], *, policy: str, may_overlap: bool) -> None:
         super().__init__(payloads, policy=policy, may_overlap=may_overlap)

@@ -1,4 +1,4 @@
-"""Imports: receive a file, load it in a job, count its rows when done."""
+"""Imports: receive a file, load it in a job, publish its rows."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _measured(upload: BinaryIO | File) -> tuple[str, int]:
 
 
 def _one_at_a_time(project: Project) -> None:
-    """Reject a second import at a time: both could contain the same item."""
+    """Reject a second concurrent import: both could contain the same item."""
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     going = project.batches.filter(state__in=(Batch.State.RECEIVED, Batch.State.RUNNING)).first()
     if going is not None:

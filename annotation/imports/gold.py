@@ -1,4 +1,4 @@
-"""Import published gold as a test set; one invalid line rejects the file."""
+"""Import of published gold as a test set, all lines or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels of an imported file: added, missing from the ontology, or likely misspelt."""
+"""Labels of an imported file, compared with the ontology."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ImportedLabel:
 
 
 def label_counts(labels: Mapping[str, Counter[str]], added: Mapping[str, Collection[str]]) -> dict[str, Any]:
-    """Return the most frequent labels and the number of all, for the import's counts."""
+    """Return the most frequent labels and the number of all labels."""
     named = [(n, name, part) for part, counts in labels.items() for name, n in counts.items()]
     rows = [
         {"part": part, "name": name, "lines": n, "added": name in added.get(part, ())}
@@ -85,7 +85,7 @@ def misspellings(lines: Counter[str], settled: Collection[str]) -> dict[str, str
 
 
 def _variants(name: str) -> set[str]:
-    """Return the name without case and punctuation, and with each letter left out."""
+    """Return the normalised name, and it with each letter left out."""
     plain = re.sub(r"[\s_-]+", "_", name.casefold())
     return {plain} | ({plain[:at] + plain[at + 1 :] for at in range(len(plain))} if len(plain) > 3 else set())
 

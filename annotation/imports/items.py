@@ -50,7 +50,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
 
 
 def content_key(item: ItemLine, *, by: str = "content") -> str:
-    """Return the digest that identifies an item: sentence, places, and id where needed."""
+    """Return the item's digest: sentence, places, and id where needed."""
     places = [[e.key, e.start, e.end] for e in (item.head, item.tail) if e is not None]
     parts = [item.text, places, item.id if by == "id" or not places else ""]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
@@ -73,7 +73,7 @@ class _Staging:
         self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
 
     def _there(self, part: str) -> set[str] | None:
-        """Return the labels of the ontology; None if the file may add to them."""
+        """Return the ontology's labels; None if the file may add some."""
         names = set(self.project.labels.filter(part=part).values_list("name", flat=True))
         return None if not names or self.batch.options.get("labels") == "add" else names
 
@@ -112,7 +112,7 @@ class _Staging:
         return ItemLine(item.id, item.text, item.tokens, item.head, item.tail, item.spans, kept)  # type: ignore[arg-type]
 
     def take(self, chunk: Sequence[MergedItem]) -> None:
-        """Store new items in one short transaction; keep the labels of repeated ones."""
+        """Store new items in one transaction; collect labels of repeated ones."""
         by = formats()[self.batch.format].merge_by
         keys = {content_key(entry.item, by=by): entry for entry in chunk}
         present = self.project.items.present()
@@ -183,7 +183,7 @@ class _Staging:
         return dict(payload(spans=kept.spans or (), relations=kept.relations or ()))
 
     def store(self) -> None:
-        """Open the items and add labels of repeats, in the import's last transaction."""
+        """Open the items and add labels of repeats, in one transaction."""
         self.project.refresh_from_db()
         Item.objects.filter(batch=self.batch, use="").update(free=self.project.k)
         self._add_to_known()

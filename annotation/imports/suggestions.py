@@ -88,7 +88,7 @@ def _lengths(items: ItemQuerySet) -> dict[str, int]:
 
 
 def _payload(form: Form | None, claim: Claim) -> Payload:
-    """Convert the claim to an answer; of scores, labels of at least 0.5."""
+    """Convert the claim to an answer; scores need at least 0.5."""
     if form == "spans":
         return {"spans": [list(span) for span in claim[1]], "relations": [list(link) for link in claim[2]]}
     value = claim[1]

@@ -89,7 +89,7 @@ def _first_lines(upload: Any) -> list[str]:
 
 
 def _reject_format(what: str, meant: str, first_line: str) -> None:
-    """Name the format that the file seems to have, and where it can be imported."""
+    """Reject the file, naming its likely format and where to import it."""
     purpose = CALLED[Batch.What(what)]
     if not meant:
         titles = ", ".join(format.title for format in formats(ROLES[what]).values())
@@ -115,7 +115,7 @@ def _where(what: str, other: str) -> str:
 
 
 def _of_kind(meant: str, kind: str) -> None:
-    """Reject a format that marks spans in a project for relations, and the reverse."""
+    """Reject a format for another kind of project."""
     format = formats()[meant]
     if kind == Kind.RELATIONS and format.marks == "spans":
         detail = f"{format.title} mark spans, but this project is for relations of two given entities."

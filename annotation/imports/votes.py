@@ -31,7 +31,7 @@ Line = tuple[int, VoteLine]
 
 
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
-    """Read and stage the votes; the store counts them and updates the items."""
+    """Read and stage the votes; the returned store counts them."""
     assert batch.project is not None
     options = {"empty": batch.options["empty"]} if "empty" in batch.options else {}
     lines = open_votes(file, format=batch.format, problems=problems, limits=limits, **options)
@@ -127,7 +127,7 @@ class _Staging:
         return payload
 
     def _positive(self, line: int, vote: VoteLine) -> Payload | None:
-        """Drop N/A from the payload; reject it beside other relations of a pair."""
+        """Drop N/A; reject it beside other relations of a pair."""
         given = vote.payload["relations"]
         kept = [one for one in given if (one if isinstance(one, str) else one[1]) not in self.negative]
         if kept and len(kept) < len(given) and isinstance(given[0], str):

@@ -13,7 +13,7 @@ from annotation.models.project import Project
 
 
 class Batch(models.Model):
-    """An import. Its rows count once `state` is done; rows of failed ones are removed."""
+    """An import; its rows count once `state` is done."""
 
     class What(models.TextChoices):
         ITEMS = "items"

@@ -10,7 +10,7 @@ from annotation.models.project import Project
 
 
 class OntologyLabel(models.Model):
-    """A relation or an entity type as spelt in the data, with its texts."""
+    """A relation or entity type as spelt in the data, with texts."""
 
     class Part(models.TextChoices):
         RELATION = "relation"
@@ -43,7 +43,7 @@ class OntologyLabel(models.Model):
 
 
 class OntologyStep(models.Model):
-    """A reversible change of the inventory, applied to raw votes and source labels."""
+    """A reversible change of the inventory, applied to votes and source labels."""
 
     class Operation(models.TextChoices):
         MERGE = "merge"

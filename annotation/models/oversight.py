@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 
 class KnownAnswer(models.Model):
-    """The answer of a gold question; shown only in the qualification round, afterwards."""
+    """The answer of a gold question; shown after a qualification vote only."""
 
     item = models.OneToOneField(
         "annotation.Item", on_delete=models.CASCADE, primary_key=True, related_name="known"
@@ -36,7 +36,7 @@ class Mark(models.Model):
 
 
 class Oversight(models.Model):
-    """An entry in the log of pauses and exclusions, by a curator or by rule."""
+    """An entry in the log of pauses and exclusions."""
 
     class Act(models.TextChoices):
         PAUSE = "pause"

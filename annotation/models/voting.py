@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class Annotator(models.Model):
-    """An annotator of a project: a member, or the name of an imported one."""
+    """An annotator of a project: a member or an imported name."""
 
     project = models.ForeignKey("annotation.Project", on_delete=models.CASCADE, related_name="annotators")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
@@ -123,7 +123,7 @@ class AnswerQuerySet(models.QuerySet["Answer"]):
 
 
 class Answer(models.Model):
-    """The current answer of one annotator on one item, derived from the log."""
+    """One annotator's current answer on an item, derived from the log."""
 
     item = models.ForeignKey("annotation.Item", on_delete=models.CASCADE, related_name="answers")
     annotator = models.ForeignKey("annotation.Annotator", on_delete=models.CASCADE, related_name="answers")

@@ -1,4 +1,4 @@
-"""The inventory of labels, and reversible steps that merge, delete and rename them."""
+"""The label inventory, and reversible merges, deletions and renamings."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MERGE, DELETE, RENAME = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A current label; `key` is its keyboard shortcut, `row` the row with its texts."""
+    """A current label with its texts, keyboard shortcut and row."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Labels used in answers and gold, counted by the database, and checks before a label is removed."""
+"""Labels in answers and gold, counted by the database."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _joined(lists: list[str]) -> str:
 
 
 def label_sets_of_items(project: Project, answers: QuerySet[Answer]) -> Iterator[tuple[str, set[str], int]]:
-    """Yield a state, the current labels chosen on an item, and the number of such items."""
+    """Yield item states with chosen labels and the number of items."""
     mapping = item_state.Rules(project).mapping
     if project.kind == Kind.JOINT and mapping:  # a relation goes with its deleted span
         chosen: dict[tuple[int, str], set[str]] = defaultdict(set)
@@ -101,7 +101,7 @@ def count_emptied(project: Project, sealed: QuerySet[SourceLabels], mapping: Lab
 
 
 def _grouped(rows: QuerySet[Any], *by: str) -> Iterator[tuple[Any, ...]]:
-    """Group equal rows; yield the columns, the last one as a set of names, and the row count."""
+    """Yield distinct rows, the last column as names, with their count."""
     sql, params = rows.query.get_compiler(connection=connection).as_sql()
     columns = ", ".join(by)
     with connection.cursor() as cursor:
@@ -124,7 +124,7 @@ def is_in_gold_question(project: Project, name: str) -> bool:
 
 
 def _count_with_label(rows: QuerySet[Any], name: str) -> int:
-    """Filter by text first, in either spelling of JSON, so that few payloads are read."""
+    """Count rows whose payload has the label, filtering by text first."""
     spellings = (json.dumps(name), json.dumps(name, ensure_ascii=False))
     likely = rows.annotate(text=Cast("payload", TextField())).filter(
         Q(text__contains=spellings[0]) | Q(text__contains=spellings[1])
@@ -134,7 +134,7 @@ def _count_with_label(rows: QuerySet[Any], name: str) -> int:
 
 
 def wait_for_running_votes(project: Project) -> None:
-    """Wait until votes being written are committed; later ones see the project as it is then.
+    """Wait for votes being written; later votes see the changed project.
 
     The caller has locked the project's row against other changes of its labels. Where all items are
     recomputed in the same transaction, lock the items, as a vote does before it reads the project. Where a

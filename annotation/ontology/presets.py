@@ -1,4 +1,4 @@
-"""Ready-made inventories: labels with their texts, and the merges and deletions that go with them."""
+"""Ready-made inventories: labels with texts, merges and deletions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PresetLabel:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """An inventory, the raw names of its data, and the steps between the two."""
+    """An inventory, raw names, and the steps between them."""
 
     key: str
     title: str
@@ -69,7 +69,7 @@ class Preset:
         return cls(**values, entries=tuple(entries), raw_names=raw_names, merges=merges, deleted=deleted)
 
     def labels(self) -> Iterable[OntologyLabel]:
-        """Yield rows for all labels: those people choose from first, raw names after them."""
+        """Yield rows for all labels, raw names last."""
         derived = {target for _, target in self.merges}
         for entry in self.entries:
             yield entry.as_label(self.part, derived=entry.name in derived)
@@ -78,7 +78,7 @@ class Preset:
 
 
 def title_from_name(name: str) -> str:
-    """Make a title from a raw name: the last part of its path, spaces for underscores."""
+    """Make a title from the last part of a raw name."""
     parts = [part for part in name.split("/") if part]
     return (parts[-1] if parts else name).replace("_", " ")
 

@@ -1,4 +1,4 @@
-"""Validation of answers against the project's kind, the item's text and the inventory."""
+"""Validation of answers by kind of project, text and inventory."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ TRIES = 5
 
 # ---- items to assign ------------------------------------------------------------------------------
 def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items that need answers and that this annotator never voted on nor has leased."""
+    """Return items that need answers and are new to this annotator."""
     return _untouched(_with_room(project), annotator).order_by("rank")
 
 
 def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items that need answers and that this annotator deferred, the longest deferred first."""
+    """Return items that this annotator deferred, the longest deferred first."""
     votes = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
     deferred = Vote.objects.filter(annotator=annotator, reason="later").order_by()
     items = _with_room(project).filter(pk__in=deferred.values("item"))
@@ -59,7 +59,7 @@ def _lock(items: ItemQuerySet, *, skip_locked: bool) -> Item | None:
 
 # ---- leasing --------------------------------------------------------------------------------------
 def lease_next(project: Project, user: User, *, holding: Collection[int] = ()) -> Lease | None:
-    """Lease the next item, or return None if there is none for this person.
+    """Lease the next item; None if this person has none left.
 
     Active leases of theirs that are not among `holding` come first: a page that was closed gets its item
     back. Beyond the oldest three a lease is a reserve, which may go to somebody without other work.
@@ -68,7 +68,7 @@ def lease_next(project: Project, user: User, *, holding: Collection[int] = ()) -
 
 
 def lease_several(project: Project, user: User, *, n: int, holding: Collection[int] = ()) -> list[Lease]:
-    """Lease up to n items at once: the reserve of a device for work without a network."""
+    """Lease up to n items at once, as an offline reserve."""
     n = min(n, MAX_LEASES - len(holding))
     return _lease(project, user, holding, n=n) if n > 0 else []
 
@@ -109,7 +109,7 @@ def _try_to_lease(project: int, user: User, holding: set[int], n: int) -> list[L
 
 
 def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
-    """Lease up to n items, gold questions in their turn; None if somebody else was faster."""
+    """Lease up to n items; None if somebody else was faster."""
     annotator, leases = participant.annotator, list[Lease]()
     while len(leases) < n:
         gold_question = gold_questions.due_gold_question(participant)
@@ -133,7 +133,7 @@ def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
 
 
 def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Item]:
-    """Lock the next items behind the person's last one, else the first anywhere, else a deferred one.
+    """Lock the items after the person's last, else any, else deferred ones.
 
     With `may_wait` an item locked by somebody else is waited for, rather than reporting that none is left.
     """
@@ -150,7 +150,7 @@ def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Ite
 
 
 def _count_ordinary(participant: Participant, n: int) -> None:
-    """Count items since the last gold question, up to the number that makes one due."""
+    """Count items since the last gold question, up to the interval."""
     annotator = participant.annotator
     annotator.since_check = min(annotator.since_check + n, participant.project.check_every)
 

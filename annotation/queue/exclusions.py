@@ -1,4 +1,4 @@
-"""Exclusions: answers taken out of the count by a curator and included again; all stay stored."""
+"""Exclusion of answers from the count, and their inclusion again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHUNK = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """The exclusion of one answer, alone or by the act that excluded the whole annotator."""
+    """The exclusion of one answer, alone or with its whole annotator."""
 
     excluded: bool
     oversight: int | None = None
@@ -33,7 +33,7 @@ NOT_EXCLUDED = Exclusion(excluded=False)
 
 
 def inherited_exclusion(item: Item, annotator: Annotator, answers: Iterable[Answer]) -> Exclusion:
-    """Return the exclusion of the person's former answer, also if a skip withdrew it since."""
+    """Return the exclusion of the person's former answer, even a withdrawn one."""
     own = next((answer for answer in answers if answer.annotator_id == annotator.pk), None)
     if own is not None:
         return Exclusion(own.set_aside, own.aside_id)
@@ -59,7 +59,7 @@ def exclude_answer(answer: Answer, *, by: User, aside: bool = True) -> Item:
 
 @transaction.atomic
 def exclude_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Oversight:
-    """Exclude all answers of a person, and pause them if they have an account."""
+    """Exclude all answers of a person; pause a person with an account."""
     require(annotator.project, by, CURATOR)
     answers = Answer.objects.filter(annotator=annotator, set_aside=False)
     items = _lock_items(answers, Lease.objects.filter(annotator=annotator, ending=""))
@@ -93,7 +93,7 @@ def _record(annotator: Annotator, act: str, by: User, reason: str, *, n: int) ->
 
 
 def _lock_items(*rows: QuerySet[Any]) -> list[int]:
-    """Lock the items of these answers and leases in one order, so that votes being written are included."""
+    """Lock the items of these answers and leases in one order."""
     items = sorted(
         {item for some in rows for item in some.filter(item__use="").values_list("item", flat=True)}
     )
@@ -115,7 +115,7 @@ def _recompute(project: Project, items: list[int]) -> None:
 
 
 def _update_imported_k(items: list[int]) -> None:
-    """Lower k to the included answers where the number of imported answers set it."""
+    """Lower k to the included answers where an import set it."""
     answers = Answer.objects.filter(item__in=items, item__k__isnull=False).active()
     stated = answers.filter(vote__batch__options__has_key="k").values_list("item", flat=True)
     answered_here = answers.filter(vote__batch=None).values_list("item", flat=True)

@@ -1,4 +1,4 @@
-"""Gold questions: the qualification round, hidden checks, and the pause of annotators who fail them."""
+"""Gold questions: qualification round, hidden checks, pauses after failed ones."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def is_qualifying(participant: Participant) -> bool:
 
 
 def must_qualify(project: Project, user: User, *, role: str) -> bool:
-    """True before the person has passed the round, also if they have no annotator yet."""
+    """True until the person has passed the qualification round."""
     if not project.qualifies or role == CURATOR:
         return False
     return not Annotator.objects.filter(project=project, user=user, qualified_at__isnull=False).exists()
@@ -89,7 +89,7 @@ def _next_gold_question(participant: Participant, use: str) -> Item | None:
 
 
 def grade(item: Item, participant: Participant, payload: Payload | None) -> Feedback | None:
-    """Compare the first vote on a gold question with its known answer; a skip is wrong."""
+    """Grade the first vote on a gold question; a skip is wrong."""
     annotator, project = participant.annotator, participant.project
     known = KnownAnswer.objects.get(pk=item.pk)
     mapping = item_state.Rules(project).mapping
@@ -111,7 +111,7 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
 
 
 def choices_in(payload: Payload) -> frozenset[Any]:
-    """Return the choices of an answer, in no order; links name their spans."""
+    """Return the set of an answer's choices; links name their spans."""
     spans = [tuple(span) for span in payload["spans"]]
     links = [
         name if isinstance(name, str) else (spans[name[0]], name[1], spans[name[2]])
@@ -130,7 +130,7 @@ def _has_passed(annotator: Annotator) -> bool | None:
 
 
 def _judge_round(annotator: Annotator, project: Project) -> bool | None:
-    """Return True or False once every item of the round is answered, None before."""
+    """Return the result of the qualification round, None before its end."""
     right = list(_marks(annotator, Item.Use.QUALIFY).values_list("right", flat=True))
     if len(right) < _round_size(project):
         return None
@@ -172,7 +172,7 @@ def pause(annotator: Annotator, *, by: User, reason: str = "") -> None:
 
 @transaction.atomic
 def resume(annotator: Annotator, *, by: User, reason: str = "") -> None:
-    """Resume a person's work; checks are counted from now on, and the round counts as passed."""
+    """Resume a person's work and restart the count of checks."""
     require(annotator.project, by, CURATOR)
     rows = Annotator.objects.filter(pk=annotator.pk)
     rows.update(paused_at=None, pause_reason="", resumed_at=Now(), qualified_at=Now())
@@ -184,7 +184,7 @@ def resume(annotator: Annotator, *, by: User, reason: str = "") -> None:
 def make_gold_question(
     item: Item, *, payload: dict[str, Any], use: str, explains: str = "", by: User
 ) -> KnownAnswer:
-    """Make an item without votes a gold question; it is no longer labelled or frozen."""
+    """Make an item without votes a gold question."""
     project = Project.objects.get(pk=item.project_id)
     require(project, by, CURATOR)
     if use not in (Item.Use.QUALIFY, Item.Use.CHECK):

@@ -16,7 +16,7 @@ from evalsvc.core.errors.exceptions import Conflict
 
 
 def extend(lease: Lease, project: Project) -> bool:
-    """Renew an active lease for its whole time; False if it has ended."""
+    """Renew an active lease to its full time; False if ended."""
     expires = Now() + timedelta(minutes=project.lease_minutes)
     active = Lease.objects.filter(pk=lease.pk, ending="", expires_at__gt=Now())
     return bool(active.update(expires_at=expires))
@@ -54,7 +54,7 @@ def return_all(annotator: Annotator) -> None:
 
 
 def expire_overdue() -> int:
-    """End overdue leases and return their number; safe to run at any time."""
+    """End overdue leases and return their number."""
     return sum(_end(lease, Lease.Ending.EXPIRED) for lease in overdue())
 
 

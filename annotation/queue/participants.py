@@ -1,4 +1,4 @@
-"""Participants: a person with the annotator and role they have in a project."""
+"""Participants: people with their annotator and role in a project."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """A user, annotator and role in one project; for a vote also their votes so far."""
+    """A user, annotator and role in one project."""
 
     annotator: Annotator
     project: Project
@@ -59,7 +59,7 @@ def _read(project: Project, user: User, item: Item | None, client_id: UUID | Non
 
 
 def former_project(user: User, slug: str) -> Project | None:
-    """Return a project in which the person labelled but is no longer a member."""
+    """Return a project that the person labelled in and has left."""
     labelled = Project.objects.filter(slug=slug, annotators__user=user)
     return labelled.exclude(members__user=user).first()
 

@@ -1,4 +1,4 @@
-"""SQL of leasing and voting, where the ORM takes several times as long as the database.
+"""SQL of leasing and voting, where the ORM is too slow.
 
 `tests/annotation/queue/test_sql.py` holds each statement against its ORM query.
 """
@@ -91,7 +91,7 @@ WHERE item_id = %(item)s AND annotator_id = %(annotator)s AND ending = ''"""
 
 
 class _Shape:
-    """The places of a model's fields and of other columns in the rows of a statement."""
+    """Positions of a model's fields and other columns in rows."""
 
     def __init__(self, model: type[Model], columns: list[str]) -> None:
         fields = model._meta.concrete_fields
@@ -119,7 +119,7 @@ _shapes: dict[tuple[str, str], _Shape] = {}
 
 
 def fetch(model: type[M], statement: str, **values: Any) -> list[M]:
-    """Run a statement that returns rows of the model; other columns become attributes.
+    """Run a statement that returns rows; extra columns become attributes.
 
     `Model.objects.raw` does the same, and takes three times as long.
     """

@@ -1,4 +1,4 @@
-"""Votes: the append-only log of answers and skips, and the current answers derived from it."""
+"""Votes: the append-only log, and current answers derived from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class VoteResult:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One of a person's latest items; `base` is the number to send with a changed answer."""
+    """One of a person's latest items, with the base for changes."""
 
     item: Item
     vote: Vote
@@ -67,7 +67,7 @@ class VoteRequest:
 
 @dataclass(slots=True)
 class _VoteRecords(item_state.ItemRecords):
-    """The records of an item, and of them those that concern the voter."""
+    """The records of an item, with those of the voter."""
 
     last_position: int = 0
     shown: int | None = None
@@ -182,7 +182,7 @@ def _differ(payload: Any, stored: Payload | None) -> bool:
 
 
 def _entries(part: Any) -> set[str]:
-    """List entries but links: these name spans by number, and spans may come in another order."""
+    """List an answer's entries, with links independent of span order."""
     entries = part if isinstance(part, list) else []
     return {
         repr(entry)
@@ -193,7 +193,7 @@ def _entries(part: Any) -> set[str]:
 
 # ---- numbers, records, answers --------------------------------------------------------------------
 def last_vote_number(lease: Lease) -> int:
-    """Return the number of the annotator's last vote on the leased item; 0 for none."""
+    """Return the number of the annotator's last vote, 0 for none."""
     last = sql.first(Vote, sql.LAST_VOTE, item=lease.item_id, annotator=lease.annotator_id)
     return last.number if last else 0
 
@@ -229,7 +229,7 @@ def _load_records(item: Item, annotator: Annotator) -> _VoteRecords:
 def _update_answer(
     item: Item, annotator: Annotator, vote: Vote, payload: Payload | None, records: _VoteRecords
 ) -> None:
-    """Store the current answer and end the lease, in the database and in `records`."""
+    """Store the current answer and end the lease, also in `records`."""
     own = next((entry for entry in records.answers if entry.annotator_id == annotator.pk), None)
     if payload is None:
         Answer.objects.filter(item=item, annotator=annotator).delete()

@@ -52,7 +52,7 @@ def test_whoever_labelled_and_is_a_member_no_more_is_told_so_at_the_form(
     status, page = form_of(client, cast, "ann")
     assert status == 403
     assert "You are no longer a member" in page
-    assert 'id="kept"' in page
+    assert 'id="unsent"' in page
     projects.set_member(cast.project, user=cast.people["ann"], role="annotator", by=cast.curator)
     assert form_of(client, cast, "ann")[0] == 200
 

@@ -1,4 +1,4 @@
-"""Projects: creation, members, opening and closing, and settings; as a target of invitations."""
+"""Projects: creation, members, state, settings and invitations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def create(
 
 
 def default_policy(kind: str) -> str:
-    """Return majority for relations; for entities an answer without a span is a vote against it."""
+    """Return the default policy of a kind.
+
+    For entities an answer without a span is a vote against that span.
+    """
     return MAJORITY if kind == Kind.RELATIONS else MAJORITY_NA
 
 
@@ -87,7 +90,7 @@ def set_members(project: Project, *, users: Iterable[User], role: str, by: User)
 
 
 def annotator_count(project: Project) -> int:
-    """Count the members who can label; fewer than k never give an item enough answers."""
+    """Count the members who can label; items need k of them."""
     return project.members.filter(role__in=MAY_LABEL).count()
 
 

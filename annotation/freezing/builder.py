@@ -1,4 +1,4 @@
-"""Freeze the settled items of a project as a test set, and its source labels as a source set."""
+"""Freeze decided items as a test set, source labels as a source set."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RULES = ("inventory_stamp", "policy", "k", "spans_may_overlap")
 
 # ---- before a freeze ------------------------------------------------------------------------------
 def count_by_state(project: Project) -> dict[str, int]:
-    """Count the project's items in each state; open and disputed ones stop a freeze."""
+    """Count the project's items in each state."""
     states = Counter(project.items.live().values_list("state", flat=True))
     return {state: states[state] for state in Item.State.values}
 
@@ -72,7 +72,7 @@ def settled_by_label_count(project: Project) -> dict[str, int]:
 
 
 def answers_per_item(project: Project) -> tuple[int, int]:
-    """Return the least and the most answers wanted per item; imports may set their own k."""
+    """Return the range of k over items; imports may set it."""
     live = project.items.live().order_by()
     k = live.annotate(wanted=Coalesce("k", project.k)).aggregate(least=Min("wanted"), most=Max("wanted"))
     return (k["least"] or project.k, k["most"] or project.k)
@@ -87,7 +87,7 @@ def range_text(limits: tuple[int, int]) -> str:
 # ---- the freeze -----------------------------------------------------------------------------------
 @transaction.atomic
 def freeze(project: Project, *, name: str, version: str, leave_out: bool = False, by: User) -> TestSet:
-    """Create the test set and the job that builds it from decided items."""
+    """Create a test set of decided items and queue its job."""
     require(project, by, CURATOR)
     project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if item_state.is_recomputing(project):
@@ -156,14 +156,14 @@ def build(test_set: TestSet, progress: Progress) -> Store:
 
 
 def _require_same_rules(project: Project) -> None:
-    """Retry unless the labels and rules used for the lines are still the project's."""
+    """Retry if the project's labels or rules have changed since."""
     now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if any(getattr(now, name) != getattr(project, name) for name in RULES) or item_state.is_recomputing(now):
         raise RetryLater(f"Labels or rules of {project} changed meanwhile; it is frozen again.")
 
 
 def mirror_job(job: Job) -> None:
-    """Mark both sets as failed, with the reason, when their job ends without them."""
+    """Mark both sets as failed when their job fails or is cancelled."""
     if job.state in (Job.State.FAILED, Job.State.CANCELLED):
         reason = job.error or "The freeze was cancelled."
         for sets in (TestSet.objects.filter(pk=job.subject), TestSet.objects.filter(twin=job.subject)):
@@ -269,7 +269,7 @@ def _common_manifest(project: Project) -> dict[str, Any]:
 
 
 def gold_line(item: Item, gold: dict[str, Any]) -> dict[str, Any]:
-    """Return the frozen line of an item: its sentence as imported, and the gold."""
+    """Return the frozen line of an item: imported sentence and gold."""
     if item.head is None or item.tail is None:
         text = {"tokens": item.tokens} if item.tokens is not None else {"text": item.text}
         return {"id": item.external_id, **text, "spans": gold["spans"], "relations": gold["relations"]}
@@ -277,7 +277,10 @@ def gold_line(item: Item, gold: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sentence(item: Item) -> dict[str, Any]:
-    """Return tokens if both mentions fit them, else text; offsets in the same unit."""
+    """Return tokens if both mentions fit them, else text.
+
+    Offsets count the same unit.
+    """
     assert item.head is not None
     assert item.tail is not None
     places = [(item.head["start"], item.head["end"]), (item.tail["start"], item.tail["end"])]

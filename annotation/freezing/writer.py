@@ -1,4 +1,4 @@
-"""Write gold lines in short transactions, then hash and seal the set in one."""
+"""Write gold lines in short transactions; seal the set in one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TITLES: dict[str, str] = {
 
 
 def create_test_set(*, name: str, version: str, origin: str, **more: Any) -> TestSet:
-    """Create the row of a set to build, in place of a failed one of the same name."""
+    """Create a set to build, replacing a failed one of its name."""
     name, version = name.strip(), version.strip()
     slug = slugify(f"{name} {version}".replace(".", "-") + (" source" if origin == "source" else ""))[:100]
     if not (name and version and slug) or len(name) > 120 or len(version) > 20:
@@ -43,14 +43,14 @@ def create_test_set(*, name: str, version: str, origin: str, **more: Any) -> Tes
     except IntegrityError as error:
         hint = "Frozen sets never change: choose another version."
         raise Conflict(
-            "name_taken", f"{_TITLES[origin]} {name} {version} exists already.", hint=hint
+            "name_taken", f"{_TITLES[origin]} {name} {version} already exists.", hint=hint
         ) from error
 
 
 def write_rows(
     test_set: TestSet, objects: Iterable[dict[str, Any]], *, progress: Progress, total: int = 0
 ) -> int:
-    """Write the lines, after removing those of an earlier attempt; return their number."""
+    """Replace the lines of an earlier attempt; return the number written."""
     while keys := list(test_set.lines.values_list("pk", flat=True)[:CHUNK]):
         TestSetRow.objects.filter(pk__in=keys).delete()
     count, source = 0, iter(objects)

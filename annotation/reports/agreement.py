@@ -1,4 +1,4 @@
-"""Agreement reports: requested by a person, computed by a job; and the raw answers as a download."""
+"""Agreement reports, computed by a job, and raw answers for download."""
 
 from __future__ import annotations
 

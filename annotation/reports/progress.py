@@ -1,4 +1,4 @@
-"""Progress of a person in a project, their own work, and the answers still needed."""
+"""A person's progress and own work; the answers a project needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Now, TruncDate
 
 from annotation.adjudication import unanswerable_items
-from annotation.models import Annotator, Item, ItemQuerySet, Lease, Project, Vote
+from annotation.models import Annotator, Item, Lease, Project, Vote
 from annotation.queue import gold_questions
 from annotation.queue.assignment import deferred_items
 from annotation.roles import CURATOR, MAY_LABEL, require
@@ -32,14 +32,14 @@ class WorkDay:
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswerTimes:
-    """Median seconds of the last 50 timed answers, and of the 50 before."""
+    """Median seconds of the last 50 answers and the 50 before."""
 
     recent: float | None
     earlier: float | None
 
 
 def progress_of(project: Project, user: User) -> dict[str, Any]:
-    """Count a person's answered, skipped and available items; no item is in two of them."""
+    """Count answered, skipped and available items, each item once."""
     role = require(project, user)
     live = Item.objects.filter(project=project).live()
     annotator = Annotator.objects.filter(project=project, user=user).first()
@@ -58,7 +58,7 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
 
 
 def available_items(project: Project, user: User, *, role: str) -> int:
-    """Count the items a person has leased or could still be given, gold questions included.
+    """Count a person's leased and still available items, gold questions included.
 
     The count must not reveal hidden checks. The next check is counted in advance, so that leasing
     it changes the count like leasing any other item.
@@ -86,7 +86,7 @@ def answers_needed(project: Project) -> int:
 
 
 def own_days(project: Project, user: User, *, days: int = 90) -> list[WorkDay]:
-    """Return the last days on which a person answered or skipped, oldest first."""
+    """Return a person's last days with votes, oldest first."""
     rows = (
         _own_votes(project, user)
         .annotate(day=TruncDate("at"))
@@ -121,7 +121,7 @@ def _own_votes(project: Project, user: User) -> QuerySet[Vote]:
 
 
 def _unleased_work(project: Project, annotator: Annotator | None) -> int:
-    """Count the items, other than gold questions, that a person could still be given.
+    """Count the available items other than gold questions.
 
     That is all items with room, less those the person voted on or has leased, plus deferred ones. Each
     term is as long as the person's own work or comes from one index. Checking every item of the project
@@ -131,17 +131,10 @@ def _unleased_work(project: Project, annotator: Annotator | None) -> int:
     if annotator is None:
         return with_room.count()
     voted = with_room.filter(pk__in=Vote.objects.filter(annotator=annotator).values("item")).count()
-    new_leases = _new_leases(with_room, annotator)
-    return with_room.count() - voted - new_leases + _deferred(project, annotator)
-
-
-def _new_leases(items: ItemQuerySet, annotator: Annotator) -> int:
-    """Count the leased items a person has not voted on.
-
-    Counted apart from voted items: in one query PostgreSQL would read all votes again for each item.
-    """
-    votes = Vote.objects.filter(item=OuterRef("item"), annotator=annotator)
-    return items.filter(pk__in=_leases(annotator).exclude(Exists(votes)).values("item")).count()
+    # counted apart from voted items: in one query PostgreSQL would read all votes again for each item
+    own = Vote.objects.filter(item=OuterRef("item"), annotator=annotator)
+    leased = with_room.filter(pk__in=_leases(annotator).exclude(Exists(own)).values("item")).count()
+    return with_room.count() - voted - leased + _deferred(project, annotator)
 
 
 def _deferred(project: Project, annotator: Annotator) -> int:
@@ -171,7 +164,7 @@ def _leases(annotator: Annotator) -> QuerySet[Lease]:
 
 
 def _skipped(project: Project, annotator: Annotator) -> int:
-    """Count the items a person skipped last and will not be given again."""
+    """Count the items a person skipped for good."""
     own = Vote.objects.filter(annotator=annotator)
     later = own.filter(item=OuterRef("item"), number__gt=OuterRef("number"))
     skipped = own.filter(act=Vote.Act.SKIP).exclude(Exists(later))

@@ -1,4 +1,4 @@
-"""Statistics of a project by day, annotator and label, and under the other policy."""
+"""Statistics by day, annotator and label, and under the other policy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class AnnotatorStats:
 
 @dataclass(frozen=True, slots=True)
 class LabelStats:
-    """Items on which somebody chose a label, and those of them that are or were disputed."""
+    """Items on which somebody chose a label, and those ever disputed."""
 
     name: str
     items: int
@@ -68,7 +68,7 @@ class LabelStats:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % Wilson interval, which stays within 0 and 1 for few items too."""
+        """Wilson interval at 95 %: within 0 and 1 for few items too."""
         if not self.items:
             return None
         n, p, z = self.items, self.disputed / self.items, 1.959964
@@ -78,7 +78,7 @@ class LabelStats:
 
 @dataclass(frozen=True, slots=True)
 class RushedBound:
-    """Time under which an answer is rushed; `characters` if reading speed sets it."""
+    """Seconds below which answers are rushed; `characters` if reading sets them."""
 
     seconds: float
     characters: int | None = None
@@ -96,7 +96,7 @@ class AnswerTimes:
 
 @dataclass(frozen=True, slots=True)
 class PolicyOutcome:
-    """Outcome of an item under the other policy; without gold it is disputed."""
+    """Outcome under the other policy; no gold means disputed."""
 
     item: Item
     gold: Payload | None
@@ -193,7 +193,7 @@ def _by_annotator(rows: QuerySet[Any]) -> Counter[int]:
 
 
 def _surplus(project: Project) -> Counter[int]:
-    """Count surplus answers by annotator, reading only items with more answers than k."""
+    """Count surplus answers by annotator."""
     crowded = (
         Answer.objects.filter(item__project=project, item__use="", set_aside=False)
         .order_by()
@@ -221,7 +221,10 @@ def _gold_question_counts(project: Project) -> dict[int, tuple[int, int]]:
 
 
 def _times(project: Project) -> dict[int, Counter[int]]:
-    """Histogram of answer times by annotator, whose size does not grow with the project."""
+    """Histogram of answer times by annotator.
+
+    Its size does not grow with the number of answers.
+    """
     timed = _votes(project).filter(milliseconds__isnull=False, act=Vote.Act.ANSWER)
     rows = timed.annotate(bucket=F("milliseconds") / BUCKET).values_list("annotator", "bucket")
     times: dict[int, Counter[int]] = defaultdict(Counter)
@@ -242,7 +245,7 @@ def _median(times: Counter[int]) -> float | None:
 
 
 def _rushed_bound(project: Project, usual: float | None) -> RushedBound | None:
-    """Return a third of the usual time, or the time to read a sentence if that is longer.
+    """Return a third of the usual time, at least the reading time.
 
     Where everybody rushes, the usual time alone would hide it.
     """
@@ -261,7 +264,7 @@ def _rushed_share(times: Counter[int], bound: RushedBound | None) -> float | Non
 
 
 def _idle() -> Any:
-    """Condition of an annotator without a lease and without a vote in the last days."""
+    """Condition: no lease, and no vote in the last days."""
     recent = Vote.objects.filter(annotator=OuterRef("pk"), at__gt=Now() - timedelta(days=workload.IDLE_DAYS))
     leases = Lease.objects.filter(annotator=OuterRef("pk"), ending="")
     return ~Exists(recent) & ~Exists(leases)
@@ -283,7 +286,7 @@ def by_label(project: Project, *, for_user: User) -> list[LabelStats]:
 
 
 def overview(project: Project, *, for_user: User) -> dict[str, Any]:
-    """Return item counts by state, effects of the other policy, flags, skips and idle people."""
+    """Count items by state, flags and skips; list idle people."""
     require(project, for_user, *MAY_OVERSEE)
     live = project.items.live().order_by()
     skips = _votes(project).filter(act=Vote.Act.SKIP).order_by()
@@ -297,7 +300,7 @@ def overview(project: Project, *, for_user: User) -> dict[str, Any]:
 
 
 def changed_by_other_policy(project: Project, *, for_user: User) -> ItemQuerySet:
-    """Return the items with another outcome under the other policy, in order of work."""
+    """Return items with another outcome under the other policy, in order."""
     require(project, for_user, *MAY_DECIDE)
     return project.items.live().filter(policy_matters=True).order_by("rank", "pk")
 

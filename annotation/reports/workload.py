@@ -1,4 +1,4 @@
-"""Workload of a project: answers needed, recent pace, active leases and idle annotators."""
+"""Answers needed, recent pace, active leases and idle annotators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IDLE_DAYS = 3
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Answers needed, and those given in the last seven days and in the seven before."""
+    """Answers needed, and given in the last two weeks, by week."""
 
     needed: int
     week: int
@@ -30,7 +30,7 @@ class Workload:
 
     @property
     def days_left(self) -> int | None:
-        """Days needed at the pace of the last seven; None if nobody worked."""
+        """Days left at the last week's pace; None without answers."""
         return ceil(self.needed * WEEK.days / self.week) if self.week else None
 
 
@@ -45,7 +45,7 @@ class ActiveLeases:
 
 @dataclass(frozen=True, slots=True)
 class IdleAnnotator:
-    """Annotator without a lease or a vote in the last days; `since` is None before the first vote."""
+    """Annotator without recent votes; `since` is None before the first."""
 
     name: str
     display_name: str
@@ -79,7 +79,7 @@ def active_leases(project: Project, *, for_user: User) -> ActiveLeases:
 
 
 def idle_annotators(project: Project, *, for_user: User) -> list[IdleAnnotator]:
-    """Return annotators of an open project who are idle but not paused, longest first."""
+    """Return idle annotators of an open project, longest first."""
     role = require(project, for_user, *MAY_OVERSEE)
     if project.state != Project.State.OPEN:
         return []

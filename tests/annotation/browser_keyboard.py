@@ -1,4 +1,4 @@
-"""A hand on the relation form in a real browser: what it presses, and what it finds afterwards."""
+"""Keyboard actions on the labelling form in a browser, and their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Start = Callable[..., ProjectCast]
 
 
 def log_in(page: Page, name: str = "ann") -> None:
-    """As this person, on the form of the project."""
+    """Log in and open the labelling form."""
     page.goto("/login/?next=/label/harbour/")
     page.fill("#id_username", name)
     page.fill("#id_password", PASSWORD)
@@ -26,12 +26,12 @@ def log_in(page: Page, name: str = "ann") -> None:
 
 
 def see(page: Page, at: int) -> None:
-    """Wait for this sentence."""
+    """Wait for a sentence to appear."""
     page.locator("#sentence", has_text=f" {at} was seen").wait_for()
 
 
 def wait_for_reserve(page: Page, n: int) -> None:
-    """So many sentences are on this device behind the one on show."""
+    """Wait until the device holds n more sentences."""
     page.locator(f"#saved[title='{n} more on this device']").wait_for(state="attached")
 
 
@@ -40,11 +40,11 @@ def wait_until(page: Page, happened: Callable[[], bool]) -> None:
         if happened():
             return
         page.wait_for_timeout(50)
-    raise AssertionError("it did not happen within half a minute")
+    raise AssertionError("nothing happened within 30 s")
 
 
 def wait_until_sent(page: Page, n: int) -> None:
-    """So many lines are in the log, and the page knows it."""
+    """Wait until n votes are stored and the page shows them as saved."""
     wait_until(page, lambda: Vote.objects.count() == n)
     page.locator("#saved", has_text="Saved").wait_for()
 
@@ -63,12 +63,12 @@ def chosen(page: Page) -> list[str]:
     return [str(name) for name in ticked.evaluate_all("all => all.map(x => x.value)")]
 
 
-def said(at: int) -> list[Any]:
-    """What is in the log for a sentence, oldest first."""
+def stored_payloads(at: int) -> list[Any]:
+    """Return the stored votes on a sentence, oldest first."""
     return list(
         Vote.objects.filter(item__external_id=f"s{at}").order_by("number").values_list("payload", flat=True)
     )
 
 
-def asked(route: Route) -> str:
+def request_body(route: Route) -> str:
     return route.request.post_data or ""

@@ -1,4 +1,4 @@
-"""Fixtures of this room's tests."""
+"""Fixtures of the annotation tests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def start(live: str, page: Page) -> Start:
-    """Lay the cast, log Ann in and wait for the first sentence."""
+    """Create the cast, log Ann in and wait for the first sentence."""
 
-    def begin(*lines: dict[str, object], **how: object) -> ProjectCast:
-        cast = ProjectCast.create(**how)  # type: ignore[arg-type]
+    def begin(*lines: dict[str, object], **options: object) -> ProjectCast:
+        cast = ProjectCast.create(**options)  # type: ignore[arg-type]
         cast.import_lines(*(lines or [sentence(at) for at in range(1, 9)]))
         cast.open()
         log_in(page)

@@ -1,4 +1,4 @@
-"""Many people at once, killed, late, doubled: what they were told is written must be, once, and add up.
+"""Load test: no vote of killed, late or repeating clients is lost or stored twice.
 
 `python -m tests.annotation.load` runs the whole proof on PostgreSQL; the tests run a bounded one.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import UUID, uuid4
 
-from tests.annotation.log_checks import Found, judge
+from tests.annotation.log_checks import LoadResult, check_log
 
 NAMES = ("A", "B", "C")
 MOST_RESERVE = 6
@@ -136,29 +136,29 @@ class Client:
             self.send(item, number)
 
 
-def prove(plan: Plan) -> Found:
+def prove(plan: Plan) -> LoadResult:
     """Set up, let them loose, then hold the outcome to what was promised."""
     from annotation import projects
     from tests.cast.basics import sentence
     from tests.cast.projects import annotators, create_project, curator
     from tests.cast.projects import import_lines as bring
 
-    found = Found(items=plan.items)
+    result = LoadResult(items=plan.items)
     of = create_project(labels=NAMES, k=2)
     bring(of, [sentence(f"s{at}") for at in range(plan.items)])
     projects.open_for_work(of, by=curator())
     people = annotators(of, plan.clients)
     start = time.time()
     with TemporaryDirectory() as folder:
-        _let_loose(plan, found, of.pk, [user.pk for user in people], Path(folder))
+        _let_loose(plan, result, of.pk, [user.pk for user in people], Path(folder))
         journal = [text for path in Path(folder).iterdir() for text in path.read_text().splitlines()]
-    found.seconds = time.time() - start
+    result.seconds = time.time() - start
     _finish(of.pk, people)
-    judge(found, of.pk, [text.split() for text in journal])
-    return found
+    check_log(result, of.pk, [text.split() for text in journal])
+    return result
 
 
-def _let_loose(plan: Plan, found: Found, project: int, users: list[int], folder: Path) -> None:
+def _let_loose(plan: Plan, result: LoadResult, project: int, users: list[int], folder: Path) -> None:
     """Keep all clients going, killing one now and then, lapsing leases, changing k, until enough is done."""
     from annotation import projects
     from annotation.models import Project
@@ -171,27 +171,27 @@ def _let_loose(plan: Plan, found: Found, project: int, users: list[int], folder:
         at: _fork(project, user, folder / str(at), deadline, plan.seed) for at, user in enumerate(users)
     }
     next_kill, next_lapse, changes = time.time() + 2, time.time(), [(0.6, 3), (0.75, 2), (0.85, 3)]
-    found.k = [2]
+    result.k = [2]
     while True:
         time.sleep(0.1)
         done = _done(folder)
         enough = time.time() >= deadline or done >= plan.operations
-        if enough and found.kills and len(found.k) > 1:  # on a slow machine these two still come
+        if enough and result.kills and len(result.k) > 1:  # on a slow machine these two still come
             break
         if time.time() >= next_kill:
             at = dice.randrange(len(users))
             os.kill(running[at], signal.SIGKILL)
             os.waitpid(running[at], 0)
             running[at] = _fork(project, users[at], folder / str(at), deadline, dice.random())
-            found.kills, next_kill = found.kills + 1, time.time() + plan.kill_every
+            result.kills, next_kill = result.kills + 1, time.time() + plan.kill_every
         if time.time() >= next_lapse:
-            found.lapsed += _lapse(project)
+            result.lapsed += _lapse(project)
             leases.expire_overdue()
             next_lapse = time.time() + plan.lapse_every
         spent = 1 - (deadline - time.time()) / plan.seconds
         if changes and max(done / plan.operations, spent) >= changes[0][0]:
-            found.wrong.setdefault("over k under a lease that never lapsed", _over_assigned(project))
-            found.k.append(changes[0][1])
+            result.wrong.setdefault("over k under a lease that never lapsed", _over_assigned(project))
+            result.k.append(changes[0][1])
             projects.set_k(Project.objects.get(pk=project), k=changes.pop(0)[1], by=curator())
             run_next("heavy")  # what a worker does: large projects are decided anew by a job
     for process in running.values():
@@ -264,8 +264,8 @@ def _finish(project: int, people: list) -> None:
         leases.return_lease(lease.pk, lease.annotator.user)
     for user in people:
         while (lease := assignment.lease_next(of, user)) is not None:
-            base, said = voting.last_vote_number(lease), {"relations": ["A"]}
-            voting.answer(lease.item, user, client_id=uuid4(), base=base, payload=said)
+            base, payload = voting.last_vote_number(lease), {"relations": ["A"]}
+            voting.answer(lease.item, user, client_id=uuid4(), base=base, payload=payload)
 
 
 def main() -> None:
@@ -281,9 +281,9 @@ def main() -> None:
 
     with pg.server() as url, pg.database(url, f"evalsvc_load_{os.getpid()}") as entry, pg.default_is(entry):
         pg.migrate()
-        found = prove(plan)
-    print(json.dumps(asdict(found), indent=1, ensure_ascii=False))  # noqa: T201
-    raise SystemExit(any(found.wrong.values()))
+        result = prove(plan)
+    print(json.dumps(asdict(result), indent=1, ensure_ascii=False))  # noqa: T201
+    raise SystemExit(any(result.wrong.values()))
 
 
 if __name__ == "__main__":

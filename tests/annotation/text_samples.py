@@ -1,11 +1,11 @@
-"""A fixed suite of texts with a head and a tail: scripts, signs and lengths that break counting."""
+"""Texts with a head and a tail in scripts and lengths that break offset counting."""
 
 from __future__ import annotations
 
 from itertools import product
 from typing import NamedTuple
 
-# what a person would call one character and what a computer counts as one differ in all of these
+# in most of these, a character as people see it is not one code point
 NAMES = (
     "Ada",
     "👩‍🚀",
@@ -61,7 +61,7 @@ class Text(NamedTuple):
 
 
 def framed(frame: str, head: str, tail: str) -> Text:
-    """The frame with both names in it, and where they are in code points."""
+    """Fill both names into a frame; spans count code points."""
     start, end = (frame.index(mark) for mark in ("{h}", "{t}"))
     first, second = (head, tail) if start < end else (tail, head)
     text = frame.replace("{h}", head).replace("{t}", tail)
@@ -72,7 +72,7 @@ def framed(frame: str, head: str, tail: str) -> Text:
 
 
 def texts() -> list[Text]:
-    """Every frame with every name, and two long texts."""
+    """Return every frame with every name, and two long texts."""
     pairs = [(name, NAMES[(at * 7 + 3) % len(NAMES)]) for at, name in enumerate(NAMES)]
     short = [framed(frame, head, tail) for frame, (head, tail) in product(FRAMES, pairs)]
     filler = "🐌 слово слово e\u0301 "

@@ -1,4 +1,4 @@
-"""The freeze: what is settled, nothing else, and from then on unchangeable."""
+"""Frozen test sets: decided items only, and never changed."""
 
 from __future__ import annotations
 
@@ -35,18 +35,22 @@ from tests.errors import code
 
 def voting_project(*, sealed: bool = True) -> Project:
     """s0 settled as A, s1 settled as N/A, s2 disputed, s3 open."""
-    of = create_project(k=2)
+    project = create_project(k=2)
     labels: list[dict[str, Any]] = [{"relations": ["A"]}, {"relations": ["B", "C"]}, {}, {"relations": []}]
-    import_lines(of, [sentence(f"s{at}", **(said if sealed else {})) for at, said in enumerate(labels)])
-    projects.open_for_work(of, by=curator())
-    answered_item(of, ["A"], ["A"], item="s0")
-    answered_item(of, [], [], item="s1")
-    answered_item(of, ["A"], ["B"], item="s2")
-    return of
+    import_lines(
+        project, [sentence(f"s{at}", **(source if sealed else {})) for at, source in enumerate(labels)]
+    )
+    projects.open_for_work(project, by=curator())
+    answered_item(project, ["A"], ["A"], item="s0")
+    answered_item(project, [], [], item="s1")
+    answered_item(project, ["A"], ["B"], item="s2")
+    return project
 
 
-def frozen(of: Project, version: str = "1.0", **more: Any) -> TestSet:
-    made = builder.freeze(of, name="Trial", version=version, by=curator(), **({"leave_out": True} | more))
+def frozen(project: Project, version: str = "1.0", **more: Any) -> TestSet:
+    made = builder.freeze(
+        project, name="Trial", version=version, by=curator(), **({"leave_out": True} | more)
+    )
     run_job("freeze", made.pk)
     made.refresh_from_db()
     return made
@@ -69,12 +73,12 @@ def test_left_out_items_are_listed_in_the_manifest() -> None:
 
 @pytest.mark.django_db
 def test_a_decided_item_is_frozen_as_decided() -> None:
-    of = voting_project()
-    item = of.items.get(external_id="s2")
+    project = voting_project()
+    item = project.items.get(external_id="s2")
     decisions.decide(
         item, by=curator(), payload={"relations": ["C"]}, client_id=uuid4(), votes_key=item.votes_key
     )
-    assert {row["id"]: row["relations"] for row in read_rows(frozen(of))} == {
+    assert {row["id"]: row["relations"] for row in read_rows(frozen(project))} == {
         "s0": ["A"],
         "s1": [],
         "s2": ["C"],
@@ -83,8 +87,8 @@ def test_a_decided_item_is_frozen_as_decided() -> None:
 
 @pytest.mark.django_db
 def test_the_digest_is_of_the_exported_lines_and_two_freezes_agree() -> None:
-    of = voting_project()
-    first, second = frozen(of), frozen(of, "1.1")
+    project = voting_project()
+    first, second = frozen(project), frozen(project, "1.1")
     assert first.sha256 == hashlib.sha256(b"".join(export_lines(first))).hexdigest()
     assert (first.sha256, b"".join(export_lines(first))) == (second.sha256, b"".join(export_lines(second)))
     first.verify()
@@ -100,10 +104,10 @@ def test_a_line_has_its_keys_sorted_and_no_spaces() -> None:
 
 
 @pytest.mark.django_db
-def test_the_source_twin_holds_the_whole_corpus_through_the_mapping() -> None:
-    of = voting_project()
-    inventory.merge(of, ["B", "C"], target="BC", by=curator())
-    made = frozen(of)
+def test_the_source_set_holds_all_source_labels_mapped_to_present_labels() -> None:
+    project = voting_project()
+    inventory.merge(project, ["B", "C"], target="BC", by=curator())
+    made = frozen(project)
     twin = TestSet.objects.get(twin=made)
     assert (twin.origin, twin.state) == ("source", "frozen")
     assert {row["id"]: row["relations"] for row in read_rows(twin)} == {"s0": ["A"], "s1": ["BC"], "s3": []}
@@ -112,31 +116,31 @@ def test_the_source_twin_holds_the_whole_corpus_through_the_mapping() -> None:
 
 
 @pytest.mark.django_db
-def test_without_source_labels_there_is_no_twin() -> None:
+def test_without_source_labels_there_is_no_source_set() -> None:
     frozen(voting_project(sealed=False))
     assert TestSet.objects.count() == 1
 
 
 @pytest.mark.django_db
-def test_the_manifest_says_by_which_rules_and_by_whom() -> None:
-    of = voting_project()
-    inventory.rename(of, "C", target="C1", by=curator())
-    manifest = frozen(of).manifest
+def test_the_manifest_lists_the_rules_and_the_people() -> None:
+    project = voting_project()
+    inventory.rename(project, "C", target="C1", by=curator())
+    manifest = frozen(project).manifest
     assert (manifest["policy"], manifest["k"], manifest["kind"]) == ("majority", 2, "relations")
     assert manifest["ontology"] == [{"number": 1, "operation": "rename", "sources": ["C"], "target": "C1"}]
-    assert manifest["people"] == sorted(user.pk for user in annotators(of, 2))
+    assert manifest["people"] == sorted(user.pk for user in annotators(project, 2))
 
 
 @pytest.mark.django_db
-def test_votes_after_the_freeze_change_nothing_in_it() -> None:
-    of = voting_project()
-    made = frozen(of)
-    inventory.delete(of, ["A"], by=curator())
+def test_a_label_deleted_after_the_freeze_stays_in_the_set() -> None:
+    project = voting_project()
+    made = frozen(project)
+    inventory.delete(project, ["A"], by=curator())
     made.verify()
     assert next(read_rows(made))["relations"] == ["A"]
 
 
-def test_the_database_refuses_to_change_a_frozen_line(either_database: str) -> None:
+def test_the_database_rejects_changes_of_a_frozen_set(either_database: str) -> None:
     made = frozen(voting_project())
     for change in (
         lambda: made.lines.update(line="{}"),
@@ -150,53 +154,52 @@ def test_the_database_refuses_to_change_a_frozen_line(either_database: str) -> N
 
 
 @pytest.mark.django_db
-def test_a_set_whose_lines_were_changed_behind_the_databases_back_is_noticed() -> None:
+def test_a_deleted_line_of_a_frozen_set_fails_verification() -> None:
     made = frozen(voting_project())
     made.lines.filter(number=2).delete()
-    with pytest.raises(Conflict) as noticed:
+    with pytest.raises(Conflict, check=code("gold_changed")):
         made.verify()
-    assert noticed.value.code == "gold_changed"
 
 
 @pytest.mark.django_db
-def test_a_version_is_frozen_once() -> None:
-    of = voting_project()
-    frozen(of)
+def test_a_version_can_be_frozen_once() -> None:
+    project = voting_project()
+    frozen(project)
     with pytest.raises(Conflict, check=code("name_taken")):
-        frozen(of)
+        frozen(project)
 
 
 @pytest.mark.django_db
-def test_an_item_reopened_between_asking_and_building_stops_the_freeze() -> None:
-    of = project_with_items(1, k=1)
-    answered_item(of, ["A"])
-    made = builder.freeze(of, name="Trial", version="1.0", by=curator())
+def test_an_item_reopened_before_the_build_fails_the_freeze() -> None:
+    project = project_with_items(1, k=1)
+    answered_item(project, ["A"])
+    made = builder.freeze(project, name="Trial", version="1.0", by=curator())
     Item.objects.update(state="disputed", gold=None)
     job = run_job("freeze", made.pk)
     made.refresh_from_db()
     assert (job.state, made.state) == ("failed", "failed")
     assert job.error_code == "not_settled"
     Item.objects.update(state="settled", gold={"spans": [], "relations": []})
-    assert frozen(of, leave_out=False).state == "frozen"
+    assert frozen(project, leave_out=False).state == "frozen"
 
 
 @pytest.mark.django_db
-def test_a_failed_freeze_with_source_labels_makes_room_for_the_next_of_its_name() -> None:
-    of = voting_project()
-    made = builder.freeze(of, name="Trial", version="1.0", leave_out=True, by=curator())
+def test_a_cancelled_freeze_with_source_labels_can_be_repeated_under_its_name() -> None:
+    project = voting_project()
+    made = builder.freeze(project, name="Trial", version="1.0", leave_out=True, by=curator())
     request_cancel(Job.objects.get(kind="freeze", subject=made.pk))
     assert TestSet.objects.count() == 2
-    assert frozen(of).state == "frozen"
+    assert frozen(project).state == "frozen"
     assert set(TestSet.objects.values_list("state", flat=True)) == {"frozen"}
 
 
 @pytest.mark.django_db
-def test_labels_changed_while_the_lines_are_written_are_never_sealed_beside_the_old_ones() -> None:
-    of = voting_project()
-    made = builder.freeze(of, name="Trial", version="1.0", leave_out=True, by=curator())
+def test_labels_changed_while_lines_are_written_make_the_freeze_start_again() -> None:
+    project = voting_project()
+    made = builder.freeze(project, name="Trial", version="1.0", leave_out=True, by=curator())
     store = builder.build(made, lambda done, total, note: None)
-    inventory.rename(of, "A", target="Z", by=curator())
-    with pytest.raises(RetryLater, match="changed meanwhile"):
+    inventory.rename(project, "A", target="Z", by=curator())
+    with pytest.raises(RetryLater):
         store()
     run_job("freeze", made.pk)
     made.refresh_from_db()
@@ -205,34 +208,34 @@ def test_labels_changed_while_the_lines_are_written_are_never_sealed_beside_the_
 
 
 @pytest.mark.django_db
-def test_a_cancelled_freeze_leaves_no_set_behind_it() -> None:
+def test_a_cancelled_freeze_marks_its_sets_as_failed() -> None:
     made = builder.freeze(voting_project(), name="Trial", version="1.0", leave_out=True, by=curator())
     request_cancel(Job.objects.get(kind="freeze", subject=made.pk))
     assert set(TestSet.objects.values_list("state", flat=True)) == {"failed"}
 
 
 @pytest.mark.django_db
-def test_nothing_is_frozen_while_a_recomputation_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    of = voting_project()
+def test_a_project_being_recomputed_cannot_be_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    project = voting_project()
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
-    item_state.recompute_after_change(of)
+    item_state.recompute_after_change(project)
     with pytest.raises(Conflict, check=code("recomputing")):
-        frozen(of)
+        frozen(project)
 
 
 @pytest.mark.django_db
-def test_only_a_curator_freezes() -> None:
-    of = voting_project()
+def test_only_a_curator_can_freeze() -> None:
+    project = voting_project()
     with pytest.raises(NotAllowed):
-        builder.freeze(of, name="Trial", version="1.0", leave_out=True, by=annotators(of, 1)[0])
+        builder.freeze(project, name="Trial", version="1.0", leave_out=True, by=annotators(project, 1)[0])
 
 
 @pytest.mark.django_db
 def test_token_sentences_are_frozen_in_tokens() -> None:
-    of = create_project(k=1)
+    project = create_project(k=1)
     tokens = ["Ada", "was", "born", "in", "Turin"]
     import_lines(
-        of,
+        project,
         [
             {
                 "id": "s0",
@@ -242,28 +245,28 @@ def test_token_sentences_are_frozen_in_tokens() -> None:
             }
         ],
     )
-    projects.open_for_work(of, by=curator())
-    answered_item(of, ["A"])
-    row = next(read_rows(frozen(of)))
+    projects.open_for_work(project, by=curator())
+    answered_item(project, ["A"])
+    row = next(read_rows(frozen(project)))
     assert (row["tokens"], row["h"]["pos"], row["t"]["pos"]) == (tokens, [0, 1], [4, 5])
 
 
 @pytest.mark.django_db
-def test_reasons_of_decisions_go_into_the_manifest_and_what_is_unusable_stops_nothing() -> None:
-    of = create_project(k=2)
-    import_lines(of, [sentence("s0"), sentence("s1")])
-    projects.open_for_work(of, by=curator())
+def test_the_manifest_lists_reasons_and_unusable_items_do_not_stop_a_freeze() -> None:
+    project = create_project(k=2)
+    import_lines(project, [sentence("s0"), sentence("s1")])
+    projects.open_for_work(project, by=curator())
     for name in ("s0", "s1"):
-        answered_item(of, ["A"], ["B"], item=name)
-    first, second = of.items.order_by("external_id")
-    told = {"by": curator(), "client_id": uuid4(), "votes_key": first.votes_key}
-    decisions.decide(first, payload={"relations": ["A"]}, reason="It says so.", **told)
-    told = {"by": curator(), "client_id": uuid4(), "votes_key": second.votes_key}
-    decisions.decide(second, finding="broken", **told)
-    made = frozen(of, leave_out=False)
+        answered_item(project, ["A"], ["B"], item=name)
+    first, second = project.items.order_by("external_id")
+    write = {"by": curator(), "client_id": uuid4(), "votes_key": first.votes_key}
+    decisions.decide(first, payload={"relations": ["A"]}, reason="Clear from the sentence.", **write)
+    write = {"by": curator(), "client_id": uuid4(), "votes_key": second.votes_key}
+    decisions.decide(second, finding="broken", **write)
+    made = frozen(project, leave_out=False)
     assert (made.state, made.rows) == ("frozen", 1)
     assert made.manifest["left_out"] == {"unusable": ["s1"]}
     assert made.manifest["decisions"] == [
-        {"id": "s0", "finding": "", "reason": "It says so."},
+        {"id": "s0", "finding": "", "reason": "Clear from the sentence."},
         {"id": "s1", "finding": "broken", "reason": ""},
     ]

@@ -13,8 +13,8 @@ from tests.annotation.browser_keyboard import (
     Start,
     chosen,
     press,
-    said,
     see,
+    stored_payloads,
     wait_for_reserve,
     wait_until,
     wait_until_sent,
@@ -35,7 +35,7 @@ def conflict(page: Page, start: Start) -> None:
     votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
     press(page, "1", "Enter")
     page.get_by_text("here “place lived”, elsewhere “place of death”.").wait_for()
-    assert said(1) == [ELSEWHERE]
+    assert stored_payloads(1) == [ELSEWHERE]
 
 
 def other_tab(page: Page) -> Page:
@@ -50,7 +50,7 @@ def test_an_answer_given_in_another_tab_is_never_overwritten_unasked(page: Page,
     page.locator("#saved[data-state=conflict]").wait_for()
     page.get_by_role("button", name="Use this answer").click()
     wait_until_sent(page, 2)
-    assert said(1) == [ELSEWHERE, HERE]
+    assert stored_payloads(1) == [ELSEWHERE, HERE]
     assert page.locator("#conflicts").inner_text() == ""
 
 
@@ -59,14 +59,14 @@ def test_the_other_answer_may_stand(page: Page, start: Start) -> None:
     page.get_by_role("button", name="Use the other answer").click()
     page.locator("#saved", has_text="Saved").wait_for()
     assert page.locator("#conflicts").inner_text() == ""
-    assert said(1) == [ELSEWHERE]
+    assert stored_payloads(1) == [ELSEWHERE]
 
 
 def test_a_conflict_is_settled_in_either_tab_and_then_in_both(page: Page, start: Start) -> None:
     conflict(page, start)
     other = other_tab(page)
     other.get_by_role("button", name="Use this answer").click()
-    wait_until(page, lambda: said(1) == [ELSEWHERE, HERE])
+    wait_until(page, lambda: stored_payloads(1) == [ELSEWHERE, HERE])
     wait_until(page, lambda: page.locator("#conflicts").inner_text() == "")
     assert other.locator("#conflicts").inner_text() == ""
 
@@ -91,7 +91,7 @@ def test_fifty_answers_later_the_one_that_counts_still_arrives(page: Page, start
         press(page, "n", "Enter")
     wait_until(page, lambda: Vote.objects.count() == 52)
     page.get_by_role("button", name="Use this answer").click()
-    wait_until(page, lambda: said(1) == [ELSEWHERE, HERE])
+    wait_until(page, lambda: stored_payloads(1) == [ELSEWHERE, HERE])
 
 
 def test_what_one_tab_has_answered_the_other_does_not_ask_again(page: Page, start: Start) -> None:
@@ -105,7 +105,7 @@ def test_what_one_tab_has_answered_the_other_does_not_ask_again(page: Page, star
     other.locator("#notice", has_text="in another tab. This is the next sentence.").wait_for()
     press(other, "2", "Enter")
     see(page, 5)
-    wait_until(page, lambda: len(said(4)) == 1)
+    wait_until(page, lambda: len(stored_payloads(4)) == 1)
     assert page.locator("#conflicts").inner_text() == other.locator("#conflicts").inner_text() == ""
 
 

@@ -10,13 +10,13 @@ from annotation.models import Annotator, Vote
 from annotation.queue import gold_questions
 from tests.annotation.browser_keyboard import (
     Start,
-    asked,
     chosen,
     log_in,
     press,
     read_back,
-    said,
+    request_body,
     see,
+    stored_payloads,
     wait_for_reserve,
     wait_until_sent,
 )
@@ -45,7 +45,10 @@ def test_na_is_one_key_and_n_relations_are_n_keys_and_enter(page: Page, start: S
     press(page, "n", "Enter")
     press(page, "1", "3", "Enter")
     wait_until_sent(page, 2)
-    assert [said(1)[0]["relations"], said(2)[0]["relations"]] == [[], ["lived_in", "died_in"]]
+    assert [stored_payloads(1)[0]["relations"], stored_payloads(2)[0]["relations"]] == [
+        [],
+        ["lived_in", "died_in"],
+    ]
 
 
 IN_ONE_GO = """
@@ -116,7 +119,7 @@ def test_a_flag_and_a_comment_go_with_the_answer(page: Page, start: Start) -> No
     press(page, "Enter", "f", "1", "Enter")
     wait_until_sent(page, 1)
     vote = Vote.objects.get()
-    assert (vote.comment, vote.flagged, vote.payload) == ("n 1 z s", True, said(1)[0])
+    assert (vote.comment, vote.flagged, vote.payload) == ("n 1 z s", True, stored_payloads(1)[0])
     assert page.locator("#comment-row").is_hidden()
 
 
@@ -133,7 +136,7 @@ def test_a_former_answer_is_opened_again_and_changed(page: Page, start: Start) -
     press(page, "n", "Enter")
     see(page, 2)
     wait_until_sent(page, 2)
-    assert [payload["relations"] for payload in said(1)] == [["lived_in"], []]
+    assert [payload["relations"] for payload in stored_payloads(1)] == [["lived_in"], []]
 
 
 def test_a_skipped_sentence_is_opened_again_and_answered(page: Page, start: Start) -> None:
@@ -149,7 +152,7 @@ def test_a_skipped_sentence_is_opened_again_and_answered(page: Page, start: Star
     press(page, "2", "Enter")
     see(page, 2)
     wait_until_sent(page, 2)
-    assert said(1) == [None, {"spans": [], "relations": ["born_in"]}]
+    assert stored_payloads(1) == [None, {"spans": [], "relations": ["born_in"]}]
 
 
 def test_each_of_the_last_ten_is_opened_again_by_its_digit(page: Page, start: Start) -> None:
@@ -178,13 +181,14 @@ def test_when_nothing_is_left_the_last_ten_can_still_be_opened(page: Page, start
     press(page, "2", "Enter")
     page.locator("#finished[data-state=done]").wait_for()
     wait_until_sent(page, 2)
-    assert [payload["relations"] for payload in said(1)] == [["lived_in"], ["lived_in", "born_in"]]
+    assert [payload["relations"] for payload in stored_payloads(1)] == [["lived_in"], ["lived_in", "born_in"]]
 
 
 def test_what_is_pressed_while_no_sentence_is_on_show_does_nothing(page: Page, start: Start) -> None:
     held: list[Route] = []
     page.route(
-        "**/reserve", lambda route: held.append(route) if '"n":1}' not in asked(route) else route.continue_()
+        "**/reserve",
+        lambda route: held.append(route) if '"n":1}' not in request_body(route) else route.continue_(),
     )
     start()
     wait_for_reserve(page, 1)
@@ -289,4 +293,4 @@ def test_a_former_answer_says_that_it_is_one_and_may_be_left_as_it_is(page: Page
     page.get_by_role("button", name="Keep the earlier answer").click()
     see(page, 2)
     assert page.locator("#notice").is_hidden()
-    assert said(1) == [{"spans": [], "relations": ["lived_in"]}]
+    assert stored_payloads(1) == [{"spans": [], "relations": ["lived_in"]}]

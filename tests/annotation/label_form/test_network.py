@@ -11,11 +11,11 @@ from annotation.models import Lease, Vote
 from annotation.queue import assignment, votes
 from tests.annotation.browser_keyboard import (
     Start,
-    asked,
     chosen,
     press,
-    said,
+    request_body,
     see,
+    stored_payloads,
     wait_for_reserve,
     wait_until,
     wait_until_sent,
@@ -41,7 +41,8 @@ def test_a_sentence_that_has_come_is_shown_while_the_reserve_is_still_on_its_way
 ) -> None:
     held: list[Route] = []
     page.route(
-        "**/reserve", lambda route: held.append(route) if '"n":1}' not in asked(route) else route.continue_()
+        "**/reserve",
+        lambda route: held.append(route) if '"n":1}' not in request_body(route) else route.continue_(),
     )
     start()
     press(page, "1", "Enter")
@@ -125,7 +126,7 @@ def test_a_former_answer_opened_while_the_page_waits_is_not_taken_away_by_the_ne
     press(page, "Enter")
     see(page, 2)
     wait_until_sent(page, 2)
-    assert [payload["relations"] for payload in said(1)] == [["lived_in"], ["lived_in", "born_in"]]
+    assert [payload["relations"] for payload in stored_payloads(1)] == [["lived_in"], ["lived_in", "born_in"]]
 
 
 def test_answers_kept_on_the_device_survive_a_closed_page(page: Page, start: Start) -> None:
@@ -137,7 +138,7 @@ def test_answers_kept_on_the_device_survive_a_closed_page(page: Page, start: Sta
     page.unroute("**/api/v1/items/**")
     page.reload()
     wait_until_sent(page, 1)
-    assert said(1) == [{"spans": [], "relations": ["lived_in"]}]
+    assert stored_payloads(1) == [{"spans": [], "relations": ["lived_in"]}]
 
 
 def test_an_answer_whose_receipt_was_lost_is_sent_again_and_written_once(page: Page, start: Start) -> None:
@@ -153,7 +154,7 @@ def test_an_answer_whose_receipt_was_lost_is_sent_again_and_written_once(page: P
     press(page, "1", "Enter")
     wait_until(page, lambda: len(lost) == 1)
     page.locator("#saved", has_text="Saved").wait_for()
-    assert said(1) == [{"spans": [], "relations": ["lived_in"]}]
+    assert stored_payloads(1) == [{"spans": [], "relations": ["lived_in"]}]
 
 
 def test_an_answer_not_sent_yet_is_opened_again_and_both_arrive(page: Page, start: Start) -> None:
@@ -167,7 +168,7 @@ def test_an_answer_not_sent_yet_is_opened_again_and_both_arrive(page: Page, star
     page.locator("#saved[data-state=offline][data-unsent='2']").wait_for()
     page.context.set_offline(False)
     wait_until_sent(page, 2)
-    assert [payload["relations"] for payload in said(1)] == [["lived_in"], []]
+    assert [payload["relations"] for payload in stored_payloads(1)] == [["lived_in"], []]
 
 
 def test_whoever_is_logged_out_meanwhile_keeps_the_answers_and_is_shown_the_way_in(

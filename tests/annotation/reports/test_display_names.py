@@ -1,4 +1,4 @@
-"""People stand under the names they show wherever a curator reads; downloads keep the log-in."""
+"""Curators see display names on pages; downloads keep user names."""
 
 from __future__ import annotations
 
@@ -53,64 +53,64 @@ def row(of: Project, name: str) -> int:
 
 
 @pytest.mark.parametrize("page", ["progress", "project-quality", "agreement", "agreement-svg"])
-def test_a_curator_reads_the_names_that_people_show(page: str) -> None:
+def test_a_curator_sees_display_names(page: str) -> None:
     of = judged()
-    told = seen(of, page)
-    assert "Mira Olsen" in told
-    assert "ann0" not in told
-    assert "w7" in told
+    page_text = seen(of, page)
+    assert "Mira Olsen" in page_text
+    assert "ann0" not in page_text
+    assert "w7" in page_text
 
 
 @pytest.mark.parametrize("file", ["progress-people-csv", "agreement-pairs", "judgments"])
-def test_downloads_keep_the_name_that_is_an_id(file: str) -> None:
-    told = seen(judged(), file)
-    assert "ann0" in told
-    assert "Mira" not in told
+def test_downloads_keep_user_names(file: str) -> None:
+    page_text = seen(judged(), file)
+    assert "ann0" in page_text
+    assert "Mira" not in page_text
 
 
-def test_the_page_of_one_person_says_how_downloads_call_them() -> None:
+def test_the_page_of_an_annotator_shows_their_name_in_downloads() -> None:
     of = judged()
-    told = seen(of, "annotator", row(of, "ann0"))
-    assert "<h1>Mira Olsen</h1>" in told
-    assert 'Name in downloads: <span class="mono">ann0</span>' in told
+    page_text = seen(of, "annotator", row(of, "ann0"))
+    assert "<h1>Mira Olsen</h1>" in page_text
+    assert 'Name in downloads: <span class="mono">ann0</span>' in page_text
     assert "Name in downloads" not in seen(of, "annotator", row(of, "w7"))
 
 
-def test_two_who_show_the_same_name_are_told_apart_by_their_log_ins() -> None:
+def test_equal_display_names_get_the_user_name_in_brackets() -> None:
     of = judged()
     named("ann1", "Mira", "Olsen")
     assert display_names(of) == {"ann0": "Mira Olsen (ann0)", "ann1": "Mira Olsen (ann1)", "w7": "w7"}
-    told = seen(of, "agreement")
-    assert "Mira Olsen (ann0)" in told
-    assert "Mira Olsen (ann1)" in told
+    page_text = seen(of, "agreement")
+    assert "Mira Olsen (ann0)" in page_text
+    assert "Mira Olsen (ann1)" in page_text
 
 
-def test_a_pseudonym_keeps_its_name_beside_a_person_who_shows_the_same() -> None:
+def test_a_pseudonym_equal_to_a_display_name_stays_as_it_is() -> None:
     of = judged()
     named("ann1", "w7")
     assert display_names(of) == {"ann0": "Mira Olsen", "ann1": "w7 (ann1)", "w7": "w7"}
 
 
-def test_who_is_idle_stands_under_the_name_they_show_even_before_they_begin() -> None:
+def test_idle_annotators_are_listed_by_display_name() -> None:
     of = judged()
     Vote.objects.update(at=datetime(2020, 5, 4, 10, tzinfo=UTC))
     named("fresh", "Mira", "Olsen")
     projects.set_member(of, user=person("fresh"), role="annotator", by=curator())
-    told = seen(of, "progress")
-    assert "Idle: Mira Olsen (fresh) (not started)" in told
-    assert "Mira Olsen (ann0) (since 4 May 2020" in told
+    page_text = seen(of, "progress")
+    assert "Idle: Mira Olsen (fresh) (not started)" in page_text
+    assert "Mira Olsen (ann0) (since 4 May 2020" in page_text
 
 
-def test_whoever_is_no_curator_reads_neither_name() -> None:
+def test_viewers_see_numbers_instead_of_names() -> None:
     of = judged()
     projects.set_member(of, user=person("vera"), role="viewer", by=curator())
     for page in ("progress", "agreement", "agreement-svg", "progress-people-csv", "agreement-pairs"):
-        told = seen(of, page, user="vera")
-        assert "Annotator 1" in told
-        assert not [name for name in ("Mira", "ann0", "w7") if name in told]
+        page_text = seen(of, page, user="vera")
+        assert "Annotator 1" in page_text
+        assert not [name for name in ("Mira", "ann0", "w7") if name in page_text]
 
 
-def test_pairs_stand_in_the_order_of_names_the_second_before_the_tenth() -> None:
+def test_rows_of_the_heatmap_are_sorted_by_name_in_natural_order() -> None:
     names = ["bo", "Annotator 10", "Annotator 2", "Ada"]
     pairs = [
         {"first": a, "second": b, "common": 12, "measure": "kappa", "value": 0.5, "observed": 0.5}

@@ -21,14 +21,14 @@ from tests.cast.projects import annotators, answer_item, curator, import_lines, 
 pytestmark = pytest.mark.django_db
 
 
-def told_everywhere(of: Project, user: User) -> dict[str, int]:
-    """What each page says is left for this person."""
+def shown_everywhere(of: Project, user: User) -> dict[str, int]:
+    """Return the remaining items of a person as each page shows them."""
     browser = Client()
     browser.force_login(user)
 
     def number(pattern: str, address: str) -> int:
-        found = re.search(pattern, unescape(browser.get(address).content.decode()))
-        return int(found[1].replace(",", "")) if found else 0
+        match = re.search(pattern, unescape(browser.get(address).content.decode()))
+        return int(match[1].replace(",", "")) if match else 0
 
     form = reverse("label", args=[of.slug])
     return {
@@ -41,18 +41,18 @@ def told_everywhere(of: Project, user: User) -> dict[str, int]:
 
 
 def left(of: Project, user: User) -> int:
-    """The one number that all of them say."""
-    told = told_everywhere(of, user)
-    assert len(set(told.values())) == 1, told
-    return told["form"]
+    """Return the number that all pages agree on."""
+    shown = shown_everywhere(of, user)
+    assert len(set(shown.values())) == 1, shown
+    return shown["form"]
 
 
 def total(of: Project, user: User) -> int:
-    told = progress_of(of, user)
-    return int(told["answered"] + told["skipped"] + told["waiting"])
+    counts = progress_of(of, user)
+    return int(counts["answered"] + counts["skipped"] + counts["waiting"])
 
 
-def made_known(of: Project, use: str, *names: str) -> None:
+def add_gold_questions(of: Project, use: str, *names: str) -> None:
     import_lines(of, [sentence(name) for name in names])
     for name in names:
         item = of.items.get(external_id=name)
@@ -66,7 +66,7 @@ def answered(of: Project, user: User) -> Item:
     return lease.item
 
 
-def test_what_somebody_holds_is_left_for_them_on_every_page() -> None:
+def test_leased_items_count_as_remaining_on_every_page() -> None:
     of = project_with_items(5, k=1)
     (user,) = annotators(of, 1)
     assert left(of, user) == 5
@@ -76,9 +76,9 @@ def test_what_somebody_holds_is_left_for_them_on_every_page() -> None:
     assert left(of, user) == answers_needed(of) == 4
 
 
-def test_the_qualification_round_is_part_of_what_is_left() -> None:
+def test_the_qualification_round_counts_as_remaining() -> None:
     of = project_with_items(3, k=1)
-    made_known(of, "qualify", "q0", "q1")
+    add_gold_questions(of, "qualify", "q0", "q1")
     (user,) = annotators(of, 1)
     gold_questions.set_quality_options(of, by=curator(), qualifies=True)
     for at in range(5):
@@ -90,9 +90,9 @@ def test_the_qualification_round_is_part_of_what_is_left() -> None:
     assert left(of, user) == 0
 
 
-def test_a_hidden_check_changes_what_is_left_as_any_other_sentence_does() -> None:
+def test_a_hidden_check_changes_the_remaining_count_like_any_item() -> None:
     of = project_with_items(5, k=1)
-    made_known(of, "check", "c0", "c1", "c2")
+    add_gold_questions(of, "check", "c0", "c1", "c2")
     (user,) = annotators(of, 1)
     gold_questions.set_quality_options(of, by=curator(), check_every=2, least_checks=1_000)
     seen = []
@@ -103,7 +103,7 @@ def test_a_hidden_check_changes_what_is_left_as_any_other_sentence_does() -> Non
     assert assignment.lease_next(of, user) is None
 
 
-def test_what_was_put_off_is_left_and_not_skipped() -> None:
+def test_deferred_items_count_as_remaining_and_not_as_skipped() -> None:
     of = project_with_items(3, k=1)
     (user,) = annotators(of, 1)
     votes.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="later")
@@ -114,7 +114,7 @@ def test_what_was_put_off_is_left_and_not_skipped() -> None:
     assert (left(of, user), progress_of(of, user)["skipped"]) == (1, 1)
 
 
-def test_no_answer_is_wanted_of_what_everybody_passed_on() -> None:
+def test_unanswerable_items_need_no_answers() -> None:
     of = project_with_items(2, k=2)
     for user in annotators(of, 2):
         votes.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="broken")
@@ -131,7 +131,7 @@ def test_no_answer_is_wanted_of_what_everybody_passed_on() -> None:
     assert "1 needs a decision. No more answers" in lead
 
 
-def test_nothing_is_left_for_whoever_is_paused_or_of_a_project_that_is_closed() -> None:
+def test_nothing_remains_for_paused_annotators_or_in_closed_projects() -> None:
     of = project_with_items(3, k=1)
     first, second = annotators(of, 2)
     answered(of, first)

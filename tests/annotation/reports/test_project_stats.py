@@ -42,26 +42,26 @@ def labelled() -> Project:
 def test_counts_by_annotator_add_up_to_the_log() -> None:
     of = labelled()
     people = {one.name: one for one in project_stats.by_annotator(of, for_user=curator())}
-    told = {
+    counts = {
         name: (one.answers, one.counted, one.surplus, one.skips, one.flags) for name, one in people.items()
     }
-    assert told == {"ann0": (2, 2, 0, 0, 0), "ann1": (2, 2, 0, 0, 0), "ann2": (1, 0, 1, 1, 1)}
+    assert counts == {"ann0": (2, 2, 0, 0, 0), "ann1": (2, 2, 0, 0, 0), "ann2": (1, 0, 1, 1, 1)}
 
 
-def test_who_answers_in_under_a_third_of_the_usual_time_is_rushed() -> None:
+def test_answers_under_a_third_of_the_median_time_are_rushed() -> None:
     people = {one.name: one for one in project_stats.by_annotator(labelled(), for_user=curator())}
     assert (people["ann0"].rushed, people["ann2"].rushed) == (0.0, 1.0)
     assert people["ann0"].median_seconds == pytest.approx(9, abs=0.25)
 
 
-def test_days_count_acts_and_people() -> None:
+def test_days_count_votes_and_annotators() -> None:
     of = labelled()
     Vote.objects.filter(annotator__name="ann2").update(at=Now() - timedelta(days=1))
     days = project_stats.by_day(of, for_user=curator())
     assert [(day.answers, day.skips, day.annotators) for day in days] == [(1, 1, 1), (4, 0, 2)]
 
 
-def test_disputes_are_counted_for_each_relation_that_somebody_chose() -> None:
+def test_disputes_are_counted_for_each_chosen_relation() -> None:
     labels = {one.name: one for one in project_stats.by_label(labelled(), for_user=curator())}
     assert {name: (one.items, one.disputed) for name, one in labels.items()} == {
         "A": (2, 1),
@@ -71,20 +71,24 @@ def test_disputes_are_counted_for_each_relation_that_somebody_chose() -> None:
     assert labels["A"].share == 0.5
 
 
-def test_whoever_did_nothing_for_days_and_holds_nothing_is_idle() -> None:
+def test_annotators_without_recent_votes_or_leases_are_idle() -> None:
     of = labelled()
     Vote.objects.filter(annotator__name__in=["ann1", "ann2"]).update(at=Now() - timedelta(days=9))
     assignment.lease_next(of, annotators(of, 2)[1])
     assert project_stats.overview(of, for_user=curator())["idle"] == ["ann2"]
 
 
-def test_the_overview_tells_states_skips_and_what_the_other_policy_would_change() -> None:
-    told = project_stats.overview(labelled(), for_user=curator())
-    assert told["states"] == {"settled": 1, "disputed": 1, "open": 1}
-    assert (told["reasons"], told["flagged"], told["other_policy_changes"]) == ({"broken": 1}, 1, 0)
+def test_the_overview_counts_states_skips_flags_and_policy_changes() -> None:
+    overview = project_stats.overview(labelled(), for_user=curator())
+    assert overview["states"] == {"settled": 1, "disputed": 1, "open": 1}
+    assert (overview["reasons"], overview["flagged"], overview["other_policy_changes"]) == (
+        {"broken": 1},
+        1,
+        0,
+    )
 
 
-def test_annotators_see_none_of_it() -> None:
+def test_annotators_cannot_read_statistics() -> None:
     of = labelled()
     user = annotators(of, 1)[0]
     for read in (
@@ -189,9 +193,9 @@ def test_the_raw_judgments_can_be_imported_again() -> None:
 
 def test_an_answer_left_without_a_label_is_another_one_than_na() -> None:
     of = project_with_items(3)
-    said = [{"item": f"s{at}", "annotator": who, "na": True} for at in range(3) for who in ("x", "y")]
-    said[0] = {"item": "s0", "annotator": "x", "labels": []}
-    assert import_lines(of, said, what="votes").counts["answers"] == 6
+    answers = [{"item": f"s{at}", "annotator": who, "na": True} for at in range(3) for who in ("x", "y")]
+    answers[0] = {"item": "s0", "annotator": "x", "labels": []}
+    assert import_lines(of, answers, what="votes").counts["answers"] == 6
     figures = reported(of)
     assert figures["overall"]["observed"]["value"] == pytest.approx(2 / 3)
     assert figures["overall"]["alpha_masi"]["value"] == pytest.approx(0.0)
@@ -204,35 +208,35 @@ def test_each_person_has_their_share_of_na_and_their_agreement_with_the_others()
     for at, item in enumerate(of.items.all()):
         for user, labels in zip(people, (["A"], ["A"] if at % 2 else ["B"], []), strict=True):
             answer_item(item, user, *labels)
-    told = {one["name"]: one for one in reported(of)["people"]}
-    assert {name: (one["answers"], one["na"]) for name, one in told.items()} == {
+    people = {row["name"]: row for row in reported(of)["people"]}
+    assert {name: (one["answers"], one["na"]) for name, one in people.items()} == {
         "ann0": (12, 0.0),
         "ann1": (12, 0.0),
         "ann2": (12, 1.0),
     }
-    assert (told["ann0"]["agrees"], told["ann2"]["agrees"]) == (0.25, 0.0)
+    assert (people["ann0"]["agrees"], people["ann2"]["agrees"]) == (0.25, 0.0)
 
 
 def test_pairs_are_kept_of_the_forty_who_answered_most() -> None:
     of = project_with_items(2)
-    said = [{"item": "s0", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(45)]
-    said += [{"item": "s1", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(5, 45)]
-    import_lines(of, said, what="votes")
+    answers = [{"item": "s0", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(45)]
+    answers += [{"item": "s1", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(5, 45)]
+    import_lines(of, answers, what="votes")
     figures = reported(of)
     assert len(figures["people"]) == len(figures["annotators"]) == 45
     seen = {figures["annotators"][pair[side]] for pair in figures["pairs"] for side in ("first", "second")}
     assert seen == {f"a{at:02}" for at in range(5, 45)}
 
 
-def test_whoever_is_no_curator_reads_numbers_for_names_by_api_too() -> None:
+def test_viewers_get_numbers_instead_of_names_from_the_api() -> None:
     of = labelled()
     reported(of)
     projects.set_member(of, user=person("vera"), role="viewer", by=curator())
     client = APIClient()
     client.force_login(person("vera"))
     for part in ("insight", "agreement"):
-        told = client.get(f"/api/v1/projects/{of.slug}/{part}").json()
-        assert "ann0" not in json.dumps(told)
-        assert "Annotator 1" in json.dumps(told)
+        body = client.get(f"/api/v1/projects/{of.slug}/{part}").json()
+        assert "ann0" not in json.dumps(body)
+        assert "Annotator 1" in json.dumps(body)
     client.force_login(curator())
     assert "ann0" in json.dumps(client.get(f"/api/v1/projects/{of.slug}/agreement").json())

@@ -26,6 +26,6 @@ def distinct(display_name: str, name: str) -> str:
 
 
 def numbered_names(project: Project) -> dict[str, str]:
-    """Map the names in downloads to numbers, against judging by name."""
+    """Map the names in downloads to numbers, to prevent bias."""
     names = Annotator.objects.filter(project=project).order_by("pk").values_list("name", flat=True)
     return {name: f"Annotator {number}" for number, name in enumerate(names, start=1)}

@@ -53,7 +53,7 @@ def check_log(result: LoadResult, project: int, journal: list[list[str]]) -> Non
             _counted(item, answers_of) > item.project.k for item in items
         ),
         "items still open though all came back": sum(item.state == Item.State.OPEN for item in items),
-        "items where the replayed log says otherwise": _replayed(items, votes, answers_of),
+        "items whose replayed log disagrees": _replayed(items, votes, answers_of),
         "clients that broke": kinds["BROKEN"],
         "repeats written anew": kinds["DOUBLED"],
     }

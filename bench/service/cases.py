@@ -15,7 +15,7 @@ from django.utils import timezone
 from bench.service import inputs
 from bench.service.running import Service, wait_until
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation.benchmarks import scoring_identity
+from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.models import Submission
 from workers.handlers import score
 from workers.scoring.column_reader import uncollected
@@ -88,7 +88,9 @@ def scoring_seconds(submission: Submission) -> float:
     """Time to read file and gold and score; nothing is stored or reused."""
     begun = time.perf_counter()
     with uncollected():
-        list(score._results(submission, scoring_identity.fitting(submission), lambda *_: None))  # type: ignore[arg-type]
+        contract = file_contract.of_submission(submission)
+        settings = scoring_identity.fitting(submission, contract)
+        list(score._results(submission, contract, settings, lambda *_: None))  # type: ignore[arg-type]
     return time.perf_counter() - begun
 
 

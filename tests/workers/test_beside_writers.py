@@ -17,7 +17,7 @@ from evalsvc.core.db import batched_reads
 from tests.cast.basics import sentence
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.cast.projects import answered_item, create_project, curator, import_lines
-from workers.handlers import agreement, scoring_inputs
+from workers.handlers import agreement, score
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def both_write(*progress: Any) -> None:
 
 def test_gold_is_read_to_its_end() -> None:
     setting = BenchmarkCast.create().relations().settings.get()
-    gold = scoring_inputs.load_gold(setting, tick=both_write)
+    gold = score.load_gold(setting, tick=both_write)
     assert list(gold.index) == [each["id"] for each in RELATION_GOLD]
 
 

@@ -26,7 +26,7 @@ from workers.metrics.resampling import (
     word_tallies,
     wrf_of_sums,
 )
-from workers.metrics.semeval2010 import semeval_figures
+from workers.metrics.semeval2010 import evaluate_confusion, semeval_figures
 from workers.metrics.semeval2013 import muc_figures
 from workers.metrics.weights import averages
 from workers.metrics.wrf import MODES, gammas, words_of_spans
@@ -157,7 +157,8 @@ def _single(sums: Floats, labels: list[str], options: ScoringOptions) -> dict[st
     counts = confusion_counts(matrix)
     averaged = averaged_classes(labels, negative=options.negative, include_negative=options.include_negative)
     figures = averages(counts.select(averaged), beta=options.beta, entropy=options.entropy)
-    return _values(figures | semeval_figures(matrix, labels)) | {"accuracy": accuracy(counts)}
+    figures |= semeval_figures(evaluate_confusion(matrix, labels=labels))
+    return _values(figures) | {"accuracy": accuracy(counts)}
 
 
 def _averages(sums: Floats, options: ScoringOptions, prefix: str) -> dict[str, float]:

@@ -10,22 +10,28 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, BinaryIO
 
+from annotation.testset import TestSet, TestSetRow, export_batches
+from evalsvc.core.formats import jsonl_items
+from evalsvc.core.formats.problems import FileRejected
+from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
+from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from workers.handlers.dense_scores import load_dense
-from workers.handlers.scoring_inputs import load_gold, load_predictions, scoring_options
 from workers.metrics.report import ClassRow, Curve, Report
-from workers.scoring.column_reader import uncollected
-from workers.scoring.predictions import Predictions
-from workers.scoring.scorer import ScoringCase, error_counts, report_of
+from workers.scoring.column_reader import Tick, uncollected
+from workers.scoring.gold import Gold, read_gold
+from workers.scoring.predictions import Predictions, read_predictions
+from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of
 
 PIECE_BYTES = 1 << 18
+UNLIMITED = Limits(1 << 60, 1 << 60, 1 << 60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +48,27 @@ class ScoringProgress:
     """Counts lines and rows over the job and names its step."""
 
     def __init__(self, progress: Progress, *, total: int) -> None:
-        self.progress, self.total, self.before, self.name = progress, total, 0, ""
+        self.progress, self.total, self.before, self.name, self.size = progress, total, 0, "", 0
 
-    def begin(self, name: str) -> None:
-        self.name = name
+    def begin(self, name: str, size: int) -> None:
+        """End the step before and begin one of this size."""
+        self.before, self.name, self.size = self.before + self.size, name, size
         self.tick(0)
 
     def tick(self, done: int) -> None:
         self.progress(min(self.before + done, self.total), self.total, self.name)
-
-    def end(self, size: int) -> None:
-        self.before += size
-        self.tick(0)
 
 
 def score(subject: int, progress: Progress) -> Store:
     """Score a submission; reuse equal evaluations."""
     related = ("benchmark", "file", "system")
     submission = Submission.objects.select_related(*related).get(pk=subject)
-    settings = scoring_identity.fitting(submission)
+    contract = file_contract.of_submission(submission)
+    settings = scoring_identity.fitting(submission, contract)
     existing = scoring_identity.existing(submission, settings)
     remaining = [setting for setting in settings if setting.pk not in existing]
     with uncollected():
-        results = list(_results(submission, remaining, progress)) if remaining else []
+        results = list(_results(submission, contract, remaining, progress)) if remaining else []
     libraries = {"python": platform.python_version()} if results else {}
     libraries |= {name: version(name) for name in ("numpy", "scipy") if results}
 
@@ -86,35 +90,33 @@ def _queue_again_if_revised(submission: Submission) -> None:
         submission_states.queue(row)
 
 
-def _results(submission: Submission, settings: list[Setting], progress: Progress) -> Iterator[SettingResult]:
+def _results(
+    submission: Submission, contract: FileContract, settings: list[Setting], progress: Progress
+) -> Iterator[SettingResult]:
     lines = int(submission.counts.get("lines", 0))
     steps = ScoringProgress(progress, total=lines + sum(2 * setting.test_set.rows for setting in settings))
-    steps.begin("Reading predictions")
-    predictions = _predictions(submission, steps)
-    steps.end(lines)
+    steps.begin("Reading predictions", lines)
+    predictions = _stored_predictions(submission, contract, steps.tick)
     for setting in settings:
-        steps.begin(f"{setting.title}: reading the gold")
+        steps.begin(f"{setting.title}: reading the gold", setting.test_set.rows)
         gold = load_gold(setting, tick=steps.tick)
-        steps.end(setting.test_set.rows)
-        steps.begin(f"{setting.title}: scoring")
+        steps.begin(f"{setting.title}: scoring", setting.test_set.rows)
         options = scoring_identity.options_of(setting, submission)
         case = ScoringCase.of(gold, predictions, scoring_options(options))
         report = report_of(case)
-        steps.end(setting.test_set.rows)
         yield SettingResult(setting, options, report, _detail(case, report))
 
 
-def _predictions(submission: Submission, steps: ScoringProgress) -> Predictions:
+def _stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:
     try:
         file = open_file(submission.file)
     except FileNotFoundError as error:
         raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
     with file:
         _require_unchanged(file, submission)
-        contract = file_contract.of_submission(submission)
         if submission.layout:
             return load_dense(contract, submission, file.read())
-        return load_predictions(contract, file, format=submission.format, tick=steps.tick)
+        return load_predictions(contract, file, format=submission.format, tick=tick)
 
 
 def _require_unchanged(file: BinaryIO, submission: Submission) -> None:
@@ -124,6 +126,57 @@ def _require_unchanged(file: BinaryIO, submission: Submission) -> None:
     if digest.hexdigest() != submission.file_id:
         raise InputFault("file_changed", "The stored file differs from the uploaded one. Submit it again.")
     file.seek(0)
+
+
+def load_predictions(
+    contract: FileContract, file: BinaryIO, *, format: str, tick: Tick = lambda done: None
+) -> Predictions:
+    """Read a stored file; reject one that no longer meets the contract."""
+    try:
+        return read_predictions(file, contract.check, format=format, limits=contract.limits, tick=tick)
+    except FileRejected as error:
+        raise InputFault(next(iter(error.problems.by_code)), error.problems.summary()) from error
+
+
+def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:
+    """Read the rows of a setting; reject a set with another digest."""
+    only = None
+    if setting.only is not None:
+        rows = TestSetRow.objects.filter(test_set=setting.only)
+        only = frozenset(rows.values_list("external_id", flat=True))
+    try:
+        return read_gold(
+            lambda: _verified(setting.test_set, tick),
+            setting.unit,
+            format=jsonl_items.FORMAT.key,
+            negatives=frozenset({setting.test_set.negative, setting.benchmark.negative}),
+            only=only,
+            limits=UNLIMITED,
+        )
+    except FileRejected as error:
+        raise InputFault("gold_changed", f"{setting.test_set}: {error.problems.summary()}") from error
+
+
+def _verified(test_set: TestSet, tick: Tick) -> Iterator[bytes]:
+    """Yield the lines of a frozen set, then verify their digest."""
+    digest, done = hashlib.sha256(), 0
+    for lines in export_batches(test_set):
+        digest.update(piece := b"".join(lines))
+        yield piece
+        tick(done := done + len(lines))
+    if test_set.state != TestSet.State.FROZEN or digest.hexdigest() != test_set.sha256:
+        raise InputFault(
+            "gold_changed",
+            f"{test_set} was changed after it was frozen: its lines no longer have the digest "
+            f"{test_set.sha256[:12]}. The organisers must restore it; nothing is wrong with the predictions.",
+        )
+
+
+def scoring_options(options: dict[str, Any]) -> ScoringOptions:
+    """Return the options of a setting that the scorer reads."""
+    keys = ("unit", "labels", "beta", "include_negative", "aggregate", "threshold", "casefold")
+    chosen = {key: options[key] for key in keys if key in options}
+    return ScoringOptions(**chosen, negative=options["negative"] or None)
 
 
 def _stored(submission: Submission, result: SettingResult, libraries: dict[str, str]) -> Evaluation:

@@ -169,13 +169,12 @@ def macro(counts: Counts) -> tuple[float, float, float]:
     )
 
 
-def semeval_figures(matrix: Ints, labels: Sequence[str]) -> dict[str, Value]:
+def semeval_figures(evaluation: Evaluation) -> dict[str, Value]:
     """Compute official F1, coverage and accuracies of SemEval-2010 Task 8.
 
     Parameters
     ----------
-    matrix : int64 ndarray of shape (labels, labels + 1)
-    labels : sequence of str
+    evaluation : Evaluation
 
     Returns
     -------
@@ -184,10 +183,10 @@ def semeval_figures(matrix: Ints, labels: Sequence[str]) -> dict[str, Value]:
 
     Examples
     --------
-    >>> semeval_figures(np.array([[1, 1]]), ["R(e1,e2)"])["semeval2010_coverage"].value
+    >>> evaluation = evaluate_confusion(np.array([[1, 1]]), labels=["R(e1,e2)"])
+    >>> semeval_figures(evaluation)["semeval2010_coverage"].value
     0.5
     """
-    evaluation = evaluate_confusion(matrix, labels=labels)
     if not evaluation.relations:
         return dict.fromkeys(KEYS, Value(float("nan"), NO_DIRECTION))
     answered, _, as_other = evaluation.accuracies

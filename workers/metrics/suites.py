@@ -15,7 +15,7 @@ from workers.metrics.fact_ranks import rank_facts
 from workers.metrics.ranking_profiles import NO_CLAIMS, NO_FACTS, corrected, opennre, ranked_figures
 from workers.metrics.relations import MODES, Links, link_counts
 from workers.metrics.report import ClassRow, Report, SpanOutcome, Value, class_rows, value_of
-from workers.metrics.semeval2010 import NO_ITEMS, semeval_figures
+from workers.metrics.semeval2010 import NO_ITEMS
 from workers.metrics.semeval2013 import muc_figures, outcomes_by_label, pairings_by_label, total
 from workers.metrics.spans import Spans, exact_counts
 from workers.metrics.weights import averages, macro_flip
@@ -66,13 +66,13 @@ def classification_suite(
     averaged = counts.select(averaged_classes(labels, negative=negative, include_negative=include_negative))
     values = averages(averaged, beta=beta, entropy=entropy)
     values["accuracy"] = value_of(accuracy(counts), reason=NO_ITEMS)
-    values |= semeval_figures(matrix, labels)
+    official = semeval2010.evaluate_confusion(matrix, labels=labels)
+    values |= semeval2010.semeval_figures(official)
     totals = {
         "items": float(counts.items),
         "missing": float(matrix[:, -1].sum()),
         "macro_flip": macro_flip(averaged, beta=beta),
     }
-    official = semeval2010.evaluate_confusion(matrix, labels=labels)
     tables = {"classification": class_rows(labels, counts, beta=beta)}
     if official.relations:
         tables["semeval2010"] = class_rows(official.relations, official.official)

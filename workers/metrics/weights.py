@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workers.metrics.counts import Counts, integers, require_choice
+from workers.metrics.counts import Counts, Ints, integers, require_choice
 from workers.metrics.ratios import Floats, divide, f_score, precision, recall
 from workers.metrics.report import Value, value_of
 
@@ -63,7 +63,10 @@ def scheme_weights(gold: ArrayLike, scheme: str, *, items: int | None = None) ->
     [0.8889, 0.1111, 0.0]
     """
     require_choice("scheme", scheme, SCHEMES)
-    n = integers(gold)
+    return _weights(integers(gold), scheme, items)
+
+
+def _weights(n: Ints, scheme: str, items: int | None) -> Weights:
     total = int(n.sum())
     size = total if items is None or scheme == "entropy-positive" else items
     if size < total:
@@ -195,10 +198,12 @@ def scheme_averages(
         "precision": precision(counts.tp, counts.fp),
         "recall": recall(counts.tp, counts.fn),
     }
-    items = counts.items if entropy == "all" and counts.items else None
+    for unknown in set(schemes) - set(SCHEMES):
+        require_choice("scheme", unknown, SCHEMES)
+    gold, items = counts.gold, counts.items if entropy == "all" and counts.items else None
     figures = {}
     for scheme in schemes:
-        weights = scheme_weights(counts.gold, scheme, items=items)
+        weights = _weights(gold, scheme, items)
         for kind, score in scores.items():
             average = weighted_average(score, weights.values)
             figures[f"{scheme.replace('-', '_')}_{kind}"] = Value(average, weights.reason)

@@ -13,7 +13,7 @@ from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast, Line
-from workers.handlers import scoring_inputs
+from workers.handlers import score
 from workers.scoring import predictions
 from workers.scoring.predictions import Predictions
 
@@ -51,9 +51,9 @@ def both(
     """Read lines by columns, which must be regular, then one by one."""
     contract, content = file_contract.for_new_file(benchmark), jsonl(lines)
     assert predictions.read_columns(io.BytesIO(content), contract.check(Problems())) is not None
-    quick = scoring_inputs.load_predictions(contract, io.BytesIO(content), format=FORMAT)
+    quick = score.load_predictions(contract, io.BytesIO(content), format=FORMAT)
     monkeypatch.setattr(predictions, "read_columns", lambda *args, **options: None)
-    return quick, scoring_inputs.load_predictions(contract, io.BytesIO(content), format=FORMAT)
+    return quick, score.load_predictions(contract, io.BytesIO(content), format=FORMAT)
 
 
 def claims(read: Predictions) -> list[tuple[Any, ...]]:
@@ -100,13 +100,13 @@ def test_a_file_that_no_longer_fits_is_rejected_with_a_code(
 ) -> None:
     held, content = file_contract.for_new_file(board(cast, right)), jsonl([*right, *([more] if more else [])])
     with pytest.raises(InputFault) as fault:
-        scoring_inputs.load_predictions(held, io.BytesIO(content), format=FORMAT)
+        score.load_predictions(held, io.BytesIO(content), format=FORMAT)
     assert fault.value.code == code
 
 
 def test_a_form_that_no_setting_accepts_is_rejected(cast: BenchmarkCast) -> None:
     with pytest.raises(InputFault) as fault:
-        scoring_inputs.load_predictions(
+        score.load_predictions(
             file_contract.for_new_file(cast.relations()), io.BytesIO(jsonl(BAGS)), format=FORMAT
         )
     assert fault.value.code == "mixed_forms"

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.core.formats.conll import read_regular_columns
-from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import Scheme, first_bad_tag
-from evalsvc.core.formats.text_lines import read_lines
+from evalsvc.core.formats.text_lines import Irregular, read_lines
 from workers.cli.arguments import Options
 from workers.metrics import suites
 from workers.metrics.counts import Ints

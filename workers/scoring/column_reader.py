@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.jsonl_predictions import read_uniform_predictions
 from evalsvc.core.formats.prediction_check import FORM_OF, PredictionCheck
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
+from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source
 from workers.metrics.counts import Ints
 
 Tick = Callable[[int], None]

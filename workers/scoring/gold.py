@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from evalsvc.core.formats import jsonl_items, label_list
-from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ItemLine, Link
 from evalsvc.core.formats.registry import formats, open_gold, open_items
-from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
+from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.metrics.counts import Ints
 

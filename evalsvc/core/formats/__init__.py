@@ -3,7 +3,10 @@
 A new format is one module that calls `register`, and one import line below.
 """
 
+from functools import cache
 
+
+@cache
 def load() -> None:
     """Import all formats; on first use, so that programs start fast."""
     from evalsvc.core.formats import (  # noqa: F401

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, TagsPrediction
 from evalsvc.core.formats.registry import Format, Reader, Sample, register
@@ -26,7 +25,7 @@ from evalsvc.core.formats.tag_schemes import (
     share_tagged,
     tags_to_spans,
 )
-from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines, unpacked
+from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, read_lines, unpacked
 
 DOCUMENT = "-DOCSTART-"
 MOSTLY = 0.8

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evalsvc.core.formats.problems import Problems, did_you_mean
-from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
+from evalsvc.core.formats.text_lines import LIMITS, Block, Limits, Source, read_lines
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 Identifier = str | int
@@ -36,6 +36,7 @@ KINDS: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 NO_NUL = "Remove the \\u0000."
 KEY = re.compile(r'"[ \t]*:')
+KEY_BYTES = re.compile(rb'"[ \t]*:')
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -87,6 +88,38 @@ def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, proble
         problems.add("duplicate_key", line=line, field=repeated, value=twice, expected="each key once")
         return None
     return struct
+
+
+def decode_block(block: Block, decoder: msgspec.json.Decoder[Shape], *, limits: Limits) -> list[Shape] | None:
+    """Return the objects of a block, or None if any is irregular.
+
+    Duplicate keys are not detected: check `has_keys` too.
+    """
+    data, rows = block.data, block.rows
+    if (
+        block.first + len(rows) - 1 > limits.max_lines
+        or len(data) > limits.max_line_bytes
+        or (b"\\" in data and b"\\u0000" in data)
+    ):
+        return None
+    try:
+        objects = list(map(decoder.decode, rows))
+        data.isascii() or data.decode()  # skipped values are not decoded above
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    return objects
+
+
+def has_keys(block: Block, expected: int) -> bool:
+    """Return whether the block has exactly this many keys.
+
+    If so, no key occurs twice in an object.
+    """
+    data = block.data
+    if data.count(b":") == expected:
+        return True
+    spaced = b" :" in data or b"\t:" in data
+    return (len(KEY_BYTES.findall(data)) if spaced else data.count(b'":')) == expected
 
 
 def is_plain(name: str) -> bool:

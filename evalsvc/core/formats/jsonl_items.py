@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from evalsvc.core.formats.json_blocks import Irregular, decode_block, has_keys, read_blocks
 from evalsvc.core.formats.json_lines import (
     Identifier,
     all_plain,
     count_keys,
     decode,
+    decode_block,
     decode_lines,
+    has_keys,
     identifier,
     is_plain,
 )
@@ -30,7 +31,7 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, Link, Span, content_id, token_starts
 from evalsvc.core.formats.registry import Format, Reader, Sample, register
 from evalsvc.core.formats.span_checks import check_bounds, checked_spans
-from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
+from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, read_blocks
 
 TEXT_KEYS = {"text", "tokens", "token"}
 PREDICTION_KEYS = {"label", "labels", "scores", "score", "tags", "spans", "entpair"}

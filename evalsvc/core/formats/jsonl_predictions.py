@@ -5,14 +5,13 @@ The forms are labels, label sets, scores, bag triples (also OpenNRE's), spans an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from evalsvc.core.formats.json_blocks import Block, Irregular, decode_block, has_keys, read_blocks
-from evalsvc.core.formats.json_lines import Identifier, all_plain, decode, identifier
+from evalsvc.core.formats.json_lines import Identifier, all_plain, decode, decode_block, has_keys, identifier
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import (
     BagPrediction,
@@ -28,7 +27,7 @@ from evalsvc.core.formats.records import (
 )
 from evalsvc.core.formats.registry import Format, Reader, Sample, Variant, register
 from evalsvc.core.formats.span_checks import checked_spans
-from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
+from evalsvc.core.formats.text_lines import LIMITS, Block, Irregular, Limits, Source, read_blocks
 
 
 class WirePrediction(msgspec.Struct, forbid_unknown_fields=True):
@@ -70,16 +69,14 @@ def read_predictions(
 ) -> Iterator[tuple[int, PredictionLine]]:
     """Yield (line, prediction); report and skip invalid lines.
 
-    A block of lines is first decoded in the form of the line before it, which is several times faster.
+    A block of regular lines is decoded at once, which is several times faster.
     """
-    decoder = msgspec.json.Decoder(WirePrediction)
-    read_block: BlockReader | None = None
+    decoder, readers = msgspec.json.Decoder(WirePrediction), BLOCK_READERS
     for block in read_blocks(source, problems=problems, limits=limits):
-        predictions = read_block(block, limits) if read_block else None
+        predictions, readers = _read_block(block, limits, readers)
         if predictions is not None and all_plain(_names_of(predictions)):
             yield from enumerate(predictions, block.first)
             continue
-        prediction: PredictionLine | None = None
         for line, text in block.texts(problems=problems, limits=limits):
             wire = decode(decoder, text, line=line, problems=problems)
             prediction = None if wire is None else _build(wire, line, problems)
@@ -87,7 +84,6 @@ def read_predictions(
                 problems.unread.add_line(text)
             else:
                 yield line, prediction
-        read_block = BLOCK_READERS.get(type(prediction))
 
 
 def read_uniform_predictions(
@@ -97,16 +93,23 @@ def read_uniform_predictions(
 
     Raises `Irregular` at any other line. Ids are not checked: they are looked up among known ones later.
     """
-    readers: Collection[BlockReader] = BLOCK_READERS.values()
+    readers = BLOCK_READERS
     for block in read_blocks(source, problems=problems, limits=limits):
-        for read_block in readers:
-            predictions = read_block(block, limits)
-            if predictions is not None:
-                readers = (read_block,)
-                yield predictions
-                break
-        else:
+        predictions, readers = _read_block(block, limits, readers)
+        if predictions is None:
             raise Irregular
+        yield predictions
+
+
+def _read_block(
+    block: Block, limits: Limits, readers: Sequence[BlockReader]
+) -> tuple[Sequence[PredictionLine] | None, Sequence[BlockReader]]:
+    """Return the predictions of a regular block, and the reader for the next block."""
+    for read_block in readers:
+        predictions = read_block(block, limits)
+        if predictions is not None:
+            return predictions, (read_block,)
+    return None, readers
 
 
 def read_labels_as_gold(
@@ -242,12 +245,12 @@ def _names_of(predictions: Sequence[Any]) -> list[str]:
 
 
 BlockReader = Callable[[Block, Limits], Sequence[PredictionLine] | None]
-BLOCK_READERS: dict[type, BlockReader] = {
-    LabelPrediction: _read_label_block,
-    ScoresPrediction: _read_scores_block,
-    BagPrediction: _read_triple_block,
-    SpansPrediction: _read_spans_block,
-}
+BLOCK_READERS: Sequence[BlockReader] = (
+    _read_label_block,
+    _read_scores_block,
+    _read_triple_block,
+    _read_spans_block,
+)
 
 
 def _recognise(sample: Sample) -> bool:

@@ -1,4 +1,4 @@
-"""Numbered lines of text from bytes: gzip, limits, line ends, encoding."""
+"""Numbered lines and blocks of text: gzip, limits, line ends, encoding."""
 
 from __future__ import annotations
 
@@ -76,6 +76,65 @@ def checked_line(raw: bytes, number: int, *, problems: Problems, limits: Limits)
         hint = "Write one object per line."
         problems.stop("line_too_long", line=number, value=size, expected=expected, hint=hint)
     return _decode(raw.rstrip(b"\r\n"), number, problems)
+
+
+class Irregular(Exception):
+    """The file has a line that needs the line-by-line reader."""
+
+
+class Block:
+    """Some complete lines from number `first`; `rows` lack line ends."""
+
+    __slots__ = ("data", "first", "rows")
+
+    def __init__(self, data: bytes, first: int) -> None:
+        self.data, self.first, self.rows = data, first, data.splitlines()
+
+    def texts(self, *, problems: Problems, limits: Limits) -> Iterator[tuple[int, str]]:
+        """Yield (number, text) of the lines that are not blank."""
+        for number, raw in enumerate(self.rows, self.first):
+            text = checked_line(raw, number, problems=problems, limits=limits)
+            if text and not text.isspace():
+                yield number, text
+
+
+def read_blocks(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> Iterator[Block]:
+    """Yield blocks of complete lines; reject an empty file."""
+    carry, read, number, content = b"", 0, 1, False
+    for piece in unpacked(source, problems):
+        read += len(piece)
+        if read > limits.max_bytes:
+            problems.stop(
+                "too_large",
+                value=f"more than {limits.max_bytes:,} bytes",
+                expected=f"at most {limits.max_bytes:,} bytes unpacked",
+            )
+        lines, carry = _cut(carry, piece, limits)
+        if lines:
+            block = Block(lines, number)
+            number, content = number + len(block.rows), content or not lines.isspace()
+            problems.lines_read = number - 1
+            yield block
+    if carry:
+        problems.lines_read = number
+        yield Block(carry, number)
+    if not content and (not carry or carry.isspace()):
+        problems.stop("empty_file", value="no text", expected="at least one non-blank line")
+
+
+def _cut(carry: bytes, piece: bytes, limits: Limits) -> tuple[bytes, bytes]:
+    """Return complete lines and the rest.
+
+    A line that is too long is not collected further. A carriage return at the edge may be the first half of
+    a line end, so it belongs to the rest.
+    """
+    cut = piece.rfind(b"\n") + 1
+    if cut:
+        return b"".join((carry, memoryview(piece)[:cut])), piece[cut:]
+    data = carry + piece
+    if len(data) > limits.max_line_bytes + 3:
+        cut = len(data) - len(data.splitlines(keepends=True)[-1]) or len(data)
+    return data[:cut], data[cut:]
 
 
 def chunks(source: Source) -> Iterator[bytes]:

@@ -73,7 +73,7 @@ class StorableTextMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_storable(request.path) and all(map(is_storable, _texts(request.GET))):
+        if is_storable("".join((request.path, *_texts(request.GET)))):
             return self.get_response(request)
         return _rejected(request)
 
@@ -82,7 +82,7 @@ class StorableTextMiddleware:
     ) -> HttpResponse | None:
         # after the CSRF check, which has already read the form
         is_form = request.method == "POST" and not is_api(request) and not getattr(view, "csrf_exempt", False)
-        if is_form and not all(map(is_storable, _texts(request.POST))):
+        if is_form and not is_storable("".join(_texts(request.POST))):
             return _rejected(request)
         return None
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, StreamingHttpResponse
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers
@@ -16,7 +18,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.testset import TestSet
-from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.pagination import Pages, query_choices
 from evalsvc.core.web.request_validation import validated
@@ -24,7 +26,8 @@ from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, phases, quotas, rules, versions
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
-from evalsvc.evaluation.submissions import limits
+from evalsvc.evaluation.submissions import model_intake
+from evalsvc.evaluation.submissions.file_check import accepted_formats
 
 
 # ---- serializers ------------------------------------------------------------------------------------
@@ -454,11 +457,38 @@ class Measures(APIView):
         return Response(MeasureSerializer(list(MENU.values()), many=True).data)
 
 
+def service_limits() -> dict[str, Any]:
+    return {
+        "upload_bytes": settings.UPLOAD_MAX_BYTES,
+        "unpacked_bytes": settings.UPLOAD_MAX_UNPACKED_BYTES,
+        "lines": settings.UPLOAD_MAX_LINES,
+        "line_bytes": settings.UPLOAD_MAX_LINE_BYTES,
+        "import_lines": settings.IMPORT_MAX_LINES,
+        "wait_seconds": settings.WAIT_MAX_SECONDS,
+        "models": model_intake.limits(),
+    }
+
+
+def benchmark_limits(benchmark: Benchmark, team: Team) -> dict[str, Any]:
+    now = timezone.now()
+    open_now = file_contract.open_settings(benchmark, now)
+    return {
+        **service_limits(),
+        **{name: file_contract.limit(benchmark, name) for name in file_contract.LIMITS},
+        "time_zone": benchmark.time_zone,
+        "team": team.slug,
+        "quotas": quotas.allowances(benchmark, team, now=now),
+        "formats": list(accepted_formats(benchmark)),
+        "open_settings": [setting.key for setting in open_now],
+        "open_phases": file_contract.open_phases(open_now),
+    }
+
+
 class Limits(APIView):
     @extend_schema(operation_id="limits", responses={200: LimitsSerializer} | problems(401))
     def get(self, request: Request) -> Response:
         """Limits of the service."""
-        return Response(limits.of_service())
+        return Response(service_limits())
 
 
 class BenchmarkLimits(APIView):
@@ -471,4 +501,4 @@ class BenchmarkLimits(APIView):
         """Limits of a benchmark, and the quotas of your team."""
         benchmark = roles.benchmark_for(request.user, slug)
         team = roles.team_of(request, named=request.query_params.get("team", ""))
-        return Response(BenchmarkLimitsSerializer(limits.of_benchmark(benchmark, team)).data)
+        return Response(BenchmarkLimitsSerializer(benchmark_limits(benchmark, team)).data)

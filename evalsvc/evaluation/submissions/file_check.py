@@ -10,9 +10,9 @@ from typing import BinaryIO, cast
 
 from evalsvc.core.errors.exceptions import TooLarge
 from evalsvc.core.formats import jsonl_predictions, npy
-from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
+from evalsvc.core.formats.prediction_check import Claim, Form
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.registry import formats, open_predictions, recognise, recognise_source
+from evalsvc.core.formats.registry import Format, formats, open_predictions, recognise, recognise_source
 from evalsvc.core.formats.text_lines import unpacked
 from evalsvc.evaluation.benchmarks.file_contract import FileContract, limit
 from evalsvc.evaluation.models import Benchmark
@@ -75,8 +75,9 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
     if head.startswith(npy.MAGIC):
         return _dense(contract, head, pieces, tee, problems)
     check = contract.check(problems)
-    format = _format(head, problems, accepted=formats_of(contract.benchmark))
-    check.example.write_line = formats()[format].example_line
+    accepted = accepted_formats(contract.benchmark)
+    format = _format(head, problems, accepted=accepted)
+    check.example.write_line = accepted[format].example_line
     check.example.guess_form(head)
     checked = Checked(format, problems=problems)
     source, scheme = chain([head], pieces), check.scheme
@@ -90,7 +91,8 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
     for _ in pieces:  # the digest covers what the reader left unread
         pass
     checked.form, checked.sha256, checked.size = check.form or "", tee.digest.hexdigest(), tee.size
-    counts = {"lines": lines or claims, "claims": claims, "missing": _missing(check)}
+    missing = 0 if check.form in (None, "bag") else len(check.missing_ids)
+    counts = {"lines": lines or claims, "claims": claims, "missing": missing}
     counts |= {"negative": check.dropped_negative, "warnings": problems.warnings.total()}
     checked.counts = {key: count for key, count in counts.items() if count or key == "claims"}
     return checked
@@ -126,10 +128,13 @@ def _head(pieces: Iterator[bytes]) -> bytes:
     return head
 
 
-def formats_of(benchmark: Benchmark) -> list[str]:
-    """Return the formats of prediction files a benchmark accepts."""
-    known = formats("predictions").values()
-    return [format.key for format in known if not format.magic or format.task == benchmark.task]
+def accepted_formats(benchmark: Benchmark) -> dict[str, Format]:
+    """Return the formats of prediction files a benchmark accepts, by key."""
+    return {
+        key: format
+        for key, format in formats("predictions").items()
+        if not format.magic or format.task == benchmark.task
+    }
 
 
 def _format(head: bytes, problems: Problems, *, accepted: Collection[str]) -> str:
@@ -140,12 +145,8 @@ def _format(head: bytes, problems: Problems, *, accepted: Collection[str]) -> st
     lines = head[: head.rfind(b"\n") + 1] or head
     first = lines.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
     begun = recognise([first.decode(errors="replace")])
-    if begun in formats("predictions"):
+    if begun in accepted:
         return begun
     if first.startswith(b"{"):
         return jsonl_predictions.FORMAT.key
     return recognise_source(lines, problems=problems, accepted=accepted)
-
-
-def _missing(check: PredictionCheck) -> int:
-    return 0 if check.form in (None, "bag") else len(check.missing_ids)

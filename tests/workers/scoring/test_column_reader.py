@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.prediction_check import PredictionCheck
+from evalsvc.core.formats.text_lines import Irregular
 from workers.scoring.column_reader import _Codes
 
 ITEMS = {name: row for row, name in enumerate("abcdef")}

@@ -13,9 +13,9 @@ from evalsvc.core.formats.conll import (
     read_regular_columns,
     read_sentences,
 )
-from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import SCHEMES, BadTag, first_bad_tag, tags_to_spans
+from evalsvc.core.formats.text_lines import Irregular
 
 FILE = b"-DOCSTART- -X- O\n\nIn\tO\nNew\tB-LOC\nYork\tI-LOC\n\n\n#\tO\nAda\tB-PER\n"
 

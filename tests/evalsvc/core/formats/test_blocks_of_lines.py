@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.core.formats import jsonl_items
-from evalsvc.core.formats.json_blocks import Irregular
 from evalsvc.core.formats.jsonl_items import read_items
 from evalsvc.core.formats.jsonl_predictions import read_predictions, read_uniform_predictions
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.text_lines import Limits, read_lines
+from evalsvc.core.formats.text_lines import Irregular, Limits, read_lines
 
 GOOD = [
     '{"id":"s1","scores":{"r":0.5}}',

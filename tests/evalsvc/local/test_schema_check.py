@@ -95,7 +95,8 @@ def test_tables_of_another_build_are_rejected_with_alternatives(
     before = dumped(folder)
     refused = prepared(folder)
     assert refused.returncode == 1
-    assert f"data folder {folder} belong to another build of evalsvc: {difference}" in refused.stderr
+    assert f"{folder} " in refused.stderr
+    assert difference in refused.stderr
     assert "EVALSVC_DATA=FOLDER make up" in refused.stderr
     assert "manage.py export" in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -117,4 +118,4 @@ def test_a_changed_migration_is_rejected(folder: Path) -> None:
     stamp.write_text(text[:at] + "0" * 64 + text[at + 64 :])
     refused = prepared(folder)
     assert refused.returncode == 1
-    assert "migration jobs.0001_initial differs" in refused.stderr
+    assert "jobs.0001_initial" in refused.stderr

@@ -56,7 +56,7 @@ def test_options_make_a_benchmark_with_one_setting(file: Path) -> None:
 
 def test_an_invalid_setting_creates_no_benchmark(file: Path) -> None:
     path = write(file, settings=[SETTING | {"main": "conll_micro_f1"}])
-    with pytest.raises(CommandError, match="no measure by sentence"):
+    with pytest.raises(CommandError, match="conll_micro_f1"):
         run("create_benchmark", path, "--by", "olga")
     assert not Benchmark.objects.exists()
 
@@ -68,14 +68,14 @@ def test_an_unknown_key_of_the_file_is_named(file: Path) -> None:
 
 @pytest.mark.parametrize("output", ["gold", [["gold"]], {"test_set": "gold"}])
 def test_settings_other_than_a_list_of_objects_are_rejected_with_an_example(file: Path, output: Any) -> None:
-    with pytest.raises(CommandError, match=r"must be a list of JSON objects(.|\n)*Example:"):
+    with pytest.raises(CommandError, match=r"settings(.|\n)*Example:"):
         run("create_benchmark", write(file, settings=output), "--by", "olga")
 
 
 def test_a_test_set_whose_import_failed_is_rejected_with_its_state(file: Path) -> None:
     olga = User.objects.get(username="olga")
     TestSet.objects.create(slug="half", name="Half", version="1", kind="relations", state="failed", by=olga)
-    with pytest.raises(CommandError, match="'half' is failed, not frozen"):
+    with pytest.raises(CommandError, match=r"'half'.* failed"):
         run("create_benchmark", write(file, settings=[SETTING | {"test_set": "half"}]), "--by", "olga")
 
 
@@ -97,5 +97,5 @@ def test_a_rejected_file_is_reported_with_its_first_problem(file: Path, tmp_path
     run("create_benchmark", write(file), "--by", "olga")
     predictions = tmp_path / "a.jsonl"
     predictions.write_bytes(jsonl([{"id": "s1", "label": "born_im"}]))
-    with pytest.raises(CommandError, match=r"Line 1, field label.*Did you mean born_in"):
+    with pytest.raises(CommandError, match=r"Line 1, field label.*\bborn_in\b"):
         run("submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net")

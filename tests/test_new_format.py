@@ -100,9 +100,9 @@ def test_commands_accept_it(command: str) -> None:
 
 @pytest.mark.parametrize("what", Batch.What.values)
 def test_the_precheck_accepts_it_and_names_it_to_others(what: str) -> None:
-    precheck(io.BytesIO(CONTENT), what=what)
+    precheck(io.BytesIO(CONTENT), content=what)
     with pytest.raises(DomainError) as error:
-        precheck(io.BytesIO(b"a\tb\tc\n"), what=what)
+        precheck(io.BytesIO(b"a\tb\tc\n"), content=what)
     assert "Tilde lines" in error.value.detail
 
 

@@ -157,7 +157,7 @@ class NextLease(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Lease the next item for you. 204 when no item is available."""
         holding = validated(request, HeldLeasesSerializer)["holding"]
-        lease = assignment.lease_next(project_of(request, slug), person(request), holding=holding)
+        lease = assignment.lease_next(project_of(request, slug), person(request), current_leases=holding)
         return Response(status=204) if lease is None else represented(LeaseSerializer, _lease_body(lease))
 
 
@@ -184,7 +184,8 @@ class Reserve(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Lease more items for offline work. The server may reassign all but three of them."""
         body = validated(request, ReserveRequestSerializer)
-        leases = assignment.lease_several(project_of(request, slug), person(request), **body)
+        project, user, current = project_of(request, slug), person(request), body["holding"]
+        leases = assignment.lease_several(project, user, n=body["n"], current_leases=current)
         return represented(ReserveSerializer, {"leases": [_lease_body(lease) for lease in leases]})
 
 

@@ -16,7 +16,7 @@ from annotation.api.projects import project_of
 from annotation.models import OntologyLabel, Project
 from annotation.ontology import label_texts
 from annotation.ontology.inventory import TEXT_FIELDS
-from annotation.ontology.label_texts import LONGEST, LONGEST_EXAMPLE, MOST_EXAMPLES
+from annotation.ontology.label_texts import MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, MAX_LENGTHS
 from annotation.roles import CURATOR
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
@@ -25,13 +25,13 @@ from evalsvc.core.web.request_validation import validated
 
 def _text_field(name: str, help_text: str = "") -> serializers.CharField:
     return serializers.CharField(
-        max_length=LONGEST[name], required=False, allow_blank=True, help_text=help_text
+        max_length=MAX_LENGTHS[name], required=False, allow_blank=True, help_text=help_text
     )
 
 
 def _examples_field(help_text: str) -> serializers.ListField:
-    example = serializers.CharField(max_length=LONGEST_EXAMPLE)
-    return serializers.ListField(child=example, max_length=MOST_EXAMPLES, required=False, help_text=help_text)
+    example = serializers.CharField(max_length=MAX_EXAMPLE_LENGTH)
+    return serializers.ListField(child=example, max_length=MAX_EXAMPLES, required=False, help_text=help_text)
 
 
 @extend_schema_serializer(component_name="LabelWords")
@@ -39,7 +39,7 @@ class LabelTextsSerializer(serializers.Serializer[Any]):
     """Texts to change; omitted ones stay as they are."""
 
     title = serializers.CharField(
-        max_length=LONGEST["title"], required=False, help_text="Name shown to people."
+        max_length=MAX_LENGTHS["title"], required=False, help_text="Name shown to people."
     )
     phrase = _text_field("phrase", "Verb phrase between head and tail, such as “lived in”.")
     group = _text_field("group", "Group heading.")

@@ -225,7 +225,7 @@ class Imports(generics.ListAPIView[Batch]):
 def receive(request: Request, body: dict[str, Any], *, what: str, project: Project | None = None) -> Batch:
     upload = body["file"]
     return batches.receive(
-        what=what,
+        content=what,
         upload=upload,
         filename=upload.name,
         format=body.get("format", ""),

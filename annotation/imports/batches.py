@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, BinaryIO, cast
 
 from django.conf import settings
@@ -44,10 +43,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _is_count(value: Any, *, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= 1_000
-
-
 def _is_column(value: Any) -> bool:
     """From either end; as a number or, from forms, as text."""
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
@@ -60,14 +55,17 @@ def _are_names(value: Any) -> bool:
 
 # Checks of option values, with the expected value for messages.
 OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "k": (partial(_is_count, least=1), "a whole number from 1 to 1,000"),
+    "k": (
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1_000,
+        "a whole number from 1 to 1,000",
+    ),
     "column": (
         _is_column,
-        "the number of a column: the first is 0, the last -1",
+        "a column number; 0 is the first column, -1 the last",
     ),
     "negative": (
         lambda value: (isinstance(value, str) and bool(value)) or (_are_names(value) and bool(value)),
-        "one name, or a list of names, that mean N/A",
+        "a name, or a list of names, for N/A",
     ),
     "labels": (lambda value: value == "add" or _are_names(value), "“add”, or a list of names"),
 }
@@ -83,7 +81,7 @@ LOADERS: dict[str, Callable[[Batch, BinaryIO, Problems, Limits, Progress], Store
 
 def receive(
     *,
-    what: str,
+    content: str,
     upload: BinaryIO | File,
     filename: str,
     by: User,
@@ -93,67 +91,73 @@ def receive(
 ) -> Batch:
     """Store the file; create the import and its job in one transaction."""
     options = dict(options or {})
-    format = format or (next(iter(formats("suggestions"))) if what == Batch.What.SUGGESTIONS else "")
-    _allowed(what, project, by)
-    _check_options(what, format, options)
-    digest, size = _measured(upload)
+    format = format or (next(iter(formats("suggestions"))) if content == Batch.What.SUGGESTIONS else "")
+    _require_may_import(content, project, by)
+    _check_options(content, format, options)
+    digest, size = _digest_and_size(upload)
     with transaction.atomic():
         batch = Batch(
-            project=project, what=what, format=format, options=options, filename=filename[:200], by=by
+            project=project, what=content, format=format, options=options, filename=filename[:200], by=by
         )
         batch.sha256, batch.size = digest, size
         if project is not None:
-            _one_at_a_time(project)
+            _require_no_running_import(project)
         batch.file.save(f"{digest[:16]}", upload if isinstance(upload, File) else File(upload), save=False)
         batch.save()
-        if what == Batch.What.GOLD:
+        if content == Batch.What.GOLD:
             gold.create_test_set(batch)
         enqueue("import", batch.pk)
     batch.refresh_from_db()
     return batch
 
 
-def _allowed(what: str, project: Project | None, by: User) -> None:
-    if what not in OPTIONS:
-        raise DomainError("unknown_import", f"{what!r} is none of {', '.join(OPTIONS)}.", field="what")
-    if what == Batch.What.GOLD:
+def _require_may_import(content: str, project: Project | None, by: User) -> None:
+    if content not in OPTIONS:
+        raise DomainError(
+            "unknown_import", f"Unknown content {content!r}. Use one of: {', '.join(OPTIONS)}.", field="what"
+        )
+    if content == Batch.What.GOLD:
         return require_organiser(by)
     if project is None:
-        raise DomainError("project_missing", f"An import of {what} goes into a project.", field="project")
+        raise DomainError(
+            "project_missing", f"An import of {content} needs a project. Specify one.", field="project"
+        )
     require(project, by, CURATOR)
     return None
 
 
-def _check_options(what: str, format: str, options: dict[str, Any]) -> None:
-    unknown = set(options) - OPTIONS[what]
+def _check_options(content: str, format: str, options: dict[str, Any]) -> None:
+    unknown = set(options) - OPTIONS[content]
     if unknown:
         raise DomainError(
             "unknown_option",
-            f"An import of {what} has no option {', '.join(sorted(unknown))}.",
-            hint=f"It has {', '.join(sorted(OPTIONS[what]))}.",
+            f"Unknown option for an import of {content}: {', '.join(sorted(unknown))}.",
+            hint=f"Use only: {', '.join(sorted(OPTIONS[content]))}.",
             field="options",
         )
     if format and format not in formats():
-        detail = f"{format!r} is not a format. Use one of: {', '.join(formats())}."
+        detail = f"Unknown format {format!r}. Use one of: {', '.join(formats())}."
         raise DomainError("unknown_format", detail, field="format")
-    for name, (fits, expected) in OPTION_CHECKS.items():
-        if name in options and not fits(options[name]):
-            raise DomainError("bad_option", f"{name} is {expected}, not {options[name]!r}.", field=name)
+    for name, (is_valid, expected) in OPTION_CHECKS.items():
+        if name in options and not is_valid(options[name]):
+            raise DomainError("bad_option", f"Invalid {name}: {options[name]!r}. Use {expected}.", field=name)
     for name, allowed in CHOICES.items():
         if name in options and options[name] not in allowed:
             raise DomainError(
-                "bad_option", f"{name} is one of {', '.join(allowed)}, not {options[name]!r}.", field=name
+                "bad_option",
+                f"Invalid {name}: {options[name]!r}. Use one of: {', '.join(allowed)}.",
+                field=name,
             )
 
 
-def _measured(upload: BinaryIO | File) -> tuple[str, int]:
+def _digest_and_size(upload: BinaryIO | File) -> tuple[str, int]:
     """Return digest and size; the job counts the lines of gzip files."""
-    digest, size, lines, packed = hashlib.sha256(), 0, 0, False
+    digest, size, lines, gzipped = hashlib.sha256(), 0, 0, False
     most, limit = settings.IMPORT_MAX_LINES, settings.UPLOAD_MAX_BYTES
     for piece in iter(lambda: upload.read(1 << 18), b""):
-        packed = packed or (not size and piece.startswith(GZIP))
+        gzipped = gzipped or (not size and piece.startswith(GZIP))
         size += len(piece)
-        lines += 0 if packed else piece.count(b"\n")
+        lines += 0 if gzipped else piece.count(b"\n")
         digest.update(piece)
         if size > limit:
             raise TooLarge(
@@ -169,14 +173,14 @@ def _measured(upload: BinaryIO | File) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def _one_at_a_time(project: Project) -> None:
+def _require_no_running_import(project: Project) -> None:
     """Reject a second concurrent import: both could contain the same item."""
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    going = project.batches.filter(state__in=(Batch.State.RECEIVED, Batch.State.RUNNING)).first()
-    if going is not None:
+    running = project.batches.filter(state__in=(Batch.State.RECEIVED, Batch.State.RUNNING)).first()
+    if running is not None:
         raise Conflict(
             "import_running",
-            f"{going.filename} is still being imported into {project}.",
+            f"{running.filename} is still being imported into {project}.",
             hint="Wait until it is done, or cancel it.",
         )
 
@@ -191,7 +195,10 @@ def load(batch: Batch, progress: Progress) -> Store:
     try:
         with batch.file.open("rb") as file:
             source = cast(BinaryIO, file)
-            batch.format = batch.format or _format(source, batch.options, problems)
+            scheme = batch.options.get("scheme")  # only CoNLL has one
+            batch.format = (
+                batch.format or stated_format("", scheme) or recognise_source(source, problems=problems)
+            )
             store = LOADERS[batch.what](batch, source, problems, limits, progress)
             if batch.options.get("on_error") == "refuse-file":
                 problems.raise_if_any()
@@ -199,12 +206,13 @@ def load(batch: Batch, progress: Progress) -> Store:
         _note(batch, refused.problems)
         raise InputFault("refused", refused.problems.summary()) from refused
     _note(batch, problems)
-    return lambda: _done(batch, store)
 
+    def finish() -> None:
+        done = {"state": Batch.State.DONE, "ended_at": Now()}
+        Batch.objects.filter(pk=batch.pk).update(counts=batch.counts, format=batch.format, **done)
+        store()
 
-def _format(file: BinaryIO, options: Mapping[str, Any], problems: Problems) -> str:
-    """Return CoNLL if a tag scheme is stated, else recognise the content."""
-    return stated_format("", options.get("scheme")) or recognise_source(file, problems=problems)
+    return finish
 
 
 def _note(batch: Batch, problems: Problems) -> None:
@@ -215,13 +223,6 @@ def _note(batch: Batch, problems: Problems) -> None:
     if summary["first_warnings"]:
         batch.counts["first_warnings"] = summary["first_warnings"]
     batch.save(update_fields=["format", "problems", "refused", "counts"])
-
-
-def _done(batch: Batch, store: Store) -> None:
-    Batch.objects.filter(pk=batch.pk).update(
-        state=Batch.State.DONE, counts=batch.counts, format=batch.format, ended_at=Now()
-    )
-    store()
 
 
 def mirror_job(job: Job) -> None:
@@ -235,8 +236,8 @@ def mirror_job(job: Job) -> None:
     state = states.get(Job.State(job.state))
     if state is None:
         return
-    over = {"ended_at": Now()} if state in UNFINISHED_STATES else {}
-    Batch.objects.filter(pk=job.subject).update(state=state, reason=job.error, **over)
+    end = {"ended_at": Now()} if state in UNFINISHED_STATES else {}
+    Batch.objects.filter(pk=job.subject).update(state=state, reason=job.error, **end)
     if state in UNFINISHED_STATES:
         building = TestSet.objects.filter(batch=job.subject, state=TestSet.State.BUILDING)
         building.update(state=TestSet.State.FAILED, reason=job.error or "The import was cancelled.")
@@ -244,16 +245,16 @@ def mirror_job(job: Job) -> None:
 
 def sweep() -> int:
     """Remove rows of rejected, failed and cancelled imports."""
-    over = Batch.objects.filter(state__in=UNFINISHED_STATES)
-    return sum(clear(batch) for batch in over.filter(items__isnull=False).distinct()) + sum(
-        clear(batch) for batch in over.filter(votes__isnull=False).distinct()
+    unfinished = Batch.objects.filter(state__in=UNFINISHED_STATES)
+    return sum(clear(batch) for batch in unfinished.filter(items__isnull=False).distinct()) + sum(
+        clear(batch) for batch in unfinished.filter(votes__isnull=False).distinct()
     )
 
 
 def clear(batch: Batch) -> int:
     """Remove the rows of an unfinished import, in short transactions."""
     if batch.state == Batch.State.DONE:
-        raise Conflict("import_done", f"{batch} is done: its rows count.")
+        raise Conflict("import_done", f"{batch} is done. Its rows cannot be removed.")
     staged = (
         Vote.objects.filter(batch=batch),
         Suggestion.objects.filter(batch=batch),

@@ -31,7 +31,9 @@ def create_test_set(batch: Batch) -> TestSet:
     options = batch.options
     kind = options.get("kind") or Kind.RELATIONS
     if kind not in Kind.values:
-        raise DomainError("unknown_kind", f"{kind!r} is none of {', '.join(Kind.values)}.", field="kind")
+        raise DomainError(
+            "unknown_kind", f"Unknown kind {kind!r}. Use one of: {', '.join(Kind.values)}.", field="kind"
+        )
     return writer.create_test_set(
         name=str(options.get("name", "")),
         version=str(options.get("version", "")),
@@ -48,16 +50,16 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     lines = with_progress(_lines(batch, file, problems, limits), progress)
     repeats = find_repeats(lines, problems=problems, by="id")
 
-    def again() -> Iterator[MergedItem]:
+    def merged_lines() -> Iterator[MergedItem]:
         return repeats.merged(_lines(batch, file, Problems(), limits))
 
-    summary = _GoldSummary.of(_checked(again(), test_set.kind, problems))
+    summary = _GoldSummary.of(_checked(merged_lines(), test_set.kind, problems))
     negative, stated = _negative(batch, summary.names)
     labels = _labels(batch, summary.names, negative)
     if batch.options.get("labels"):
-        _check_labels(again(), labels, negative, problems)
+        _check_labels(merged_lines(), labels, negative, problems)
     problems.raise_if_any()
-    golds = (_gold(entry.item, negative) for entry in again())
+    golds = (_gold(entry.item, negative) for entry in merged_lines())
     count = writer.write_rows(test_set, golds, progress=progress, total=repeats.items)
     batch.counts = {
         "lines": problems.lines_read,
@@ -75,13 +77,13 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
         "negative": {"name": negative, "from": stated},
         "evalsvc": settings.VERSION,
     }
-    return lambda: _seal(test_set, negative, count, labels, manifest)
-
-
-def _seal(test_set: TestSet, negative: str, count: int, labels: list[str], manifest: dict[str, Any]) -> None:
-    TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(negative=negative)
     inventory = [{"name": name, "title": title_from_name(name)} for name in labels]
-    writer.seal(test_set, count=count, labels=inventory, manifest=manifest)
+
+    def seal() -> None:
+        TestSet.objects.filter(pk=test_set.pk, state=TestSet.State.BUILDING).update(negative=negative)
+        writer.seal(test_set, count=count, labels=inventory, manifest=manifest)
+
+    return seal
 
 
 def _lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[NumberedItem]:
@@ -98,7 +100,9 @@ def _checked(entries: Iterable[MergedItem], kind: str, problems: Problems) -> It
         missing = item.relations is None if kind == Kind.RELATIONS else item.spans is None
         if missing:
             field = "relations" if kind == Kind.RELATIONS else "spans"
-            problems.add("missing_key", line=line, field=field, expected=f"the key {field}: this is gold")
+            problems.add(
+                "missing_key", line=line, field=field, expected=f"the key {field} with the gold labels"
+            )
         elif kind == Kind.RELATIONS and item.spans:
             problems.add("mixed_forms", line=line, field="spans", expected="relations only")
         elif kind == Kind.ENTITIES and item.relations:
@@ -160,5 +164,5 @@ def _gold(item: ItemLine, negative: str) -> dict[str, Any]:
     """Return the frozen line; N/A is the empty list."""
     if item.spans is not None:
         return item_object(msgspec.structs.replace(item, relations=item.relations or ()))
-    kept = tuple(name for name in item.relations or () if name != negative)
-    return item_object(msgspec.structs.replace(item, relations=kept))
+    positive = tuple(name for name in item.relations or () if name != negative)
+    return item_object(msgspec.structs.replace(item, relations=positive))

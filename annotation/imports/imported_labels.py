@@ -38,10 +38,10 @@ class ImportedLabel:
 
 def label_counts(labels: Mapping[str, Counter[str]], added: Mapping[str, Collection[str]]) -> dict[str, Any]:
     """Return the most frequent labels and the number of all labels."""
-    named = [(n, name, part) for part, counts in labels.items() for name, n in counts.items()]
+    labels_by_count = [(n, name, part) for part, counts in labels.items() for name, n in counts.items()]
     rows = [
         {"part": part, "name": name, "lines": n, "added": name in added.get(part, ())}
-        for n, name, part in sorted(named, key=lambda entry: (-entry[0], entry[1]))
+        for n, name, part in sorted(labels_by_count, key=lambda entry: (-entry[0], entry[1]))
     ]
     return {"labels": rows[:MOST], "labels_in_file": len(rows)}
 
@@ -105,8 +105,8 @@ def remove_labels(project: Project, names: Collection[str], *, part: str, by: Us
     if used:
         raise Conflict(
             "label_in_use",
-            f"{', '.join(sorted(used)[:5])}: used in an answer or a step.",
-            hint="Delete or merge it in the ontology: that keeps the answers.",
+            f"Answers or ontology steps use {', '.join(sorted(used)[:5])}.",
+            hint="Delete or merge such labels in the ontology, which preserves the answers.",
         )
     removed, _ = project.labels.filter(part=part, name__in=names).delete()
     renew_stamp(project)
@@ -114,18 +114,21 @@ def remove_labels(project: Project, names: Collection[str], *, part: str, by: Us
     return removed
 
 
-def _used(project: Project, **acts: Any) -> set[str]:
+def _used(project: Project, **vote_filters: Any) -> set[str]:
     """Return labels used in votes, decisions, gold questions and steps."""
-    of = {"item__project": project}
+    in_project = {"item__project": project}
     rows: Iterable[Any] = (
-        *(Vote.objects.filter(payload__isnull=False, **of, **acts), Adjudication.objects.filter(**of)),
-        KnownAnswer.objects.filter(**of),
+        *(
+            Vote.objects.filter(payload__isnull=False, **in_project, **vote_filters),
+            Adjudication.objects.filter(**in_project),
+        ),
+        KnownAnswer.objects.filter(**in_project),
     )
-    named = {
+    names = {
         name
         for row in rows
         for payload in row.values_list("payload", flat=True)
         for name in labels_in(payload)
     }
     steps = project.steps.values_list("sources", "target")
-    return named | {name for sources, target in steps for name in (*sources, target)}
+    return names | {name for sources, target in steps for name in (*sources, target)}

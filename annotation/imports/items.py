@@ -65,31 +65,31 @@ class _Staging:
         self.negative = negatives(batch)
         self.rank = self.project.items.aggregate(last=Max("rank"))["last"] or 0
         self.use = str(batch.options.get("known", ""))
-        self.there = {part: self._there(part) for part in parts_of(self.project)}
+        self.valid_labels = {part: self._valid_labels(part) for part in parts_of(self.project)}
         self.stored = 0
         self.repeated_lines = self.exact_repeats = self.several = 0
         self.facts = FactCounter()
         self.repeated: dict[int, list[MergedItem]] = {}
         self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
 
-    def _there(self, part: str) -> set[str] | None:
+    def _valid_labels(self, part: str) -> set[str] | None:
         """Return the ontology's labels; None if the file may add some."""
         names = set(self.project.labels.filter(part=part).values_list("name", flat=True))
         return None if not names or self.batch.options.get("labels") == "add" else names
 
-    def _can_be_given(self, entry: MergedItem) -> bool:
-        """Report known answers with labels that people cannot choose."""
-        for part, named in names_by_part(self.source(entry.item)).items():
-            there = self.there.get(part)
-            lacking = sorted(named - there) if there is not None else []
-            if lacking and there is not None:
+    def _has_valid_labels(self, entry: MergedItem) -> bool:
+        """Report gold questions with labels outside the ontology."""
+        for part, names in names_by_part(self.source(entry.item)).items():
+            valid = self.valid_labels.get(part)
+            unknown = sorted(names - valid) if valid is not None else []
+            if unknown and valid is not None:
                 self.problems.add(
                     "unknown_label",
                     line=entry.line,
                     field="relations" if part == OntologyLabel.Part.RELATION else "spans",
-                    value=lacking[0],
-                    expected="a known answer that people can choose",
-                    hint=did_you_mean(lacking[0], there) or "Add it to the ontology, or mend the line.",
+                    value=unknown[0],
+                    expected="a label of the ontology",
+                    hint=did_you_mean(unknown[0], valid) or "Add it to the ontology, or correct the line.",
                 )
                 return False
         return True
@@ -108,25 +108,28 @@ class _Staging:
 
     def positive(self, item: ItemLine) -> ItemLine:
         """Return the item without names for N/A."""
-        kept = tuple(name for name in item.relations or () if name not in self.negative)
-        return ItemLine(item.id, item.text, item.tokens, item.head, item.tail, item.spans, kept)  # type: ignore[arg-type]
+        relations = tuple(name for name in item.relations or () if name not in self.negative)
+        return ItemLine(item.id, item.text, item.tokens, item.head, item.tail, item.spans, relations)  # type: ignore[arg-type]
 
     def take(self, chunk: Sequence[MergedItem]) -> None:
         """Store new items in one transaction; collect labels of repeated ones."""
         by = formats()[self.batch.format].merge_by
         keys = {content_key(entry.item, by=by): entry for entry in chunk}
         present = self.project.items.present()
-        known = dict(present.filter(content_key__in=keys).values_list("content_key", "pk"))
+        stored = dict(present.filter(content_key__in=keys).values_list("content_key", "pk"))
         taken = present.filter(external_id__in=[entry.item.id for entry in chunk])
         names = dict(taken.values_list("external_id", "content_key"))
         fresh: list[tuple[str, MergedItem]] = []
         for key, entry in keys.items():
-            if key in known:
-                self.repeated.setdefault(known[key], []).append(_labels_alone(entry))
+            if key in stored:
+                # the text is left out: the stored item has it
+                item = ItemLine(entry.item.id, None, spans=entry.item.spans, relations=entry.item.relations)
+                repeat = MergedItem(entry.line, item, entry.repeats)
+                self.repeated.setdefault(stored[key], []).append(repeat)
             elif names.get(entry.item.id, key) != key:
-                hint = "Another sentence of the project has this id."
+                hint = "Another sentence of this project has the same id."
                 self.problems.add("duplicate_id", line=entry.line, field="id", value=entry.item.id, hint=hint)
-            elif not self.use or self._can_be_given(entry):
+            elif not self.use or self._has_valid_labels(entry):
                 fresh.append((key, entry))
         self._insert(fresh)
         for entry in chunk:
@@ -135,9 +138,9 @@ class _Staging:
     def _count(self, entry: MergedItem) -> None:
         for part, labels in names_by_part(self.source(entry.item)).items():
             self.labels[part].update(labels)
-        kept = self.positive(entry.item)
-        self.facts.add(kept)
-        self.several += len(kept.relations or ()) > 1
+        item = self.positive(entry.item)
+        self.facts.add(item)
+        self.several += len(item.relations or ()) > 1
         self.repeated_lines += len(entry.repeats)
         self.exact_repeats += entry.exact
 
@@ -147,8 +150,8 @@ class _Staging:
         rows = Item.objects.bulk_create(rows, batch_size=500)
         pairs = [(row, self.source(entry.item)) for row, (_, entry) in zip(rows, fresh, strict=True)]
         if self.use:
-            known = [KnownAnswer(item=row, payload=labels) for row, labels in pairs if labels is not None]
-            KnownAnswer.objects.bulk_create(known, batch_size=500)
+            answers = [KnownAnswer(item=row, payload=labels) for row, labels in pairs if labels is not None]
+            KnownAnswer.objects.bulk_create(answers, batch_size=500)
         else:
             sealed = [SourceLabels(item=row, labels=labels) for row, labels in pairs if labels is not None]
             SourceLabels.objects.bulk_create(sealed, batch_size=500)
@@ -179,20 +182,20 @@ class _Staging:
         """Return the source labels of an item, None if it has none."""
         if item.relations is None and item.spans is None:
             return None
-        kept = self.positive(item)
-        return dict(payload(spans=kept.spans or (), relations=kept.relations or ()))
+        positive = self.positive(item)
+        return dict(payload(spans=positive.spans or (), relations=positive.relations or ()))
 
     def store(self) -> None:
         """Open the items and add labels of repeats, in one transaction."""
         self.project.refresh_from_db()
         Item.objects.filter(batch=self.batch, use="").update(free=self.project.k)
-        self._add_to_known()
-        added = {part: self._offer(part, counts) for part, counts in self.labels.items()}
+        self._extend_repeated()
+        added = {part: self._add_labels(part, counts) for part, counts in self.labels.items()}
         self.batch.counts["labels_added"] = sum(map(len, added.values()))
         self.batch.counts |= imported_labels.label_counts(self.labels, added)
         Batch.objects.filter(pk=self.batch.pk).update(counts=self.batch.counts)
 
-    def _add_to_known(self) -> None:
+    def _extend_repeated(self) -> None:
         keys = list(self.repeated)
         for start in range(0, len(keys), 500):
             items = list(Item.objects.filter(pk__in=keys[start : start + 500]).select_related("sealed"))
@@ -200,10 +203,10 @@ class _Staging:
                 for entry in self.repeated[item.pk]:
                     own = {"file": self.batch.filename, "line": entry.line, "id": entry.item.id}
                     item.repeats = [*item.repeats, own, *self._repeats(entry)]
-                    self._unite(item, entry)
+                    self._merge_source_labels(item, entry)
             Item.objects.bulk_update(items, ["repeats"], batch_size=100)
 
-    def _unite(self, item: Item, entry: MergedItem) -> None:
+    def _merge_source_labels(self, item: Item, entry: MergedItem) -> None:
         """Merge the source labels of repeated lines."""
         labels = self.source(entry.item)
         sealed = getattr(item, "sealed", None)
@@ -217,21 +220,15 @@ class _Staging:
             )
             sealed.save(update_fields=["labels"])
 
-    def _offer(self, part: str, counts: Counter[str]) -> set[str]:
+    def _add_labels(self, part: str, counts: Counter[str]) -> set[str]:
         """Add the file's labels to an empty ontology, or if requested."""
         empty = not self.project.labels.filter(part=part).exists()
         if not (empty or self.batch.options.get("labels") == "add"):
             return set()
-        gone = mapping_of(self.project)
+        mapping = mapping_of(self.project)
         names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
-        entries = [PresetLabel(name) for name in names if name not in gone]
+        entries = [PresetLabel(name) for name in names if name not in mapping]
         return {row.name for row in add_entries(self.project, entries, part=part)}
-
-
-def _labels_alone(entry: MergedItem) -> MergedItem:
-    """Drop the text, which a stored item already has."""
-    item = ItemLine(entry.item.id, None, spans=entry.item.spans, relations=entry.item.relations)
-    return MergedItem(entry.line, item, entry.repeats)
 
 
 def names_by_part(labels: Payload | None) -> dict[str, set[str]]:
@@ -240,13 +237,13 @@ def names_by_part(labels: Payload | None) -> dict[str, set[str]]:
         return {}
     spans = {span[2] for span in labels["spans"]}
     relations = {name if isinstance(name, str) else name[1] for name in labels["relations"]}
-    named = {OntologyLabel.Part.ENTITY.value: spans, OntologyLabel.Part.RELATION.value: relations}
-    return {part: names for part, names in named.items() if names}
+    by_part = {OntologyLabel.Part.ENTITY.value: spans, OntologyLabel.Part.RELATION.value: relations}
+    return {part: names for part, names in by_part.items() if names}
 
 
 def entity_json(entity: Entity | None) -> dict[str, Any] | None:
     """Return an entity as stored in the item's row."""
     if entity is None:
         return None
-    kept = {"id": entity.key, "name": entity.name, "start": entity.start, "end": entity.end}
-    return kept | ({"type": entity.type} if entity.type else {})
+    columns = {"id": entity.key, "name": entity.name, "start": entity.start, "end": entity.end}
+    return columns | ({"type": entity.type} if entity.type else {})

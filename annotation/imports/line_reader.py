@@ -49,16 +49,21 @@ def read_item_lines(
 def fitting_lines(lines: Iterable[NumberedItem], batch: Batch, problems: Problems) -> Iterator[NumberedItem]:
     """Yield lines of the project's kind: with head and tail, or without."""
     assert batch.project is not None
-    kind, answered = batch.project.kind, "known" in batch.options
+    kind, needs_answer = batch.project.kind, "known" in batch.options
     for line, item in lines:
         paired = item.head is not None and item.head.start is not None and item.text is not None
         if kind == Kind.RELATIONS and not paired:
-            problems.add("missing_key", line=line, field="h", expected="head and tail with their places")
+            problems.add("missing_key", line=line, field="h", expected="head and tail with their positions")
         elif kind != Kind.RELATIONS and item.head is not None:
-            problems.add("mixed_forms", line=line, field="h", expected="spans: this project marks them")
+            problems.add("mixed_forms", line=line, field="h", expected="spans, in a project for spans")
         elif item.text is None:
             problems.add("missing_key", line=line, field="text", expected="the key text or tokens")
-        elif answered and item.relations is None and item.spans is None:
-            problems.add("missing_key", line=line, field="relations", expected="the known answer; [] is N/A")
+        elif needs_answer and item.relations is None and item.spans is None:
+            problems.add(
+                "missing_key",
+                line=line,
+                field="relations",
+                expected="the answer of the gold question; [] is N/A",
+            )
         else:
             yield line, item

@@ -21,7 +21,7 @@ from evalsvc.core.jobs.transitions import Store
 
 SURE = 0.5
 NA = "N/A"
-Row = tuple[int, bytes]  # an item and the answer to show on it: few answers differ, so each is kept once
+Row = tuple[int, bytes]  # an item and the answer to show on it: few answers differ, so each is stored once
 FORMS: dict[str, tuple[Form, ...]] = {Kind.RELATIONS: ("label", "labels", "scores")}
 
 
@@ -30,9 +30,9 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     assert batch.project is not None
     items = dict(batch.project.items.present().values_list("external_id", "pk"))
     check = _check(batch, items, problems)
-    spelled = negatives(batch) - check.labels
+    negative_names = negatives(batch) - check.labels
     lines = (
-        (line, _spelled(prediction, spelled))
+        (line, _with_usual_negative(prediction, negative_names))
         for line, prediction in open_predictions(file, format=batch.format, problems=problems, limits=limits)
     )
     rows: list[Row] = []
@@ -67,14 +67,14 @@ def _check(batch: Batch, items: dict[str, int], problems: Problems) -> Predictio
     )
 
 
-def _spelled(prediction: PredictionLine, spelled: frozenset[str]) -> PredictionLine:
+def _with_usual_negative(prediction: PredictionLine, negative_names: frozenset[str]) -> PredictionLine:
     """Replace the file's spelling of N/A by the service's."""
     match prediction:
-        case LabelPrediction(label=name) if name in spelled:
+        case LabelPrediction(label=name) if name in negative_names:
             return LabelPrediction(prediction.id, NA)
-        case ScoresPrediction(scores=scores) if not spelled.isdisjoint(scores):
+        case ScoresPrediction(scores=scores) if not negative_names.isdisjoint(scores):
             return ScoresPrediction(
-                prediction.id, {NA if name in spelled else name: scores[name] for name in scores}
+                prediction.id, {NA if name in negative_names else name: scores[name] for name in scores}
             )
         case _:
             return prediction

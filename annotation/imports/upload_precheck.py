@@ -18,7 +18,7 @@ from evalsvc.core.formats.registry import (
 )
 from evalsvc.core.formats.text_lines import read_lines
 
-LOOKED_AT, MOST_LETTERS = 5_000, 4_000_000
+MAX_LINES, MAX_CHARACTERS = 5_000, 4_000_000
 SAMPLE = 50
 ROLES: dict[str, Role] = {
     Batch.What.ITEMS: "items",
@@ -26,18 +26,18 @@ ROLES: dict[str, Role] = {
     Batch.What.VOTES: "votes",
     Batch.What.SUGGESTIONS: "suggestions",
 }
-CALLED = {
+PURPOSES = {
     Batch.What.ITEMS: "sentences to label",
     Batch.What.GOLD: "published gold",
-    Batch.What.VOTES: "answers that people gave already",
+    Batch.What.VOTES: "answers given elsewhere",
     Batch.What.SUGGESTIONS: "predictions",
 }
 
 
-def precheck(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "", kind: str = "") -> None:
+def precheck(upload: BinaryIO, *, content: str, format: str = "", scheme: str = "", kind: str = "") -> None:
     """Reject a file by its first lines, naming the field to correct."""
     lines = _first_lines(upload)
-    known, accepted = formats(), formats(ROLES[what])
+    known, accepted = formats(), formats(ROLES[content])
     recognised = recognise(lines) or ""
     if recognised and known[recognised].catch_all and recognised not in accepted:
         recognised = ""
@@ -45,26 +45,26 @@ def precheck(upload: BinaryIO, *, what: str, format: str = "", scheme: str = "",
     if stated and recognised and stated != recognised and not share_a_reader(stated, recognised):
         raise DomainError(
             "unknown_format",
-            f"The content looks like {known[recognised].title}, not like {known[stated].title}.",
-            hint="Leave the format to be recognised, or choose another file.",
+            f"The content looks like {known[recognised].title}, not {known[stated].title}.",
+            hint="Leave the format empty to have it recognised, or choose another file.",
             field="format" if format else "scheme",
         )
-    meant = stated or recognised
-    if meant not in accepted:
-        _reject_format(what, meant, lines[0])
-    _of_kind(meant, kind)
-    if known[meant].has_header and len(lines) == 1:
+    format_key = stated or recognised
+    if format_key not in accepted:
+        _reject_format(content, format_key, lines[0])
+    _require_kind(format_key, kind)
+    if known[format_key].has_header and len(lines) == 1:
         raise DomainError(
             "empty_file",
-            "There is a header line and nothing after it.",
-            hint="Send the file with its rows: at least one under the header.",
+            "The file has a header line only.",
+            hint="Add at least one row below the header.",
             field="upload",
         )
-    if known[meant].needs_scheme and not scheme:
+    if known[format_key].needs_scheme and not scheme:
         raise DomainError(
             "no_scheme",
-            "This file has CoNLL columns, and its tag scheme is not stated.",
-            hint="IOB2: every entity begins with B-. IOB1: only one right behind another of its kind does.",
+            "The file has CoNLL columns, which need a tag scheme.",
+            hint="Select IOB2 if every entity begins with B-, IOB1 if only adjacent entities of one type do.",
             field="scheme",
         )
 
@@ -77,50 +77,50 @@ def _first_lines(upload: Any) -> list[str]:
         for at, text in read_lines(upload, problems=Problems()):
             lines += [text] if text.strip() and len(lines) < SAMPLE else []
             size += 1 + len(text)
-            # one line may be a header: whether anything follows it is worth looking further
-            if size > MOST_LETTERS or (at >= LOOKED_AT and len(lines) > 1):
+            # a single line may be a header: read on to see if rows follow
+            if size > MAX_CHARACTERS or (at >= MAX_LINES and len(lines) > 1):
                 break
-    except FileRejected as refused:
-        first = refused.problems.first[0]
-        raise DomainError(first.code, first.sentence(), field="upload") from refused
+    except FileRejected as error:
+        first = error.problems.first[0]
+        raise DomainError(first.code, first.sentence(), field="upload") from error
     finally:
         upload.seek(0)
     return lines
 
 
-def _reject_format(what: str, meant: str, first_line: str) -> None:
+def _reject_format(content: str, format_key: str, first_line: str) -> None:
     """Reject the file, naming its likely format and where to import it."""
-    purpose = CALLED[Batch.What(what)]
-    if not meant:
-        titles = ", ".join(format.title for format in formats(ROLES[what]).values())
-        detail = f"The content matches none of the formats for {purpose}: {titles}."
+    purpose = PURPOSES[Batch.What(content)]
+    if not format_key:
+        titles = ", ".join(format.title for format in formats(ROLES[content]).values())
+        detail = f"Unknown format. Formats for {purpose}: {titles}."
         hint = foreign_format_hint(first_line) or "See “Formats” for an example of each."
         raise DomainError("unknown_format", detail, hint=hint, field="upload")
-    title = formats()[meant].title
+    title = formats()[format_key].title
     for other, role in ROLES.items():
-        if meant in formats(role) and other != Batch.What.GOLD:
-            detail = f"This looks like {title}: {CALLED[Batch.What(other)]}, not {purpose}."
-            raise DomainError("unknown_format", detail, hint=_where(what, other), field="upload")
+        if format_key in formats(role) and other != Batch.What.GOLD:
+            detail = f"This looks like {title}: {PURPOSES[Batch.What(other)]}, not {purpose}."
+            raise DomainError("unknown_format", detail, hint=_upload_hint(content, other), field="upload")
     raise DomainError("unknown_format", f"This looks like {title}, not {purpose}.", field="upload")
 
 
-def _where(what: str, other: str) -> str:
-    if {what, other} == {Batch.What.ITEMS, Batch.What.VOTES}:
-        return f"Choose “{CALLED[Batch.What(other)]}” above, or send another file."
+def _upload_hint(content: str, other: str) -> str:
+    if {content, other} == {Batch.What.ITEMS, Batch.What.VOTES}:
+        return f"Choose “{PURPOSES[Batch.What(other)]}” above, or choose another file."
     if other == Batch.What.SUGGESTIONS:
-        return (
-            "Predictions to start from are sent on the project’s page Quality; runs of a system to a board."
-        )
-    return "Send another file."
+        return "Upload suggestions on the project’s page Quality, and system runs to a benchmark."
+    return "Choose another file."
 
 
-def _of_kind(meant: str, kind: str) -> None:
+def _require_kind(format_key: str, kind: str) -> None:
     """Reject a format for another kind of project."""
-    format = formats()[meant]
+    format = formats()[format_key]
     if kind == Kind.RELATIONS and format.marks == "spans":
-        detail = f"{format.title} mark spans, but this project is for relations of two given entities."
+        detail = f"The file has spans ({format.title}), but the project is for given pairs of entities."
     elif kind and kind != Kind.RELATIONS and format.marks == "pairs":
-        detail = f"In {format.title} each sentence has a head and a tail, but this project is for spans."
+        detail = (
+            f"The file has a head and a tail per sentence ({format.title}), but the project is for spans."
+        )
     else:
         return
     hint = "Choose another file, or create a project of the other kind."

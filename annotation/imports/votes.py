@@ -1,4 +1,4 @@
-"""Import votes given elsewhere; k becomes the number of imported answers."""
+"""Import of votes; k becomes the number of imported answers."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class _Staging:
         self.negative = negatives(batch)
         self.annotators: dict[str, int] = {}
         self.namesakes: dict[str, int] = {}
-        self.aside: dict[int, int] = {}
+        self.exclusions: dict[int, int] = {}
         self.positions: dict[int, int] = {}
         self.stored = self.repeats = self.without_label = 0
         self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
-        self.known = {part: self._names(part) for part in self.labels}
+        self.valid_labels = {part: self._valid_labels(part) for part in self.labels}
 
-    def _names(self, part: str) -> set[str] | None:
+    def _valid_labels(self, part: str) -> set[str] | None:
         """Return the valid labels; None if the file's labels become the inventory."""
         of_data = self.project.labels.filter(part=part, derived=False)
         names = {*of_data.values_list("name", flat=True), *item_state.label_names(self.project, part)}
@@ -82,9 +82,11 @@ class _Staging:
         """
         items = self._items(chunk)
         fitting = [
-            (line, vote, payload) for line, vote in chunk if (payload := self._fits(line, vote, items))
+            (line, vote, payload)
+            for line, vote in chunk
+            if (payload := self._valid_payload(line, vote, items))
         ]
-        self._meet(vote for _, vote, _ in fitting)
+        self._add_annotators(vote for _, vote, _ in fitting)
         fresh = self._without_repeats(fitting, items)
         self._insert(fresh, items)
 
@@ -103,7 +105,7 @@ class _Staging:
         self.positions |= dict.fromkeys(keys, 0) | dict(last)
         return by_id
 
-    def _fits(self, line: int, vote: VoteLine, items: dict[str, Item]) -> Payload | None:
+    def _valid_payload(self, line: int, vote: VoteLine, items: dict[str, Item]) -> Payload | None:
         """Return the payload of a valid vote, or report the problem."""
         if vote.item not in items:
             self.problems.add(
@@ -119,23 +121,29 @@ class _Staging:
             self._in_kind(line, payload) and self._in_text(line, payload, items[vote.item])
         ):
             return None
-        named = names_by_part(payload)
-        if not all(self._in_inventory(line, part, name) for part, names in named.items() for name in names):
+        names_of = names_by_part(payload)
+        if not all(
+            self._in_inventory(line, part, name) for part, names in names_of.items() for name in names
+        ):
             return None
-        for part, names in named.items():
+        for part, names in names_of.items():
             self.labels[part].update(names)
         return payload
 
     def _positive(self, line: int, vote: VoteLine) -> Payload | None:
         """Drop N/A; reject it beside other relations of a pair."""
-        given = vote.payload["relations"]
-        kept = [one for one in given if (one if isinstance(one, str) else one[1]) not in self.negative]
-        if kept and len(kept) < len(given) and isinstance(given[0], str):
-            self.problems.add("negative_with_label", line=line, value=", ".join(map(str, given)))
+        relations = vote.payload["relations"]
+        positive = [
+            relation
+            for relation in relations
+            if (relation if isinstance(relation, str) else relation[1]) not in self.negative
+        ]
+        if positive and len(positive) < len(relations) and isinstance(relations[0], str):
+            self.problems.add("negative_with_label", line=line, value=", ".join(map(str, relations)))
             return None
-        blank = not given and not vote.payload["spans"] and not vote.na
+        blank = not relations and not vote.payload["spans"] and not vote.na
         is_cell = self.project.kind == Kind.RELATIONS
-        return {"spans": vote.payload["spans"], "relations": kept} | (
+        return {"spans": vote.payload["spans"], "relations": positive} | (
             {"blank": True} if blank and is_cell else {}
         )
 
@@ -149,7 +157,7 @@ class _Staging:
         )
         if wrong:
             expected = "labels" if kind == Kind.RELATIONS else "spans"
-            self.problems.add("mixed_forms", line=line, expected=f"{expected}: this is a project of {kind}")
+            self.problems.add("mixed_forms", line=line, expected=f"{expected}, in a project for {kind}")
         return not wrong
 
     def _in_text(self, line: int, payload: Payload, item: Item) -> bool:
@@ -164,26 +172,26 @@ class _Staging:
         return not outside
 
     def _in_inventory(self, line: int, part: str, name: str) -> bool:
-        known = self.known[part]
-        if known is None or name in known:
+        valid = self.valid_labels[part]
+        if valid is None or name in valid:
             return True
-        self.problems.add("unknown_label", line=line, value=name, hint=lambda: did_you_mean(name, known))
+        self.problems.add("unknown_label", line=line, value=name, hint=lambda: did_you_mean(name, valid))
         return False
 
-    def _meet(self, votes: Iterator[VoteLine]) -> None:
+    def _add_annotators(self, votes: Iterator[VoteLine]) -> None:
         """Create new annotators; those named like a local person get another name."""
-        given = {vote.annotator for vote in votes} - self.annotators.keys()
-        here = Annotator.objects.filter(project=self.project, name__in=given, user__isnull=False)
-        namesakes = dict(here.values_list("name", "pk"))
-        names = {name: f"{name} (file)" if name in namesakes else name for name in given}
+        new_names = {vote.annotator for vote in votes} - self.annotators.keys()
+        local = Annotator.objects.filter(project=self.project, name__in=new_names, user__isnull=False)
+        namesakes = dict(local.values_list("name", "pk"))
+        names = {name: f"{name} (file)" if name in namesakes else name for name in new_names}
         self.namesakes |= namesakes
         new = [Annotator(project=self.project, name=name) for name in sorted(names.values())]
         Annotator.objects.bulk_create(new, ignore_conflicts=True, batch_size=500)
         rows = Annotator.objects.filter(project=self.project, name__in=names.values())
         ids = dict(rows.values_list("name", "pk"))
         self.annotators |= {name: ids[known] for name, known in names.items()}
-        theirs = Oversight.objects.filter(annotator__in=rows.exclude(aside_at=None), act="set aside")
-        self.aside |= dict(theirs.values_list("annotator", "pk"))
+        exclusions = Oversight.objects.filter(annotator__in=rows.exclude(aside_at=None), act="set aside")
+        self.exclusions |= dict(exclusions.values_list("annotator", "pk"))
 
     def _without_repeats(
         self, votes: Sequence[tuple[int, VoteLine, Payload]], items: dict[str, Item]
@@ -207,9 +215,12 @@ class _Staging:
             elif answered[key] == payload:
                 self.repeats += 1
             else:
-                who = f"{vote.annotator} on {vote.item}"
+                vote_name = f"{vote.annotator} on {vote.item}"
                 self.problems.add(
-                    "duplicate_vote", line=line, value=who, hint="Another answer of this annotator is stored."
+                    "duplicate_vote",
+                    line=line,
+                    value=vote_name,
+                    hint="Remove this line: another answer of this annotator is stored.",
                 )
         return fresh
 
@@ -241,8 +252,8 @@ class _Staging:
             vote=vote,
             payload=vote.payload,
             position=self.positions[vote.item_id],
-            set_aside=vote.annotator_id in self.aside,
-            aside_id=self.aside.get(vote.annotator_id),
+            set_aside=vote.annotator_id in self.exclusions,
+            aside_id=self.exclusions.get(vote.annotator_id),
         )
 
     def store(self) -> None:
@@ -253,12 +264,12 @@ class _Staging:
         by_count: dict[int, list[int]] = defaultdict(list)
         for start in range(0, len(keys), CHUNK):
             answers = Answer.objects.filter(item__in=keys[start : start + CHUNK], set_aside=False).active()
-            for item, came in answers.values_list("item").annotate(came=Count("pk")):
-                by_count[self.batch.options.get("k", came)].append(item)
-        for came, some in by_count.items():
-            for start in range(0, len(some), CHUNK):
-                Item.objects.filter(pk__in=some[start : start + CHUNK]).update(k=came)
-        added = self._offer_labels()
+            for item, n in answers.values_list("item").annotate(n=Count("pk")):
+                by_count[self.batch.options.get("k", n)].append(item)
+        for n, item_keys in by_count.items():
+            for start in range(0, len(item_keys), CHUNK):
+                Item.objects.filter(pk__in=item_keys[start : start + CHUNK]).update(k=n)
+        added = self._add_labels()
         self.batch.counts |= imported_labels.label_counts(self.labels, added) | {
             "surplus_answers": len(surplus)
         }
@@ -267,15 +278,15 @@ class _Staging:
 
     def _surplus(self) -> list[int]:
         """Return the items of late answers: settled here or decided before."""
-        over = Q(item__k=None, item__state=Item.State.SETTLED) | Q(item__state__in=Item.DECIDED)
-        late = Answer.objects.filter(over, vote__batch=self.batch)
+        closed = Q(item__k=None, item__state=Item.State.SETTLED) | Q(item__state__in=Item.DECIDED)
+        late = Answer.objects.filter(closed, vote__batch=self.batch)
         return list(late.order_by().values_list("item", flat=True))
 
-    def _offer_labels(self) -> dict[str, set[str]]:
-        gone, added = mapping_of(self.project), dict[str, set[str]]()
+    def _add_labels(self) -> dict[str, set[str]]:
+        mapping, added = mapping_of(self.project), dict[str, set[str]]()
         for part, counts in self.labels.items():
-            if self.known[part] is None:
+            if self.valid_labels[part] is None:
                 names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
-                entries = [PresetLabel(name) for name in names if name not in gone]
+                entries = [PresetLabel(name) for name in names if name not in mapping]
                 added[part] = {row.name for row in add_entries(self.project, entries, part=part)}
         return added

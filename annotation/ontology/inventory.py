@@ -78,12 +78,15 @@ def inventory(project: Project, part: str = "relation") -> list[Choice]:
     first = {mapping.label(row.name): row for row in reversed(rows)}
     described = [(name, own.get(name) or first[name]) for name in raw]
     described.sort(key=lambda entry: entry[1].rank)
-    return [_choice(name, row, at) for at, (name, row) in enumerate(described)]
-
-
-def _choice(name: str, row: OntologyLabel, at: int) -> Choice:
-    words = {word: getattr(row, word) for word in TEXT_FIELDS}
-    return Choice(name, **words, key=CAPS[at] if at < len(CAPS) else "", row=row.pk)
+    return [
+        Choice(
+            name,
+            **{field: getattr(row, field) for field in TEXT_FIELDS},
+            key=CAPS[at] if at < len(CAPS) else "",
+            row=row.pk,
+        )
+        for at, (name, row) in enumerate(described)
+    ]
 
 
 def parts_of(project: Project) -> tuple[str, ...]:
@@ -104,27 +107,30 @@ def add_labels(
 
 
 def _entry(label: str | MappingOf[str, Any]) -> PresetLabel:
-    words = {"name": label} if isinstance(label, str) else dict(label)
-    unknown = set(words) - {"name", *TEXT_FIELDS}
-    name = str(words.get("name", "")).strip()
+    texts = {"name": label} if isinstance(label, str) else dict(label)
+    unknown = set(texts) - {"name", *TEXT_FIELDS}
+    name = str(texts.get("name", "")).strip()
     if unknown or not 0 < len(name) <= 200:
         raise DomainError(
             "bad_label",
-            f"A label needs a name of 1–200 characters; other keys: {', '.join(TEXT_FIELDS)}.",
+            f"Invalid label: {str(label)[:80]!r}.",
+            hint=f"Use a name of 1–200 characters and the keys {', '.join(TEXT_FIELDS)}.",
             field="name",
         )
-    lists = {key: tuple(words[key]) for key in ("choose", "avoid") if key in words}
-    return PresetLabel(**(words | lists | {"name": name}))
+    lists = {key: tuple(texts[key]) for key in ("choose", "avoid") if key in texts}
+    return PresetLabel(**(texts | lists | {"name": name}))
 
 
 def add_entries(project: Project, entries: Sequence[PresetLabel], *, part: str) -> list[OntologyLabel]:
     """Add missing labels, ranked after the existing ones."""
     lock_project(project)
-    known = set(project.labels.filter(part=part).values_list("name", flat=True))
-    taken = mapping_of(project)
-    fresh = [entry for entry in {entry.name: entry for entry in entries}.values() if entry.name not in known]
+    existing = set(project.labels.filter(part=part).values_list("name", flat=True))
+    mapping = mapping_of(project)
+    fresh = [
+        entry for entry in {entry.name: entry for entry in entries}.values() if entry.name not in existing
+    ]
     for entry in fresh:
-        if entry.name in taken and taken.label(entry.name) != entry.name:
+        if entry.name in mapping and mapping.label(entry.name) != entry.name:
             raise Conflict(
                 "name_taken",
                 f"{entry.name} was merged, deleted or renamed by a step.",
@@ -154,29 +160,29 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
     require(project, by, CURATOR)
     preset = PRESETS.get(key)
     if preset is None:
-        raise DomainError("unknown_preset", f"{key!r} is no preset: {', '.join(PRESETS)}.", field="preset")
+        raise DomainError(
+            "unknown_preset", f"Unknown preset {key!r}. Use one of: {', '.join(PRESETS)}.", field="preset"
+        )
     if preset.part not in parts_of(project):
-        raise DomainError("wrong_preset", f"{preset.title} has no labels for a project of {project.kind}.")
+        raise DomainError(
+            "wrong_preset",
+            f"The preset {preset.title} is not for projects of {project.kind}. Choose another preset.",
+        )
     lock_project(project)
     rows = {row.name: row for row in preset.labels()}
-    known = {row.name: row for row in project.labels.filter(part=preset.part, name__in=rows)}
-    for name, row in known.items():
-        _fill_in(row, rows[name])
-    OntologyLabel.objects.bulk_update(known.values(), [*TEXT_FIELDS], batch_size=100)
-    _store(project, [row for name, row in rows.items() if name not in known])
+    existing = {row.name: row for row in project.labels.filter(part=preset.part, name__in=rows)}
+    for name, row in existing.items():
+        for field_name in TEXT_FIELDS:  # titles are never empty: made from names at first
+            if not getattr(row, field_name) or field_name == "title":
+                setattr(row, field_name, getattr(rows[name], field_name))
+    OntologyLabel.objects.bulk_update(existing.values(), [*TEXT_FIELDS], batch_size=100)
+    _store(project, [row for name, row in rows.items() if name not in existing])
     mapping = mapping_of(project)
     for sources, target in preset.merges:
         _add_step(project, MERGE, [name for name in sources if name not in mapping], target, by)
     _add_step(project, DELETE, [name for name in preset.deleted if name not in mapping], "", by)
     item_state.recompute_after_change(project)
     return inventory(project, preset.part)
-
-
-def _fill_in(row: OntologyLabel, words: OntologyLabel) -> None:
-    """Fill in empty texts, and titles made from names."""
-    for word in TEXT_FIELDS:
-        if not getattr(row, word) or word == "title":
-            setattr(row, word, getattr(words, word))
 
 
 @transaction.atomic
@@ -202,8 +208,8 @@ def _step(project: Project, operation: str, sources: Collection[str], target: st
     lock_project(project)
     sources, target = list(dict.fromkeys(sources)), target.strip()
     part = _part_of(project, sources)
-    today = {choice.name for choice in inventory(project, part)}
-    _check_step(project, operation, sources, target, today)
+    current = {choice.name for choice in inventory(project, part)}
+    _check_step(project, operation, sources, target, current)
     if target and not project.labels.filter(part=part, name=target).exists():
         first = OntologyLabel.objects.get(pk=_row_of(project, part, sources[0]).pk)
         first.pk, first.name, first.derived = None, target, True
@@ -223,25 +229,35 @@ def _part_of(project: Project, sources: Sequence[str]) -> str:
         missing_by_part.append((part, missing))
     part, missing = min(missing_by_part, key=lambda entry: len(entry[1]))
     if missing or not sources:
-        named = ", ".join(sorted(missing)) or "nothing"
-        raise DomainError("unknown_label", f"Not in the inventory: {named}.", field="sources")
+        detail = (
+            f"Not in the inventory: {', '.join(sorted(missing))}. Use current labels."
+            if missing
+            else "No labels selected. Select at least one."
+        )
+        raise DomainError("unknown_label", detail, field="sources")
     return part
 
 
 def _check_step(
-    project: Project, operation: str, sources: Sequence[str], target: str, today: set[str]
+    project: Project, operation: str, sources: Sequence[str], target: str, current: set[str]
 ) -> None:
     if operation == MERGE and len({*sources, target}) < 2 + (target not in sources):
-        raise DomainError("bad_step", "A merge needs at least two labels.", field="sources")
+        raise DomainError(
+            "bad_step", "A merge needs at least two labels. Select another one.", field="sources"
+        )
     if operation != DELETE and not 0 < len(target) <= 200:
-        raise DomainError("bad_step", "The new name has 1–200 characters.", field="target")
-    elsewhere = target in today and target not in sources
+        raise DomainError(
+            "bad_step", f"The new name has {len(target):,} characters. Use 1–200 characters.", field="target"
+        )
+    elsewhere = target in current and target not in sources
     if operation == RENAME and (elsewhere or target in sources):
         raise Conflict("name_taken", f"{target} is already in the inventory.", hint="Merge the two instead.")
     mapping = mapping_of(project)
     if target in mapping and mapping.label(target) != target:
         raise Conflict(
-            "name_taken", f"{target} was merged, deleted or renamed before.", hint="Undo that step."
+            "name_taken",
+            f"{target} was merged, deleted or renamed by a step.",
+            hint="Undo that step, or choose another name.",
         )
 
 
@@ -295,16 +311,16 @@ def _require_unused(step: OntologyStep, *, since: Any) -> None:
         return
     n = label_usage.votes_with_label(project, name, since=since)
     if n:
-        were = "answer was" if n == 1 else "answers were"
+        answers = "1 answer uses" if n == 1 else f"{n:,} answers use"
         raise Conflict(
             "target_in_use",
-            f"{n:,} {were} given in {name} since; undone, {'it' if n == 1 else 'they'} would have no label.",
+            f"{answers} {name}, the new label of this step.",
         )
     if label_usage.is_in_gold_question(project, name):
         raise Conflict(
             "target_in_use",
-            f"{name} is the answer of a gold question, which would have no label.",
-            hint="Make it an ordinary sentence first.",
+            f"A gold question has the answer {name}, the new label of this step.",
+            hint="Make the gold question an ordinary sentence first.",
         )
 
 

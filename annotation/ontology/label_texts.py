@@ -12,9 +12,16 @@ from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 
-LONGEST = {"title": 200, "phrase": 200, "group": 80, "head_type": 60, "tail_type": 60, "definition": 20_000}
+MAX_LENGTHS = {
+    "title": 200,
+    "phrase": 200,
+    "group": 80,
+    "head_type": 60,
+    "tail_type": 60,
+    "definition": 20_000,
+}
 EXAMPLES = ("choose", "avoid")
-MOST_EXAMPLES, LONGEST_EXAMPLE = 50, 1_000
+MAX_EXAMPLES, MAX_EXAMPLE_LENGTH = 50, 1_000
 
 
 @transaction.atomic
@@ -34,16 +41,16 @@ def _is_valid(name: str, value: Any) -> bool:
     if name in EXAMPLES:
         return (
             isinstance(value, list)
-            and len(value) <= MOST_EXAMPLES
-            and all(isinstance(text, str) and 0 < len(text) <= LONGEST_EXAMPLE for text in value)
+            and len(value) <= MAX_EXAMPLES
+            and all(isinstance(text, str) and 0 < len(text) <= MAX_EXAMPLE_LENGTH for text in value)
         )
-    is_short = isinstance(value, str) and len(value) <= LONGEST.get(name, -1)
+    is_short = isinstance(value, str) and len(value) <= MAX_LENGTHS.get(name, -1)
     return is_short and (name != "title" or bool(value.strip()))
 
 
 def _expected() -> str:
-    lengths = ", ".join(f"{word} up to {most:,} letters" for word, most in LONGEST.items())
+    lengths = ", ".join(f"{word} up to {most:,} characters" for word, most in MAX_LENGTHS.items())
     return (
-        f"Fields: {', '.join(TEXT_FIELDS)}. Limits: {lengths}; the title is never empty. "
-        f"{' and '.join(EXAMPLES)}: at most {MOST_EXAMPLES} examples of up to {LONGEST_EXAMPLE:,} letters."
+        f"Fields: {', '.join(TEXT_FIELDS)}. Limits: {lengths}; the title must not be empty. "
+        f"{' and '.join(EXAMPLES)}: up to {MAX_EXAMPLES} examples of {MAX_EXAMPLE_LENGTH:,} characters."
     )

@@ -99,7 +99,7 @@ class FileForm(PageForm):
         options = {name: cleaned.get(name, "") for name in ("format", "scheme")}
         kind = self.project_kind or cleaned.get("kind", "")
         try:
-            precheck(cleaned["upload"], what=self.content or cleaned["what"], kind=kind, **options)
+            precheck(cleaned["upload"], content=self.content or cleaned["what"], kind=kind, **options)
         except DomainError as error:
             add_form_error(self, error, "upload")
         return cleaned
@@ -172,7 +172,7 @@ def receive(
     """Store the upload of a valid form and queue its import."""
     upload = values["upload"]
     return batches.receive(
-        what=what,
+        content=what,
         upload=upload,
         filename=upload.name,
         format=values.get("format", ""),

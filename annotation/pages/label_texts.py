@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import roles
 from annotation.models import OntologyLabel
 from annotation.ontology import inventory, label_texts
-from annotation.ontology.label_texts import EXAMPLES, LONGEST, LONGEST_EXAMPLE, MOST_EXAMPLES
+from annotation.ontology.label_texts import EXAMPLES, MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, MAX_LENGTHS
 from annotation.pages.project_page import project_context, project_for
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.forms import PageForm
@@ -30,30 +30,30 @@ class ExamplesField(forms.CharField):
 
     def clean(self, value: Any) -> list[str]:
         examples = [line.strip() for line in super().clean(value).splitlines() if line.strip()]
-        if len(examples) > MOST_EXAMPLES:
+        if len(examples) > MAX_EXAMPLES:
             raise forms.ValidationError(
-                f"{len(examples):,} examples are too many. Use at most {MOST_EXAMPLES}."
+                f"{len(examples):,} examples are too many. Use at most {MAX_EXAMPLES}."
             )
         for number, example in enumerate(examples, 1):
-            if len(example) > LONGEST_EXAMPLE:
+            if len(example) > MAX_EXAMPLE_LENGTH:
                 length = f"Example {number} has {len(example):,} characters."
-                raise forms.ValidationError(f"{length} Use at most {LONGEST_EXAMPLE:,}.")
+                raise forms.ValidationError(f"{length} Use at most {MAX_EXAMPLE_LENGTH:,}.")
         return examples
 
 
 class LabelTextsForm(PageForm):
     title = forms.CharField(
-        max_length=LONGEST["title"], help_text="Name shown to people. The name in the data stays the same."
+        max_length=MAX_LENGTHS["title"], help_text="Name shown to people. The name in the data is unchanged."
     )
     phrase = forms.CharField(
         label="Verb phrase",
         required=False,
-        max_length=LONGEST["phrase"],
+        max_length=MAX_LENGTHS["phrase"],
         help_text="Goes between head and tail when the answer is read back, for example: lived in.",
     )
     definition = forms.CharField(
         required=False,
-        max_length=LONGEST["definition"],
+        max_length=MAX_LENGTHS["definition"],
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "true"}),
         help_text="Markdown, as in the guideline. Shown beside the sentence while the label is focused.",
     )
@@ -65,19 +65,19 @@ class LabelTextsForm(PageForm):
     )
     group = forms.CharField(
         required=False,
-        max_length=LONGEST["group"],
+        max_length=MAX_LENGTHS["group"],
         help_text="Group heading. Labels with the same heading are listed together.",
     )
     head_type = forms.CharField(
         label="Head type",
         required=False,
-        max_length=LONGEST["head_type"],
+        max_length=MAX_LENGTHS["head_type"],
         help_text="Expected entity type, for example: person. Heads of other types dim the label.",
     )
     tail_type = forms.CharField(
         label="Tail type",
         required=False,
-        max_length=LONGEST["tail_type"],
+        max_length=MAX_LENGTHS["tail_type"],
         help_text="Expected entity type, for example: city.",
     )
 

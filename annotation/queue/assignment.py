@@ -58,39 +58,41 @@ def _lock(items: ItemQuerySet, *, skip_locked: bool) -> Item | None:
 
 
 # ---- leasing --------------------------------------------------------------------------------------
-def lease_next(project: Project, user: User, *, holding: Collection[int] = ()) -> Lease | None:
+def lease_next(project: Project, user: User, *, current_leases: Collection[int] = ()) -> Lease | None:
     """Lease the next item; None if this person has none left.
 
-    Active leases of theirs that are not among `holding` come first: a page that was closed gets its item
-    back. Beyond the oldest three a lease is a reserve, which may go to somebody without other work.
+    The person's active leases that `current_leases` lacks come first: a closed page gets its item back.
+    Beyond the oldest three a lease is a reserve, which may go to somebody without other work.
     """
-    return next(iter(_lease(project, user, holding, n=1)), None)
+    return next(iter(_lease(project, user, current_leases, n=1)), None)
 
 
-def lease_several(project: Project, user: User, *, n: int, holding: Collection[int] = ()) -> list[Lease]:
+def lease_several(
+    project: Project, user: User, *, n: int, current_leases: Collection[int] = ()
+) -> list[Lease]:
     """Lease up to n items at once, as an offline reserve."""
-    n = min(n, MAX_LEASES - len(holding))
-    return _lease(project, user, holding, n=n) if n > 0 else []
+    n = min(n, MAX_LEASES - len(current_leases))
+    return _lease(project, user, current_leases, n=n) if n > 0 else []
 
 
-def _lease(project: Project, user: User, holding: Collection[int], *, n: int) -> list[Lease]:
+def _lease(project: Project, user: User, current_leases: Collection[int], *, n: int) -> list[Lease]:
     for _ in range(TRIES):
-        leases = _try_to_lease(project.pk, user, set(holding), n)
+        leases = _try_to_lease(project.pk, user, set(current_leases), n)
         if leases is not None and (leases or not expire_overdue()):
             return leases
     return []
 
 
 @transaction.atomic
-def _try_to_lease(project: int, user: User, holding: set[int], n: int) -> list[Lease] | None:
+def _try_to_lease(project: int, user: User, current_leases: set[int], n: int) -> list[Lease] | None:
     """Return None if somebody else took one of the items first."""
     participant = participant_of(project, user)
     require_open(participant.project)
     gold_questions.require_not_paused(participant)
     active = sql.fetch(Lease, sql.ACTIVE_LEASES, annotator=participant.annotator.pk)
-    lost = [lease.pk for lease in active if lease.pk not in holding and extend(lease, participant.project)][
-        :n
-    ]
+    lost = [
+        lease.pk for lease in active if lease.pk not in current_leases and extend(lease, participant.project)
+    ][:n]
     again = list(Lease.objects.select_related("item").filter(pk__in=lost).order_by("pk")) if lost else []
     room = min(n - len(again), MAX_LEASES - len(active))
     if room <= 0 and not again:

@@ -49,11 +49,11 @@ def inherited_exclusion(item: Item, annotator: Annotator, answers: Iterable[Answ
 
 
 @transaction.atomic
-def exclude_answer(answer: Answer, *, by: User, aside: bool = True) -> Item:
+def exclude_answer(answer: Answer, *, by: User, excluded: bool = True) -> Item:
     """Exclude one answer, or include it again."""
     item = Item.objects.select_for_update(no_key=True).get(pk=answer.item_id)
     require(item.project, by, CURATOR)
-    Answer.objects.filter(pk=answer.pk).update(set_aside=aside)
+    Answer.objects.filter(pk=answer.pk).update(set_aside=excluded)
     return item_state.update_state(item)
 
 
@@ -95,7 +95,7 @@ def _record(annotator: Annotator, act: str, by: User, reason: str, *, n: int) ->
 def _lock_items(*rows: QuerySet[Any]) -> list[int]:
     """Lock the items of these answers and leases in one order."""
     items = sorted(
-        {item for some in rows for item in some.filter(item__use="").values_list("item", flat=True)}
+        {item for queryset in rows for item in queryset.filter(item__use="").values_list("item", flat=True)}
     )
     for start in range(0, len(items), CHUNK):
         chunk = Item.objects.filter(pk__in=items[start : start + CHUNK]).order_by("pk")
@@ -123,5 +123,5 @@ def _update_imported_k(items: list[int]) -> None:
     by_count: dict[int, list[int]] = defaultdict(list)
     for item in {*answers.values_list("item", flat=True)} - {*stated, *answered_here}:
         by_count[max(1, counts.get(item, 0))].append(item)
-    for n, some in by_count.items():
-        Item.objects.filter(pk__in=some).update(k=n)
+    for n, item_keys in by_count.items():
+        Item.objects.filter(pk__in=item_keys).update(k=n)

@@ -157,7 +157,7 @@ def _import(project: Project, what: str, name: str, filename: str, by: User, **o
     if batch is None:
         upload = BytesIO((DATA / name).read_bytes())
         batch = batches.receive(
-            what=what, upload=upload, filename=filename, options=options, by=by, project=project
+            content=what, upload=upload, filename=filename, options=options, by=by, project=project
         )
     _finish_job("import", batch.pk)
 

@@ -46,7 +46,7 @@ class Client:
         self.project, self.user = Project.objects.get(pk=project), User.objects.get(pk=user)
         self.dice = random.Random(seed)
         self.file = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        self.holding: list[int] = []
+        self.leases: list[int] = []
         self.past: list[tuple[UUID, int, UUID, dict]] = []
 
     def note(self, kind: str, name: str = "") -> None:
@@ -64,10 +64,10 @@ class Client:
         from annotation.queue import assignment, leases
         from annotation.queue import votes as voting
 
-        lease = assignment.lease_next(self.project, self.user, holding=self.holding)
+        lease = assignment.lease_next(self.project, self.user, current_leases=self.leases)
         self.note("lease")
         if lease is None:
-            self.holding.clear()
+            self.leases.clear()
             time.sleep(0.05)
             return
         move = self.dice.random()
@@ -75,7 +75,7 @@ class Client:
             leases.return_lease(lease.pk, self.user)
             self.note("return")
         elif move < 0.08:
-            self.holding = [*self.holding, lease.pk][-MOST_RESERVE:]
+            self.leases = [*self.leases, lease.pk][-MOST_RESERVE:]
         else:
             self.send(lease.item.key, voting.last_vote_number(lease), skip=move < 0.11)
 
@@ -83,9 +83,9 @@ class Client:
         from annotation.queue import assignment
         from annotation.queue import votes as voting
 
-        held = assignment.lease_several(self.project, self.user, n=3, holding=self.holding)
+        held = assignment.lease_several(self.project, self.user, n=3, current_leases=self.leases)
         self.note("reserve")
-        self.holding = []
+        self.leases = []
         for lease in held:
             self.send(lease.item.key, voting.last_vote_number(lease))
 

@@ -56,7 +56,7 @@ def import_lines(
 ) -> Batch:
     """Upload these lines and run the import."""
     batch = batches.receive(
-        what=what,
+        content=what,
         upload=jsonl_file(lines),
         filename="lines.jsonl",
         format=format,

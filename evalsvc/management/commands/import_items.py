@@ -20,7 +20,7 @@ def receive_file(
     names = batches.OPTIONS[what]
     with errors_as_messages(), open_file(options["file"]) as file:
         return batches.receive(
-            what=what,
+            content=what,
             upload=file,
             filename=Path(options["file"]).name,
             format=options["format"],

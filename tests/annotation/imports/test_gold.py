@@ -102,7 +102,7 @@ def test_an_id_used_twice_is_refused() -> None:
 
 
 def test_importing_gold_is_for_organisers_and_needs_a_name() -> None:
-    upload = {"what": "gold", "upload": jsonl_file(["x"]), "filename": "f"}
+    upload = {"content": "gold", "upload": jsonl_file(["x"]), "filename": "f"}
     with pytest.raises(NotAllowed):
         batches.receive(**upload, by=person("nobody"), options={"name": "N", "version": "1"})
     with pytest.raises(DomainError, check=code("invalid_input")):

@@ -163,7 +163,9 @@ def test_a_file_with_more_lines_than_an_import_takes_is_refused_before_there_is_
 def test_how_many_lines_a_packed_file_has_is_found_before_anything_of_it_is_stored(settings: Any) -> None:
     settings.IMPORT_MAX_LINES = 2
     packed = io.BytesIO(gzip.compress(jsonl_file([sentence(f"s{at}") for at in range(4)]).read()))
-    batch = batches.receive(what="items", upload=packed, filename="f", by=curator(), project=create_project())
+    batch = batches.receive(
+        content="items", upload=packed, filename="f", by=curator(), project=create_project()
+    )
     run_job("import", batch.pk)
     batch.refresh_from_db()
     assert (batch.state, batch.problems[0]["code"]) == ("refused", "too_many_lines")
@@ -173,7 +175,7 @@ def test_how_many_lines_a_packed_file_has_is_found_before_anything_of_it_is_stor
 def test_a_packed_file_is_read_twice_as_any_other() -> None:
     packed = io.BytesIO(gzip.compress(jsonl_file([sentence("s0", relations=["A"]), sentence("s1")]).read()))
     of = create_project()
-    batch = batches.receive(what="items", upload=packed, filename="f", by=curator(), project=of)
+    batch = batches.receive(content="items", upload=packed, filename="f", by=curator(), project=of)
     run_job("import", batch.pk)
     assert [item.external_id for item in of.items.live()] == ["s0", "s1"]
 
@@ -181,21 +183,21 @@ def test_a_packed_file_is_read_twice_as_any_other() -> None:
 def test_nothing_counts_before_the_import_is_done() -> None:
     of = create_project()
     batch = batches.receive(
-        what="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
+        content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
     )
-    store = batches.load(batch, lambda *told: None)
+    store = batches.load(batch, lambda *progress: None)
     assert (Item.objects.count(), of.items.live().count()) == (1, 0)
     batch.refresh_from_db()
-    batches._done(batch, store)
+    store()
     assert of.items.live().get().free == of.k
 
 
 def test_an_attempt_after_a_crash_starts_anew() -> None:
     of = create_project()
     batch = batches.receive(
-        what="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
+        content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
     )
-    batches.load(batch, lambda *told: None)
+    batches.load(batch, lambda *progress: None)
     run_job("import", batch.pk)
     assert of.items.count() == 1
 
@@ -203,7 +205,7 @@ def test_an_attempt_after_a_crash_starts_anew() -> None:
 def test_one_import_at_a_time_and_a_cancelled_one_makes_room() -> None:
     of = create_project()
     first = batches.receive(
-        what="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
+        content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
     )
     with pytest.raises(Conflict, check=code("import_running")):
         import_lines(of, [sentence("s1")])
@@ -217,7 +219,7 @@ def test_only_curators_import() -> None:
     of = create_project()
     with pytest.raises(NotAllowed):
         batches.receive(
-            what="items", upload=jsonl_file([]), filename="f", by=annotators(of, 1)[0], project=of
+            content="items", upload=jsonl_file([]), filename="f", by=annotators(of, 1)[0], project=of
         )
 
 

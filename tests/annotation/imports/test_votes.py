@@ -68,7 +68,7 @@ def test_an_import_that_ends_and_a_change_of_the_labels_take_turns(
 ) -> None:
     of = with_items()
     batch = batches.receive(
-        what="votes",
+        content="votes",
         upload=jsonl_file([vote("s0", "w1", "A")]),
         filename="votes.jsonl",
         options={"labels": "add"},

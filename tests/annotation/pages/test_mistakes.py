@@ -294,7 +294,7 @@ def test_a_file_with_a_header_and_nothing_after_it_is_said_to_have_no_lines(
     client: Client, cast: ProjectCast
 ) -> None:
     """By the API, where nobody looks at the file first."""
-    told = {"what": "items", "filename": "units.tsv", "by": cast.curator, "project": cast.project}
+    told = {"content": "items", "filename": "units.tsv", "by": cast.curator, "project": cast.project}
     batch = batches.receive(upload=BytesIO(UNITS + b"\n"), **told)
     run_job("import", batch.pk)
     page = client.get(f"/imports/{batch.pk}/").content.decode()

@@ -30,8 +30,8 @@ def run_out(lease: Lease) -> None:
     Lease.objects.filter(pk=lease.pk).update(expires_at=Now() - timedelta(seconds=1))
 
 
-def take(of: Project, user: User, *, holding: tuple[int, ...] = ()) -> Lease:
-    lease = assignment.lease_next(of, user, holding=holding)
+def take(of: Project, user: User, *, current_leases: tuple[int, ...] = ()) -> Lease:
+    lease = assignment.lease_next(of, user, current_leases=current_leases)
     assert lease is not None
     return lease
 
@@ -62,7 +62,7 @@ def test_a_reloaded_page_gets_its_item_back_and_a_prefetch_gets_the_next() -> No
     user = annotators(of, 1)[0]
     first = take(of, user)
     assert take(of, user).pk == first.pk
-    second = take(of, user, holding=(first.pk,))
+    second = take(of, user, current_leases=(first.pk,))
     assert second.item.external_id == "s1"
 
 
@@ -142,9 +142,9 @@ def test_nobody_can_hold_the_whole_project(monkeypatch: pytest.MonkeyPatch) -> N
     of = project_with_items(3)
     user = annotators(of, 1)[0]
     held = take(of, user).pk
-    both = (held, take(of, user, holding=(held,)).pk)
+    both = (held, take(of, user, current_leases=(held,)).pk)
     with pytest.raises(Conflict, check=code("too_many_leases")):
-        assignment.lease_next(of, user, holding=both)
+        assignment.lease_next(of, user, current_leases=both)
 
 
 @pytest.mark.django_db

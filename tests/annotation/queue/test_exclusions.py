@@ -107,7 +107,7 @@ def test_an_answer_set_aside_alone_stays_so_when_it_is_skipped_and_given_anew() 
     exclusions.exclude_answer(item.answers.get(), by=curator())
     (user,) = annotators(of, 1)
     assert skipped_and_answered_anew(item, user) == ("open", 1)
-    exclusions.exclude_answer(item.answers.get(), by=curator(), aside=False)
+    exclusions.exclude_answer(item.answers.get(), by=curator(), excluded=False)
     assert skipped(item, user, base=4) == ("open", 1)
     answer_item(item, user, "A", base=5)
     assert state(of)[0] == "settled"

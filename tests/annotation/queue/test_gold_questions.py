@@ -117,7 +117,7 @@ def test_failed_checks_pause_and_what_is_held_goes_back(django_capture_on_commit
     of, user = with_known("check", check_every=1, least_checks=1)
     answer_next(of, user, "A")
     check = assignment.lease_next(of, user)
-    held = assignment.lease_next(of, user, holding=[check.pk])
+    held = assignment.lease_next(of, user, current_leases=[check.pk])
     with django_capture_on_commit_callbacks(execute=True):
         answer_item(check.item, user, "B")
     held.refresh_from_db()

@@ -40,7 +40,7 @@ Relations = list[str]
 
 class Queue(RuleBasedStateMachine):
     """What the model keeps: per item the acts in order, each (item, person, payload or why not, name), whose
-    answers are set aside, who is paused, and the rules of the project. Everything else follows."""
+    answers are set excluded, who is paused, and the rules of the project. Everything else follows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Queue(RuleBasedStateMachine):
         self.k, self.calls_extra = 2, False
         self.asked = dict.fromkeys(range(ITEMS), 0)
         self.log: list[tuple[int, int, Relations | str, UUID]] = []
-        self.aside: set[tuple[int, int]] = set()
+        self.excluded: set[tuple[int, int]] = set()
         self.paused: set[int] = set()
 
     def teardown(self) -> None:
@@ -98,7 +98,7 @@ class Queue(RuleBasedStateMachine):
 
     def decided(self, item: int) -> tuple[int, list[int], Verdict]:
         """How many are wanted, whose answers count, and what they come to."""
-        counting = [person for person in self.standing(item) if (item, person) not in self.aside]
+        counting = [person for person in self.standing(item) if (item, person) not in self.excluded]
         for extra in range(self.asked[item], MOST_EXTRA + 1):
             wanted = self.k + extra
             first = counting[:wanted]
@@ -124,7 +124,9 @@ class Queue(RuleBasedStateMachine):
                 assignment.lease_next(self.of, self.people[person])
             return
         before = self.out_and_free()
-        handed = assignment.lease_several(self.of, self.people[person], n=n, holding=own if keep else [])
+        handed = assignment.lease_several(
+            self.of, self.people[person], n=n, current_leases=own if keep else []
+        )
         for lease in handed:
             assert lease.annotator.user == self.people[person]
             if lease.pk not in own:
@@ -151,7 +153,7 @@ class Queue(RuleBasedStateMachine):
         assert (cast.vote.number, cast.repeated) == (base + 1, False)
         self.log.append((item, person, payload, name))
         if person in self.paused:
-            self.aside.add((item, person))
+            self.excluded.add((item, person))
         assert cast.surplus == (person not in self.decided(item)[1])
 
     @rule(item=what, person=who, reason=st.sampled_from(["later", "broken"]))
@@ -222,14 +224,14 @@ class Queue(RuleBasedStateMachine):
         self.paused ^= {person}
 
     @precondition(lambda self: Answer.objects.filter(item__project=self.of).exists())
-    @rule(data=st.data(), aside=st.booleans())
-    def set_an_answer_aside_or_put_it_back(self, data: Any, aside: bool) -> None:
+    @rule(data=st.data(), excluded=st.booleans())
+    def set_an_answer_aside_or_put_it_back(self, data: Any, excluded: bool) -> None:
         item, person = data.draw(
             st.sampled_from([(at, person) for at in range(ITEMS) for person in self.standing(at)])
         )
         answer = Answer.objects.get(item=self.items[item], annotator__user=self.people[person])
-        exclusions.exclude_answer(answer, by=curator(), aside=aside)
-        (self.aside.add if aside else self.aside.discard)((item, person))
+        exclusions.exclude_answer(answer, by=curator(), excluded=excluded)
+        (self.excluded.add if excluded else self.excluded.discard)((item, person))
 
     def deciders_can_finish_what_waits_for_them(self) -> None:
         for item in list(decisions.disputes(self.of)):
@@ -260,7 +262,7 @@ class Queue(RuleBasedStateMachine):
             kept = Answer.objects.filter(item=item).order_by("position")
             replayed = self.standing(at)
             assert [answer.payload["relations"] for answer in kept] == list(replayed.values())
-            assert [answer.set_aside for answer in kept] == [(at, one) in self.aside for one in replayed]
+            assert [answer.set_aside for answer in kept] == [(at, one) in self.excluded for one in replayed]
             wanted, _, verdict = self.decided(at)
             assert (item.state, item.gold, self.k + item.extra) == (verdict.state, verdict.gold, wanted)
 

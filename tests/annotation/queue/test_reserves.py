@@ -24,7 +24,7 @@ def test_a_device_takes_a_reserve_in_order_and_no_item_twice() -> None:
     of = project_with_items(6)
     user = annotators(of, 1)[0]
     first = assignment.lease_next(of, user)
-    more = assignment.lease_several(of, user, n=4, holding=[first.pk])
+    more = assignment.lease_several(of, user, n=4, current_leases=[first.pk])
     assert [lease.item.external_id for lease in (first, *more)] == ["s0", "s1", "s2", "s3", "s4"]
 
 
@@ -34,7 +34,7 @@ def test_a_reserve_goes_to_somebody_who_has_nothing_and_the_current_three_never(
     held = assignment.lease_several(of, greedy, n=5)
     taken = assignment.lease_several(of, idle, n=5)
     assert [lease.item.external_id for lease in taken] == ["s4"]
-    again = assignment.lease_next(of, idle, holding=[])
+    again = assignment.lease_next(of, idle, current_leases=[])
     assert again.pk == taken[0].pk
     answer_item(taken[0].item, idle, "A")
     assert assignment.lease_next(of, idle).item.external_id == "s3"
@@ -62,7 +62,7 @@ def test_nobody_who_has_something_takes_from_a_reserve() -> None:
     greedy, other = annotators(of, 2)
     assignment.lease_several(of, greedy, n=4)
     own = assignment.lease_next(of, other)
-    assert assignment.lease_next(of, other, holding=[own.pk]) is None
+    assert assignment.lease_next(of, other, current_leases=[own.pk]) is None
 
 
 def test_an_expired_lease_comes_back_by_the_workers_clock_without_anybody_asking() -> None:

@@ -145,7 +145,7 @@ def _format(head: bytes, problems: Problems, *, accepted: Collection[str]) -> st
     lines = head[: head.rfind(b"\n") + 1] or head
     first = lines.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
     begun = recognise([first.decode(errors="replace")])
-    if begun in accepted:
+    if begun is not None and begun in accepted:
         return begun
     if first.startswith(b"{"):
         return jsonl_predictions.FORMAT.key

@@ -76,7 +76,8 @@ def env_database(name: str, *, default: str) -> dict[str, Any]:
     """Read a database URL, never quoted in messages: it may contain passwords."""
     address = os.environ.get(name) or default
     try:
-        value: dict[str, Any] = environ.Env.db_url_config(address) if _is_supported(address) else {}
+        supported = address.partition(":")[0] in ("postgres", "postgresql", "sqlite")
+        value: dict[str, Any] = environ.Env.db_url_config(address) if supported else {}
     except ValueError:
         value = {}
     if not value.get("NAME"):
@@ -85,10 +86,6 @@ def env_database(name: str, *, default: str) -> dict[str, Any]:
             "In a password, write %2F for /, %23 for # and %3F for ?."
         )
     return value
-
-
-def _is_supported(address: str) -> bool:
-    return address.partition(":")[0] in ("postgres", "postgresql", "sqlite")
 
 
 def env_mail(name: str) -> dict[str, Any]:

@@ -109,20 +109,12 @@ def test_sets_of(person: AnyUser) -> QuerySet[TestSet]:
 def first_steps(person: AnyUser) -> FirstSteps:
     """First steps for this user on an empty installation."""
     if not isinstance(person, User):
-        return FirstSteps("Nothing here yet", [_log_in()])
+        detail = "An administrator creates accounts. Create the first with manage.py createsuperuser."
+        return FirstSteps("Nothing here yet", [FirstStep("Log in", detail, reverse("login"))])
     if not (person.is_superuser or person.may_organise):
-        return FirstSteps("Nothing for you yet", [_wait()])
+        detail = "Once a curator adds you to a project, or an owner to a team, your tasks appear here."
+        return FirstSteps("Nothing for you yet", [FirstStep("Wait to be added", detail)])
     return FirstSteps("Nothing here yet: three ways to start", _organise())
-
-
-def _log_in() -> FirstStep:
-    detail = "An administrator creates accounts. Create the first with manage.py createsuperuser."
-    return FirstStep("Log in", detail, reverse("login"))
-
-
-def _wait() -> FirstStep:
-    detail = "Once a curator adds you to a project, or an owner to a team, your tasks appear here."
-    return FirstStep("Wait to be added", detail)
 
 
 def _organise() -> list[FirstStep]:

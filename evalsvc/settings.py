@@ -254,19 +254,15 @@ SPECTACULAR_SETTINGS = {
 
 
 # ---- jobs ----------------------------------------------------------------------------------------
-def _broker_url() -> str:
-    """BROKER_URL, else REDIS_URL, else the embedded broker, else Redis on this machine."""
-    embedded = DATA_DIR / "broker.url"
-    fallback = embedded.read_text().strip() if embedded.exists() else "redis://127.0.0.1:6379/0"
-    return os.environ.get("BROKER_URL") or os.environ.get("REDIS_URL") or fallback
-
-
 JOB_LEASE_SECONDS = env_int("JOB_LEASE_SECONDS", default=10, least=2)
 JOB_HEARTBEAT_SECONDS = env_int("JOB_HEARTBEAT_SECONDS", default=3, least=1)
 JOB_RECONCILE_SECONDS = env_int("JOB_RECONCILE_SECONDS", default=3, least=1)
 JOB_TIME_LIMIT = env_int("JOB_TIME_LIMIT", default=3_300, least=60)
 JOB_QUEUES = ("score", "heavy", "ingest")
-CELERY_BROKER_URL = _broker_url()
+# BROKER_URL, else REDIS_URL, else the embedded broker, else Redis on this machine
+_embedded = DATA_DIR / "broker.url"
+_fallback = _embedded.read_text().strip() if _embedded.exists() else "redis://127.0.0.1:6379/0"
+CELERY_BROKER_URL = os.environ.get("BROKER_URL") or os.environ.get("REDIS_URL") or _fallback
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

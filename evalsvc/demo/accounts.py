@@ -49,8 +49,13 @@ def ensure_accounts() -> DemoAccounts:
     """Create the users and teams that are missing."""
     passwords = read_passwords() or _generate_passwords()
     users = {name: _ensure_user(name, passwords[name]) for name in FULL_NAMES}
+    existing = {team.name: team for team in Team.objects.filter(name__in=TEAM_OWNERS)}
     return DemoAccounts(
-        users, {team: _ensure_team(team, users[owner]) for team, owner in TEAM_OWNERS.items()}
+        users,
+        {
+            name: existing.get(name) or teams.create_team(name=name, by=users[owner])
+            for name, owner in TEAM_OWNERS.items()
+        },
     )
 
 
@@ -77,7 +82,3 @@ def _ensure_user(name: str, password: str) -> User:
         user.set_password(password)
         user.save(update_fields=["password"])
     return user
-
-
-def _ensure_team(name: str, owner: User) -> Team:
-    return Team.objects.filter(name=name).first() or teams.create_team(name=name, by=owner)

@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import Payload
 from annotation.models import AgreementReport, Project
 from annotation.reports import agreement
 from annotation.testset import Kind
@@ -74,18 +73,13 @@ def read(project: Project, progress: Progress) -> AnswerColumns:
         present = mapping.payload(payload).payload
         answers.item.append(items.setdefault(item, len(items)))
         answers.annotator.append(people[annotator])
-        answers.chosen.append(_relations(present))
+        names = [name if isinstance(name, str) else name[1] for name in present["relations"]]
+        answers.chosen.append(frozenset([BLANK] if present.get("blank") else names))
         answers.spans.append([(start, end, label) for start, end, label in present["spans"]])
         if at % STEP == 0:
             progress(at, 0, "reading answers")
     answers.n_items = len(items)
     return answers
-
-
-def _relations(payload: Payload) -> frozenset[str]:
-    if payload.get("blank"):
-        return frozenset({BLANK})
-    return frozenset(name if isinstance(name, str) else name[1] for name in payload["relations"])
 
 
 def pairs(answers: AnswerColumns, kind: str) -> PairTable:

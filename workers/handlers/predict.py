@@ -35,7 +35,10 @@ HINT = "Load the folder with spacy.load and run it over the downloaded inputs."
 def predict(subject: int, progress: Progress) -> Store:
     """Run the pipeline, store its predictions and queue their scoring."""
     submission = Submission.objects.select_related("benchmark", "file", "system").get(pk=subject)
-    _require_sandbox()
+    if settings.MODEL_UPLOADS == "off":
+        raise InputFault("models_off", "Models are switched off here. Submit a prediction file.")
+    if not readiness().ready:
+        raise RetryLater(f"This worker can't run models: {readiness().reason}")
     contract = file_contract.present(submission)
     with work_folder() as folder:
         pipeline = unpack(submission.file, folder)
@@ -51,13 +54,6 @@ def predict(subject: int, progress: Progress) -> Store:
         require_success(launch("predict", folder, bounds=bounds, modules=modules, watch=watch))
         checked, file = store_result(contract, result)
     return lambda: _stored(submission, contract, checked, file)
-
-
-def _require_sandbox() -> None:
-    if settings.MODEL_UPLOADS == "off":
-        raise InputFault("models_off", "Models are switched off here. Submit a prediction file.")
-    if not readiness().ready:
-        raise RetryLater(f"This worker can't run models: {readiness().reason}")
 
 
 class ResultWatch:

@@ -16,7 +16,7 @@ import msgspec
 
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, TagsPrediction
-from evalsvc.core.formats.registry import Format, Reader, Sample, register
+from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.tag_schemes import (
     Repair,
     Scheme,
@@ -174,11 +174,6 @@ def _split_columns(piece: bytes, separator: bytes, width: int, columns: Sequence
     return SentenceColumns([fields[column % width :: width] for column in columns], lengths)
 
 
-def _recognise(sample: Sample) -> bool:
-    rows = [line for line in sample.lines if not line.startswith(DOCUMENT)]
-    return not sample.keys and share_tagged(rows) > MOSTLY
-
-
 FORMAT = register(
     Format(
         "conll",
@@ -187,7 +182,10 @@ FORMAT = register(
         "Turin\tB-location",
         roles=("items", "gold", "predictions"),
         rank=90,
-        recognise=_recognise,
+        recognise=lambda sample: (
+            not sample.keys
+            and share_tagged([line for line in sample.lines if not line.startswith(DOCUMENT)]) > MOSTLY
+        ),
         readers={
             "items": Reader(read_conll_items, ("scheme", "repair", "column")),
             "predictions": Reader(read_conll_predictions, ("scheme", "column")),

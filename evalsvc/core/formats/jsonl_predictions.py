@@ -25,7 +25,7 @@ from evalsvc.core.formats.records import (
     SpansPrediction,
     TagsPrediction,
 )
-from evalsvc.core.formats.registry import Format, Reader, Sample, Variant, register
+from evalsvc.core.formats.registry import Format, Reader, Variant, register
 from evalsvc.core.formats.span_checks import checked_spans
 from evalsvc.core.formats.text_lines import LIMITS, Block, Irregular, Limits, Source, read_blocks
 
@@ -253,11 +253,6 @@ BLOCK_READERS: Sequence[BlockReader] = (
 )
 
 
-def _recognise(sample: Sample) -> bool:
-    known = {"label", "labels", "scores", "score", "spans", "tags"}
-    return bool(sample.keys & known) and "entpair" not in sample.keys
-
-
 FORMAT = register(
     Format(
         "jsonl-predictions",
@@ -266,7 +261,10 @@ FORMAT = register(
         '{"id":"s1","scores":{"born_in":0.93}}',
         roles=("predictions", "suggestions"),
         rank=40,
-        recognise=_recognise,
+        recognise=lambda sample: (
+            bool(sample.keys & {"label", "labels", "scores", "score", "spans", "tags"})
+            and "entpair" not in sample.keys
+        ),
         readers={"predictions": Reader(read_predictions), "gold": Reader(read_labels_as_gold)},
         variants=(
             Variant(

@@ -12,7 +12,7 @@ import msgspec
 
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, LabelPrediction
-from evalsvc.core.formats.registry import Format, Reader, Sample, register
+from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
 NUMBERED = re.compile(r"(\S+)[ \t]+(\d+)")
@@ -83,11 +83,6 @@ def read_label_items(
         yield line, ItemLine(answer.id, None, relations=(answer.label,))
 
 
-def _recognise(sample: Sample) -> bool:
-    is_list = not sample.keys and not sample.lines[0].lstrip().startswith("[")
-    return is_list and all("\t" not in line and len(line) <= LONGEST_LABEL for line in sample.lines)
-
-
 FORMAT = register(
     Format(
         "labels",
@@ -96,7 +91,11 @@ FORMAT = register(
         "born_in",
         roles=("gold", "labels"),
         rank=100,
-        recognise=_recognise,
+        recognise=lambda sample: (
+            not sample.keys
+            and not sample.lines[0].lstrip().startswith("[")
+            and all("\t" not in line and len(line) <= LONGEST_LABEL for line in sample.lines)
+        ),
         readers={"items": Reader(read_label_items), "predictions": Reader(read_label_lines)},
         has_ids=False,
         catch_all=True,

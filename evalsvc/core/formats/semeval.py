@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, LabelPrediction
-from evalsvc.core.formats.registry import Format, Reader, Sample, register
+from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.tag_schemes import share_tagged
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
@@ -95,11 +95,6 @@ def _entity(marked: str, text: str, name: str) -> Entity:
     return Entity(None, text[start:end], start, end)
 
 
-def _recognise_answers(sample: Sample) -> bool:
-    is_answers = all(ANSWER.fullmatch(line) for line in sample.lines)
-    return not sample.keys and is_answers and share_tagged(sample.lines) < 1
-
-
 SENTENCES = register(
     Format(
         "semeval-test",
@@ -123,7 +118,11 @@ ANSWERS = register(
         "8001\tMessage-Topic(e1,e2)",
         roles=("gold", "predictions", "suggestions"),
         rank=80,
-        recognise=_recognise_answers,
+        recognise=lambda sample: (
+            not sample.keys
+            and all(ANSWER.fullmatch(line) for line in sample.lines)
+            and share_tagged(sample.lines) < 1
+        ),
         readers={"items": Reader(read_key), "predictions": Reader(read_answers)},
         task="relations",
         negatives=("Other",),

@@ -92,7 +92,11 @@ def _members(tar: tarfile.TarFile, limits: PipelineLimits) -> Iterator[tarfile.T
             raise BadPipeline("The tar file has too many entries.", f"at most {limits.files:,}")
         if size > limits.bytes:
             raise BadPipeline("The unpacked files are too large.", f"at most {limits.bytes:,} bytes")
-        _check_name(member.name)
+        path = PurePosixPath(member.name)
+        invalid = path.is_absolute() or ".." in path.parts or "\\" in member.name
+        if invalid or not member.name.isprintable() or len(member.name) > NAME_LENGTH:
+            shown = f"{member.name[:NAME_LENGTH]!r} is not a valid name."
+            raise BadPipeline(shown, "a relative name such as ner/model")
         if member.isdir():
             continue
         if not member.isreg() or member.issparse():
@@ -101,13 +105,6 @@ def _members(tar: tarfile.TarFile, limits: PipelineLimits) -> Iterator[tarfile.T
             raise BadPipeline(f"{member.name} occurs twice.", "each file once")
         seen.add(member.name)
         yield member
-
-
-def _check_name(name: str) -> None:
-    path = PurePosixPath(name)
-    invalid = path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable()
-    if invalid or len(name) > NAME_LENGTH:
-        raise BadPipeline(f"{name[:NAME_LENGTH]!r} is not a valid name.", "a relative name such as ner/model")
 
 
 def _config(tar: tarfile.TarFile, members: list[tarfile.TarInfo]) -> tuple[str, str]:
@@ -161,16 +158,13 @@ def check_config(config: Mapping[str, Any]) -> None:
         if nlp.get(name) is not None:
             raise BadPipeline(f"nlp.{name} is set.", "null, because pipelines must not bring code")
     for name, part in components.items():
-        _check_component(name, part)
+        factory = part.get("factory") if isinstance(part, Mapping) else None
+        if not isinstance(factory, str) or factory not in FACTORIES:
+            known = ", ".join(sorted(FACTORIES))
+            raise BadPipeline(f"The component {name} has the factory {factory!r}.", known)
+        if "source" in part:
+            raise BadPipeline(f"The component {name} comes from another pipeline.", "a component of its own")
     _check_names([config[name] for name in BUILT_SECTIONS if name in config])
-
-
-def _check_component(name: str, part: Any) -> None:
-    factory = part.get("factory") if isinstance(part, Mapping) else None
-    if not isinstance(factory, str) or factory not in FACTORIES:
-        raise BadPipeline(f"The component {name} has the factory {factory!r}.", ", ".join(sorted(FACTORIES)))
-    if "source" in part:
-        raise BadPipeline(f"The component {name} comes from another pipeline.", "a component of its own")
 
 
 def _check_names(values: list[Any]) -> None:
@@ -180,16 +174,14 @@ def _check_names(values: list[Any]) -> None:
         if isinstance(value, Mapping):
             for name, named in value.items():
                 if str(name).startswith("@"):
-                    _check_named(str(name), named)
+                    known = REGISTERED.get(str(name))
+                    if known is None or not isinstance(named, str) or not known.fullmatch(named):
+                        raise BadPipeline(
+                            f"{CONFIG} uses {name} = {named!r}.", "functions that come with spaCy"
+                        )
                 values.append(named)
         elif isinstance(value, list | tuple):
             values.extend(value)
-
-
-def _check_named(registry: str, named: Any) -> None:
-    known = REGISTERED.get(registry)
-    if known is None or not isinstance(named, str) or not known.fullmatch(named):
-        raise BadPipeline(f"{CONFIG} uses {registry} = {named!r}.", "functions that come with spaCy")
 
 
 FORMAT = register(

@@ -44,16 +44,13 @@ def release(pk: int) -> Job:
             return completion.cancel(job)
         crashes = job.events.filter(what="lost").count() + 1
         if crashes >= CRASHES_ALLOWED:
-            return completion.fail(job, code="worker_lost", reason=_crash_reason(job, crashes))
+            reached = f", the last time after {job.done:,} of {job.total:,} steps" if job.total else ""
+            reason = (
+                f"The worker stopped {crashes} times during this job{reached}: it ran out of memory, or its "
+                "machine failed. Start the job again; if it fails again, tell an administrator."
+            )
+            return completion.fail(job, code="worker_lost", reason=reason)
         transaction.on_commit(lambda: wake_worker(job.queue))
         return change_state(
             job, Job.State.QUEUED, event="lost", detail=job.worker, only=EXPIRED, lease_until=None
         )
-
-
-def _crash_reason(job: Job, crashes: int) -> str:
-    reached = f", the last time after {job.done:,} of {job.total:,} steps" if job.total else ""
-    return (
-        f"The worker stopped {crashes} times during this job{reached}: it ran out of memory, or its machine "
-        "failed. Start the job again; if it fails again, tell an administrator."
-    )

@@ -24,7 +24,11 @@ def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
     response = HttpResponse(content_type="text/csv; charset=utf-8", headers=_attached(name))
     lines = csv.writer(response)
     lines.writerow(heads)
-    lines.writerows([_cell(value) for value in row] for row in rows)
+    formulas = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet executes these, but not text
+    lines.writerows(
+        [f"'{value}" if isinstance(value, str) and value.startswith(formulas) else value for value in row]
+        for row in rows
+    )
     return response
 
 
@@ -37,8 +41,3 @@ def jsonl_file(name: str, lines: Iterable[bytes], **headers: str) -> StreamingHt
 
 def _attached(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
-
-
-def _cell(value: object) -> object:
-    """Mark as text what a spreadsheet would execute as a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

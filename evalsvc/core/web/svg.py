@@ -82,17 +82,14 @@ class Scale:
     def __init__(self, values: Iterable[float], *, start: float, stop: float) -> None:
         known = list(values)
         low, high = min(known, default=0.0), max(known, default=1.0)
-        self.step = self._round_step(max(high - low, 0.01) / 3)
+        rough = max(high - low, 0.01) / 3
+        power = 10.0 ** floor(log10(rough))
+        self.step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough - 1e-12)
         self.low = floor(low / self.step + 1e-9) * self.step
         self.high = self.low + self.step
         while self.high < high - 1e-9:
             self.high += self.step
         self.start, self.stop = start, stop
-
-    @staticmethod
-    def _round_step(rough: float) -> float:
-        power = 10.0 ** floor(log10(rough))
-        return next(power * m for m in (1, 2, 5, 10) if power * m >= rough - 1e-12)
 
     def __call__(self, value: float) -> float:
         return self.start + (self.stop - self.start) * (value - self.low) / (self.high - self.low)

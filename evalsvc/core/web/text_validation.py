@@ -62,7 +62,8 @@ def require_visible(text: str, *, field: str) -> None:
 
 def require_single_script(text: str, *, field: str) -> None:
     """Reject a word that mixes Latin letters with look-alikes of another script."""
-    for word in _words(text):
+    runs = groupby(text, lambda char: unicodedata.category(char)[0] in "LMN")
+    for word in ("".join(chars) for is_word, chars in runs if is_word):
         is_latin = any(unicodedata.name(char, "").startswith("LATIN") for char in word)
         for char in filter(_is_foreign, word) if is_latin else ():
             raise DomainError(
@@ -75,13 +76,6 @@ def require_single_script(text: str, *, field: str) -> None:
 
 def _code_point(char: str) -> str:
     return f"U+{ord(char):04X} {unicodedata.name(char, '')}".strip()
-
-
-def _words(text: str) -> Iterator[str]:
-    """Runs of letters, digits and their combining marks."""
-    for is_word, chars in groupby(text, lambda char: unicodedata.category(char)[0] in "LMN"):
-        if is_word:
-            yield "".join(chars)
 
 
 def _is_foreign(letter: str) -> bool:

@@ -40,7 +40,10 @@ class Command(ActingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         fields = _from_file(options["file"]) if options["file"] else _from_options(options)
         by = self.acting_user(options["by"])
-        settings = [setting | _test_sets(setting) for setting in fields.pop("settings", [])]
+        settings = fields.pop("settings", [])
+        for setting in settings:
+            setting["test_set"] = _frozen(setting.get("test_set", ""))
+            setting["only"] = _frozen(setting["only"]) if setting.get("only") else None
         used = [setting["test_set"] for setting in settings]
         fields.setdefault("labels", creation.labels_of(used))
         fields.setdefault("negative", used[0].negative if used and fields.get("task") == "relations" else "")
@@ -77,11 +80,6 @@ def _from_options(options: dict[str, Any]) -> dict[str, Any]:
     fields = {key: options[key] for key in keys if options[key] is not None}
     setting = {key: options[key] for key in ("test_set", "unit", "main")}
     return fields | {"settings": [{"key": "main", "title": options["title"]} | setting]}
-
-
-def _test_sets(setting: dict[str, Any]) -> dict[str, Any]:
-    only = setting.get("only")
-    return {"test_set": _frozen(setting.get("test_set", "")), "only": _frozen(only) if only else None}
 
 
 def _frozen(slug: str) -> TestSet:

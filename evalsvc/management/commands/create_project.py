@@ -28,7 +28,13 @@ class Command(ActingCommand):
         parser.add_argument("--preset", choices=sorted(PRESETS), help="built-in ontology")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        guideline = _read_text(options["guideline"]) if options["guideline"] else ""
+        guideline, path = "", options["guideline"]
+        if path:
+            with open_file(path) as file:
+                try:
+                    guideline = file.read().decode()
+                except UnicodeDecodeError as error:
+                    raise CommandError(f"{path} is not UTF-8 text (byte {error.start + 1}).") from error
         with errors_as_messages():
             by = self.acting_user(options["by"])
             fields = {name: options[name] for name in ("title", "slug", "kind", "k", "policy")}
@@ -37,11 +43,3 @@ class Command(ActingCommand):
         self.write(f"{project}: /projects/{project.slug}/, {project.policy}, k = {project.k}")
         if labels:
             self.write(f"  {len(labels)} labels and N/A")
-
-
-def _read_text(path: str) -> str:
-    with open_file(path) as file:
-        try:
-            return file.read().decode()
-        except UnicodeDecodeError as error:
-            raise CommandError(f"{path} is not UTF-8 text (byte {error.start + 1}).") from error

@@ -65,9 +65,16 @@ STYLES = sorted(
 )
 # made from a prefix and a value, or by Django
 COMPUTED = re.compile(r"(?:ent|sp|state|note)--\w+|[fhl]\d|errorlist")
-CLASS_ATTRIBUTE = re.compile(r'class="((?:\{\{.*?\}\}|\{%.*?%\}|[^"])*)"', re.DOTALL)
+CLASS_ATTRIBUTE = re.compile(
+    r'class="((?:\{\{.*?\}\}|\{%.*?%\}|[^"])*)"|\{% scroll "[^"]*" "([^"]*)"', re.DOTALL
+)
 STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`]*`")
 NAME = re.compile(r"[A-Za-z_][\w-]*")
+
+
+def texts_of(pattern: re.Pattern[str], path: Path) -> list[str]:
+    """Matches of a pattern: the group that took part, or the whole match."""
+    return [match[match.lastindex or 0] for match in pattern.finditer(path.read_text())]
 
 
 def used_names() -> set[str]:
@@ -77,7 +84,7 @@ def used_names() -> set[str]:
         for path in folder.rglob("*"):
             pattern = {".html": CLASS_ATTRIBUTE, ".py": STRING, ".js": STRING}.get(path.suffix)
             if pattern:
-                names |= {name for text in pattern.findall(path.read_text()) for name in NAME.findall(text)}
+                names.update(*map(NAME.findall, texts_of(pattern, path)))
     return names
 
 
@@ -105,7 +112,7 @@ def test_every_class_of_a_template_has_a_rule_or_a_reader() -> None:
     without = {
         name
         for template in TEMPLATES
-        for value in CLASS_ATTRIBUTE.findall(template.read_text())
+        for value in texts_of(CLASS_ATTRIBUTE, template)
         for name in re.sub(r"\{[{%].*?[%}]\}", " ", value, flags=re.DOTALL).split()
         if not name.endswith("--") and name not in styled and name not in scripts + tests
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from evalsvc.core.errors.exceptions import DomainError
 
@@ -38,13 +37,9 @@ def _of_json(text: str) -> dict[str, int]:
     if not isinstance(counts, dict):
         raise _bad("The JSON is not an object of names and counts.")
     for name, count in counts.items():
-        if not _is_count(count):
+        if type(count) is not int or count < 0:
             raise _bad(f"The count of {name} is {count!r}, not a whole number.")
     return counts
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _of_lines(text: str) -> dict[str, int]:

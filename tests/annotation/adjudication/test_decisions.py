@@ -55,9 +55,9 @@ def test_all_were_wrong_can_be_decided() -> None:
 def test_the_same_decision_twice_is_one_decision() -> None:
     item, name = disputed(), uuid4()
     judge = adjudicator(item.project)
-    said = {"payload": {"relations": ["A"]}, "client_id": name, "votes_key": item.votes_key}
-    first = decisions.decide(item, by=judge, **said)
-    assert decisions.decide(item, by=judge, **said).pk == first.pk
+    decision = {"payload": {"relations": ["A"]}, "client_id": name, "votes_key": item.votes_key}
+    first = decisions.decide(item, by=judge, **decision)
+    assert decisions.decide(item, by=judge, **decision).pk == first.pk
 
 
 def test_a_second_decider_is_told_that_it_is_decided() -> None:
@@ -220,8 +220,8 @@ def test_only_who_decided_or_a_curator_takes_a_decision_back() -> None:
 def test_a_sentence_that_can_have_no_answer_is_found_unusable(finding: str) -> None:
     item = disputed()
     judge = adjudicator(item.project)
-    told = {"finding": finding, "client_id": uuid4(), "votes_key": item.votes_key}
-    made = decisions.decide(item, by=judge, reason="Half a sentence.", **told)
+    arguments = {"finding": finding, "client_id": uuid4(), "votes_key": item.votes_key}
+    made = decisions.decide(item, by=judge, reason="Half a sentence.", **arguments)
     item.refresh_from_db()
     assert (item.state, item.gold, made.reason) == ("unusable", None, "Half a sentence.")
     assert [entry.item for entry in decisions.active_decisions(item.project)] == [item]
@@ -229,8 +229,8 @@ def test_a_sentence_that_can_have_no_answer_is_found_unusable(finding: str) -> N
 
 def test_an_unusable_sentence_that_gets_another_answer_is_disputed_again() -> None:
     item = disputed()
-    told = {"finding": "broken", "client_id": uuid4(), "votes_key": item.votes_key}
-    decisions.decide(item, by=adjudicator(item.project), **told)
+    arguments = {"finding": "broken", "client_id": uuid4(), "votes_key": item.votes_key}
+    decisions.decide(item, by=adjudicator(item.project), **arguments)
     answer_item(item, annotators(item.project, 3)[2], "A")  # surplus: what was decided on stands
     item.refresh_from_db()
     assert item.state == "unusable"
@@ -247,8 +247,8 @@ def test_neither_an_answer_nor_a_finding_decides_nothing() -> None:
 
 def test_a_finding_is_one_of_those_known_and_stands_alone() -> None:
     item = disputed()
-    told = {"by": adjudicator(item.project), "client_id": uuid4(), "votes_key": item.votes_key}
+    arguments = {"by": adjudicator(item.project), "client_id": uuid4(), "votes_key": item.votes_key}
     with pytest.raises(DomainError, check=code("unknown_finding")):
-        decisions.decide(item, finding="odd", **told)
+        decisions.decide(item, finding="odd", **arguments)
     with pytest.raises(DomainError, check=code("bad_payload")):
-        decisions.decide(item, finding="broken", payload={"relations": ["A"]}, **told)
+        decisions.decide(item, finding="broken", payload={"relations": ["A"]}, **arguments)

@@ -40,8 +40,8 @@ def passed(n: int = 2, *, k: int = 2) -> tuple[Project, Item, list[User]]:
 
 def decide(item: Item, **more: object) -> Item:
     item.refresh_from_db()
-    told = {"client_id": uuid4(), "votes_key": item.votes_key} | more
-    decisions.decide(item, by=curator(), **told)
+    arguments = {"client_id": uuid4(), "votes_key": item.votes_key} | more
+    decisions.decide(item, by=curator(), **arguments)
     item.refresh_from_db()
     return item
 
@@ -101,8 +101,8 @@ def test_who_is_still_to_answer_is_waited_for() -> None:
 def test_what_some_answered_and_the_others_passed_on_waits_too() -> None:
     _, item, people = passed(3, k=2)
     answer_item(item, people[0], "A", base=1)
-    told = decisions.dispute_details(item, for_user=curator())
-    assert (told.n, len(told.passes), told.may_ask_one_more) == (1, 2, False)
+    details = decisions.dispute_details(item, for_user=curator())
+    assert (details.n, len(details.passes), details.may_ask_one_more) == (1, 2, False)
     assert decide(item, payload={"relations": ["A"]}).gold["relations"] == ["A"]
 
 
@@ -176,9 +176,9 @@ def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
     second = client.get(first["next"]).json()
     shown = [page["results"][0]["pattern"] for page in (first, second)]
     assert (shown, second["next"]) == (["1–1", unanswerable_items.UNANSWERABLE], None)
-    told = client.get(f"/api/v1/items/{item.key}/dispute").json()
-    assert told["passes"] == [{"reason": "undecided", "comment": ""}] * 2
-    sent = {"client_id": str(uuid4()), "finding": "broken", "votes_key": told["votes_key"]}
+    dispute = client.get(f"/api/v1/items/{item.key}/dispute").json()
+    assert dispute["passes"] == [{"reason": "undecided", "comment": ""}] * 2
+    sent = {"client_id": str(uuid4()), "finding": "broken", "votes_key": dispute["votes_key"]}
     made = client.post(f"/api/v1/items/{item.key}/decision", sent, content_type="application/json")
     assert made.json() == {"item": str(item.key), "state": "unusable"}
 

@@ -36,7 +36,7 @@ def test_a_recomputation_finds_what_was_settled_one_by_one(either_database: str)
     answered_item(of, ["A"], item="s2")
     before = state_of(of)
     Item.objects.update(state="open", gold=None, pattern="", votes_key="", policy_matters=False, free=9)
-    item_state.recompute(of, lambda *told: None)
+    item_state.recompute(of, lambda *progress: None)
     assert state_of(of) == before
 
 

@@ -10,7 +10,7 @@ import pytest
 from annotation.consensus.majority import decide
 
 
-def said(*relations: str) -> dict[str, Any]:
+def answer_of(*relations: str) -> dict[str, Any]:
     return {"spans": [], "relations": list(relations)}
 
 
@@ -18,7 +18,7 @@ def marked(*spans: tuple[int, int, str], links: tuple[Any, ...] = ()) -> dict[st
     return {"spans": [list(span) for span in spans], "relations": [list(link) for link in links]}
 
 
-NA = said()
+NA = answer_of()
 P02, P03, O02 = (0, 2, "P"), (0, 3, "P"), (0, 2, "O")
 
 
@@ -31,21 +31,23 @@ def entities(*payloads: dict[str, Any], policy: str = "majority", overlap: bool 
 
 
 def test_a_relation_with_more_than_half_is_accepted_and_the_others_are_not() -> None:
-    verdict = relations(said("A", "B"), said("A"), said("A", "C"), said("B"))
-    assert (verdict.state, verdict.gold) == ("settled", said("A"))
+    verdict = relations(answer_of("A", "B"), answer_of("A"), answer_of("A", "C"), answer_of("B"))
+    assert (verdict.state, verdict.gold) == ("settled", answer_of("A"))
 
 
 def test_a_tie_is_disputed() -> None:
-    verdict = relations(said("A"), said("A"), said("B"), said("B"))
+    verdict = relations(answer_of("A"), answer_of("A"), answer_of("B"), answer_of("B"))
     assert (verdict.state, verdict.gold, verdict.pattern) == ("disputed", None, "2–2")
 
 
 def test_half_is_no_majority_beside_an_accepted_relation() -> None:
-    assert relations(said("A", "B"), said("A", "B"), said("A"), NA).gold == said("A")
+    assert relations(answer_of("A", "B"), answer_of("A", "B"), answer_of("A"), NA).gold == answer_of("A")
 
 
 def test_two_relations_may_both_be_accepted() -> None:
-    assert relations(said("A", "B"), said("B", "A"), said("A", "B"), NA).gold == said("A", "B")
+    assert relations(answer_of("A", "B"), answer_of("B", "A"), answer_of("A", "B"), NA).gold == answer_of(
+        "A", "B"
+    )
 
 
 def test_nobody_chooses_anything_is_na() -> None:
@@ -57,33 +59,35 @@ def test_nobody_chooses_anything_is_na() -> None:
     ("policy", "state", "gold"), [("majority", "disputed", None), ("majority-na", "settled", NA)]
 )
 def test_one_against_three_na_is_decided_by_the_policy(policy: str, state: str, gold: Any) -> None:
-    verdict = relations(said("A"), NA, NA, NA, policy=policy)
+    verdict = relations(answer_of("A"), NA, NA, NA, policy=policy)
     assert (verdict.state, verdict.gold, verdict.pattern) == (state, gold, "1 against 3 N/A")
 
 
 def test_na_with_half_wins_under_neither_policy() -> None:
     for policy in ("majority", "majority-na"):
-        assert relations(said("A"), said("B"), NA, NA, policy=policy).state == "disputed"
+        assert relations(answer_of("A"), answer_of("B"), NA, NA, policy=policy).state == "disputed"
 
 
 def test_an_answer_left_blank_counts_in_the_whole_but_is_no_vote_for_na() -> None:
     blank = NA | {"blank": True}
-    assert relations(said("A"), NA, NA, blank, policy="majority-na").state == "disputed"
-    assert relations(said("A"), said("A"), blank, blank).state == "disputed"
+    assert relations(answer_of("A"), NA, NA, blank, policy="majority-na").state == "disputed"
+    assert relations(answer_of("A"), answer_of("A"), blank, blank).state == "disputed"
     assert relations(blank, NA, blank).gold == NA
 
 
 def test_fewer_than_k_answers_leave_the_item_open() -> None:
-    verdict = relations(said("A"), said("A"), said("A"), k=4)
+    verdict = relations(answer_of("A"), answer_of("A"), answer_of("A"), k=4)
     assert (verdict.state, verdict.gold) == ("open", None)
 
 
 def test_only_the_first_k_answers_count() -> None:
-    assert relations(said("A"), said("A"), said("B"), said("B"), said("B"), k=3).gold == said("A")
+    assert relations(
+        answer_of("A"), answer_of("A"), answer_of("B"), answer_of("B"), answer_of("B"), k=3
+    ).gold == answer_of("A")
 
 
 def test_the_tally_lists_every_choice_with_its_votes() -> None:
-    tally = relations(said("A", "B"), said("A"), said("A"), NA).tally
+    tally = relations(answer_of("A", "B"), answer_of("A"), answer_of("A"), NA).tally
     assert [(count.choice, count.votes, count.accepted) for count in tally] == [
         ("A", 3, True),
         ("B", 1, False),
@@ -173,7 +177,7 @@ def test_every_vote_of_up_to_four_people_on_two_relations_is_decided_as_the_rule
     k: int, policy: str
 ) -> None:
     for answers in product(SETS, repeat=k):
-        verdict = relations(*(said(*sorted(answer)) for answer in answers), policy=policy)
+        verdict = relations(*(answer_of(*sorted(answer)) for answer in answers), policy=policy)
         found = verdict.gold["relations"] if verdict.state == "settled" else verdict.state
         assert found == expected(answers, policy=policy), answers
 
@@ -184,7 +188,7 @@ def test_every_vote_on_one_place_is_decided_alike_for_spans(k: int, policy: str)
     """With one span to choose or not, entities and relations are the same question."""
     for chosen in product([False, True], repeat=k):
         spans = entities(*(marked(P02) if yes else NA for yes in chosen), policy=policy)
-        named = relations(*(said("P") if yes else NA for yes in chosen), policy=policy)
+        named = relations(*(answer_of("P") if yes else NA for yes in chosen), policy=policy)
         assert (spans.state, spans.gold and len(spans.gold["spans"])) == (
             named.state,
             named.gold and len(named.gold["relations"]),
@@ -194,5 +198,5 @@ def test_every_vote_on_one_place_is_decided_alike_for_spans(k: int, policy: str)
 @pytest.mark.parametrize("policy", ["majority", "majority-na"])
 def test_the_order_of_answers_never_matters(policy: str) -> None:
     for answers in combinations_with_replacement(SETS, 3):
-        payloads = [said(*sorted(answer)) for answer in answers]
+        payloads = [answer_of(*sorted(answer)) for answer in answers]
         assert relations(*payloads, policy=policy) == relations(*reversed(payloads), policy=policy)

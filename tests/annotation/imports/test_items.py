@@ -120,7 +120,7 @@ def test_a_repeat_of_an_item_of_the_project_adds_its_labels_to_it() -> None:
 def test_an_id_that_names_another_sentence_of_the_project_is_refused() -> None:
     of = create_project()
     import_lines(of, [sentence("s0")])
-    batch = import_lines(of, [sentence("s0", text="Ada was born in Turin, said others."), sentence("s1")])
+    batch = import_lines(of, [sentence("s0", text="Ada was born in Turin, others agreed."), sentence("s1")])
     assert [(p["line"], p["code"]) for p in batch.problems] == [(1, "duplicate_id")]
     assert of.items.live().count() == 2
 

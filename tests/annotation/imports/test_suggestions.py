@@ -67,8 +67,8 @@ def test_a_hidden_check_has_its_prediction_as_any_other_sentence(client: Client)
     """Without one it would stand out among those that have one."""
     of = project_with_items(2, k=1)
     import_lines(of, [sentence("check", relations=["A"])], known="check")
-    said = [{"id": "s0", "label": "B"}, {"id": "s1", "label": "B"}, {"id": "check", "label": "C"}]
-    assert import_lines(of, said, what="suggestions").counts["suggestions"] == 3
+    predictions = [{"id": "s0", "label": "B"}, {"id": "s1", "label": "B"}, {"id": "check", "label": "C"}]
+    assert import_lines(of, predictions, what="suggestions").counts["suggestions"] == 3
     gold_questions.set_quality_options(of, by=curator(), suggests=True, check_every=1)
     client.force_login(annotators(of, 1)[0])
     address = f"/api/v1/projects/{of.slug}/reserve"
@@ -92,5 +92,5 @@ def test_predictions_may_spell_no_relation_in_any_usual_or_stated_way(spelled: s
     batch = import_lines(of, lines, what="suggestions", **options)
     assert (batch.state, batch.refused, batch.counts["suggestions"]) == ("done", 0, 2)
     assert batch.counts["lines"] == 2
-    said = dict(Suggestion.objects.values_list("item__external_id", "payload"))
-    assert said["s0"]["relations"] == []
+    payloads = dict(Suggestion.objects.values_list("item__external_id", "payload"))
+    assert payloads["s0"]["relations"] == []

@@ -30,8 +30,8 @@ pytestmark = pytest.mark.django_db
 
 
 def vote(item: str, annotator: str, *labels: str, **more: Any) -> dict[str, Any]:
-    said = {"labels": list(labels)} if labels else {"na": True}
-    return {"item": item, "annotator": annotator} | (more or said)
+    answer = {"labels": list(labels)} if labels else {"na": True}
+    return {"item": item, "annotator": annotator} | (more or answer)
 
 
 def with_items(n: int = 3, **more: Any) -> Project:
@@ -191,8 +191,8 @@ def test_an_answer_brought_to_a_finished_sentence_is_surplus_and_the_import_says
 def test_an_answer_brought_to_a_decided_sentence_leaves_the_decision_standing() -> None:
     of = project_with_items(k=2)
     item = answered_item(of, ["A"], ["B"])
-    said = {"payload": {"relations": ["C"]}, "votes_key": item.votes_key, "client_id": uuid4()}
-    decisions.decide(item, by=curator(), **said)
+    decision = {"payload": {"relations": ["C"]}, "votes_key": item.votes_key, "client_id": uuid4()}
+    decisions.decide(item, by=curator(), **decision)
     import_lines(of, [vote("s0", "w1", "B")], what="votes")
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])

@@ -239,8 +239,8 @@ def test_the_qualification_round_tells_each_relation_before_the_next_sentence(pa
     log_in(page)
     press(page, "1", "Enter")
     page.locator("#feedback-dialog[open]").wait_for()
-    told = page.locator("#feedback-list li").all_inner_texts()
-    assert told == [
+    feedback = page.locator("#feedback-list li").all_inner_texts()
+    assert feedback == [
         "✗ place of birth – it applies, and you did not choose it",
         "✗ place lived – you chose it, and it does not apply\n\nThe head lived there.",
     ]

@@ -164,7 +164,7 @@ def test_a_relation_beyond_the_thirtieth_takes_a_key_of_one_s_own(page: Page, st
 
 
 @pytest.mark.parametrize(
-    ("key", "told"),
+    ("key", "message"),
     [
         ("2", "2 is already the key for place of birth."),
         ("z", "Z is already the key for Undo."),
@@ -172,11 +172,11 @@ def test_a_relation_beyond_the_thirtieth_takes_a_key_of_one_s_own(page: Page, st
         ("Control+k", "The browser uses"),
     ],
 )
-def test_a_key_in_use_is_refused_in_words(page: Page, start: Start, key: str, told: str) -> None:
+def test_a_key_in_use_is_rejected(page: Page, start: Start, key: str, message: str) -> None:
     start()
     press(page, "?")
     page.get_by_role("button", name="Change the key for place lived").click()
     press(page, key)
-    assert told in page.locator("#keys-message").inner_text()
+    assert message in page.locator("#keys-message").inner_text()
     press(page, "Escape", "Escape", "1")
     assert chosen(page) == ["lived_in"]

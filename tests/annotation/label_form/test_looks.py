@@ -32,8 +32,8 @@ TYPED = (
 
 
 def typed(at: int, **types: str) -> dict[str, Any]:
-    told = sentence(at)
-    return told | {key: told[key] | {"type": kind} for key, kind in types.items()}
+    entry = sentence(at)
+    return entry | {key: entry[key] | {"type": kind} for key, kind in types.items()}
 
 
 def in_view(page: Page, what: Locator) -> bool:

@@ -24,10 +24,10 @@ def while_somebody_answers(of: Project, name: str, act: Any, patch: pytest.Monke
     (user,), item = annotators(of, 1), of.items.get()
     writing, derive = Event(), votes._update_answer
 
-    def slowly(*told: Any) -> None:
+    def slowly(*arguments: Any) -> None:
         writing.set()
         until(is_any_lock_awaited)
-        derive(*told)
+        derive(*arguments)
 
     def go(at: int) -> str:
         try:
@@ -55,8 +55,8 @@ def test_a_step_is_not_undone_under_an_answer_that_is_just_coming_in(
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
     of = project_with_items(1, k=1)
     step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
-    told = while_somebody_answers(of, "AB", lambda: inventory.undo(step, by=curator()), monkeypatch)
-    assert told == ["done", "target_in_use"]
+    outcomes = while_somebody_answers(of, "AB", lambda: inventory.undo(step, by=curator()), monkeypatch)
+    assert outcomes == ["done", "target_in_use"]
     assert of.items.get().gold["relations"] == ["AB"]
     assert "AB" in labels(of)
 

@@ -40,13 +40,15 @@ def read(of: Project) -> tuple[dict[str, tuple[int, int]], Counter[str], int]:
 def check(of: Project) -> None:
     of = Project.objects.get(pk=of.pk)
     labels, gold, emptied = read(of)
-    told = {one.name: (one.items, one.disputed) for one in project_stats.by_label(of, for_user=curator())}
-    assert told == labels
+    counts = {
+        label.name: (label.items, label.disputed) for label in project_stats.by_label(of, for_user=curator())
+    }
+    assert counts == labels
     assert inventory.label_frequencies(of) == gold
     assert inventory.emptied_by_deletion(of)["source_labels"] == emptied
 
 
-def said(of: Project, *answers: dict[str, Any]) -> None:
+def import_answers(of: Project, *answers: dict[str, Any]) -> None:
     """Each answer by two people on its own item, the second one's turned round with the next's."""
     lines = []
     for at, answer in enumerate(answers):
@@ -60,7 +62,7 @@ def test_relations_are_counted_through_merges_and_deletions(either_database: str
     of = create_project(labels=("A", "B", "C", ODD))
     source = (["A"], [ODD, "B"], [], ["C"], [ODD], ["A", "C"])
     import_lines(of, [sentence(f"s{at}", relations=labels) for at, labels in enumerate(source)])
-    said(of, *({"labels": labels} if labels else {"na": True} for labels in source))
+    import_answers(of, *({"labels": labels} if labels else {"na": True} for labels in source))
     check(of)
     assert inventory.label_frequencies(of)[ODD] > 0
     inventory.merge(of, ["A", "B"], target="D", by=curator())
@@ -75,7 +77,7 @@ def spans(of: Project, *, linked: bool) -> None:
     import_lines(of, texts)
     one, two = [0, 3, "PER"], [10, 15, "LOC"]
     link = {"relations": [[0, "in", 1]]} if linked else {}
-    said(of, {"spans": [one, two]} | link, {"spans": [one]}, {"spans": []}, {"spans": [two, one]})
+    import_answers(of, {"spans": [one, two]} | link, {"spans": [one]}, {"spans": []}, {"spans": [two, one]})
 
 
 @pytest.mark.parametrize("kind", ["entities", "joint"])
@@ -91,7 +93,7 @@ def test_spans_are_counted_with_what_hangs_on_them(either_database: str, kind: s
     check(of)
 
 
-def test_nothing_is_counted_where_nothing_was_said(either_database: str) -> None:
+def test_nothing_is_counted_where_no_answers_exist(either_database: str) -> None:
     of = create_project()
     check(of)
     assert not inventory.label_frequencies(of)

@@ -153,9 +153,9 @@ def test_progress_counts_own_answers_skips_and_what_waits() -> None:
     user = annotators(of, 1)[0]
     answer_item(take(of, user).item, user, "A")
     votes.skip(take(of, user).item, user, client_id=uuid4(), reason="undecided", milliseconds=3000)
-    told = progress_of(of, user)
+    progress = progress_of(of, user)
     wanted = {"answered": 1, "skipped": 1, "waiting": 1, "total": 3, "today": 2, "median_seconds": 3.0}
-    assert {name: told[name] for name in wanted} == wanted
+    assert {name: progress[name] for name in wanted} == wanted
 
 
 @pytest.mark.django_db

@@ -206,10 +206,10 @@ def test_setting_aside_and_an_answer_that_is_just_coming_in_take_turns(
     assert lease is not None
     answering, derive = Event(), voting._update_answer
 
-    def slowly(*told: object) -> None:
+    def slowly(*arguments: object) -> None:
         answering.set()
         time.sleep(0.3)
-        derive(*told)
+        derive(*arguments)
 
     def act(at: int) -> None:
         if at == 0:

@@ -42,8 +42,8 @@ def test_the_round_comes_first_and_tells_each_choice() -> None:
     item, cast = answer_next(of, user, "B")
     assert item.external_id == "known0"
     assert cast.feedback is not None
-    told = [(one.choice, one.chosen, one.right) for one in cast.feedback.choices]
-    assert (cast.feedback.right, told) == (False, [("A", False, True), ("B", True, False)])
+    choices = [(choice.choice, choice.chosen, choice.right) for choice in cast.feedback.choices]
+    assert (cast.feedback.right, choices) == (False, [("A", False, True), ("B", True, False)])
     assert (cast.feedback.done, cast.feedback.of, cast.feedback.passed) == (1, 2, None)
 
 

@@ -34,7 +34,7 @@ from tests.cast.projects import annotators, answer_item, curator, project_with_i
 PEOPLE, ITEMS, MOST_EXTRA = 4, 4, 1
 who = st.integers(0, PEOPLE - 1)
 what = st.integers(0, ITEMS - 1)
-said = st.lists(st.sampled_from("ABC"), max_size=2, unique=True)
+relations_strategy = st.lists(st.sampled_from("ABC"), max_size=2, unique=True)
 Relations = list[str]
 
 
@@ -60,8 +60,8 @@ class Queue(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            self.deciders_can_finish_what_waits_for_them()
-            self.whoever_comes_afresh_can_finish_it()
+            self.adjudicators_can_settle_every_queued_item()
+            self.new_annotators_can_finish_the_project()
         finally:
             self.patch.undo()
             transaction.set_rollback(True)
@@ -72,21 +72,21 @@ class Queue(RuleBasedStateMachine):
         return [act for act in self.log if act[:2] == (item, person)]
 
     def last(self, item: int, person: int) -> Relations | str | None:
-        """What the person said of it last, or why they said nothing; None for no word at all."""
+        """Return the person's last answer or reason to skip, None without vote."""
         acts = self.acts(item, person)
         return acts[-1][2] if acts else None
 
-    def passed_on(self, item: int) -> bool:
-        """Somebody passed it on for good, and nobody who works here is still to answer."""
+    def is_unanswerable(self, item: int) -> bool:
+        """True if skipped for good with no working annotator left."""
         if self.decided(item)[2].state != "open":
             return False
-        here = [one for one in range(PEOPLE) if one not in self.paused]
-        if not all(any(act[1] == one for act in self.log) for one in here):
+        active = [person for person in range(PEOPLE) if person not in self.paused]
+        if not all(any(act[1] == person for act in self.log) for person in active):
             return False
-        said = [self.last(item, one) for one in range(PEOPLE)]
-        return "broken" in said and all(said[one] not in (None, "later") for one in here)
+        latest = [self.last(item, person) for person in range(PEOPLE)]
+        return "broken" in latest and all(latest[person] not in (None, "later") for person in active)
 
-    def standing(self, item: int) -> dict[int, Relations]:
+    def answers_in_order(self, item: int) -> dict[int, Relations]:
         """Answers in the server's order: a changed one keeps its place, a skipped one loses it."""
         places: dict[int, Relations] = {}
         for _, person, payload, _ in (act for act in self.log if act[0] == item):
@@ -98,11 +98,11 @@ class Queue(RuleBasedStateMachine):
 
     def decided(self, item: int) -> tuple[int, list[int], Verdict]:
         """How many are wanted, whose answers count, and what they come to."""
-        counting = [person for person in self.standing(item) if (item, person) not in self.excluded]
+        counting = [person for person in self.answers_in_order(item) if (item, person) not in self.excluded]
         for extra in range(self.asked[item], MOST_EXTRA + 1):
             wanted = self.k + extra
             first = counting[:wanted]
-            payloads = [{"spans": [], "relations": self.standing(item)[person]} for person in first]
+            payloads = [{"spans": [], "relations": self.answers_in_order(item)[person]} for person in first]
             verdict = decide(payloads, kind="relations", policy="majority", k=wanted)
             if verdict.state != "disputed" or not self.calls_extra:
                 break
@@ -112,7 +112,7 @@ class Queue(RuleBasedStateMachine):
     def running(self, person: int) -> QuerySet[Lease]:
         return Lease.objects.filter(annotator__user=self.people[person], ending="").order_by("pk")
 
-    def out_and_free(self) -> int:
+    def leased_and_free(self) -> int:
         free = sum(self.of.items.values_list("free", flat=True))
         return free + Lease.objects.filter(item__project=self.of, ending="").count()
 
@@ -123,17 +123,19 @@ class Queue(RuleBasedStateMachine):
             with pytest.raises(NotAllowed):
                 assignment.lease_next(self.of, self.people[person])
             return
-        before = self.out_and_free()
+        before = self.leased_and_free()
         handed = assignment.lease_several(
             self.of, self.people[person], n=n, current_leases=own if keep else []
         )
         for lease in handed:
             assert lease.annotator.user == self.people[person]
             if lease.pk not in own:
-                said = self.last(self.items.index(lease.item), person)
-                assert said in (None, "later"), "Nobody gets twice what they answered or passed on."
+                earlier = self.last(self.items.index(lease.item), person)
+                assert earlier in (None, "later"), "Nobody gets twice what they answered or passed on."
         assert len(handed) <= n
-        assert self.out_and_free() == before, "Each item handed out is one less that is free, or taken back."
+        assert self.leased_and_free() == before, (
+            "Each item handed out is one less that is free, or taken back."
+        )
         assert keep or not own or own[0] == handed[0].pk, "A reloaded page gets its item back."
 
     @precondition(lambda self: Lease.objects.filter(ending="").exists())
@@ -143,7 +145,7 @@ class Queue(RuleBasedStateMachine):
         lease = data.draw(st.sampled_from(running))
         leases.return_lease(lease.pk, lease.annotator.user)
 
-    @rule(item=what, person=who, payload=said)
+    @rule(item=what, person=who, payload=relations_strategy)
     def answer(self, item: int, person: int, payload: Relations) -> None:
         name = uuid4()
         base = len(self.acts(item, person))
@@ -163,7 +165,7 @@ class Queue(RuleBasedStateMachine):
         self.log.append((item, person, reason, name))
 
     @rule(item=what)
-    def everybody_passes_on(self, item: int) -> None:
+    def everybody_skips(self, item: int) -> None:
         for person in range(PEOPLE):
             self.skip(item, person, "broken")
 
@@ -171,13 +173,13 @@ class Queue(RuleBasedStateMachine):
     @rule(data=st.data())
     def send_again(self, data: Any) -> None:
         item, person, payload, name = data.draw(st.sampled_from(self.log))
-        told = {"relations": [] if isinstance(payload, str) else payload}
+        answer = {"relations": [] if isinstance(payload, str) else payload}
         assert votes.answer(
-            self.items[item], self.people[person], client_id=name, payload=told, base=99
+            self.items[item], self.people[person], client_id=name, payload=answer, base=99
         ).repeated
 
     @precondition(lambda self: self.log)
-    @rule(data=st.data(), payload=said)
+    @rule(data=st.data(), payload=relations_strategy)
     def send_from_a_stale_tab(self, data: Any, payload: Relations) -> None:
         item, person, _, _ = data.draw(st.sampled_from(self.log))
         with pytest.raises(Conflict):
@@ -198,7 +200,7 @@ class Queue(RuleBasedStateMachine):
         self.k = k
 
     @rule(calls=st.booleans())
-    def call_people_in_on_disputes_or_not(self, calls: bool) -> None:
+    def toggle_extra_annotators(self, calls: bool) -> None:
         gold_questions.set_quality_options(self.of, by=curator(), calls_extra=calls)
         self.calls_extra = calls
 
@@ -225,21 +227,21 @@ class Queue(RuleBasedStateMachine):
 
     @precondition(lambda self: Answer.objects.filter(item__project=self.of).exists())
     @rule(data=st.data(), excluded=st.booleans())
-    def set_an_answer_aside_or_put_it_back(self, data: Any, excluded: bool) -> None:
+    def exclude_or_include_an_answer(self, data: Any, excluded: bool) -> None:
         item, person = data.draw(
-            st.sampled_from([(at, person) for at in range(ITEMS) for person in self.standing(at)])
+            st.sampled_from([(at, person) for at in range(ITEMS) for person in self.answers_in_order(at)])
         )
         answer = Answer.objects.get(item=self.items[item], annotator__user=self.people[person])
         exclusions.exclude_answer(answer, by=curator(), excluded=excluded)
         (self.excluded.add if excluded else self.excluded.discard)((item, person))
 
-    def deciders_can_finish_what_waits_for_them(self) -> None:
+    def adjudicators_can_settle_every_queued_item(self) -> None:
         for item in list(decisions.disputes(self.of)):
-            told = {"client_id": uuid4(), "votes_key": item.votes_key, "payload": {"relations": ["A"]}}
-            decisions.decide(item, by=curator(), **told)
+            arguments = {"client_id": uuid4(), "votes_key": item.votes_key, "payload": {"relations": ["A"]}}
+            decisions.decide(item, by=curator(), **arguments)
         assert not decisions.disputes(self.of).exists()
 
-    def whoever_comes_afresh_can_finish_it(self) -> None:
+    def new_annotators_can_finish_the_project(self) -> None:
         """As many new people as an item may want at the most, and nothing is open."""
         self.lose_every_device()
         for number in range(self.k + MOST_EXTRA):
@@ -251,29 +253,29 @@ class Queue(RuleBasedStateMachine):
 
     # ---- what must hold after each of it ---------------------------------------------------------
     @invariant()
-    def the_log_is_what_was_written(self) -> None:
+    def the_log_equals_the_written_votes(self) -> None:
         rows = Vote.objects.filter(item__project=self.of).order_by("pk")
         assert list(rows.values_list("client_id", flat=True)) == [name for *_, name in self.log]
 
     @invariant()
-    def every_item_is_what_the_replayed_log_comes_to(self) -> None:
+    def every_item_equals_its_replayed_log(self) -> None:
         for at, item in enumerate(self.items):
             item.refresh_from_db()
             kept = Answer.objects.filter(item=item).order_by("position")
-            replayed = self.standing(at)
+            replayed = self.answers_in_order(at)
             assert [answer.payload["relations"] for answer in kept] == list(replayed.values())
             assert [answer.set_aside for answer in kept] == [(at, one) in self.excluded for one in replayed]
             wanted, _, verdict = self.decided(at)
             assert (item.state, item.gold, self.k + item.extra) == (verdict.state, verdict.gold, wanted)
 
     @invariant()
-    def deciders_are_shown_what_waits_for_them(self) -> None:
+    def adjudicators_see_every_queued_item(self) -> None:
         waiting = {self.items.index(item) for item in decisions.disputes(self.of)}
         disputed = {at for at in range(ITEMS) if self.decided(at)[2].state == "disputed"}
-        assert waiting == disputed | {at for at in range(ITEMS) if self.passed_on(at)}
+        assert waiting == disputed | {at for at in range(ITEMS) if self.is_unanswerable(at)}
 
     @invariant()
-    def what_is_free_and_what_is_out_are_what_is_wanted(self) -> None:
+    def free_places_and_leases_add_up_to_the_answers_needed(self) -> None:
         for at, item in enumerate(self.items):
             wanted, first, verdict = self.decided(at)
             out = set(item.leases.filter(ending="").values_list("annotator__user", flat=True))

@@ -1,7 +1,7 @@
 """The one Celery task."""
 
 from evalsvc.celery import app
-from evalsvc.core.jobs import worker_presence
+from evalsvc.core.jobs import queue_status
 from workers import runner
 from workers.sandbox import readiness
 
@@ -11,5 +11,5 @@ def run_next(queue: str) -> None:
     """Run one job of the queue, if any is due."""
     if readiness.serves_models(queue):
         readiness.record_active()
-    worker_presence.record_seen(queue)
+    queue_status.record_seen(queue)
     runner.run_next(queue)

@@ -22,8 +22,7 @@ from annotation.api.projects import project_of
 from annotation.models import Item
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
-from evalsvc.core.web.pagination import Pages
-from evalsvc.core.web.request_validation import validated
+from evalsvc.core.web.request_validation import Pages, validated
 
 
 class CountSerializer(serializers.Serializer[Any]):

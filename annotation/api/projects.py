@@ -24,8 +24,7 @@ from annotation.reports.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
-from evalsvc.core.web.pagination import Pages, query_choices
-from evalsvc.core.web.request_validation import validated
+from evalsvc.core.web.request_validation import Pages, query_choices, validated
 
 FORMAT_HELP = "Detected from the content when absent."
 

@@ -29,8 +29,7 @@ from annotation.testset import Kind, Origin, TestSet, export_lines
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.web.downloads import jsonl_file
-from evalsvc.core.web.pagination import query_choices
-from evalsvc.core.web.request_validation import validated
+from evalsvc.core.web.request_validation import query_choices, validated
 
 
 class NewGoldSerializer(serializers.Serializer[Any]):

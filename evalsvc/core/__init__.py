@@ -1,1 +1,1 @@
-"""The ground floor: accounts, jobs, web kit, errors, database helpers and file formats."""
+"""Ground floor: accounts, jobs, web kit, errors, database helpers, file formats."""

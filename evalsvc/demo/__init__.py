@@ -1,1 +1,1 @@
-"""The demo: an invented harbour town, its annotators and its systems, loaded from data files."""
+"""The demo: an invented harbour town, its annotators and its systems."""

@@ -1,4 +1,7 @@
-"""Accounts and teams of the demo; passwords are generated per data folder and stored there (mode 600)."""
+"""Accounts and teams of the demo.
+
+Passwords are generated per data folder and stored there (mode 600).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Load the demo through the functions that pages and API use; every step can be repeated.
+"""Load the demo through the functions that pages and API use.
 
-`data/` holds the items, votes and decisions of two labelling projects, and the predictions of thirty runs.
+Every step can be repeated. `data/` holds the items, votes and decisions of two labelling projects, and the
+predictions of thirty runs.
 """
 
 from __future__ import annotations
@@ -79,12 +80,12 @@ ENTITY_SYSTEMS = (
 
 
 def is_wanted() -> bool:
-    """True on an empty database, and after a load that did not finish."""
+    """True on an empty database, and after an unfinished load."""
     return not Project.objects.exists() or (bool(read_passwords()) and not _finished_marker().exists())
 
 
 def load(report: Callable[[str], None]) -> None:
-    """Load projects, test sets and benchmarks, and submit the runs; a worker scores them."""
+    """Load projects, test sets and benchmarks; submit runs for a worker."""
     accounts = ensure_accounts()
     report("loading 317 sentences with the votes of four annotators")
     relations = _relation_project(accounts)
@@ -116,7 +117,7 @@ def _client_id(*parts: object) -> UUID:
 
 
 def _relation_project(accounts: DemoAccounts) -> Project:
-    """Import sentences, record votes and decide most disputes; some items stay open or disputed."""
+    """Import sentences, record votes and decide most disputes."""
     curator = accounts.users[CURATOR]
     project = _ensure_project(
         "harbour-news", by=curator, title="Harbour news, relations", kind="relations", k=4,
@@ -128,7 +129,14 @@ def _relation_project(accounts: DemoAccounts) -> Project:
     projects.set_member(project, user=accounts.users[ADJUDICATOR], role="adjudicator", by=curator)
     _import(project, "items", "relations.jsonl", "harbour-news.jsonl", curator)
     projects.open_for_work(project, by=curator)
-    _record_votes(project, accounts)
+    items = {item.external_id: item for item in project.items.live()}
+    for vote in _lines("relation_votes.jsonl"):
+        votes.answer(
+            items[vote["item"]],
+            accounts.users[vote["annotator"]],
+            client_id=_client_id("vote", vote["item"], vote["annotator"]),
+            payload={"spans": [], "relations": vote["relations"]},
+        )
     _decide_disputes(project, accounts.users[ADJUDICATOR])
     return project
 
@@ -160,17 +168,6 @@ def _import(project: Project, what: str, name: str, filename: str, by: User, **o
             content=what, upload=upload, filename=filename, options=options, by=by, project=project
         )
     _finish_job("import", batch.pk)
-
-
-def _record_votes(project: Project, accounts: DemoAccounts) -> None:
-    items = {item.external_id: item for item in project.items.live()}
-    for vote in _lines("relation_votes.jsonl"):
-        votes.answer(
-            items[vote["item"]],
-            accounts.users[vote["annotator"]],
-            client_id=_client_id("vote", vote["item"], vote["annotator"]),
-            payload={"spans": [], "relations": vote["relations"]},
-        )
 
 
 def _decide_disputes(project: Project, adjudicator: User) -> None:
@@ -257,7 +254,7 @@ def _submit_runs(accounts: DemoAccounts, benchmark: Benchmark, systems: tuple[tu
 
 
 def _finish_job(kind: str, subject: int) -> None:
-    """Wait for the newest job of this kind and subject; run it here if no worker takes it."""
+    """Wait for the newest such job; run it if no worker does."""
     from workers.runner import run_inline
 
     job = Job.objects.filter(kind=kind, subject=subject).order_by("-id").first()

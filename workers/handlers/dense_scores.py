@@ -35,29 +35,18 @@ def check(subject: int, progress: Progress) -> Store:
 
 def load_dense(contract: FileContract, submission: Submission, content: bytes) -> Predictions:
     """Read a dense file as predictions."""
-    matrix = _matrix(contract, submission, content)
-    names = contract.labels
-    _require_finite(matrix, [*names, contract.benchmark.negative])
-    keys = dense_scores.rows_of(contract, submission.form)
-    return dense_predictions(matrix, keys, submission.form, len(names))
-
-
-def _matrix(contract: FileContract, submission: Submission, content: bytes) -> Matrix:
-    """Return the matrix if its rows and columns are unchanged."""
     header = npy.read_header(content[: npy.LONGEST_HEADER + 12], Problems())
     if dense_scores.layout(contract, submission.form, rows=header.rows) != submission.layout:
         raise InputFault(
             "wrong_shape", "The items of the benchmark have changed since the upload. Submit the file again."
         )
-    numbers = np.frombuffer(content, dtype=header.type, offset=header.begin)
-    return numbers.reshape(header.rows, header.columns)
-
-
-def _require_finite(matrix: Matrix, names: list[str]) -> None:
+    numbers: Matrix = np.frombuffer(content, dtype=header.type, offset=header.begin)
+    matrix = numbers.reshape(header.rows, header.columns)
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         row, column = (int(at) for at in bad[0])
-        problem = Problem(
-            "bad_score", row + 1, names[column], str(matrix[row, column]), "a finite number in every cell"
-        )
+        name, value = [*contract.labels, contract.benchmark.negative][column], str(matrix[row, column])
+        problem = Problem("bad_score", row + 1, name, value, "a finite number in every cell")
         raise InputFault("bad_score", f"{problem.sentence()} {len(bad):,} cells have such a value.")
+    keys = dense_scores.rows_of(contract, submission.form)
+    return dense_predictions(matrix, keys, submission.form, len(contract.labels))

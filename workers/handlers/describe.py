@@ -28,17 +28,15 @@ def describe(subject: int, progress: Progress) -> Store:
         source = TestSet.objects.frozen().filter(twin=annotated).first()
         progress(1, 2, "comparing source labels with gold")
         quality = _quality(annotated, source) if source and test_set.kind == Kind.RELATIONS else {}
-    return lambda: _store(test_set, result, annotated, quality)
 
+    def store() -> None:
+        TestSet.objects.filter(pk=test_set.pk).update(statistics=result)
+        if annotated is not None and quality:
+            fresh = TestSet.objects.select_for_update().get(pk=annotated.pk)
+            merged = (fresh.statistics or {}) | {"source_quality": quality}
+            TestSet.objects.filter(pk=fresh.pk).update(statistics=merged)
 
-def _store(
-    test_set: TestSet, result: dict[str, Any], annotated: TestSet | None, quality: dict[str, Any]
-) -> None:
-    TestSet.objects.filter(pk=test_set.pk).update(statistics=result)
-    if annotated is not None and quality:
-        fresh = TestSet.objects.select_for_update().get(pk=annotated.pk)
-        merged = (fresh.statistics or {}) | {"source_quality": quality}
-        TestSet.objects.filter(pk=fresh.pk).update(statistics=merged)
+    return store
 
 
 def statistics(test_set: TestSet) -> dict[str, Any]:

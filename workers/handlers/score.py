@@ -24,13 +24,13 @@ from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from workers.handlers.dense_scores import load_dense
-from workers.metrics.report import ClassRow, Curve, Report
+from workers.metrics.report import Curve, Report
 from workers.scoring.column_reader import Tick, uncollected
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, read_predictions
 from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of
 
-PIECE_BYTES = 1 << 18
+SHARES = ("precision", "recall", "f1")
 UNLIMITED = Limits(1 << 60, 1 << 60, 1 << 60)
 
 
@@ -77,17 +77,13 @@ def score(subject: int, progress: Progress) -> Store:
         stored = [_stored(submission, result, libraries) for result in results]
         submission.evaluations.add(*existing.values(), *stored)
         gold_exposure.mark(submission)
-        _queue_again_if_revised(submission)
+        # A setting may have been added or revised in the meantime.
+        row = Submission.objects.select_related("benchmark", "system").get(pk=submission.pk)
+        settings = scoring_identity.fitting(row)
+        if row.withdrawn_at is None and len(scoring_identity.existing(row, settings)) < len(settings):
+            submission_states.queue(row)
 
     return store
-
-
-def _queue_again_if_revised(submission: Submission) -> None:
-    """Queue again where a setting was added or revised in the meantime."""
-    row = Submission.objects.select_related("benchmark", "system").get(pk=submission.pk)
-    settings = scoring_identity.fitting(row)
-    if row.withdrawn_at is None and len(scoring_identity.existing(row, settings)) < len(settings):
-        submission_states.queue(row)
 
 
 def _results(
@@ -104,7 +100,13 @@ def _results(
         options = scoring_identity.options_of(setting, submission)
         case = ScoringCase.of(gold, predictions, scoring_options(options))
         report = report_of(case)
-        yield SettingResult(setting, options, report, _detail(case, report))
+        detail = {
+            "counts": {key: number(value) for key, value in (report.counts | case.counts).items()},
+            "lost": error_counts(case),
+            "curve": _points(report.curve),
+            "notes": list(report.notes),
+        }
+        yield SettingResult(setting, options, report, detail)
 
 
 def _stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:
@@ -113,19 +115,14 @@ def _stored_predictions(submission: Submission, contract: FileContract, tick: Ti
     except FileNotFoundError as error:
         raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
     with file:
-        _require_unchanged(file, submission)
+        if hashlib.file_digest(file, "sha256").hexdigest() != submission.file_id:
+            raise InputFault(
+                "file_changed", "The stored file differs from the uploaded one. Submit it again."
+            )
+        file.seek(0)
         if submission.layout:
             return load_dense(contract, submission, file.read())
         return load_predictions(contract, file, format=submission.format, tick=tick)
-
-
-def _require_unchanged(file: BinaryIO, submission: Submission) -> None:
-    digest = hashlib.sha256()
-    for piece in iter(lambda: file.read(PIECE_BYTES), b""):
-        digest.update(piece)
-    if digest.hexdigest() != submission.file_id:
-        raise InputFault("file_changed", "The stored file differs from the uploaded one. Submit it again.")
-    file.seek(0)
 
 
 def load_predictions(
@@ -190,7 +187,11 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
         defaults={
             "options": result.options,
             "libraries": libraries,
-            "classes": [row for family, rows in result.report.classes.items() for row in _rows(family, rows)],
+            "classes": [
+                {"family": family} | row._asdict() | {key: number(getattr(row, key)) for key in SHARES}
+                for family, rows in result.report.classes.items()
+                for row in rows
+            ],
             "detail": result.detail,
         },
     )
@@ -205,23 +206,6 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
             for key, value in result.report.values.items()
         )
     return evaluation
-
-
-def _detail(case: ScoringCase, report: Report) -> dict[str, Any]:
-    return {
-        "counts": {key: number(value) for key, value in (report.counts | case.counts).items()},
-        "lost": error_counts(case),
-        "curve": _points(report.curve),
-        "notes": list(report.notes),
-    }
-
-
-def _rows(family: str, rows: tuple[ClassRow, ...]) -> list[dict[str, Any]]:
-    shares = ("precision", "recall", "f1")
-    return [
-        {"family": family} | row._asdict() | {key: number(getattr(row, key)) for key in shares}
-        for row in rows
-    ]
 
 
 def _points(curve: Curve | None) -> dict[str, Any] | None:

@@ -41,23 +41,15 @@ def thin(curve: Points, *, most: int = MOST_POINTS, tolerance: float = TOLERANCE
     if not total or not curve.n_facts:
         empty = np.zeros(0)
         return Curve(empty, empty, empty, 0.0, total)
-    corners = _corners(np.asarray(curve.hits))
+    # Both ends of every stretch without a new fact: between them precision only falls.
+    new = np.diff(np.asarray(curve.hits), prepend=-1) != 0
+    corners = np.flatnonzero(new | np.append(new[1:], True))
     x, y = curve.recall[corners], curve.precision[corners]
     kept = _simplified(x, y, tolerance)
     while np.count_nonzero(kept) > most:
         tolerance *= 2
         kept = _simplified(x, y, tolerance)
     return Curve(x[kept], y[kept], curve.score[corners[kept]], tolerance, total)
-
-
-def _corners(hits: NDArray[np.number]) -> NDArray[np.int64]:
-    """Select both ends of every stretch without a new fact.
-
-    Between them precision only falls.
-    """
-    new = np.diff(hits, prepend=-1) != 0
-    last = np.append(new[1:], True)
-    return np.flatnonzero(new | last)
 
 
 def _simplified(x: Floats, y: Floats, tolerance: float) -> NDArray[np.bool_]:

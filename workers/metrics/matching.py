@@ -89,7 +89,9 @@ def pair_spans(gold: Spans, predicted: Spans) -> Pairs:
     """
     gold_order, predicted_order = (np.lexsort(spans.columns[::-1]) for spans in (gold, predicted))
     left_all, right_all = gold.select(gold_order), predicted.select(predicted_order)
-    exact = _exact(left_all, right_all)
+    # Spans equal in bounds and label are pairs: every greatest pairing has them.
+    hits = shared(*row_keys(left_all.columns, right_all.columns))
+    exact = Pairs(*(np.flatnonzero(hit) for hit in hits))
     free_gold = _others(exact.gold, len(left_all))
     free_predicted = _others(exact.predicted, len(right_all))
     left, right = left_all.select(free_gold), right_all.select(free_predicted)
@@ -98,13 +100,6 @@ def pair_spans(gold: Spans, predicted: Spans) -> Pairs:
     columns = np.concatenate((exact.predicted, free_predicted[rest.predicted]))
     order = np.argsort(rows)
     return Pairs(gold_order[rows[order]], predicted_order[columns[order]])
-
-
-def _exact(gold: Spans, predicted: Spans) -> Pairs:
-    """Pair spans equal in bounds and label; every greatest pairing has them."""
-    left, right = row_keys(gold.columns, predicted.columns)
-    gold_hits, predicted_hits = shared(left, right)
-    return Pairs(np.flatnonzero(gold_hits), np.flatnonzero(predicted_hits))
 
 
 def _others(rows: Ints, size: int) -> Ints:

@@ -86,7 +86,7 @@ class Comparison(NamedTuple):
 
 
 def welch(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
-    """Compute Welch's two-sided t test of a − b, with interval and d.
+    """Compute Welch's two-sided t test of a − b.
 
     d is Cohen's d (Harbecke et al. 2022, eq. 4).
 

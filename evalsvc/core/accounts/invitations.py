@@ -40,7 +40,7 @@ class InvitationTarget:
     require_inviter: Callable[[Any, User], None]
     """(subject, user): raises 404 for strangers, 403 for members who may not invite."""
     role_of: Callable[[Any, User], str | None]
-    admit: Callable[[Any, User, str, User], None]
+    admit: Callable[[Any, User, str, User], object]
     """(subject, user, role, by): checks the inviter's rights as they are now."""
     url: Callable[[Any], str]
     members_url: Callable[[Any], str]
@@ -132,7 +132,7 @@ def resolve(record: Invitation) -> OpenInvitation:
 
 
 def _reject(secret: str) -> NoReturn:
-    """Explain why a link is invalid and who can give a new one."""
+    """Explain an invalid link and who can give a new one."""
     record = Invitation.objects.select_related("by").filter(digest=digest(secret)).first()
     if record is None:
         raise Http404

@@ -48,7 +48,7 @@ class TeamMember(models.Model):
 
 
 class Departure(models.Model):
-    """Removal of a team member, who may have shared the gold they saw."""
+    """Removal of a team member, who may know the gold."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="departures")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -59,7 +59,7 @@ class Departure(models.Model):
 
 
 class ApiToken(models.Model):
-    """API token of a user, on behalf of a team or not; stored as SHA-256."""
+    """API token of a user, optionally for a team; stored as SHA-256."""
 
     class Scope(models.TextChoices):
         READ = "read"

@@ -110,7 +110,7 @@ class Callback(OIDCAuthenticationCallbackView):
 @login_required
 @require_POST
 def connect(request: HttpRequest) -> HttpResponse:
-    """Link to the provider, as the CSP allows no form to lead there."""
+    """Link to the provider; the CSP allows no form to it."""
     request.session[CONNECTING] = request.user.pk
     return render(request, "accounts/connect.html", {"provider": settings.OIDC_TITLE})
 

@@ -39,7 +39,7 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
 
 
 def _slug(name: str) -> str:
-    """Make a slug from the name, or from its digest without Latin letters."""
+    """Make a slug from the name, or its digest without Latin letters."""
     slug = slugify(name)[:60]
     if not re.search("[a-z]", slug) and any(char.isalpha() for char in name):
         return f"team-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -111,10 +111,6 @@ def _require_inviter(team: Team, user: User) -> None:
     require_owner(team, user)
 
 
-def _admit(team: Team, user: User, role: str, by: User) -> None:
-    add_member(team, user=user, role=role, by=by)
-
-
 INVITATION_TARGET = InvitationTarget(
     name="team",
     noun="team",
@@ -122,7 +118,7 @@ INVITATION_TARGET = InvitationTarget(
     find=lambda pk: get_object_or_404(Team, pk=pk),
     require_inviter=_require_inviter,
     role_of=role_in,
-    admit=_admit,
+    admit=lambda team, user, role, by: add_member(team, user=user, role=role, by=by),
     url=lambda team: reverse("team", args=[team.slug]),
     members_url=lambda team: reverse("team", args=[team.slug]),
 )

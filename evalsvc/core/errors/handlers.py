@@ -69,19 +69,14 @@ def describe(error: Exception) -> Described | None:
         return 403, problem(403, detail=str(error)), {}
     if isinstance(error, UnreadablePostError):
         return 400, problem(400, code="cut_short", detail=BENCHMARKS["cut_short"]), {}
-    if isinstance(error, RequestDataTooBig | TooManyFilesSent):
-        return _too_large(error)
-    return _describe_framework_error(error) if isinstance(error, drf.APIException) else None
-
-
-def _too_large(error: Exception) -> Described:
     if isinstance(error, RequestDataTooBig):
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         detail = f"A request body, without its files, may have at most {limit:,} bytes."
-    else:
+        return 413, problem(413, detail=detail, limit=limit), {}
+    if isinstance(error, TooManyFilesSent):
         limit = settings.DATA_UPLOAD_MAX_NUMBER_FILES
-        detail = f"A form may have at most {limit:,} files."
-    return 413, problem(413, detail=detail, limit=limit), {}
+        return 413, problem(413, detail=f"A form may have at most {limit:,} files.", limit=limit), {}
+    return _describe_framework_error(error) if isinstance(error, drf.APIException) else None
 
 
 def _describe_framework_error(error: drf.APIException) -> Described:

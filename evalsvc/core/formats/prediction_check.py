@@ -193,7 +193,7 @@ class PredictionCheck:
 
     @property
     def may_lack_lines(self) -> bool:
-        """True when an id without a line is no problem in the form of the file."""
+        """True if the form of the file allows ids without lines."""
         return self.form in self.silent or self.missing == "wrong"
 
     @cached_property

@@ -1,7 +1,8 @@
-"""Health of the queues, and forecasts made from the last jobs."""
+"""Health of the queues, active workers, and forecasts made from the last jobs."""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,15 +10,19 @@ from statistics import fmean, quantiles
 
 from django.conf import settings
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from evalsvc.core.jobs.claim import due
-from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.worker_presence import active_workers, last_seen
+from evalsvc.core.jobs.claim import due, worker_name
+from evalsvc.core.jobs.exceptions import caught
+from evalsvc.core.jobs.models import Job, Worker
 
+log = logging.getLogger(__name__)
 State = Job.State
 RECENT, FEWEST = 50, 3
 AN_HOUR = timedelta(hours=1)
+# The broker may wake the same one of several idle workers again and again: the others are still active.
+ACTIVE_WITHIN, RECORDED_EVERY, KEPT = timedelta(minutes=1), timedelta(seconds=15), timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +132,30 @@ def _health(queue: str) -> QueueHealth:
         p95_seconds=quantiles(recent, n=20)[-1] if len(recent) > 1 else None,
         last_ended_at=last_ended(queue),
     )
+
+
+def record_seen(queue: str, *, worker: str = "") -> None:
+    """Record that a worker asked for work, at most every 15 seconds."""
+    error = caught(lambda: _record(queue, (worker or worker_name())[:120]))
+    if error:
+        log.warning("The presence of a worker was not recorded: %s", error)
+
+
+def _record(queue: str, name: str) -> None:
+    if Worker.objects.filter(queue=queue, name=name, heard_at__gte=Now() - RECORDED_EVERY).exists():
+        return  # reading takes no write lock
+    Worker.objects.filter(heard_at__lt=Now() - KEPT).delete()
+    Worker.objects.update_or_create(queue=queue, name=name, defaults={"heard_at": Now()})
+
+
+def active_workers(queue: str) -> int:
+    """Count worker processes seen in the last minute or at work."""
+    seen = Worker.objects.filter(queue=queue, heard_at__gte=Now() - ACTIVE_WITHIN)
+    working = Job.objects.filter(queue=queue, state=Job.State.RUNNING, lease_until__gt=Now())
+    return len({*seen.values_list("name", flat=True), *working.values_list("worker", flat=True)})
+
+
+def last_seen(queue: str) -> datetime | None:
+    """Return the time a worker last asked for work, kept one day."""
+    times = Worker.objects.filter(queue=queue).order_by("-heard_at")
+    return times.values_list("heard_at", flat=True).first()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DataTable:
-    """Column titles and rows; the first cell of a row is its header."""
+    """Column titles, and rows that begin with their header."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[object]]

@@ -40,7 +40,7 @@ class PageForm(forms.Form):
 
 
 def add_form_error(form: forms.BaseForm, error: DomainError, *fields: str, **by_code: str) -> None:
-    """Add a domain error to the form, at the first field that exists.
+    """Add a domain error at the first field the form has.
 
     Candidates are the field for its code, its own, and `fields`; otherwise it appears above the form.
     """

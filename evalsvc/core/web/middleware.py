@@ -14,7 +14,7 @@ from evalsvc.core.web.text_validation import is_storable
 
 
 class ApiConditionalGetMiddleware(ConditionalGetMiddleware):
-    """ETag and 304 for JSON reads; pages always differ by their CSRF token."""
+    """ETag and 304 for JSON reads; pages differ by CSRF token."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not is_api(request) or response.status_code != 200 or response.streaming:

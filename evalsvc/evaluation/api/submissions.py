@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.serializers import problems
 from evalsvc.core.jobs import queue_status
-from evalsvc.core.web.pagination import Pages, query_choices
+from evalsvc.core.web.request_validation import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.api.benchmarks import requested_version

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsvc.core.jobs import worker_presence
+from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, roles, submission_states
@@ -107,7 +107,7 @@ def _waiting(submission: Submission) -> dict[str, Any]:
 def _progress_text(submission: Submission) -> str:
     """Progress of the job in words."""
     job = submission.job
-    if job and submission.state == State.QUEUED and not worker_presence.active_workers(job.queue):
+    if job and submission.state == State.QUEUED and not queue_status.active_workers(job.queue):
         return "no active workers; queued until one starts"
     if submission.state != State.RUNNING or job is None:
         return "queued; this page updates itself"

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import CommandError, CommandParser
 
-from evalsvc.core.accounts.models import Team, User
+from evalsvc.core.accounts.models import Team
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark, Evaluation, Submission
@@ -36,10 +36,11 @@ class Command(ActingCommand):
             missing = "benchmark" if benchmark is None else "team"
             raise CommandError(f"There is no {missing} {options[missing]!r}.")
         with errors_as_messages(), open_file(options["file"]) as file:
+            first = team.members.select_related("user").order_by("pk").first()
             received = intake.receive(
                 benchmark,
                 team=team,
-                by=self._submitter(options["by"], team),
+                by=first.user if first and not options["by"] else self.acting_user(options["by"]),
                 system=options["system"],
                 run=options["run"],
                 chunks=iter(lambda: file.read(CHUNK_BYTES), b""),
@@ -47,11 +48,6 @@ class Command(ActingCommand):
                 aggregate=options["aggregate"],
             )
         self._write_result(received.submission, created=received.created, queue=options["queue"])
-
-    def _submitter(self, name: str, team: Team) -> User:
-        """The user named, else the team's first member."""
-        member = team.members.select_related("user").order_by("pk").first()
-        return member.user if member and not name else self.acting_user(name)
 
     def _write_result(self, submission: Submission, *, created: bool, queue: bool) -> None:
         counts = ", ".join(f"{n:,} {name}" for name, n in submission.counts.items())

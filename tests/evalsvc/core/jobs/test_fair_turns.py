@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from evalsvc.core.jobs import claim, completion, queue_status, worker_presence
+from evalsvc.core.jobs import claim, completion, queue_status
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
@@ -82,7 +82,7 @@ def test_a_time_is_forecast_only_with_enough_jobs_and_a_worker() -> None:
         completion.complete(take(), lambda: None)
     without_worker = queue_status.forecast(Job.objects.get(pk=first[-1].pk))
     assert without_worker == queue_status.JobForecast(1, None)
-    worker_presence.record_seen("score")
+    queue_status.record_seen("score")
     expected = queue_status.forecast(Job.objects.get(pk=first[-1].pk))
     assert expected is not None
     assert expected.position == 1

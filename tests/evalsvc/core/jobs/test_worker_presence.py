@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from evalsvc.core.jobs import claim, queue_status, worker_presence
+from evalsvc.core.jobs import claim, queue_status
 from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.queue import enqueue
 from workers import tasks
@@ -20,7 +20,7 @@ def silent_for(minutes: int) -> None:
 
 
 def test_a_worker_that_asks_for_work_is_active_in_that_queue_alone() -> None:
-    assert (worker_presence.active_workers("score"), worker_presence.last_seen("score")) == (0, None)
+    assert (queue_status.active_workers("score"), queue_status.last_seen("score")) == (0, None)
     tasks.run_next("score")
     queues = {health.queue: health for health in queue_status.queue_health()}
     assert {queue: health.active_workers for queue, health in queues.items()} == {
@@ -33,34 +33,34 @@ def test_a_worker_that_asks_for_work_is_active_in_that_queue_alone() -> None:
 
 
 def test_a_silent_worker_is_not_active_but_was_seen() -> None:
-    worker_presence.record_seen("score")
+    queue_status.record_seen("score")
     silent_for(2)
-    assert worker_presence.active_workers("score") == 0
-    assert worker_presence.last_seen("score") is not None
+    assert queue_status.active_workers("score") == 0
+    assert queue_status.last_seen("score") is not None
 
 
 def test_a_worker_at_long_work_is_active_while_its_lease_lasts() -> None:
-    worker_presence.record_seen("score")
+    queue_status.record_seen("score")
     silent_for(30)
     enqueue("count", 1)
     Job.objects.update(run_after=Now() - timedelta(seconds=1))
     assert claim.claim("score")
-    assert worker_presence.active_workers("score") == 1
+    assert queue_status.active_workers("score") == 1
     Job.objects.update(lease_until=Now() - timedelta(seconds=1))
-    assert worker_presence.active_workers("score") == 0
+    assert queue_status.active_workers("score") == 0
 
 
 def test_each_worker_counts_once() -> None:
     for worker in ("here:1", "here:1", "here:2"):
-        worker_presence.record_seen("score", worker=worker)
-    assert worker_presence.active_workers("score") == 2
+        queue_status.record_seen("score", worker=worker)
+    assert queue_status.active_workers("score") == 2
     silent_for(2)
-    worker_presence.record_seen("score", worker="here:1")
-    assert (worker_presence.active_workers("score"), Worker.objects.count()) == (1, 2)
+    queue_status.record_seen("score", worker="here:1")
+    assert (queue_status.active_workers("score"), Worker.objects.count()) == (1, 2)
 
 
 def test_workers_not_seen_for_a_day_are_deleted() -> None:
-    worker_presence.record_seen("score", worker="gone:1")
+    queue_status.record_seen("score", worker="gone:1")
     silent_for(60 * 25)
-    worker_presence.record_seen("score", worker="here:1")
+    queue_status.record_seen("score", worker="here:1")
     assert list(Worker.objects.values_list("name", flat=True)) == ["here:1"]

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.jobs import worker_presence
+from evalsvc.core.jobs import queue_status
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.models import Submission
@@ -185,7 +185,7 @@ def test_queues_report_no_worker_until_one_is_seen(cast: BenchmarkCast, client: 
     own = reverse("submission", args=[Submission.objects.get().pk])
     assert "no worker was heard of in the last minute" in client.get(own).content.decode()
     for queue in told_settings.JOB_QUEUES:
-        worker_presence.record_seen(queue, worker="canary-host:17")
+        queue_status.record_seen(queue, worker="canary-host:17")
     assert "a free worker takes it next" in client.get(own).content.decode()
     page = client.get("/status/")
     assert "No worker was heard of" not in page.content.decode()

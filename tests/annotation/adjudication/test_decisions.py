@@ -60,7 +60,7 @@ def test_the_same_decision_twice_is_one_decision() -> None:
     assert decisions.decide(item, by=judge, **decision).pk == first.pk
 
 
-def test_a_second_decider_is_told_that_it_is_decided() -> None:
+def test_a_second_adjudicator_gets_a_conflict() -> None:
     item = disputed()
     key = item.votes_key
     decided(item, "A")
@@ -143,7 +143,7 @@ def test_not_everybody_is_asked() -> None:
         decisions.ask_one_more(item, by=curator())
 
 
-def test_what_is_settled_is_not_decided() -> None:
+def test_a_settled_item_cannot_be_decided() -> None:
     item = answered_item(project_with_items(k=1), ["A"])
     with pytest.raises(Conflict, check=code("not_disputed")):
         decided(item, "B")
@@ -207,7 +207,7 @@ def test_a_decision_is_taken_back_and_made_anew() -> None:
     assert item.adjudications.count() == 2
 
 
-def test_only_who_decided_or_a_curator_takes_a_decision_back() -> None:
+def test_only_its_adjudicator_or_a_curator_reopens_a_decision() -> None:
     item = decided(disputed(), "A")
     with pytest.raises(NotAllowed, check=code("not_yours")):
         decisions.reopen(item, by=adjudicator(item.project, "other"))

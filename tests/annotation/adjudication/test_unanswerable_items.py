@@ -46,7 +46,7 @@ def decide(item: Item, **more: object) -> Item:
     return item
 
 
-def test_what_everybody_passed_on_waits_for_a_decision(either_database: str) -> None:
+def test_items_skipped_by_everybody_await_a_decision(either_database: str) -> None:
     of, _, people = passed()
     assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
     for user, relation in zip(people, "AB", strict=True):
@@ -78,7 +78,7 @@ def test_a_project_is_finished_by_its_people_whatever_they_pass_on() -> None:
     assert run_job("freeze", made.pk).state == "done"
 
 
-def test_who_is_still_to_answer_is_waited_for() -> None:
+def test_an_item_waits_for_annotators_who_have_not_answered() -> None:
     of, item, people = passed(1)
     late = annotators(of, 2)[1]
     assert waiting(of) == []  # somebody has yet to begin
@@ -183,7 +183,7 @@ def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
     assert made.json() == {"item": str(item.key), "state": "unusable"}
 
 
-def test_what_is_merely_open_is_not_decided() -> None:
+def test_an_open_item_cannot_be_decided() -> None:
     of = project_with_items(1)
     with pytest.raises(Conflict, check=code("not_disputed")):
         decide(of.items.get(), payload={"relations": ["A"]})

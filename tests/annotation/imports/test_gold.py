@@ -109,7 +109,7 @@ def test_importing_gold_is_for_organisers_and_needs_a_name() -> None:
         batches.receive(**upload, by=curator())
 
 
-def test_the_set_says_where_it_came_from() -> None:
+def test_the_manifest_records_the_origin_of_the_set() -> None:
     test_set = gold([sentence("s0", relations=["A"])]).test_set
     assert test_set.manifest["file"]["name"] == "lines.jsonl"
     assert json.loads(json.dumps(test_set.manifest))["labels_from"] == "data"

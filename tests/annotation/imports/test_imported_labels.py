@@ -32,7 +32,7 @@ from tests.errors import code
         ({"born_in": 10, "born_im": 1}, ("born_in", "born_im"), {}),  # both were there
     ],
 )
-def test_a_slip_is_a_letter_away_from_what_is_far_more_usual(
+def test_a_misspelling_is_one_letter_from_a_far_more_frequent_label(
     lines: dict[str, int], settled: tuple[str, ...], slips: dict[str, str]
 ) -> None:
     assert imported_labels.misspellings(Counter(lines), settled) == slips

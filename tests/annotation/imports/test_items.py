@@ -156,7 +156,7 @@ def test_a_file_with_more_lines_than_an_import_takes_is_refused_before_there_is_
     settings.IMPORT_MAX_LINES = 2
     with pytest.raises(TooLarge, check=code("too_many_lines")) as refused:
         import_lines(create_project(), [sentence(f"s{at}") for at in range(4)])
-    assert (refused.value.code, "several files" in refused.value.hint) == ("too_many_lines", True)
+    assert refused.value.extra == {"limit": 2}
     assert not Batch.objects.exists()
 
 
@@ -273,7 +273,7 @@ def test_the_tags_may_stand_in_a_column_counted_from_either_end(column: object, 
 
 
 @pytest.mark.parametrize("column", [3, -4])
-def test_a_column_that_no_line_has_is_told_with_the_line(column: int) -> None:
+def test_a_missing_column_is_reported_with_its_line(column: int) -> None:
     batch = import_lines(create_project("entities", labels=()), THREE, scheme="IOB2", column=column)
     assert batch.state == "refused"
     assert batch.problems[0]["code"] == "wrong_columns"
@@ -286,8 +286,8 @@ def test_lines_are_those_of_the_file_and_bad_ones_stand_in_its_order() -> None:
     assert [problem["line"] for problem in batch.problems] == [2, 6, 8]
 
 
-def test_columns_without_a_scheme_are_told_what_is_missing() -> None:
+def test_columns_without_a_scheme_are_rejected() -> None:
     of = create_project("entities", labels=())
     batch = import_lines(of, ["Ada\tB-PER", "saw\tO", "Turin\tB-LOC"])
     assert (batch.state, [problem["code"] for problem in batch.problems]) == ("refused", ["no_scheme"])
-    assert "one of IOB1, IOB2, BIOES and BILOU" in batch.reason
+    assert all(scheme in batch.reason for scheme in ("IOB1", "IOB2", "BIOES", "BILOU"))

@@ -51,7 +51,7 @@ def test_votes_settle_their_items_with_k_as_many_as_came() -> None:
     assert found["s2"] == ("open", None, None)
 
 
-def test_a_label_whose_step_was_undone_is_none_that_a_vote_may_say() -> None:
+def test_a_label_of_an_undone_step_is_unknown_to_votes() -> None:
     of = with_items()
     step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
     assert import_lines(of, [vote("s0", "w1", "AB")], what="votes").refused == 0

@@ -77,7 +77,7 @@ def test_an_expired_lease_goes_back_into_the_pool() -> None:
 
 
 @pytest.mark.django_db
-def test_whoever_let_a_lease_run_out_may_get_the_item_again() -> None:
+def test_a_person_with_an_expired_lease_may_get_the_item_again() -> None:
     of = project_with_items(1, k=1)
     user = annotators(of, 1)[0]
     lease = take(of, user)
@@ -99,7 +99,7 @@ def test_a_late_answer_is_kept_and_counts_if_it_is_among_the_first_k() -> None:
 
 
 @pytest.mark.django_db
-def test_a_heartbeat_prolongs_a_lease_and_says_when_it_is_over() -> None:
+def test_a_heartbeat_renews_an_active_lease_only() -> None:
     of = project_with_items(1)
     user = annotators(of, 1)[0]
     lease = take(of, user)
@@ -128,7 +128,7 @@ def test_a_lease_belongs_to_its_person() -> None:
 
 
 @pytest.mark.django_db
-def test_strangers_learn_nothing_and_closed_projects_hand_nothing_out() -> None:
+def test_non_members_get_404_and_closed_projects_lease_nothing() -> None:
     with pytest.raises(Http404):
         assignment.lease_next(project_with_items(1), person("stranger"))
     of = project_with_items(1, opened=False)
@@ -137,7 +137,7 @@ def test_strangers_learn_nothing_and_closed_projects_hand_nothing_out() -> None:
 
 
 @pytest.mark.django_db
-def test_nobody_can_hold_the_whole_project(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_cannot_lease_a_whole_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assignment, "MAX_LEASES", 2)
     of = project_with_items(3)
     user = annotators(of, 1)[0]
@@ -204,7 +204,7 @@ def test_many_people_at_once_give_every_item_exactly_k_answers(either_database: 
 
 
 @pytest.mark.postgres
-def test_who_comes_while_the_last_item_is_held_for_a_moment_gets_it_rather_than_hear_of_nothing(
+def test_the_last_item_is_waited_for_while_it_is_locked(
     postgres: dict[str, Any],
 ) -> None:
     of = project_with_items(1, k=2)
@@ -261,7 +261,7 @@ def test_an_annotators_role_is_needed() -> None:
 
 
 @pytest.mark.django_db
-def test_what_was_put_off_comes_again_when_all_else_is_done_the_oldest_first() -> None:
+def test_deferred_items_come_last_the_longest_deferred_first() -> None:
     of = project_with_items(3, k=1)
     user = annotators(of, 1)[0]
     for name in ("s1", "s0"):
@@ -277,7 +277,7 @@ def test_what_was_put_off_comes_again_when_all_else_is_done_the_oldest_first() -
 
 
 @pytest.mark.django_db
-def test_a_sentence_that_cannot_be_decided_is_not_offered_to_the_same_person_again() -> None:
+def test_a_skipped_item_is_not_leased_to_the_same_person_again() -> None:
     of = project_with_items(1, k=1)
     user = annotators(of, 1)[0]
     votes.skip(of.items.get(), user, client_id=uuid4(), reason="later")

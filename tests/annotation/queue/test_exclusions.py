@@ -47,7 +47,7 @@ def imported(*votes: tuple[str, str, str], **options: object) -> Project:
     return of
 
 
-def test_what_they_decided_is_open_again_and_wants_somebody_else() -> None:
+def test_items_of_an_excluded_annotator_need_another_answer() -> None:
     of = project_with_items(1, k=2)
     answered_item(of, ["A"], ["A"])
     made = exclusions.exclude_annotator(who(of, "ann0"), by=curator(), reason="Clicked through.")
@@ -63,7 +63,7 @@ def test_a_surplus_answer_moves_up_in_their_place() -> None:
     assert (item.state, item.gold["relations"]) == ("settled", ["A"])
 
 
-def test_put_back_everything_is_as_it_was_before() -> None:
+def test_including_an_annotator_again_restores_every_item() -> None:
     of = project_with_items(1, k=2)
     item = answered_item(of, ["B"], ["A"], ["A"])
     before = (item.state, item.pattern, item.votes_key)
@@ -78,7 +78,7 @@ def test_put_back_everything_is_as_it_was_before() -> None:
     ]
 
 
-def test_an_answer_set_aside_alone_stays_so_when_the_others_are_put_back() -> None:
+def test_an_answer_excluded_alone_stays_excluded_when_its_annotator_is_included() -> None:
     of = project_with_items(2, k=1)
     for name in ("s0", "s1"):
         answered_item(of, ["A"], item=name)
@@ -101,7 +101,7 @@ def skipped(item: Item, user: User, *, base: int) -> tuple[str, int]:
     return state(item.project)
 
 
-def test_an_answer_set_aside_alone_stays_so_when_it_is_skipped_and_given_anew() -> None:
+def test_an_answer_excluded_alone_stays_excluded_after_a_skip_and_a_new_answer() -> None:
     of = project_with_items(1, k=1)
     item = answered_item(of, ["A"])
     exclusions.exclude_answer(item.answers.get(), by=curator())
@@ -113,7 +113,7 @@ def test_an_answer_set_aside_alone_stays_so_when_it_is_skipped_and_given_anew() 
     assert state(of)[0] == "settled"
 
 
-def test_an_answer_set_aside_with_all_others_stays_among_them_when_it_is_given_anew() -> None:
+def test_an_answer_excluded_with_its_annotator_stays_excluded_when_given_anew() -> None:
     of = project_with_items(1, k=1)
     item = answered_item(of, ["A"])
     made = exclusions.exclude_annotator(who(of, "ann0"), by=curator())
@@ -137,7 +137,7 @@ def test_an_answer_that_was_put_back_while_it_was_skipped_counts_when_it_is_give
     assert state(of)[0] == "settled"
 
 
-def test_whoever_is_set_aside_gets_nothing_new_until_they_may_go_on() -> None:
+def test_an_excluded_annotator_gets_no_items_until_resumed() -> None:
     of = project_with_items(2, k=1)
     (user,) = annotators(of, 1)
     answer_item(of.items.get(external_id="s0"), user, "A")
@@ -174,7 +174,7 @@ def test_a_later_import_under_the_same_name_is_set_aside_too() -> None:
     assert Item.objects.filter(answers__set_aside=True).count() == 0
 
 
-def test_twice_is_refused_and_only_curators_may() -> None:
+def test_excluding_twice_is_rejected_and_needs_a_curator() -> None:
     of = project_with_items(1, k=1)
     answered_item(of, ["A"])
     with pytest.raises(NotAllowed):
@@ -187,7 +187,7 @@ def test_twice_is_refused_and_only_curators_may() -> None:
     assert Oversight.objects.filter(act="set aside").count() == 1
 
 
-def test_what_a_paused_person_changes_counts_no_more() -> None:
+def test_an_answer_changed_by_a_paused_person_does_not_count() -> None:
     of = project_with_items(1, k=1)
     item = answered_item(of, ["A"])
     gold_questions.pause(who(of, "ann0"), by=curator())
@@ -196,7 +196,7 @@ def test_what_a_paused_person_changes_counts_no_more() -> None:
 
 
 @pytest.mark.postgres
-def test_setting_aside_and_an_answer_that_is_just_coming_in_take_turns(
+def test_an_exclusion_waits_for_a_running_vote(
     postgres: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = project_with_items(2, k=1)

@@ -47,7 +47,7 @@ def test_the_round_comes_first_and_tells_each_choice() -> None:
     assert (cast.feedback.done, cast.feedback.of, cast.feedback.passed) == (1, 2, None)
 
 
-def test_whoever_passes_goes_on_to_the_work_without_feedback() -> None:
+def test_a_person_who_qualifies_continues_without_feedback() -> None:
     of, user = with_known("qualify", qualifies=True)
     answer_next(of, user, "A")
     assert answer_next(of, user, "A")[1].feedback.passed is True
@@ -55,7 +55,7 @@ def test_whoever_passes_goes_on_to_the_work_without_feedback() -> None:
     assert (item.external_id, cast.feedback) == ("s0", None)
 
 
-def test_whoever_fails_is_paused_until_a_curator_lets_them_go_on() -> None:
+def test_a_person_who_fails_is_paused_until_a_curator_resumes_them() -> None:
     of, user = with_known("qualify", qualifies=True)
     answer_next(of, user, "A")
     assert answer_next(of, user)[1].feedback.passed is False
@@ -74,7 +74,7 @@ def test_a_skip_in_the_round_is_not_right_and_a_second_try_changes_no_mark() -> 
     assert me(of).paused_at is not None
 
 
-def test_the_same_send_again_tells_the_same() -> None:
+def test_a_repeated_request_gets_the_same_feedback() -> None:
     of, user = with_known("qualify", qualifies=True)
     item, name = assignment.lease_next(of, user).item, uuid4()
     sent = [votes.answer(item, user, client_id=name, payload={"relations": ["A"]}) for _ in range(2)]
@@ -82,7 +82,7 @@ def test_the_same_send_again_tells_the_same() -> None:
     assert me(of).marks.count() == 1
 
 
-def test_a_round_that_nobody_is_asked_for_is_not_worked() -> None:
+def test_a_round_is_skipped_unless_the_project_requires_it() -> None:
     of, user = with_known("qualify")
     assert answer_next(of, user, "A")[0].external_id == "s0"
     assert of.items.live().count() == 3
@@ -113,7 +113,7 @@ def test_a_reserve_taken_at_once_has_its_checks_where_they_would_come_one_by_one
     assert me(of).since_check == 1
 
 
-def test_failed_checks_pause_and_what_is_held_goes_back(django_capture_on_commit_callbacks) -> None:
+def test_failed_checks_pause_a_person_and_return_their_leases(django_capture_on_commit_callbacks) -> None:
     of, user = with_known("check", check_every=1, least_checks=1)
     answer_next(of, user, "A")
     check = assignment.lease_next(of, user)
@@ -126,7 +126,7 @@ def test_failed_checks_pause_and_what_is_held_goes_back(django_capture_on_commit
         assignment.lease_next(of, user)
 
 
-def test_what_a_paused_person_sends_is_kept_and_not_counted() -> None:
+def test_late_answers_of_a_paused_person_are_stored_but_not_counted() -> None:
     of, user = with_known("check")
     lease = assignment.lease_next(of, user)
     gold_questions.pause(me(of), by=curator())

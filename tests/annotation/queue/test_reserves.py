@@ -57,7 +57,7 @@ def test_an_answer_to_a_reserve_that_was_taken_back_is_kept_as_surplus() -> None
     assert (late.surplus, item.gold["relations"], item.answers.count()) == (True, ["A"], 2)
 
 
-def test_nobody_who_has_something_takes_from_a_reserve() -> None:
+def test_a_person_with_a_lease_takes_nothing_from_a_reserve() -> None:
     of = project_with_items(5, k=1)
     greedy, other = annotators(of, 2)
     assignment.lease_several(of, greedy, n=4)
@@ -99,7 +99,7 @@ def test_a_tie_calls_in_one_more_person_by_itself_up_to_the_limit() -> None:
         decisions.ask_one_more(item, by=curator())
 
 
-def test_a_changed_answer_sends_the_called_in_person_home() -> None:
+def test_a_changed_answer_withdraws_the_extra_place() -> None:
     of = project_with_items(1, k=2)
     gold_questions.set_quality_options(of, by=curator(), calls_extra=True)
     item = answered_item(of, ["A"], ["B"])
@@ -108,7 +108,7 @@ def test_a_changed_answer_sends_the_called_in_person_home() -> None:
     assert (item.state, item.extra, item.free) == ("settled", 0, 0)
 
 
-def test_turning_extra_people_on_reaches_disputes_that_stand() -> None:
+def test_enabling_extra_annotators_applies_to_existing_disputes() -> None:
     of = project_with_items(1, k=2)
     item = answered_item(of, ["A"], ["B"])
     gold_questions.set_quality_options(of, by=curator(), calls_extra=True)

@@ -37,7 +37,7 @@ def test_the_same_write_twice_is_one_write() -> None:
     assert Vote.objects.count() == 1
 
 
-def test_a_stale_tab_is_told_so_and_nothing_is_overwritten() -> None:
+def test_an_outdated_write_is_rejected_and_overwrites_nothing() -> None:
     of = project_with_items()
     user, item = annotators(of, 1)[0], of.items.first()
     answer_item(item, user, "A")

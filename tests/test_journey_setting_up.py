@@ -86,7 +86,7 @@ def test_a_project_is_set_up_from_a_file_in_ten_steps(
     page.get_by_text("Nils Doe: annotator.").wait_for()
 
     steps.follow("Next: open the project")
-    steps.press("Open")
+    steps.press("Open project")
     page.get_by_text("Project opened. Annotators can label.").wait_for()
 
     steps.follow("Label")

@@ -158,7 +158,9 @@ def decide(
 
 def _answer(payload: dict[str, Any] | None, finding: str, item: Item, project: Project) -> Payload:
     if not finding and payload is None:
-        raise DomainError("nothing_chosen", "No answer or finding given.", field="payload")
+        raise DomainError(
+            "nothing_chosen", "No answer or finding given.", hint="Send one of them.", field="payload"
+        )
     if not finding:
         return validate_answer(payload or {}, item=item, project=project)
     if finding not in FINDINGS:
@@ -184,12 +186,12 @@ def _again(before: Adjudication, item: Item, by: User) -> Adjudication:
 def _still_disputed(item: Item, votes_key: str) -> None:
     if item.state in Item.DECIDED:
         raise Conflict(
-            "already_decided", "This sentence was decided meanwhile.", hint="Continue with the next one."
+            "already_decided", "This sentence has already been decided.", hint="Continue with the next one."
         )
     if item.votes_key != votes_key:
         raise Conflict(
             "votes_changed",
-            "The answers changed while you looked at them.",
+            "The answers changed while you were deciding.",
             hint="Review them, then decide.",
         )
     if not needs_decision(item):
@@ -208,7 +210,7 @@ def ask_one_more(item: Item, *, by: User) -> Item:
     if not item_state.may_extend(item, rules):
         raise Conflict(
             "enough_asked",
-            f"{item_state.answers_needed(item, rules)} people were asked already: {item.extra} extra.",
+            f"{item.extra} extra people were asked already; the limit is {project.most_extra}.",
             hint="Decide it, or ask a curator to raise the limit.",
         )
     item.asked = item.extra + 1

@@ -134,7 +134,7 @@ def build(test_set: TestSet, progress: Progress) -> Store:
     n_reopened = sum(len(annotated.left_out.get(state, [])) for state in UNDECIDED)
     if n_reopened and not leave_out:
         was = "was" if n_reopened == 1 else "were"
-        reason = f"{counted(n_reopened, 'sentence')} {was} reopened meanwhile. Settle or leave out open ones."
+        reason = f"{counted(n_reopened, 'sentence')} {was} reopened. Settle them, or leave them out."
         raise InputFault("not_settled", reason)
     labels = [
         {"name": c.name, "title": c.title} for part in parts_of(project) for c in inventory(project, part)
@@ -159,7 +159,7 @@ def _require_same_rules(project: Project) -> None:
     """Retry if the project's labels or rules have changed since."""
     now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if any(getattr(now, name) != getattr(project, name) for name in RULES) or item_state.is_recomputing(now):
-        raise RetryLater(f"Labels or rules of {project} changed meanwhile; it is frozen again.")
+        raise RetryLater(f"Labels or rules of {project} changed in the meantime; it is frozen again.")
 
 
 def mirror_job(job: Job) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from annotation.pages.interval_chart import coefficient, tick_label
-from evalsvc.core.web.formatting import DASH
+from evalsvc.core.web.formatting import DASH, counted
 from evalsvc.core.web.svg import drawing, element
 
 MAX_NAMED = 12
@@ -102,9 +102,9 @@ def _outlier(pairs: Sequence[Pair], shown: Sequence[int]) -> int | None:
 def _finding(values: Sequence[float], outlier: str, people: int) -> str:
     if outlier:
         everybody = len(values) == people * (people - 1) / 2
-        return f"{outlier} differs from {'all others' if everybody else 'everyone with common items'}"
+        return f"{outlier} differs from {'all others' if everybody else 'everyone with sentences in common'}"
     if not values:
-        return "No pair has enough items in common"
+        return "No pair has enough sentences in common"
     if len(values) == 1:
         return f"The only pair has {coefficient(values[0])}"
     low, high = coefficient(min(values)), coefficient(max(values))
@@ -138,12 +138,13 @@ def _rows(
 
 def _value_cell(pair: Pair | None, both: str, bounds: Sequence[float], measure: str) -> HeatmapCell:
     if pair is None:
-        return HeatmapCell(DASH, "self", f"{both}: no items in common")
+        return HeatmapCell(DASH, "self", f"{both}: no sentences in common")
+    common = counted(pair["common"], "sentence")
     if pair["value"] is None:
         reason = pair.get("reason") or "no marks, or always the same answer"
-        return HeatmapCell(DASH, "self", f"{both}: {pair['common']:,} items in common, undefined: {reason}")
+        return HeatmapCell(DASH, "self", f"{both}: {common} in common, undefined: {reason}")
     step = 1 + sum(pair["value"] >= bound for bound in bounds)
-    title = f"{both}: {measure} {coefficient(pair['value'])} on {pair['common']:,} items"
+    title = f"{both}: {measure} {coefficient(pair['value'])} on {common}"
     return HeatmapCell(coefficient(pair["value"]), f"h{step}", title)
 
 

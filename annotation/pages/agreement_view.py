@@ -23,7 +23,7 @@ NA_GAP = 0.1
 ORDERS = {"": "Most frequent first", "least": "Lowest agreement first"}
 OVERALL = (
     ("observed", "Observed", "share of equal answers"),
-    ("fleiss", "Fleiss’ κ", "items with the usual number of answers"),
+    ("fleiss", "Fleiss’ κ", "sentences with the usual number of answers"),
     ("alpha", "Krippendorff’s α", "each set of relations is one category"),
     ("alpha_masi", "α with MASI distance", "sets that overlap count as partly equal"),
     ("ac1", "Gwet’s AC1", "robust if one answer is very common"),
@@ -118,13 +118,12 @@ def _has_enough(row: Mapping[str, Any]) -> bool:
 
 def _basis(figures: Figures) -> str:
     people = counted(len(figures["annotators"]), "person", "people")
-    basis = f"{counted(figures['answers'], 'answer')} by {people} on {counted(figures['items'], 'item')}"
+    basis = f"{counted(figures['answers'], 'answer')} by {people} on {counted(figures['items'], 'sentence')}"
     basis = f"{basis}, {figures['several_answers']:,} of them with two or more answers"
     if not figures.get("overall"):
         return f"{basis}."
-    return (
-        f"{basis}. N/A counts as an answer. 95 % intervals from {figures['replicates']:,} resamples of items."
-    )
+    resamples = f"{figures['replicates']:,} resamples of sentences"
+    return f"{basis}. N/A counts as an answer. 95 % intervals from {resamples}."
 
 
 def _outlier_note(figures: Figures, names: Sequence[str], heatmap: Heatmap | None) -> str:

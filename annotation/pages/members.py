@@ -57,7 +57,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
         )
         if added:
             names = ", ".join(member.user.shown_name for member in added)
-            messages.info(request, f"{names}: {new_role}.")
+            messages.info(request, f"Role saved for {names}: {new_role}.")
             return redirect("project-members", slug)
     can_label = projects.annotator_count(project)
     context = project_context(

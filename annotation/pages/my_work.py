@@ -96,7 +96,7 @@ def _stats(progress: dict[str, Any], times: OwnAnswerTimes) -> list[Stat]:
         detail = f"median of your last 50; {seconds(times.earlier)} for the 50 before"
     return [
         Stat("Answered", f"{progress['answered']:,}", f"{progress['today']:,} today (UTC)"),
-        Stat("Skipped", f"{progress['skipped']:,}", "answered by others"),
+        Stat("Skipped", f"{progress['skipped']:,}", "left to others"),
         Stat("Available", f"{progress['waiting']:,}", f"of {counted(progress['total'], 'sentence')}"),
         Stat("Time per answer", seconds(times.recent), detail),
     ]

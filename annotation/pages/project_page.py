@@ -104,7 +104,7 @@ def _to(view: str, project: Project) -> str:
 def _sentences(project: Project, counts: Counts) -> SetupStep:
     n = counts["all"]
     detail = f"{n:,} imported" if n else "From a file in any supported format"
-    return SetupStep("Import sentences", detail, n > 0, _to("project-import", project), "Import")
+    return SetupStep("Import sentences", detail, n > 0, _to("project-import", project), "Import file")
 
 
 def _labels(project: Project, counts: Counts) -> SetupStep:
@@ -141,10 +141,10 @@ def _disputes(project: Project, counts: Counts) -> SetupStep:
     done = counts["all"] > 0 and not counts["open"] + counts["disputed"]
     waiting = counts["disputed"] + counts["unanswerable"]
     detail = f"{waiting:,} to decide, {counts['adjudicated']:,} decided"
-    return SetupStep("Decide disputes", detail, done, _to("disputes", project), "Decide")
+    return SetupStep("Decide disputes", detail, done, _to("disputes", project), "Decide disputes")
 
 
 def _freeze(project: Project, counts: Counts) -> SetupStep:
     frozen = project.test_sets.filter(state=TestSet.State.FROZEN).count()
     detail = f"{frozen:,} frozen" if frozen else "Makes an immutable, hashed test set"
-    return SetupStep("Freeze a test set", detail, frozen > 0, _to("freeze", project), "Freeze")
+    return SetupStep("Freeze a test set", detail, frozen > 0, _to("freeze", project), "Freeze test set")

@@ -55,7 +55,7 @@ class ProjectForm(PageForm):
         max_value=projects.MAX_K,
         error_messages=NOT_A_NUMBER,
         initial=4,
-        help_text="Number of people who answer each sentence. An adjudicator decides ties.",
+        help_text="Number of people who answer each sentence. Without a majority, an adjudicator decides.",
     )
     policy = forms.ChoiceField(
         label="Rule", choices=POLICIES, initial=Policy.MAJORITY, widget=forms.RadioSelect

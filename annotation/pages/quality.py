@@ -66,19 +66,19 @@ class QualityForm(forms.ModelForm):
             "qualifies": "Start with a qualification round",
             "pass_percent": "Pass mark in %",
             "check_every": "Sentences between hidden checks",
-            "least_checks": "Checks before a pause",
+            "least_checks": "Hidden checks before a pause",
             "suggests": "Show predictions as initial answers",
             "calls_extra": "Ask one more person about disputes automatically",
-            "most_extra": "Maximum number of extra people",
+            "most_extra": "Extra people per sentence",
         }
         help_texts = {
             "qualifies": "Annotators get other sentences only after passing. Only this round gives feedback.",
-            "pass_percent": "An annotator below it is paused after the round, or after enough checks.",
-            "check_every": "0 for none. Checks look like any other sentence.",
-            "least_checks": "Nobody is paused on fewer gold questions.",
+            "pass_percent": "Annotators below it are paused after the round, or after enough hidden checks.",
+            "check_every": "0 for none. Hidden checks look like any other sentence.",
+            "least_checks": "Nobody is paused for hidden checks before answering this many.",
             "suggests": "People tend to accept what they are shown. Answers given with one are marked.",
-            "calls_extra": "Otherwise adjudicators ask for them, sentence by sentence.",
-            "most_extra": "Beyond the usual number of answers per sentence. 0 for none.",
+            "calls_extra": "Otherwise adjudicators ask for extra answers, sentence by sentence.",
+            "most_extra": "At most this many beyond the usual number of answers. 0 for none.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -196,7 +196,7 @@ def _make_gold_question(request: HttpRequest, project: Project, form: BaseForm) 
     gold_questions.make_gold_question(
         item, payload=payload, use=values["use"], explains=values["explains"], by=person(request)
     )
-    return f"{item.external_id} is now a gold question, and no longer part of the work."
+    return f"{item.external_id} is now a gold question and no longer in the queue."
 
 
 def _quality_context(project: Project) -> dict[str, Any]:
@@ -275,9 +275,12 @@ def _oversee(request: HttpRequest, annotator: Annotator, name: str, action: str,
         "resume": (gold_questions.resume, f"{name} can continue."),
         "set-aside": (
             exclusions.exclude_annotator,
-            f"Answers of {name} excluded. The sentences are decided again.",
+            f"Answers of {name} excluded. The outcomes are recomputed.",
         ),
-        "put-back": (exclusions.include_annotator, f"Answers of {name} included again."),
+        "put-back": (
+            exclusions.include_annotator,
+            f"Answers of {name} included again. The outcomes are recomputed.",
+        ),
     }
     if action not in actions:
         return False

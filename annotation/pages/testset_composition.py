@@ -68,7 +68,7 @@ def _lead(test_set: TestSet) -> str:
     if test_set.origin == Origin.ANNOTATED and manifest.get("k"):
         each = _answers_each(manifest)
         people = f"{each} {'person' if each == '1' else 'people'}"
-        blind = "who saw neither source labels nor each other’s answers"
+        blind = "who saw neither source labels nor other answers"
         lead = f"{n}, each labelled by {people} {blind}."
     elif test_set.origin == Origin.SOURCE:
         lead = f"{n} with the labels of their source, not checked by people."
@@ -179,12 +179,12 @@ def _left_out(manifest: dict[str, Any]) -> str:
 def _not_for(test_set: TestSet) -> list[str]:
     if test_set.origin == Origin.ANNOTATED:
         return [
-            "Training or tuning: a system that has seen these lines is not measured by them.",
-            "Relation frequencies: the curator chose the sentences, so they are not a random sample.",
+            "Training or tuning: these lines cannot measure a system that has seen them.",
+            "Label frequencies: the curator chose the sentences, so they are not a random sample.",
         ]
     if test_set.origin == Origin.SOURCE:
-        advice = "Compare the score with that on the annotated set."
-        return [f"Judging quality on its own: nobody checked these labels. {advice}"]
+        advice = "Compare each score with the score on the annotated set."
+        return [f"Measuring quality alone: nobody checked these labels. {advice}"]
     return [
-        "Claims about how it was labelled: refer to its publishers. Here it is only stored and scored on."
+        "Claims about how it was labelled: ask its publishers. Here it is only stored and used for scoring."
     ]

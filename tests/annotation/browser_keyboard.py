@@ -32,7 +32,7 @@ def see(page: Page, at: int) -> None:
 
 def wait_for_reserve(page: Page, n: int) -> None:
     """Wait until the device holds n more sentences."""
-    page.locator(f"#saved[title='{n} more on this device']").wait_for(state="attached")
+    page.locator(f"#saved[data-reserved='{n}']").wait_for(state="attached")
 
 
 def wait_until(page: Page, happened: Callable[[], bool]) -> None:

@@ -43,7 +43,7 @@ function rowOf([slug, entries]) {
   link.hidden = Boolean(project); // this is the page of that form
   link.setAttribute("aria-label", `Open the labelling form of ${slug}`);
   const button = row.querySelector("button");
-  button.textContent = `Download ${single ? "it" : "them"}`;
+  button.textContent = `Download answer${single ? "" : "s"}`;
   button.addEventListener("click", () => download(slug, entries));
   return row;
 }

@@ -54,7 +54,7 @@ def kept_in(page: Page) -> list[tuple[str, Any]]:
     """What the page offers to take away, in its order."""
     page.get_by_text("3 answers for harbour").wait_for()
     with page.expect_download() as taken:
-        page.get_by_role("button", name="Download them").click()
+        page.get_by_role("button", name="Download answers").click()
     assert taken.value.suggested_filename == "harbour-unsent-answers.jsonl"
     rows = [json.loads(row) for row in taken.value.path().read_text().splitlines()]
     return [(row["answer"], row["payload"]["relations"]) for row in rows]

@@ -74,7 +74,7 @@ def test_asking_shows_how_far_the_work_is_and_then_the_figures() -> None:
 
 def test_the_first_sentence_names_what_is_weak() -> None:
     page = seen(reported(labelled()))
-    assert re.search("36 answers by 3 people on 12 items, 12 of them", page)
+    assert re.search("36 answers by 3 people on 12 sentences, 12 of them", page)
     assert re.search(r"Below \.667: A\.|are below \.667", page)
 
 
@@ -86,8 +86,8 @@ def test_a_relation_with_too_few_answers_has_a_dash_and_the_reason() -> None:
 
 def test_too_few_items_in_common_are_a_dash_with_its_reason() -> None:
     page = seen(reported(labelled(4)))
-    assert "No pair has enough items in common" in page
-    assert f"4 items in common, undefined: {FEW_COMMON}" in page
+    assert "No pair has enough sentences in common" in page
+    assert f"4 sentences in common, undefined: {FEW_COMMON}" in page
 
 
 def test_names_stand_there_for_curators_alone() -> None:
@@ -186,7 +186,7 @@ def test_nobody_is_apart_where_all_differ_alike() -> None:
 def test_a_pair_without_common_items_is_a_dash() -> None:
     found = agreement_heatmap.heatmap_of([pair(0, 1, 0.7), pair(1, 2, 0.68)], ["a", "b", "c"])
     cell = found.rows[2].cells[0]
-    assert (cell.text, cell.title) == ("–", "c and a: no items in common")
+    assert (cell.text, cell.title) == ("–", "c and a: no sentences in common")
 
 
 def test_values_fall_into_six_steps() -> None:

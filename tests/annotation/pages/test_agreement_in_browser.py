@@ -39,9 +39,9 @@ def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, cast: 
     page.locator(".state--wait").wait_for()
     assert page.get_by_role("button", name="Compute agreement").count() == 0
     run_job("agreement", AgreementReport.objects.get().pk)
-    page.get_by_role("button", name="Compute again").wait_for()
+    page.get_by_role("button", name="Recompute agreement").wait_for()
     assert page.get_by_role("row", name="ann").first.is_visible()
-    tip = page.locator("td[title*='on 12 items']")
+    tip = page.locator("td[title*='on 12 sentences']")
     assert tip.count() == 1
     bars = page.locator("#relations svg[role=img]")
     assert "place lived" in page.locator("#relations").inner_text()

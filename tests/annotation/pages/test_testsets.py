@@ -95,7 +95,7 @@ def test_a_viewer_sees_the_set_but_not_its_lines(client: Client, cast: ProjectCa
     made = frozen(client, cast)
     client.force_login(cast.people["vera"])
     page = client.get(reverse("test-set", args=[made.slug])).content.decode()
-    assert "Systems are scored on the gold here" in page
+    assert "Systems are scored here against the gold" in page
     assert client.get(reverse("test-set-lines", args=[made.slug])).status_code == 403
 
 
@@ -128,7 +128,7 @@ def test_published_gold_is_imported_under_its_name(client: Client, cast: Project
     assert answer.headers["Location"] == reverse("import", args=[batch.pk])
     run_job("import", batch.pk)
     page = client.get(answer.headers["Location"]).content.decode()
-    assert "Show the test set" in page
+    assert "Show test set" in page
     made = TestSet.objects.get(origin="imported")
     assert (made.name, made.version, made.rows, made.negative) == ("Key", "2010", 2, "Other")
     assert (

@@ -40,8 +40,8 @@ function conflictNote(entry) {
   const other = entry.other ? `, elsewhere “${entry.other}”` : "";
   text.append(`${entry.name}: here “${entry.answer}”${other}. ${entry.problem}`);
   const buttons = element("p", "", "row");
-  buttons.append(button(elsewhere ? "Use this answer" : "Send again", () => resendConflict(entry)));
-  buttons.append(button(elsewhere ? "Use the other answer" : "Discard it", () => settle(entry)));
+  buttons.append(button(elsewhere ? "Use this answer" : "Send answer again", () => resendConflict(entry)));
+  buttons.append(button(elsewhere ? "Use the other answer" : "Discard answer", () => settle(entry)));
   note.append(text, buttons);
   return note;
 }

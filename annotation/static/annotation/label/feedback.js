@@ -9,7 +9,7 @@ const VERDICTS = {
 };
 const RESULTS = {
   true: "You passed the qualification round. The next sentence counts.",
-  false: "You did not pass the qualification round. A curator can let you continue.",
+  false: "You did not pass the qualification round. A curator can resume your work.",
 };
 
 export function showFeedback(feedback) {

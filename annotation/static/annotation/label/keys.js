@@ -11,7 +11,7 @@ const DEFAULTS = {
   ...Object.fromEntries(relationKeys.map(([name, input]) => [relationCommand(name), input.dataset.key])),
 };
 const TITLES = {
-  na: "N/A", find: "Find a relation", undo: "Undo", redo: "Redo", history: "Your last 10",
+  na: "N/A", find: "Find a relation", undo: "Undo", redo: "Redo", history: "Your last 10 answers",
   skip: "Skip", comment: "Comment", flag: "Flag", keys: "Keys",
 };
 const FIXED = [
@@ -89,7 +89,7 @@ function onKey(event) {
   const command = changing.dataset.change;
   if (event.key === "Escape") {
     endChange();
-    return showMessage("Nothing changed.");
+    return showMessage("The key was not changed.");
   }
   const problem = problemWith(command, event);
   if (problem) return showMessage(problem);

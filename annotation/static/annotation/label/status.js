@@ -42,7 +42,7 @@ export function markSaved() {
 
 export function setReserved(n) {
   state.reserved = n;
-  $("saved").title = `${n} more on this device`;
+  $("saved").title = `${plural(n, "more sentence")} on this device`;
   showStatus();
 }
 
@@ -97,7 +97,7 @@ function currentStatus() {
   if (state.stopReason && n)
     return ["stopped", "saved--off", `${onDevice(n)} and will be sent in order when you can continue.`];
   if (conflicts.read().length)
-    return ["conflict", "saved--clash", "An answer was not accepted. Decide above the sentence what to do."];
+    return ["conflict", "saved--clash", "An answer was not accepted. Send it again or discard it above the sentence."];
   if (n) return ["sending", "saved--busy", `Sending ${plural(n, "answer")} …`];
   return ["saved", "", state.lastSaved ? `Saved ${ago(state.lastSaved)}` : "No answers sent yet"];
 }

@@ -57,7 +57,7 @@ class TestSetSerializer(serializers.ModelSerializer[TestSet]):
         child=serializers.JSONField(),
         allow_null=True,
         read_only=True,
-        help_text="Null until they are computed.",
+        help_text="null until the job has computed them.",
     )
 
     class Meta:

@@ -108,7 +108,7 @@ def _upload_hint(content: str, other: str) -> str:
     if {content, other} == {Batch.What.ITEMS, Batch.What.VOTES}:
         return f"Choose “{PURPOSES[Batch.What(other)]}” above, or choose another file."
     if other == Batch.What.SUGGESTIONS:
-        return "Upload suggestions on the project’s page Quality, and system runs to a benchmark."
+        return "Import predictions on the project’s Quality page, or submit a system’s run to a benchmark."
     return "Choose another file."
 
 

@@ -26,6 +26,7 @@ from evalsvc.core.formats.problems import Problem
 from evalsvc.core.formats.registry import Role, formats
 from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm, add_form_error
 from evalsvc.core.web.views import attempt, page
 
@@ -229,11 +230,11 @@ def _act(request: HttpRequest, batch: Batch, job: Job | None) -> None:
     if action == "add":
         names = [label.name for label in labels if label.lacking]
         added = inventory.add_labels(project, names, by=user, part=part)
-        messages.info(request, f"{len(added):,} added to the ontology.")
+        messages.info(request, f"{counted(len(added), 'label')} added to the ontology.")
     elif action == "out":
         names = [label.name for label in labels if label.added]
         removed = imported_labels.remove_labels(project, names, part=part, by=user)
-        messages.info(request, f"{removed:,} removed from the ontology.")
+        messages.info(request, f"{counted(removed, 'label')} removed from the ontology.")
 
 
 def _context(batch: Batch, job: Job | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from annotation.ontology import inventory as ontology
 from annotation.ontology.presets import PRESETS
 from annotation.pages.project_page import choices_by_name, project_context, project_for
 from evalsvc.core.accounts.users import person
+from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page, row_id
 
@@ -158,7 +159,7 @@ def _add_labels(request: HttpRequest, project: Project, values: dict[str, Any]) 
     entries = values["labels"]
     added = ontology.add_labels(project, entries, by=person(request))
     existing = len(entries) - len(added)
-    return f"{len(added):,} added" + (f", {existing:,} already existed." if existing else ".")
+    return f"{counted(len(added), 'label')} added" + (f"; {existing:,} already existed." if existing else ".")
 
 
 def _take_step(request: HttpRequest, project: Project, values: dict[str, Any]) -> str:
@@ -169,4 +170,4 @@ def _take_step(request: HttpRequest, project: Project, values: dict[str, Any]) -
         ontology.rename(project, sources[0], target=target, by=by)
     else:
         ontology.delete(project, sources, by=by)
-    return "Step applied to all answers. You can undo it."
+    return "Step applied to all answers. You can undo it below."

@@ -259,6 +259,6 @@ def _validate_options(project: Project, values: dict[str, Any]) -> None:
         raise Conflict(
             "no_known_items",
             f"{project} has no sentences for a qualification round.",
-            hint="Import some with their answers, as `known: qualify`.",
+            hint="Import some with the option `known: qualify`.",
             field="qualifies",
         )

@@ -126,7 +126,7 @@ def _vote(
         raise Conflict(
             "not_handed_out",
             "This sentence is not reserved for you.",
-            hint="Ask for the next one: the server assigns it.",
+            hint="Request the next one; the server assigns it.",
         )
     (vote,) = sql.fetch(
         Vote,

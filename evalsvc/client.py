@@ -392,9 +392,9 @@ def show_scores(scores: Scores) -> None:
                 + (f"{value:.6g}" if value is not None else f"– {score.get('reason', '')}")
             )
     for setting in scores["sealed"]:
-        write(f"{setting}: shown after its phase has closed")
+        write(f"{setting}: sealed until it closes")
     for setting in scores["not_covered"]:
-        write(f"{setting}: not scored: its gold changed after this submission")
+        write(f"{setting}: not scored, because its gold changed after this submission")
 
 
 def _version_note(evaluation: Evaluation, scores: Scores) -> str:

@@ -29,7 +29,7 @@ KEYS = {
         ("↑ ↓", "move; space chooses"),
     ),
     "Disputes": (
-        ("1 2 …", "one of the answers; 3 for both of two"),
+        ("1 2 …", "one of the answers; with two answers, 3 for both"),
         ("N", "N/A"),
         ("/", "another relation"),
         ("A", "ask another annotator"),

@@ -87,15 +87,15 @@ def create_benchmark(page: Page, tmp_path: Path) -> None:
     assert_options_of_the_task_only(page)
     page.get_by_label("Beta").fill("0.5")
     page.get_by_label("Submissions per day").fill("2")
-    page.get_by_label("Time zone of days").select_option("Europe/Vienna")
+    page.get_by_label("Time zone of the daily quota").select_option("Europe/Vienna")
     page.get_by_text("Training data", exact=True).click()
     page.get_by_label("Training counts").set_input_files(counts)
-    press(page, "Create the benchmark")
+    press(page, "Create benchmark")
     assert "hyphens" in page.locator("#id_slug_error").inner_text()
     assert_accessible(page)
     page.get_by_label("Address").fill("port")
     page.get_by_label("Training counts").set_input_files(counts)
-    press(page, "Create the benchmark")
+    press(page, "Create benchmark")
 
 
 def assert_slug_follows_title(page: Page) -> None:
@@ -124,7 +124,7 @@ def add_setting(page: Page) -> None:
     page.get_by_label("Main measure", exact=True).select_option("accuracy")
     page.get_by_label("Accepts submissions").select_option("dev")
     page.get_by_label("Sealed").check()
-    press(page, "Add the setting")
+    press(page, "Add setting")
     assert "closing time" in page.locator("#id_closes_at_error").inner_text()
     assert_accessible(page)
     page.get_by_label("Closes, UTC").fill("2045-01-02T08:30")
@@ -133,7 +133,7 @@ def add_setting(page: Page) -> None:
     page.get_by_label("Digits").fill("2")
     page.get_by_label("accuracy", exact=True).check()
     page.get_by_label("macro F1", exact=True).check()
-    press(page, "Add the setting")
+    press(page, "Add setting")
 
 
 def test_a_benchmark_is_created_in_the_browser_and_scores_a_run(
@@ -193,7 +193,7 @@ def submit(page: Page, tmp_path: Path) -> None:
     page.get_by_text("The file is valid.").wait_for()
     assert page.evaluate("document.getElementById('id_file').files[0].name") == "good.jsonl"
     page.get_by_label("System", exact=True).fill("Tide net")
-    press(page, "Submit")
+    press(page, "Submit run")
     assert Submission.objects.get().phase == "dev"
 
 

@@ -68,7 +68,7 @@ def _work(job: Job) -> None:
 def _end(job: Job, error: Exception) -> None:
     """End the attempt as the exception demands."""
     if isinstance(error, LeaseLost):
-        log.warning("Job %s: attempt %s came too late, its result is discarded", job.pk, job.attempt)
+        log.warning("Job %s: attempt %s came too late; its result is discarded", job.pk, job.attempt)
     elif isinstance(error, InputFault):
         completion.fail(job, code=error.code, reason=error.reason)
     elif isinstance(error, Cancelled):

@@ -113,7 +113,7 @@ def board(
     if order_by not in (setting.measures or MENU):
         raise DomainError("unknown_measure", f"The board has no measure {order_by}.", field="order")
     if not MENU[order_by].ranks:
-        detail = f"{MENU[order_by].title} is a threshold, which does not rank systems."
+        detail = f"{MENU[order_by].title} is a threshold and cannot rank systems."
         raise DomainError("bad_measure", detail, field="order")
     shown_version = versions.of_setting(setting, version)
     if phases.hidden_from(setting, person):

@@ -72,9 +72,7 @@ def team_of(request: HttpRequest | Request, *, named: str = "") -> Team:
     if named:
         team = mine.filter(slug=named).first()
         if team is None:
-            raise NotAllowed(
-                "not_in_team", f"You are not a member of a team {named}.", hint=_name_a_team(mine)
-            )
+            raise NotAllowed("not_in_team", f"You are not a member of team {named}.", hint=_name_a_team(mine))
         return team
     teams = list(mine[:2])
     if len(teams) == 1:
@@ -130,7 +128,7 @@ def requested_submission(request: Request, pk: int, *, to_change: bool = False) 
     token = request.auth
     limited = isinstance(token, ApiToken) and token.scope != ApiToken.Scope.FULL
     if to_change and limited and not teams_of(request.user).filter(pk=submission.system.team_id).exists():
-        raise NotAllowed("needs_full", "Organising needs a token with scope `full`.")
+        raise NotAllowed("needs_full", "Organiser requests need a token with scope `full`.")
     return submission
 
 

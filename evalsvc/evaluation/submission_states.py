@@ -46,7 +46,7 @@ STATE_OF_CHECK: dict[str, str] = {
 def move(submission: Submission, to: str, *, code: str = "", reason: str = "") -> None:
     """Make a transition of the table; raise for any other."""
     if to not in MOVES[submission.state]:
-        raise IllegalTransition(f"A submission can't go from {submission.state} to {to}.")
+        raise IllegalTransition(f"A submission cannot go from {submission.state} to {to}.")
     times: dict[str, Any] = {"ended_at": Now() if to in ENDED else None}
     if to == S.SCORED:
         times["scored_at"] = Coalesce("scored_at", Now())
@@ -86,7 +86,7 @@ def score_again(submission: Submission) -> None:
     with transaction.atomic():
         row = Submission.objects.select_for_update().get(pk=submission.pk)
         if S.QUEUED not in MOVES[row.state] or row.state not in ENDED:
-            raise Conflict("not_ended", f"Submission {row.pk} is {row.state} and can't be scored again now.")
+            raise Conflict("not_ended", f"Submission {row.pk} is {row.state} and cannot be scored again now.")
         queue(row, kind="predict" if row.model_id == row.file_id else "score")
 
 
@@ -94,7 +94,7 @@ def cancel(submission: Submission, *, by: User) -> None:
     """Cancel a waiting submission now, a running one at its next report."""
     require_own(by, submission)
     if submission.job is None or S.CANCELLED not in MOVES[submission.state]:
-        raise Conflict("ended", f"This submission is {submission.state} and can't be cancelled.")
+        raise Conflict("ended", f"This submission is {submission.state} and cannot be cancelled.")
     queueing.request_cancel(submission.job)
 
 

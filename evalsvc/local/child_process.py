@@ -64,7 +64,7 @@ class ChildProcess:
         self.restart_at = time.monotonic() + pause
         self.process = None
         reason = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"{self.name} stopped ({reason}) and restarts in {pause} s. See {self.log}"
+        return f"{self.name} stopped ({reason}) and restarts in {pause} s. See {self.log}."
 
     def terminate(self) -> None:
         if self.process and self.process.poll() is None:

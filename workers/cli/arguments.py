@@ -136,7 +136,7 @@ def add_options(parser: ArgumentParser) -> None:
     ranked.add_argument("--aggregate", choices=("ONE", "AVG"), help="bag score: best or mean sentence score")
     tags = parser.add_argument_group("entities")
     tags.add_argument("--scheme", choices=SCHEMES, help="tag scheme of CoNLL columns and tags")
-    tags.add_argument("--repair", choices=REPAIRS, help="reading of an inner tag that continues no entity")
+    tags.add_argument("--repair", choices=REPAIRS, help="treatment of an inner tag that continues no entity")
     tags.add_argument("--column", type=int, help="column of the predicted tag (default -1, the last)")
     tags.add_argument(
         "--gold-column",

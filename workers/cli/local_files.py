@@ -111,7 +111,7 @@ def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
     by_document = options.task == "entities"
     used = dict.fromkeys(gold.label)
     if by_document and options.negative in used:
-        reason = f"The gold has entities of the class {options.negative}: it can't be named by --negative."
+        reason = f"The gold has entities of the class {options.negative}. Name another class with --negative."
         raise InputFault("negative_class", reason)
     stated = sorted(used)
     if options.labels is not None:

@@ -38,7 +38,7 @@ def load_dense(contract: FileContract, submission: Submission, content: bytes) -
     header = npy.read_header(content[: npy.LONGEST_HEADER + 12], Problems())
     if dense_scores.layout(contract, submission.form, rows=header.rows) != submission.layout:
         raise InputFault(
-            "wrong_shape", "The items of the benchmark have changed since the upload. Submit the file again."
+            "wrong_shape", "The items changed after the upload. Submit scores for the current inputs."
         )
     numbers: Matrix = np.frombuffer(content, dtype=header.type, offset=header.begin)
     matrix = numbers.reshape(header.rows, header.columns)

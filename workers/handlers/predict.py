@@ -38,7 +38,7 @@ def predict(subject: int, progress: Progress) -> Store:
     if settings.MODEL_UPLOADS == "off":
         raise InputFault("models_off", "Models are switched off here. Submit a prediction file.")
     if not readiness().ready:
-        raise RetryLater(f"This worker can't run models: {readiness().reason}")
+        raise RetryLater(f"This worker cannot run models: {readiness().reason}")
     contract = file_contract.present(submission)
     with work_folder() as folder:
         pipeline = unpack(submission.file, folder)
@@ -86,7 +86,7 @@ def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
     except spacy_pipeline.BadPipeline as error:
         raise InputFault("bad_model", str(error)) from error
     except (tarfile.TarError, OSError) as error:
-        raise InputFault("bad_model", f"The tar file can't be unpacked: {error}.") from error
+        raise InputFault("bad_model", f"The tar file cannot be unpacked: {error}.") from error
     (folder / "model").rmdir()
     (folder / "unpacked" / pipeline.root).rename(folder / "model")
     for path in (folder / "model", *(folder / "model").rglob("*")):
@@ -129,7 +129,7 @@ def error_name(end: ProcessEnd) -> str:
     """Return a built-in exception's name, a signal or a spaCy code."""
     if end.code < 0:
         return f"signal {-end.code}"
-    name = end.kind if hasattr(builtins, end.kind or " ") else "an exception of its own"
+    name = end.kind if hasattr(builtins, end.kind or " ") else "a custom exception"
     code = SPACY_CODE.match(end.message)
     return f"{name} {code[1]}" if code else name
 

@@ -45,7 +45,7 @@ def python_folders() -> list[str]:
 def confine(bounds: Bounds, *, parent: int, read: list[str], write: list[str]) -> None:
     """Confine this process; after an exception no uploaded code may run."""
     if len(os.listdir("/proc/self/task")) != 1:
-        raise NotConfined("Several threads run already. The others would not be confined.")
+        raise NotConfined("Several threads are already running. The others would not be confined.")
     os.environ.clear()
     with open("/proc/self/oom_score_adj", "w") as first:
         first.write("1000")  # when memory runs out, this process ends, not the worker

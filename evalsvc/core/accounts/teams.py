@@ -66,7 +66,7 @@ def role_in(team: Team, user: User) -> str | None:
 
 def require_owner(team: Team, user: User) -> None:
     if not is_owner(team, user):
-        raise NotAllowed("not_owner", f"Only owners of {team} may change its members.")
+        raise NotAllowed("not_owner", f"Only owners of {team} can change its members.")
 
 
 def is_owner(team: Team, user: User) -> bool:

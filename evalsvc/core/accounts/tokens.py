@@ -88,7 +88,7 @@ class TokenAuthentication(BaseAuthentication):
 class TokenScope(BasePermission):
     """Any token for reading; for writing `full` or the view's `needs_scope`."""
 
-    message = "The scope of this token doesn't allow this. Create one with a wider scope on your team's page."
+    message = "The token's scope does not allow this. Create one with a wider scope on your team's page."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         token = request.auth

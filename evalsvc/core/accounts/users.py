@@ -70,7 +70,7 @@ def sign_up_by_provider(*, secret: str, username: str, email: str, **names: Any)
 # ---- administration -----------------------------------------------------------------------------
 def require_administrator(user: User) -> None:
     if not user.is_superuser:
-        raise NotAllowed("not_administrator", "Only administrators may do this.")
+        raise NotAllowed("not_administrator", "Only administrators can do this.")
 
 
 def users_matching(search: str = "") -> QuerySet[User]:

@@ -95,10 +95,10 @@ KINDS: dict[str, ProblemKind] = {
         "The name occurs more than once. The first occurrence is used.", MENTION, False, warning=True
     ),
     "loose_entity": ProblemKind(
-        "The name occurs only inside a token or in other letter case.", MENTION, False, warning=True
+        "The name occurs only inside a token or in a different letter case.", MENTION, False, warning=True
     ),
     "other_words": ProblemKind(
-        "The offsets cover other words than the name, which occurs elsewhere in the text.",
+        "The offsets do not cover the name, which occurs elsewhere in the text.",
         MENTION,
         False,
         warning=True,

@@ -163,7 +163,9 @@ def check_config(config: Mapping[str, Any]) -> None:
             known = ", ".join(sorted(FACTORIES))
             raise BadPipeline(f"The component {name} has the factory {factory!r}.", known)
         if "source" in part:
-            raise BadPipeline(f"The component {name} comes from another pipeline.", "a component of its own")
+            raise BadPipeline(
+                f"The component {name} comes from another pipeline.", "a component defined in this pipeline"
+            )
     _check_names([config[name] for name in BUILT_SECTIONS if name in config])
 
 

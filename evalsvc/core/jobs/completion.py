@@ -64,7 +64,9 @@ def retry(job: Job, *, reason: str) -> Job:
         return cancel(job)
     retries = job.events.filter(what="retried").count()
     if retries >= RETRIES:
-        return fail(job, code="unavailable", reason=f"Gave up after {retries + 1} attempts. Last: {reason}")
+        return fail(
+            job, code="unavailable", reason=f"Gave up after {retries + 1} attempts. Last error: {reason}"
+        )
     run_after = Now() + timedelta(seconds=wait_seconds(retries))
     return change_state(
         job, Job.State.QUEUED, event="retried", detail=reason, lease_until=None, run_after=run_after

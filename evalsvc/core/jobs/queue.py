@@ -34,7 +34,7 @@ def wake_worker(queue: str) -> None:
     try:
         signature.apply_async(queue=queue, retry=False, ignore_result=True)
     except (KombuError, RedisError, OSError) as error:
-        log.error("No message to queue %s, its jobs wait for the next tick: %s", queue, error)
+        log.error("Could not notify queue %s; its jobs wait for the next tick: %s", queue, error)
 
 
 def request_cancel(job: Job) -> None:

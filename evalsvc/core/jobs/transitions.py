@@ -40,7 +40,7 @@ def change_state(
     anything stored.
     """
     if to not in TRANSITIONS[job.state]:
-        raise IllegalTransition(f"A job can't go from {job.state} to {to}.")
+        raise IllegalTransition(f"A job cannot go from {job.state} to {to}.")
     with transaction.atomic():
         owned = Job.objects.filter(only or Q(), pk=job.pk, state=job.state, attempt=job.attempt)
         if not owned.update(state=to, **fields):

@@ -40,7 +40,7 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
     only = serializers.CharField(source="only.slug", default=None, allow_null=True)
     gold_sha256 = serializers.CharField(source="test_set.sha256")
     rows = serializers.SerializerMethodField(
-        help_text="Number of items: of its test set, limited to those in `only`."
+        help_text="Number of items in its test set; with `only`, of those in both sets."
     )
     phase = serializers.CharField(allow_blank=True, help_text="dev or test; empty: every phase.")
 
@@ -62,7 +62,9 @@ class ShownSerializer(serializers.Serializer[Any]):
     phase = serializers.ChoiceField(choices=Setting.Phase.choices, required=False, allow_blank=True)
     opens_at = serializers.DateTimeField(required=False, allow_null=True)
     closes_at = serializers.DateTimeField(required=False, allow_null=True)
-    sealed = serializers.BooleanField(required=False, help_text="Scores are hidden until the setting closes.")
+    sealed = serializers.BooleanField(
+        required=False, help_text="Only organisers see scores until the setting closes."
+    )
     measures = serializers.ListField(
         child=serializers.CharField(max_length=60),
         required=False,
@@ -134,17 +136,21 @@ class RulesSerializer(serializers.Serializer[Any]):
     """Rules of a benchmark that no score depends on."""
 
     per_day = serializers.IntegerField(
-        required=False, allow_null=True, min_value=1, max_value=2**31 - 1, help_text="Submissions per team."
+        required=False,
+        allow_null=True,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="Submissions per team and day.",
     )
     in_total = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
     at_once = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
     time_zone = serializers.CharField(
-        required=False, max_length=60, help_text="Time zone of its days, such as Europe/Vienna."
+        required=False, max_length=60, help_text="Time zone of the daily quota, such as Europe/Vienna."
     )
     limits = serializers.DictField(
         child=serializers.IntegerField(min_value=1, max_value=2**31 - 1),
         required=False,
-        help_text="upload_bytes, lines: lower than those of the service.",
+        help_text="`upload_bytes` and `lines`, up to the limits of the service.",
     )
     training_counts = serializers.DictField(
         child=serializers.IntegerField(min_value=0, max_value=2**31 - 1),
@@ -199,7 +205,7 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
 class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     setting = SettingSerializer()
     version = serializers.IntegerField(help_text="Version of the setting.")
-    sealed = serializers.BooleanField(help_text="The scores are hidden so far.")
+    sealed = serializers.BooleanField(help_text="True while the scores are sealed.")
     order_by = serializers.CharField()
     measures = serializers.ListField(child=serializers.CharField())
     rows = RowSerializer(many=True)
@@ -225,20 +231,22 @@ class MeasureSerializer(serializers.Serializer[Any]):
 class ModelLimitsSerializer(serializers.Serializer[Any]):
     on = serializers.BooleanField(help_text="True when models are accepted.")
     why_off = serializers.CharField(allow_blank=True)
-    bytes = serializers.IntegerField(help_text="Of the tar and of its contents.")
-    files = serializers.IntegerField(help_text="Entries of the tar.")
-    seconds = serializers.IntegerField(help_text="From start to last prediction.")
+    bytes = serializers.IntegerField(help_text="Maximum of the tar file, and of its contents.")
+    files = serializers.IntegerField(help_text="Maximum entries in the tar file.")
+    seconds = serializers.IntegerField(help_text="Maximum from start to last prediction.")
     memory_bytes = serializers.IntegerField()
-    result_bytes = serializers.IntegerField(help_text="Of the predictions.")
+    result_bytes = serializers.IntegerField(help_text="Maximum of the predictions.")
     factories = serializers.ListField(child=serializers.CharField(), help_text="Allowed components.")
 
 
 class LimitsSerializer(serializers.Serializer[Any]):
-    upload_bytes = serializers.IntegerField(help_text="Of the upload, packed or not.")
+    upload_bytes = serializers.IntegerField(help_text="Maximum of the upload, compressed or not.")
     unpacked_bytes = serializers.IntegerField()
     lines = serializers.IntegerField()
     line_bytes = serializers.IntegerField()
-    import_lines = serializers.IntegerField(help_text="Of a file of sentences, answers, predictions or gold.")
+    import_lines = serializers.IntegerField(
+        help_text="Maximum in a file of sentences, answers, predictions or gold."
+    )
     wait_seconds = serializers.IntegerField(help_text="Maximum of ?wait=.")
     models = ModelLimitsSerializer()
 
@@ -248,7 +256,7 @@ class AllowanceSerializer(serializers.Serializer[quotas.Allowance]):
     most = serializers.IntegerField(allow_null=True, help_text="null: no quota.")
     used = serializers.IntegerField()
     left = serializers.IntegerField(allow_null=True)
-    next_at = serializers.DateTimeField(allow_null=True, help_text="Renewal of the quota.")
+    next_at = serializers.DateTimeField(allow_null=True, help_text="Time the quota renews.")
 
 
 class BenchmarkLimitsSerializer(LimitsSerializer):

@@ -52,7 +52,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     model_sha256 = serializers.CharField(
         source="model_id",
         allow_null=True,
-        help_text="Of the submitted pipeline; the file has its predictions.",
+        help_text="Digest of the submitted pipeline; `file_sha256` is that of its predictions.",
     )
     status_url = serializers.SerializerMethodField()
     progress = ProgressSerializer(source="job", allow_null=True)
@@ -170,11 +170,11 @@ class ScoresSerializer(serializers.Serializer[Any]):
         help_text="Scored versions by setting; select one with `version`.",
     )
     sealed = serializers.ListField(
-        child=serializers.CharField(), help_text="Settings whose scores are hidden so far."
+        child=serializers.CharField(), help_text="Settings whose scores are sealed."
     )
     not_covered = serializers.ListField(
         child=serializers.CharField(),
-        help_text="Settings without a score, since their gold changed after the upload.",
+        help_text="Settings without a score because their gold changed after the upload.",
     )
 
 
@@ -346,8 +346,8 @@ class OneSubmission(APIView):
             OpenApiParameter(
                 "wait",
                 {"type": "integer", "minimum": 0, "maximum": 99_999},
-                description="Answer when the state changes, after this many seconds at the latest; up to 20. "
-                "With too many waiting requests the answer comes at once, with Retry-After.",
+                description="Respond when the state changes, but after this many seconds at the latest. "
+                "Up to 20. With too many waiting requests the response comes at once, with Retry-After.",
             )
         ],
         responses={200: SubmissionDetailSerializer} | problems(400, 401, 404),

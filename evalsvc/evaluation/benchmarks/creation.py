@@ -183,7 +183,9 @@ def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
     fitting = {measure.key for measure in offered(unit)}
     foreign = [key for key in shown.get("measures") or () if key not in fitting]
     if foreign:
-        raise DomainError("bad_measure", f"{foreign[0]} is not a measure by {unit}.", field="measures")
+        raise DomainError(
+            "bad_measure", f"{foreign[0]} is not a measure for the unit {unit}.", field="measures"
+        )
     if shown.get("measures") and main not in shown["measures"]:
         raise DomainError(
             "bad_measure", f"The main measure {main} is not among those shown.", field="measures"
@@ -203,13 +205,13 @@ def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
     if unit not in UNITS[benchmark.task]:
         expected = ", ".join(UNITS[benchmark.task])
         raise DomainError(
-            "bad_unit", f"{unit} is not a unit of {benchmark.task}.", hint=f"Use {expected}.", field="unit"
+            "bad_unit", f"{unit} is not a unit for {benchmark.task}.", hint=f"Use {expected}.", field="unit"
         )
     if main not in MENU or unit not in FAMILIES[MENU[main].family].units or not MENU[main].ranks:
         expected = ", ".join(measure.key for measure in offered(unit)[:8])
         raise DomainError(
             "bad_measure",
-            f"{main} is not a measure by {unit}.",
+            f"{main} is not a measure for the unit {unit}.",
             hint=f"For example {expected}.",
             field="main",
         )

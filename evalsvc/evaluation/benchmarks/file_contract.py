@@ -235,7 +235,7 @@ def _closed(benchmark: Benchmark, settings: list[Setting], at: datetime) -> Doma
         for setting in settings
         if setting.opens_at and setting.opens_at > at
     ]
-    hint = "“{1}” opens at {0:%Y-%m-%d %H:%M} UTC.".format(*min(coming)) if coming else ""
+    hint = "“{1}” opens on {0:%Y-%m-%d %H:%M} UTC.".format(*min(coming)) if coming else ""
     return DomainError("closed", f"{benchmark} is closed to submissions.", hint=hint)
 
 

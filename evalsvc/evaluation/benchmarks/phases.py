@@ -37,7 +37,7 @@ def require_begun(setting: Setting, person: Person) -> None:
     """Reject a download before the setting opens, except by organisers."""
     if state_at(setting, timezone.now()) != "coming" or role_in(setting.benchmark, person) == ORGANISER:
         return
-    opens = f"“{setting.title}” opens at {setting.opens_at:%Y-%m-%d %H:%M} UTC"
+    opens = f"“{setting.title}” opens on {setting.opens_at:%Y-%m-%d %H:%M} UTC"
     raise Conflict("not_open_yet", f"{opens}. Its inputs are available from then on.")
 
 
@@ -50,5 +50,5 @@ def check_window(opens_at: datetime | None, closes_at: datetime | None, *, seale
             field="closes_at",
         )
     if sealed and closes_at is None:
-        detail = "Sealed scores need a closing time."
+        detail = "Sealed scores need a closing time. Enter one."
         raise DomainError("bad_window", detail, field="closes_at")

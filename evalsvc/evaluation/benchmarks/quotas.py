@@ -22,7 +22,7 @@ WAITING = (S.RECEIVED, S.QUEUED, S.RUNNING)
 # Invalid files, failed and cancelled submissions cost nothing.
 COUNTED = Q(state__in=(*WAITING, S.SCORED)) | Q(state=S.INVALID, model__isnull=False)
 RETRY_SECONDS, DAY_SECONDS = 5, 86_400
-RETRY_LATER = "Submit the same file again then."
+RETRY_LATER = "Submit the file again then."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,12 @@ def require_quota(benchmark: Benchmark, team: Team, *, now: datetime) -> None:
 def exceeded(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: datetime) -> QuotaExceeded:
     most, at = allowance.most or 0, allowance.next_at
     if allowance.name == "per_day" and at is not None:
-        used = f"{team} has used its {most:,} submissions of today."
+        used = f"{team} has used all {most:,} submissions for today."
         detail = f"{used} The next is allowed at {at:%Y-%m-%d %H:%M} {at.tzname()}."
         wait = int((at - now).total_seconds()) + 1
         return QuotaExceeded("quota_per_day", detail, retry_after=wait, hint=RETRY_LATER, next_at=at)
     if allowance.name == "in_total":
-        detail = f"{team} has used all of its {most:,} submissions to {benchmark}."
+        detail = f"{team} has used all {most:,} submissions to {benchmark}."
         hint = "Ask the organisers to raise the quota."
         return QuotaExceeded("quota_in_total", detail, retry_after=DAY_SECONDS, hint=hint)
     detail = f"{team} has {allowance.used:,} of at most {most:,} submissions waiting or running."

@@ -56,12 +56,12 @@ class RulesForm(SectionedForm):
     )  # fmt: skip
     public = forms.BooleanField(
         required=False, label="Public",
-        help_text="If not, only people with a role see it and submit to it.",
+        help_text="If not, only people with a role can see it and submit to it.",
     )  # fmt: skip
     per_day = _whole(QUOTA_TITLES["per_day"])
     in_total = _whole(QUOTA_TITLES["in_total"])
     at_once = _whole(QUOTA_TITLES["at_once"])
-    time_zone = forms.ChoiceField(label="Time zone of days", choices=_zones, required=False)
+    time_zone = forms.ChoiceField(label="Time zone of the daily quota", choices=_zones, required=False)
     upload_megabytes = forms.DecimalField(
         label="Largest file, MB",
         min_value=Decimal("0.000001"),
@@ -77,17 +77,17 @@ class RulesForm(SectionedForm):
         help_text="A line per label with its name and count in the training data, such as born_in 1204, "
         "or a JSON object. Shown beside the figures per label.",
     )  # fmt: skip
-    no_training_counts = forms.BooleanField(required=False, label="Remove the present training counts")
+    no_training_counts = forms.BooleanField(required=False, label="Remove the current training counts")
 
     QUOTAS: Parts = (
         (
-            "Quotas per team", "Empty: unlimited. Rejected files, failed and cancelled runs cost nothing.",
+            "Quotas per team", "Empty: unlimited. Rejected files and failed or cancelled runs do not count.",
             False, ("per_day", "in_total", "at_once", "time_zone"),
         ),
     )  # fmt: skip
     LIMITS: Parts = (
         (
-            "Limits on files", "Empty: limit of the service, which can only be lowered.",
+            "Limits on files", "Empty: the limit of the service. You can only lower it.",
             True, ("upload_megabytes", "lines"),
         ),
         (
@@ -213,12 +213,12 @@ class BoardForm(RulesForm):
         widget=forms.TextInput(attrs={"data-task": Benchmark.Task.RELATIONS.value}),
     )  # fmt: skip
     missing = forms.ChoiceField(
-        choices=list(MISSING_TITLES.items()), initial="refuse", label="Missing prediction"
+        choices=list(MISSING_TITLES.items()), initial="refuse", label="Missing predictions"
     )
     RANKED: Parts = (
-        ("Task and labels", "Scores depend on these, so they can't be changed later.", False,
+        ("Task and labels", "Scores depend on these, so they cannot be changed later.", False,
          ("task", "test_sets", "negative", "missing")),
-        ("Options", "Each changes scores. The defaults follow the literature.", True,
+        ("Options", "Each option changes scores. The defaults follow the literature.", True,
          tuple(f"option_{key}" for key in OPTIONS)),
     )  # fmt: skip
     BLOCKS: Blocks = (

@@ -170,7 +170,7 @@ def _reversal(reversal: Reversal, names: dict[str, str]) -> dict[str, str]:
         "there": reversal.there.title,
         "gain": reversal.here.difference(reversal.gain),
         "loss": reversal.there.difference(reversal.loss),
-        "ranges": "separate in both orders" if reversal.clear else "overlap in at least one order",
+        "ranges": "separate by both measures" if reversal.clear else "overlap by one or both measures",
     }
 
 
@@ -178,7 +178,7 @@ def _reversals_lead(reversals: list[Reversal]) -> str:
     clear = sum(reversal.clear for reversal in reversals)
     shown = f", the first {REVERSALS_SHOWN} shown" if len(reversals) > REVERSALS_SHOWN else ""
     pairs = f"{counted(len(reversals), 'pair')}{shown}"
-    return f"{pairs}; {clear:,} beyond the variation of runs in both orders. Not a significance test."
+    return f"{pairs}; {clear:,} with separate ranges by both measures. Not a significance test."
 
 
 # ---- weighting schemes -----------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def slug_from_title(form: forms.Form, name: str) -> str:
         return str(slug)
     made = slugify(form.cleaned_data.get("title", ""))[: form.fields[name].max_length]  # type: ignore[attr-defined]
     if not made and "title" not in form.errors:
-        raise forms.ValidationError("The title has no Latin letters to make an address from. Enter one.")
+        raise forms.ValidationError("The title has no Latin letters or digits. Enter this yourself.")
     return made.strip("-_")
 
 
@@ -64,7 +64,10 @@ class FileForm(PageForm):
         error_messages={"required": "Choose a prediction file.", "empty": "The file is empty."},
     )
     phase = forms.CharField(
-        max_length=4, required=False, widget=forms.Select, help_text="Its settings score the run."
+        max_length=4,
+        required=False,
+        widget=forms.Select,
+        help_text="The settings of this phase score the run.",
     )
 
 

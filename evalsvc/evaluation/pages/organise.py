@@ -142,7 +142,7 @@ def _fixed(benchmark: Benchmark) -> list[tuple[str, str]]:
         ("Task", benchmark.get_task_display().lower()),
         ("Labels", counted(len(benchmark.labels), "label")),
         ("Negative class", benchmark.negative or "–"),
-        ("Missing prediction", MISSING_TITLES[benchmark.missing]),
+        ("Missing predictions", MISSING_TITLES[benchmark.missing]),
         ("Options", ", ".join(changed) or "defaults"),
     ]
 
@@ -154,7 +154,7 @@ def _rules(benchmark: Benchmark) -> list[tuple[str, str]]:
     return [
         ("Visible to", "everybody" if benchmark.public else "people with a role"),
         *((title, "unlimited" if most is None else count(most)) for title, most in quotas),
-        ("Time zone of days", benchmark.time_zone),
+        ("Time zone of the daily quota", benchmark.time_zone),
         ("Largest file", byte_size(size) if size else "limit of the service"),
         ("Maximum lines", count(lines) if lines else "limit of the service"),
         ("Training counts", f"of {counted(len(counts), 'label')}" if counts else "none"),

@@ -48,7 +48,7 @@ class ShownForm(SectionedForm):
     """Opening times and display of a setting."""
 
     title = forms.CharField(max_length=80, help_text="Shown on the board, for example: Human gold, sentences")
-    main = forms.ChoiceField(label="Main measure", help_text="Orders the leaderboard.")
+    main = forms.ChoiceField(label="Main measure", help_text="The leaderboard is ranked by it.")
     lower_is_better = forms.ChoiceField(
         choices=list(DIRECTIONS.items()), required=False, label="Direction of the main measure"
     )
@@ -60,7 +60,7 @@ class ShownForm(SectionedForm):
     )
     measures = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, required=False, label="Measures shown",
-        help_text="None selected: all of the unit.",
+        help_text="None selected: all measures for the unit.",
     )  # fmt: skip
     phase = forms.ChoiceField(choices=list(PHASE_TITLES.items()), required=False, label="Accepts submissions")
     opens_at = _moment("Opens, UTC", "Empty: open immediately.")
@@ -102,7 +102,7 @@ class GoldForm(SectionedForm):
 
     test_set = OneTestSet(TestSet.objects.none(), label="Test set", empty_label="select one")
     only = OneTestSet(
-        TestSet.objects.none(), required=False, label="Limit to items of", empty_label="all items",
+        TestSet.objects.none(), required=False, label="Only items of", empty_label="all items",
         help_text="To score source labels on the annotated sentences only, select the annotated set.",
     )  # fmt: skip
     note = forms.CharField(
@@ -130,7 +130,7 @@ class SettingForm(ShownForm):
     )  # fmt: skip
     test_set = OneTestSet(TestSet.objects.none(), label="Test set", empty_label="select one")
     only = OneTestSet(
-        TestSet.objects.none(), required=False, label="Limit to items of", empty_label="all items",
+        TestSet.objects.none(), required=False, label="Only items of", empty_label="all items",
         help_text="To score source labels on the annotated sentences only, select the annotated set.",
     )  # fmt: skip
     unit = forms.ChoiceField(choices=Setting.Unit.choices, label="Unit")

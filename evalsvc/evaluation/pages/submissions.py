@@ -25,9 +25,9 @@ LEADS = {
     State.RECEIVED: "Received and checked. Waiting for a worker.",
     State.QUEUED: "Received and checked. Waiting for a worker.",
     State.RUNNING: "A worker is scoring it.",
-    State.INVALID: "Rejected. It is on no board.",
-    State.FAILED: "Not scored. It is on no board.",
-    State.CANCELLED: "Cancelled before it was scored. It is on no board.",
+    State.INVALID: "Rejected. It is not on any board.",
+    State.FAILED: "Not scored. It is not on any board.",
+    State.CANCELLED: "Cancelled before it was scored. It is not on any board.",
 }
 
 
@@ -52,7 +52,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "older": older,
         "by_team": True,
         "lead": _lead(request, len(teams)),
-        "empty": "No runs. Submit a prediction file on the page of a benchmark or by API.",
+        "empty": "No runs. Submit a prediction file on a benchmark’s page or by API.",
     }
     return render(request, "evaluation/submissions.html", context)
 
@@ -66,7 +66,7 @@ def _lead(request: HttpRequest, teams: int) -> str:
         return f"{counted(in_progress, 'run')} in progress."
     if not teams:
         return "Runs of all teams in benchmarks you organise."
-    return "No runs in progress. Rejected files cost nothing."
+    return "No runs in progress."
 
 
 @login_required
@@ -118,7 +118,7 @@ def _progress_text(submission: Submission) -> str:
 
 def _notice(submission: Submission) -> Notice | None:
     if submission.withdrawn_at:
-        return Notice("warn", "Withdrawn.", "This run is on no board. You can submit it again.")
+        return Notice("warn", "Withdrawn.", "This run is not on any board. You can submit it again.")
     if submission.state == State.INVALID:
         detail = f"{submission.reason} Nothing was scored. Correct the file and submit the run again."
         return Notice("bad", "File rejected.", detail)
@@ -137,15 +137,16 @@ def _left_out(submission: Submission) -> Notice | None:
     if submission.reason:
         title = f"Not scored again under {titles}."
         return Notice("warn", title, f"{submission.reason} Earlier scores stay valid.")
-    detail = "Its gold changed after the upload. Predict its present inputs and submit them as another run."
+    detail = "The gold changed after the upload. Submit predictions for the current inputs as another run."
     return Notice("warn", f"Not scored under {titles}.", detail)
 
 
 def _failed(submission: Submission) -> str:
     if submission.reason_code == "worker_lost":
-        return "Three workers stopped during this job. It cost you nothing. Submit the run again."
+        return "Three workers stopped. The run does not count towards your quota. Submit it again."
     return (
-        f"{submission.reason or 'No reason was recorded.'} It cost you nothing. You can submit the run again."
+        f"{submission.reason or 'No reason was recorded.'} "
+        "The run does not count towards your quota. You can submit it again."
     )
 
 
@@ -186,12 +187,12 @@ def _sealed(submission: Submission, request: HttpRequest) -> str:
 
 def _on_boards(submission: Submission) -> str:
     if submission.withdrawn_at:
-        return "It is on no board."
+        return "It is not on any board."
     runs = submission.system.runs.filter(state=State.SCORED, withdrawn_at=None).count()
     system = f"One of {counted(runs, 'run')} of the system." if runs > 1 else "The system’s only run."
     settings = file_contract.settings_of(submission.benchmark)
     if submission.saw_gold or gold_exposure.saw_gold(settings, submission.system.team):
-        return f"{system} A team member labelled or adjudicated this gold, which the board shows."
+        return f"{system} A team member labelled or adjudicated this gold; the board says so."
     return system
 
 

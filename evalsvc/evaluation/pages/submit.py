@@ -46,7 +46,7 @@ MISSING_LINES = {
     (
         "relations",
         "refuse",
-    ): "With one label per line, every id needs a line; in the other forms a missing id has no labels.",
+    ): "With one label per line, every id needs a line. In other forms, an id without a line has no labels.",
 }
 QUOTA_TITLES = {"per_day": "today", "in_total": "in total", "at_once": "waiting or running"}
 
@@ -179,7 +179,7 @@ def quotas_of(team: Team, benchmarks: Iterable[Benchmark]) -> list[QuotaView]:
             QUOTA_TITLES[quota.name],
             f"{count(quota.left or 0)} of {count(quota.most)} left",
             charts.quota(quota.left or 0, quota.most),
-            f"renewed at 00:00 {benchmark.time_zone}" if quota.name == "per_day" else "",
+            f"renews at 00:00 {benchmark.time_zone}" if quota.name == "per_day" else "",
         )
         for benchmark in benchmarks
         for quota in allowances(benchmark, team)

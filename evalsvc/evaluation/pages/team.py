@@ -68,7 +68,7 @@ def _lead(submissions: QuerySet[Submission]) -> str:
     scored = submissions.filter(state=Submission.State.SCORED, withdrawn_at=None).count()
     parts = [f"{counted(scored, 'run')} scored"] if scored else []
     parts += [f"{in_progress:,} in progress"] if in_progress else []
-    return f"{', '.join(parts)}." if parts else "No run is scored yet. Rejected files cost nothing."
+    return f"{', '.join(parts)}." if parts else "No run is scored yet."
 
 
 def _organised(user: User, team: Team) -> QuerySet[Benchmark]:

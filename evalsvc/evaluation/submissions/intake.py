@@ -102,7 +102,7 @@ def check_entry(entry: Entry) -> None:
     """Reject users outside the benchmark or team, and invalid names."""
     require(entry.benchmark, entry.by, VIEWER)
     if not entry.by.is_superuser and not teams_of(entry.by).filter(pk=entry.team.pk).exists():
-        raise DomainError("not_in_team", f"You are not a member of {entry.team}.", field="team")
+        raise DomainError("not_in_team", f"You are not a member of team {entry.team}.", field="team")
     for name, value, limit in (("system", entry.system, 120), ("run", entry.run, 40)):
         if not 0 < len(value) <= limit:
             raise DomainError(
@@ -222,7 +222,7 @@ def _differs(earlier: Submission, entry: Entry, file: PredictionFile, phase: str
         "another file": (earlier.model_id or earlier.file_id) != file.pk,
         f"run {earlier.run}": earlier.run != entry.run,
         f"of {earlier.system}": earlier.system.name != entry.system,
-        f"of the team {earlier.system.team}": earlier.system.team_id != entry.team.pk,
+        f"of team {earlier.system.team}": earlier.system.team_id != entry.team.pk,
         f"sent {_in_phase(earlier)}": earlier.phase != phase,
     }
     return ", ".join(text for text, differs in differences.items() if differs)
@@ -242,14 +242,14 @@ def _same_run(system: System, entry: Entry, file: PredictionFile, phase: str) ->
         raise Conflict(
             "run_taken",
             f"{taken}, sent {_in_phase(active)}.",
-            hint="A run belongs to one phase. Use another run, or withdraw that submission first.",
+            hint="A run belongs to one phase. Use another run name, or withdraw that submission first.",
         )
     if (active.model_id or active.file_id) == file.pk and active.aggregate == entry.aggregate:
         return Received(active, created=False)
     raise Conflict(
         "run_taken",
         f"{taken}, with another file or aggregate.",
-        hint="Use another run, or withdraw that submission first.",
+        hint="Use another run name, or withdraw that submission first.",
     )
 
 

@@ -26,7 +26,7 @@ def seconds_of(text: str) -> int:
     """Return the seconds of `?wait=`, at most the service's limit."""
     most = settings.WAIT_MAX_SECONDS
     if not (text.isascii() and text.isdecimal() and len(text) < 6):
-        raise DomainError("bad_wait", f"wait is {text[:20]!r}. Use whole seconds.", field="wait")
+        raise DomainError("bad_wait", f"wait is {text[:20]!r}. Use a whole number of seconds.", field="wait")
     return min(int(text), most)
 
 

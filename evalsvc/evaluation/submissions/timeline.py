@@ -25,7 +25,7 @@ DONE_BEFORE = {
     "check": "Attempt {attempt} checked every number",
     "predict": "Attempt {attempt} ran the model",
 }
-DETAILS = {"lost": "The worker stopped responding. This costs you nothing."}
+DETAILS = {"lost": "The worker stopped responding. Your quota is not affected."}
 
 
 @dataclass(frozen=True, slots=True)

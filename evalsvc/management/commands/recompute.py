@@ -20,7 +20,7 @@ def write_item_states(command: ActingCommand, project: Project) -> None:
     command.write_counts(
         builder.count_by_state(project)
         | {f"settled with {labels}": n for labels, n in settled.items()}
-        | {"different by the other policy": item_state.other_policy_changes(project)}
+        | {"different under the other policy": item_state.other_policy_changes(project)}
     )
 
 

@@ -249,7 +249,8 @@ def test_a_closed_benchmark_names_the_next_opening(cast: BenchmarkCast) -> None:
     with pytest.raises(DomainError) as caught:
         intake.check(benchmark, [jsonl(LINES)])
     assert caught.value.code == "closed"
-    assert "opens at" in caught.value.hint
+    opening = Setting.objects.filter(opens_at__gt=timezone.now()).order_by("opens_at")[0].opens_at
+    assert f"{opening:%Y-%m-%d %H:%M} UTC" in caught.value.hint
 
 
 def test_a_setting_that_closes_before_it_opens_is_rejected(cast: BenchmarkCast) -> None:

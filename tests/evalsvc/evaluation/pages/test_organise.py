@@ -311,7 +311,7 @@ def test_inputs_are_unavailable_until_the_setting_opens(
     client.force_login(cast.kim)
     response = client.get(address)
     assert response.status_code == 409
-    assert b"not_open_yet" in response.content or b"opens at" in response.content
+    assert b"not_open_yet" in response.content or b"/docs/errors" in response.content
     page = client.get(reverse("setting", args=["rel", "main"])).content.decode()
     assert "Download the inputs" not in page
     client.force_login(cast.olga)

@@ -140,7 +140,7 @@ def test_a_withdrawn_run_is_marked_and_leaves_the_board(client: Client, cast: Be
     assert run_next("score")
     client.force_login(cast.kim)
     client.post(reverse("submission-withdraw", args=[submission.pk]))
-    assert "This run is on no board." in page(client, submission)
+    assert client.get(reverse("submission", args=[submission.pk])).context["notice"].kind == "warn"
     assert "no scored run yet" in client.get(reverse("board", args=["rel"])).content.decode()
 
 

@@ -118,8 +118,8 @@ def test_single_labels_have_no_curve(client: Client, cast: BenchmarkCast) -> Non
 @pytest.mark.parametrize(
     ("state", "code", "advice"),
     [
-        ("failed", "worker_lost", "Submit the run again."),
-        ("failed", "gold_changed", "You can submit the run again."),
+        ("failed", "worker_lost", "Submit it again."),
+        ("failed", "gold_changed", "You can submit it again."),
         ("invalid", "unknown_label", "Correct the file and submit the run again."),
         ("cancelled", "", "Nothing was scored."),
     ],

@@ -69,7 +69,7 @@ def test_known_sentences_without_their_answers_are_refused_line_by_line(
     client.post(ADDRESS, {"action": "known_file", "k-known": "check", "k-upload": upload(sentence(11))})
     batch = Batch.objects.latest("pk")
     run_job("import", batch.pk)
-    assert "the known answer" in client.get(reverse("import", args=[batch.pk])).content.decode()
+    assert 'title="missing_key"' in client.get(reverse("import", args=[batch.pk])).content.decode()
 
 
 def test_a_sentence_of_the_project_becomes_known_and_work_again(client: Client, cast: ProjectCast) -> None:

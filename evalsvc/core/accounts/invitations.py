@@ -140,7 +140,7 @@ def _reject(secret: str) -> NoReturn:
     inviter = record.by.shown_name if record.by.is_active else "an administrator"
     raise Conflict(
         "invitation_over",
-        f"This invitation {reason}. A link admits one person, once.",
+        f"This invitation {reason}. Each link admits one person, once.",
         hint=f"If you used it yourself, you are already a member. Otherwise ask {inviter} for a new one."
         if record.used_at
         else f"Ask {inviter} for a new one.",

@@ -106,7 +106,7 @@ BENCHMARKS: dict[str, str] = {
     "not_your_set": "The test set belongs to a project you are not a member of.",
     "bad_limit": "The limit does not exist, or its value is not a whole number above 0.",
     "bad_time_zone": "The time zone does not exist. Use a name such as UTC or Europe/Vienna.",
-    "bad_wait": "The value of wait is not a whole number of seconds.",
+    "bad_wait": "The value of wait is invalid. Use a whole number of seconds.",
     "bad_window": "The closing time is not after the opening time, or is missing for sealed scores.",
     "closed": "No setting of the benchmark is open for submissions. See hint for the next opening time.",
     "no_change": "The new version has the same gold as the latest one.",

@@ -46,7 +46,7 @@ def _lead(setting: Setting) -> str:
         lead = f"Closed on {moment(setting.closes_at)} UTC."
     else:
         lead = f"Open{f' until {moment(setting.closes_at)} UTC' if setting.closes_at else ''}."
-    return lead + (" Scores are sealed until it closes." if phases.is_sealed(setting) else "")
+    return lead + (" Its scores are sealed until it closes." if phases.is_sealed(setting) else "")
 
 
 def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple[str, str]]:

@@ -274,7 +274,7 @@ def test_another_encoding_is_reported_with_the_command_that_converts_it(
     assert "example: iconv -f" in ended.stdout
 
 
-@pytest.mark.parametrize("mended", [b"\r\n", b"\n\n"])
+@pytest.mark.parametrize("line_end", [b"\r\n", b"\n\n"])
 def test_windows_line_ends_and_empty_lines_are_accepted(
     live: str, token: str, tmp_path: Path, line_end: bytes
 ) -> None:

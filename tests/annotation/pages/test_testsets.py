@@ -47,7 +47,7 @@ def test_what_stands_in_the_way_is_said_in_words(client: Client, cast: ProjectCa
 
 def test_undecided_sentences_stop_a_freeze_unless_left_out(client: Client, cast: ProjectCast) -> None:
     page = client.post(reverse("freeze", args=["harbour"]), WANTED).content.decode()
-    assert "or leave them out: the manifest then lists them" in page
+    assert "or leave them out" in page
     assert not TestSet.objects.exists()
 
 
@@ -131,10 +131,7 @@ def test_published_gold_is_imported_under_its_name(client: Client, cast: Project
     assert "Show test set" in page
     made = TestSet.objects.get(origin="imported")
     assert (made.name, made.version, made.rows, made.negative) == ("Key", "2010", 2, "Other")
-    assert (
-        "that is for its publishers to say"
-        in client.get(reverse("test-set", args=[made.slug])).content.decode()
-    )
+    assert "ask its publishers" in client.get(reverse("test-set", args=[made.slug])).content.decode()
 
 
 def test_why_it_was_decided_so_is_shown_to_those_who_may_read_the_lines(

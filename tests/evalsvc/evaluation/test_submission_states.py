@@ -74,7 +74,7 @@ def test_a_fault_of_the_file_is_invalid_and_any_other_failed(
 
 
 def test_the_kind_is_registered_with_its_follower() -> None:
-    assert kinds.get("score").follow is submission_states.follow
+    assert kinds.get("score").on_change is submission_states.follow
 
 
 def test_cancelling_while_it_waits_ends_it_at_once(cast: BenchmarkCast) -> None:

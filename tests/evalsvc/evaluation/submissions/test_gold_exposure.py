@@ -59,7 +59,9 @@ def test_an_annotator_who_joins_a_team_later_marks_its_runs(cast: BenchmarkCast,
     add_member(cast.kelpie, user=nora, by=cast.kim)
     assert marks(setting) == [True]
     client.force_login(cast.kim)
-    assert "labelled or decided this gold" in client.get(f"/submissions/{submission.pk}/").content.decode()
+    assert (
+        "labelled or adjudicated this gold" in client.get(f"/submissions/{submission.pk}/").content.decode()
+    )
     body: dict[str, Any] = client.get(f"/api/v1/benchmarks/{benchmark.slug}/board").json()
     assert [row["saw_gold"] for row in body["rows"]] == [True]
 

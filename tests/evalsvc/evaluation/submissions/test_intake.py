@@ -317,7 +317,7 @@ def test_an_unsupported_file_is_named_with_the_accepted_formats(
     problem = rejection(cast, content)
     assert problem["code"] == "unknown_format"
     assert hint in problem["hint"]
-    assert "labels" not in problem["problem"]
+    assert "labels" not in problem["found"]
     assert "field" not in problem
     assert all(format.title in problem["expected"] for format in formats("predictions").values())
     assert '"id": "s1"' in problem["example"]
@@ -337,7 +337,7 @@ def test_a_binary_file_is_reported_as_binary_not_as_an_encoding(
     cast: BenchmarkCast, content: bytes, name: str
 ) -> None:
     problem = rejection(cast, content)
-    assert (problem["code"], name in problem["problem"]) == ("not_utf8", True)
+    assert (problem["code"], name in problem["found"]) == ("not_utf8", True)
     assert "binary" in problem["hint"]
     assert "iconv" not in problem["example"]
 
@@ -349,7 +349,7 @@ def test_text_in_another_encoding_is_reported_as_such(cast: BenchmarkCast) -> No
 
 def test_a_file_packed_twice_is_not_reported_as_truncated(cast: BenchmarkCast) -> None:
     problem = rejection(cast, gzip.compress(gzip.compress(jsonl(LINES))))
-    assert (problem["code"], problem["problem"]) == ("bad_gzip", "gzip data within gzip data")
+    assert (problem["code"], problem["found"]) == ("bad_gzip", "gzip data within gzip data")
     assert problem["example"].startswith("gunzip")
 
 
@@ -366,7 +366,7 @@ def test_an_invalid_score_is_quoted_with_a_correct_line_of_scores(
     lines[at] = lines[at].replace(b"0.5", written.encode())
     problem = rejection(cast, b"".join(lines))
     assert (problem["code"], problem["line"], problem["field"]) == ("bad_score", at + 1, "scores")
-    assert problem["problem"] == f"born_in: {written}"
+    assert problem["found"] == f"born_in: {written}"
     assert '"scores"' in problem["example"]
 
 

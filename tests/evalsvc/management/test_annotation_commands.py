@@ -62,7 +62,7 @@ def test_recomputing_under_another_policy_prints_the_new_counts(tmp_path: Path) 
         {"item": "s0", "annotator": f"w{n}", **({"labels": ["A"]} if n == 0 else {"na": True})}
         for n in range(3)
     ]
-    assert "1  different by the other policy" in run(
+    assert "1  different under the other policy" in run(
         "import_votes", "trial", write(tmp_path / "votes", votes)
     )
     assert "1  settled" in run("recompute", "trial", policy="majority-na")

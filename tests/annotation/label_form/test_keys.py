@@ -141,7 +141,7 @@ def test_a_key_is_changed_shown_kept_and_given_back(page: Page, start: Start) ->
     press(page, "Escape", "q")
     assert chosen(page) == ["lived_in"]
     press(page, "?")
-    page.get_by_text("Your changes are saved on this device.").wait_for()
+    page.get_by_text("Changed keys are saved on this device.").wait_for()
     page.reload()
     see(page, 1)
     assert page.locator(".rel", has_text="place lived").locator("kbd").inner_text() == "Q"

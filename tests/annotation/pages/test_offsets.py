@@ -99,7 +99,7 @@ def test_the_form_marks_every_text_of_the_suite_and_its_answers_come_back(page: 
         assert shown["marks"] == list(text.names)
         page.keyboard.press("1")
         page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Nothing waits for you here").wait_for()
+    page.get_by_role("heading", name="No sentences to label").wait_for()
     rows = {row["id"]: row for row in frozen(cast)}
     told = [(row["text"], tuple(row["h"]["pos"]), tuple(row["t"]["pos"])) for row in rows.values()]
     assert sorted(told) == sorted(tuple(text) for text in ALL)

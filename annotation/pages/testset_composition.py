@@ -64,7 +64,7 @@ def composition(test_set: TestSet) -> dict[str, Any]:
 
 def _lead(test_set: TestSet) -> str:
     manifest = test_set.manifest
-    n = f"{test_set.rows:,} {'sentences' if test_set.kind == Kind.RELATIONS else 'texts'}"
+    n = counted(test_set.rows, "sentence" if test_set.kind == Kind.RELATIONS else "text")
     if test_set.origin == Origin.ANNOTATED and manifest.get("k"):
         each = _answers_each(manifest)
         people = f"{each} {'person' if each == '1' else 'people'}"

@@ -75,12 +75,12 @@ def test_an_import_that_ends_and_a_change_of_the_labels_take_turns(
         by=curator(),
         project=of,
     )
-    ending, offer, boss = Event(), import_votes._Staging._offer_labels, curator()
+    ending, add_labels, boss = Event(), import_votes._Staging._add_labels, curator()
 
     def slowly(staging: Any) -> Any:
         ending.set()
         until(is_any_lock_awaited)
-        return offer(staging)
+        return add_labels(staging)
 
     def act(at: int) -> str:
         if at == 0:
@@ -88,7 +88,7 @@ def test_an_import_that_ends_and_a_change_of_the_labels_take_turns(
         assert ending.wait(30)
         return inventory.merge(of, ["A", "B"], target="AB", by=boss).target
 
-    monkeypatch.setattr(import_votes._Staging, "_offer_labels", slowly)
+    monkeypatch.setattr(import_votes._Staging, "_add_labels", slowly)
     assert in_threads(2, act) == ["done", "AB"]
     assert of.items.get(external_id="s0").gold == {"spans": [], "relations": ["AB"]}
 

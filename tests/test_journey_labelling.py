@@ -53,7 +53,7 @@ def label(page: Page, who: str, answers: list[str]) -> None:
     follow(page, "Label")
     follow(page, "Label in Harbour news")
     for at, keys in enumerate(answers, 1):
-        page.locator("#sentence", has_text=f" {at} was seen").wait_for()
+        page.locator("#sentence", has_text=f", s{at}.").wait_for()
         for key in [*keys, "Enter"]:
             page.keyboard.press(key)
     page.locator("#finished").wait_for()

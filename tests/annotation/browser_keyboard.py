@@ -27,7 +27,7 @@ def log_in(page: Page, name: str = "ann") -> None:
 
 def see(page: Page, at: int) -> None:
     """Wait for a sentence to appear."""
-    page.locator("#sentence", has_text=f" {at} was seen").wait_for()
+    page.locator("#sentence", has_text=f", s{at}.").wait_for()
 
 
 def wait_for_reserve(page: Page, n: int) -> None:

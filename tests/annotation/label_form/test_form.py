@@ -67,7 +67,7 @@ def test_enter_shows_the_next_sentence_before_anything_else_happens(page: Page, 
     page.evaluate("window.sameAsBefore = true")
     for at in range(2, 8):
         press(page, "1")
-        assert f" {at} was seen" in page.evaluate(IN_ONE_GO)
+        assert f", s{at}." in page.evaluate(IN_ONE_GO)
     wait_until_sent(page, 6)
     assert page.evaluate("window.sameAsBefore")
 
@@ -80,7 +80,7 @@ def test_a_held_enter_submits_once(page: Page, start: Start) -> None:
         page.keyboard.down("Enter")
     page.keyboard.up("Enter")
     wait_until_sent(page, 1)
-    assert " 2 was seen" in page.locator("#sentence").inner_text()
+    assert ", s2." in page.locator("#sentence").inner_text()
     assert page.locator("#answer-error").is_hidden()
 
 

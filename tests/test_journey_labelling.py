@@ -57,7 +57,7 @@ def label(page: Page, who: str, answers: list[str]) -> None:
         for key in [*keys, "Enter"]:
             page.keyboard.press(key)
     page.locator("#finished").wait_for()
-    page.get_by_text("Saved").wait_for()
+    page.locator("#saved[data-state=saved]").wait_for()
 
 
 def test_sentences_are_labelled_decided_frozen_and_downloaded_by_keyboard(

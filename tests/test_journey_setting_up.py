@@ -83,7 +83,7 @@ def test_a_project_is_set_up_from_a_file_in_ten_steps(
     steps.follow("Next: add annotators")
     page.fill("#id_user", "ann, bob, nils")
     steps.press("Save role")
-    page.get_by_text("Nils Doe: annotator.").wait_for()
+    page.get_by_text("Role saved for").wait_for()
 
     steps.follow("Next: open the project")
     steps.press("Open project")

@@ -3,7 +3,7 @@
 import { $, api, button, choiceOf, element, phraseOf } from "./page.js";
 import { call } from "./server.js";
 import { showStatus } from "./status.js";
-import { conflicts } from "./storage.js";
+import { conflicts, unsent } from "./storage.js";
 
 const ELSEWHERE = "answered_elsewhere";
 let resend = () => {};
@@ -16,6 +16,7 @@ export function whenResent(callback) {
 export async function addConflict(entry, { status, data }) {
   const problem = data?.detail ?? `The server answered ${status}.`;
   const other = data?.code === ELSEWHERE ? await otherAnswer(entry.item) : "";
+  if (!unsent.read().some(({ id }) => id === entry.id)) return; // another tab sent it too and added it first
   conflicts.add({ ...entry, problem, code: data?.code, last: data?.number, other });
 }
 

@@ -69,7 +69,8 @@ export async function fetchOne() {
 
 async function fill() {
   if (!reserved.length && !(await lease(1))) return;
-  while (!qualifying && reserved.length < LIMIT - BATCH / 3) {
+  if (qualifying) return;
+  while (reserved.length < LIMIT - BATCH / 3) {
     const n = reserved.length < 3 ? 2 : Math.min(BATCH, LIMIT - reserved.length);
     if ((await lease(n)) < n) return;
   }

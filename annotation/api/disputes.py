@@ -140,7 +140,7 @@ class Disputes(generics.ListAPIView[Item]):
 class OneDispute(APIView):
     @extend_schema(operation_id="dispute", responses={200: DossierSerializer} | problems(401, 403, 404))
     def get(self, request: Request, id: UUID) -> Response:
-        """Get the answers to an item without names, and the outcome by each policy."""
+        """Get an item's answers without names, and each policy's outcome."""
         dossier = decisions.dispute_details(_item(request, id), for_user=person(request))
         return Response(DossierSerializer(dossier).data)
 
@@ -152,7 +152,7 @@ class Decision(APIView):
         responses={200: ItemStateSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, id: UUID) -> Response:
-        """Decide a dispute, with an answer or by leaving the item out of the test set."""
+        """Decide a dispute by an answer, or leave the item out."""
         item = _item(request, id)
         decisions.decide(item, by=person(request), **validated(request, DecisionSerializer))
         return _item_state(item)
@@ -165,7 +165,10 @@ class TakeBack(APIView):
         responses={200: ItemStateSerializer} | problems(401, 403, 404, 409),
     )
     def post(self, request: Request, id: UUID) -> Response:
-        """Reopen a decision: your own, or anyone's if you are a curator. It stays on record."""
+        """Reopen your own decision, or anyone's as a curator.
+
+        The decision stays on record.
+        """
         item = _item(request, id)
         decisions.reopen(item, by=person(request))
         return _item_state(item)

@@ -162,7 +162,7 @@ class NextLease(APIView):
 
 
 def _lease_body(lease: Lease) -> dict[str, Any]:
-    """Return a lease with its item, and the prediction if the project shows predictions."""
+    """Return a lease with its item and any prediction to show."""
     suggestion = (
         Suggestion.objects.filter(item=lease.item, batch=lease.shown_id).first() if lease.shown_id else None
     )
@@ -182,7 +182,10 @@ class Reserve(APIView):
         responses={200: ReserveSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Lease more items for offline work. The server may reassign all but three of them."""
+        """Lease more items for offline work.
+
+        The server may reassign all but three of them.
+        """
         body = validated(request, ReserveRequestSerializer)
         project, user, current = project_of(request, slug), person(request), body["holding"]
         leases = assignment.lease_several(project, user, n=body["n"], current_leases=current)

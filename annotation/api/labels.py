@@ -92,7 +92,7 @@ class OneLabel(APIView):
         responses={200: OntologyLabelSerializer} | problems(400, 401, 403, 404),
     )
     def patch(self, request: Request, slug: str, pk: int) -> Response:
-        """Change the texts of a label. Its name and all answers stay as they are."""
+        """Change the texts of a label, not its name."""
         label = _label(request, slug, pk)
         texts = validated(request, LabelTextsSerializer, partial=True)
         label = label_texts.set_texts(label, by=person(request), **texts)

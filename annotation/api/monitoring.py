@@ -195,7 +195,10 @@ def _oversee(request: Request, pk: int, act: Callable[..., Oversight]) -> Respon
 class SetAside(APIView):
     @extend_schema(operation_id="annotator_set_aside", **_EXCLUSION)
     def post(self, request: Request, pk: int) -> Response:
-        """Exclude an annotator's answers from the count. They stay stored; items are decided again."""
+        """Exclude an annotator's answers from the count.
+
+        The answers stay stored; the items are decided again.
+        """
         return _oversee(request, pk, exclusions.exclude_annotator)
 
 

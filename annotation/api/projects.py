@@ -89,7 +89,7 @@ class BatchSerializer(serializers.ModelSerializer[Batch]):
         read_only_fields = fields
 
     def get_test_set(self, batch: Batch) -> str | None:
-        """Return the slug of the test set made from a published gold file."""
+        """Return the slug of the test set of a gold import."""
         test_set = getattr(batch, "test_set", None)
         return test_set.slug if test_set else None
 
@@ -173,7 +173,7 @@ class Projects(generics.ListAPIView[Project]):
 class OneProject(APIView):
     @extend_schema(operation_id="project", responses={200: ProjectDetailSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str) -> Response:
-        """Get a project with its labels, your role and progress, and item counts by state."""
+        """Get a project with its labels and your role and progress."""
         project, user = project_of(request, slug), person(request)
         role = roles.require(project, user)
         labels = [c for part in inventory.parts_of(project) for c in inventory.inventory(project, part)]
@@ -215,7 +215,7 @@ class Imports(generics.ListAPIView[Batch]):
         responses={202: BatchSerializer} | problems(400, 401, 403, 404, 409, 413),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Import items, answers or predictions from a file. A job reads the file."""
+        """Import items, answers or predictions from a file, by a job."""
         body = validated(request, NewImportSerializer)
         batch = receive(request, body, what=body["what"], project=project_of(request, slug))
         return Response(BatchSerializer(batch).data, status=202)

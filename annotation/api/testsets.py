@@ -81,7 +81,7 @@ class Freeze(APIView):
         responses={202: TestSetSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Freeze settled and adjudicated items into an immutable test set. A job builds it."""
+        """Freeze decided items into an immutable test set, by a job."""
         project = project_of(request, slug)
         test_set = builder.freeze(project, by=person(request), **validated(request, NewFreezeSerializer))
         return Response(TestSetSerializer(test_set).data, status=202)

@@ -1,4 +1,4 @@
-"""Agreement page: request a report, follow its job, read it and download it."""
+"""Agreement page: request, follow, read and download a report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COEFFICIENTS = ("observed", "fleiss", "alpha", "alpha_masi", "ac1")
 
 @page("GET", "POST")
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the page, or for htmx the state of a report under way."""
+    """Show the page, or for htmx a pending report's state."""
     project, role = project_for(request, slug, *roles.MAY_OVERSEE)
     if request.method == "POST":
         reports.request_report(project, by=person(request))

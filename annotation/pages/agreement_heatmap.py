@@ -1,4 +1,4 @@
-"""Heat map of pairs of annotators: a table on the page, a drawing for download."""
+"""Heat map of pairs of annotators, as table and as drawing."""
 
 from __future__ import annotations
 

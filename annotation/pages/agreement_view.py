@@ -45,7 +45,7 @@ class CoefficientRow:
 
 @dataclass(frozen=True, slots=True)
 class CoefficientTable:
-    """Rows with charts on one scale, and the number of rows left out."""
+    """Rows with charts on one scale; `more` rows are left out."""
 
     axis: SafeString
     rows: list[CoefficientRow]

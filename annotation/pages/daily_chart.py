@@ -1,4 +1,4 @@
-"""Chart of answers by day: a bar of answers, with skips outlined on top."""
+"""Bar chart of answers by day, with skips outlined on top."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ LEFT, TOP, BOTTOM = 48, 14, 188
 
 
 def calendar_of(project: Project, days: Sequence[WorkDay]) -> list[WorkDay]:
-    """Return every day with or without work; an open project's up to today."""
+    """Return every day; an open project's up to today."""
     open_ = project.state == Project.State.OPEN
     return calendar(days, until=timezone.now().date() if open_ else date.min)
 
 
 def calendar(days: Sequence[WorkDay], *, until: date) -> list[WorkDay]:
-    """Return every day from the first to the last, at most the last ninety."""
+    """Return every day to the last, at most ninety."""
     if not days:
         return []
     by_date = {day.day: day for day in days}
@@ -46,14 +46,14 @@ def date_text(day: date) -> str:
 
 
 def day_text(day: WorkDay) -> str:
-    """Describe a day: 12 Nov: 240 answers and 3 skips by 5 people."""
+    """`12 Nov: 240 answers and 3 skips by 5 people`."""
     work = counted(day.answers, "answer") + (f" and {counted(day.skips, 'skip')}" if day.skips else "")
     people = f" by {counted(day.annotators, 'person', 'people')}" if day.annotators else ""
     return f"{date_text(day.day)}: {work}{people}"
 
 
 def responsive_chart(days: Sequence[WorkDay]) -> SafeString:
-    """Draw a wide chart, and one of the last days for a phone; CSS shows one of them."""
+    """Draw a wide chart and a phone's; CSS shows one."""
     if not days:
         return SafeString("")
     wide = days_svg(days, class_="wide-only")
@@ -61,7 +61,7 @@ def responsive_chart(days: Sequence[WorkDay]) -> SafeString:
 
 
 def days_svg(days: Sequence[WorkDay], *, width: int = WIDTH, class_: str | None = None) -> SafeString:
-    """Draw one bar a day over at least a week; the axis starts at zero."""
+    """Draw one bar a day over at least a week."""
     days = at_least_a_week(days)
     top = max((day.answers + day.skips for day in days), default=0) or 1
     step = _step(top)

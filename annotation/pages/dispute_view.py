@@ -1,4 +1,4 @@
-"""Presentation of a dispute: rows of votes, and the answers to choose from."""
+"""Presentation of a dispute: rows of votes, answers to choose from."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Choices = dict[str, Choice]
 
 @dataclass(frozen=True, slots=True)
 class VoteRow:
-    """Votes for one choice, by person; `boxes` are positions of the tally and whether they are filled."""
+    """Votes for one choice; `boxes` are positions, filled or not."""
 
     title: str
     votes: list[bool]
@@ -70,7 +70,7 @@ class DisputeView:
     box_size: SafeString
 
     def value_of(self, answer: str) -> str:
-        """Return the value of the option equal to an answer, in whatever order it is written."""
+        """Return the value of the option equal to an answer."""
         wanted = _canonical(answer)
         return next((option.value for option in self.options if _canonical(option.value) == wanted), "")
 
@@ -134,7 +134,7 @@ def _row(title: str, votes: list[bool], detail: str = "", *, accepted: bool = Fa
 
 
 def box_step(n: int) -> float:
-    """Return the distance between boxes; more than five share the room of five."""
+    """Return the distance between boxes; at most five are full-sized."""
     return 15 if n <= FULL_SIZE_BOXES else 15 * FULL_SIZE_BOXES / n
 
 
@@ -156,7 +156,7 @@ def _span_rows(details: DisputeDetails, choices: Choices) -> list[VoteRow]:
 
 
 def span_choices(payload: Payload) -> set[Any]:
-    """Return the spans of an answer, and its relations with the spans they connect."""
+    """Return an answer's spans, and its relations between them."""
     spans = [tuple(span) for span in payload["spans"]]
     links = [(spans[head], name, spans[tail]) for head, name, tail in payload["relations"]]
     return {*spans, *links}

@@ -1,4 +1,4 @@
-"""Pages of disputes: the list by vote pattern, and the form that decides one."""
+"""Dispute pages: the list by vote pattern, and the decision form."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _counts(project: Project, pattern: str) -> dict[str, Any]:
 
 @page("GET", "POST")
 def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
-    """Show a dispute or its decision; on POST decide, ask one more person, or undo."""
+    """Show, decide or undo a dispute, or ask one more person."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
     item = get_object_or_404(Item.objects.live().select_related("project"), key=key, project=project)
     pattern = request.GET.get("pattern", "")

@@ -85,7 +85,7 @@ def tag_scheme_field() -> forms.ChoiceField:
 
 
 class FileForm(PageForm):
-    """Form with a file whose first lines are checked before the upload is accepted."""
+    """Form with a file whose first lines are checked."""
 
     content: str = ""
 
@@ -197,7 +197,7 @@ def test_set_import(request: HttpRequest) -> HttpResponse:
 
 @page("GET", "POST")
 def batch(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show an import, or for htmx the part that changes while it runs."""
+    """Show an import, or for htmx the part that changes."""
     batch = get_object_or_404(Batch.objects.select_related("project", "by"), pk=pk)
     user = person(request)
     if batch.project is not None:

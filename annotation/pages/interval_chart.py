@@ -1,4 +1,4 @@
-"""Estimates with intervals: how they are written, and charts on one scale per column."""
+"""Estimates with intervals, as text and as charts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NARROW = 96  # room on a phone beside a name and two figures
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Value with its 95 % interval, or the reason why it is undefined."""
+    """Value with its 95 % interval, or why it is undefined."""
 
     value: float | None
     low: float | None = None
@@ -33,7 +33,7 @@ class Estimate:
 
 
 def coefficient(value: float | None, *, digits: int = 2) -> str:
-    """Format a value that cannot pass 1 without its leading zero: .71, −.05, 1.00."""
+    """Format a coefficient without its leading zero: .71, −.05, 1.00."""
     if value is None:
         return DASH
     text = number(value, digits=digits)
@@ -58,7 +58,7 @@ def estimate_text(estimate: Estimate, write: Any = coefficient) -> str:
 
 
 def scale_of(estimates: Iterable[Estimate], *, width: int, unit: bool = False) -> Scale:
-    """Return one scale for a column; `unit` makes the axis include 0 and 1."""
+    """Return one scale for a column; `unit` includes 0 and 1."""
     ends = [end for estimate in estimates for end in estimate.ends()]
     if unit:  # an end just below 0 should not take up half of the axis
         ends = [0.0, 1.0, *(end for end in ends if end < -0.05)]
@@ -67,7 +67,7 @@ def scale_of(estimates: Iterable[Estimate], *, width: int, unit: bool = False) -
 
 @dataclass(frozen=True, slots=True)
 class IntervalColumn:
-    """Scales of a column, wide and for a phone; the style sheet shows one of them."""
+    """Scales of a column; the style sheet shows one of them."""
 
     wide: Scale
     narrow: Scale
@@ -119,7 +119,7 @@ def interval(
     write: Any = coefficient,
     class_: str = "fix",
 ) -> Any:
-    """Draw a dot with its interval; a square in the second colour below a bound."""
+    """Draw a dot with its interval, or below a bound a square."""
     if estimate.value is None:
         return ""
     low = below is not None and estimate.value < below

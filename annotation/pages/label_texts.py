@@ -83,7 +83,7 @@ class LabelTextsForm(PageForm):
 
     @classmethod
     def of(cls, label: OntologyLabel, data: Any = None) -> LabelTextsForm:
-        """Return the form with a label's texts; entity types have no phrase, head and tail."""
+        """Return a label's form; entity types lack relation fields."""
         texts = {name: getattr(label, name) for name in cls.base_fields}
         form = cls(data, initial=texts | {name: "\n".join(texts[name]) for name in EXAMPLES})
         if label.part == OntologyLabel.Part.ENTITY:

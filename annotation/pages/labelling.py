@@ -1,4 +1,7 @@
-"""Labelling pages: a member's projects, and the form, which shows no other votes and no gold."""
+"""Labelling pages: a member's projects and the labelling form.
+
+The form shows no other votes and no gold.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ COMMANDS = (
 
 @dataclass(frozen=True, slots=True)
 class ChoiceGroup:
-    """Relations under one heading; `again` if the heading continues from the column before."""
+    """Relations under one heading; `again` if it continues a column."""
 
     title: str
     choices: list[Choice]
@@ -143,7 +146,7 @@ def _progress(project: Project, user: User) -> dict[str, Any]:
 
 
 def columns(choices: list[Choice]) -> list[list[ChoiceGroup]]:
-    """Arrange groups in three even columns, in order; cut a group only if that saves much."""
+    """Arrange groups in three even columns, rarely cutting one."""
     titles = list(dict.fromkeys(choice.group for choice in choices))
     groups = [[choice for choice in choices if choice.group == title] for title in titles]
     whole, cut = _fill(groups), _fill([[choice] for group in groups for choice in group])
@@ -153,7 +156,7 @@ def columns(choices: list[Choice]) -> list[list[ChoiceGroup]]:
 
 
 def _fill(pieces: list[list[Choice]]) -> list[list[Choice]]:
-    """Distribute the pieces over at most three columns, the highest as low as possible."""
+    """Fill at most three columns, as evenly as possible."""
     limit = max(_height(pieces), _height([[choice for piece in pieces for choice in piece]]) / COLUMNS)
     while len(filled := _columns_below(limit, pieces)) > COLUMNS:
         limit += 0.2

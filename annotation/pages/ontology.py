@@ -1,4 +1,4 @@
-"""Ontology page: presets, typed labels, and steps that merge, delete or rename labels."""
+"""Ontology page: presets, typed labels, and steps on labels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LabelsForm(PageForm):
         self.existing = {name.casefold(): name for name in names}
 
     def clean_labels(self) -> list[dict[str, str]]:
-        """Return names with titles; reject a name that is repeated or differs only in case."""
+        """Return names with titles; reject repeated names, ignoring case."""
         first_lines: dict[str, int] = {}
         labels: list[dict[str, str]] = []
         problems: list[str] = []

@@ -72,7 +72,7 @@ def _days(project: Project, user: User) -> list[WorkDay]:
 def _label_context(
     project: Project, user: User, counts: dict[str, int], *, by_frequency: bool
 ) -> dict[str, object]:
-    """Count labels, unless there are too many answers to do so while the page loads."""
+    """Count labels, unless too many answers slow the page."""
     if Answer.objects.filter(item__project=project).count() > MAX_COUNTED:
         return {"too_many": True}
     labels = project_stats.by_label(project, for_user=user)

@@ -98,7 +98,7 @@ def seconds(value: float | None) -> str:
 
 
 def days_finding(days: Sequence[WorkDay]) -> str:
-    """Name the busiest day, or compare the last seven days with the seven before."""
+    """Compare the last two weeks, or name the busiest day."""
     if not any(day.answers for day in days):
         return "No answers by day"
     if len(days) >= 14:
@@ -163,7 +163,7 @@ def _most_disputed(label: LabelStats) -> Any:
 
 
 def disputed_summary(table: DisputedLabels | None, disputed: int, decided: int) -> str:
-    """State the disputed share, and the label where it is highest among those with enough items."""
+    """State the disputed share and the most disputed label."""
     if table is None:
         return "No sentence has enough answers yet."
     overall = (

@@ -1,4 +1,4 @@
-"""Parts shared by a project's pages: access, the viewer's role and the setup checklist."""
+"""Shared parts of a project's pages: access, context, setup checklist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Counts = dict[str, int]
 
 
 def project_for(request: HttpRequest, slug: str, *allowed: str) -> tuple[Project, str]:
-    """Return a project and the viewer's role, if it is one of those allowed."""
+    """Return a project and the viewer's role, if allowed."""
     project = get_object_or_404(Project, slug=slug)
     return project, roles.require(project, person(request), *allowed)
 
@@ -78,7 +78,7 @@ class SetupStep:
 
 
 def checklist(project: Project, counts: Counts) -> list[SetupStep]:
-    """Return all steps in order; a later one may be done before an earlier one."""
+    """Return all steps in order, done or not."""
     makers: tuple[Callable[[Project, Counts], SetupStep], ...]
     makers = (_sentences, _labels, _guideline, _members, _open, _disputes, _freeze)
     return [make(project, counts) for make in makers]

@@ -1,4 +1,4 @@
-"""Pages of projects: the list, a new project, the overview and the guideline."""
+"""Project pages: the list, a new project, overview and guideline."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _set_rule(project: Project, values: dict[str, Any], user: User) -> Project:
 
 
 def state_counts(project: Project) -> dict[str, int]:
-    """Count the sentences in each state, in all, and the unanswerable ones among the open."""
+    """Count the sentences by state, all, and the unanswerable ones."""
     by_state = dict(project.items.live().order_by().values_list("state").annotate(n=Count("pk")))
     return {str(state): by_state.get(state, 0) for state in Item.State.values} | {
         "all": sum(by_state.values()),

@@ -222,7 +222,7 @@ def _quality_context(project: Project) -> dict[str, Any]:
 
 
 def _count(rows: QuerySet[Any]) -> Any:
-    """Count an annotator's rows in a subquery; joins of several tables would multiply them."""
+    """Count an annotator's rows in a subquery, as joins multiply."""
     own = rows.filter(annotator=OuterRef("pk")).order_by().values("annotator")
     return Coalesce(Subquery(own.annotate(n=Count("pk")).values("n")), 0)
 

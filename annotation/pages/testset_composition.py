@@ -80,7 +80,7 @@ def _lead(test_set: TestSet) -> str:
 
 
 def _answers_each(manifest: dict[str, Any]) -> str:
-    """Format the answers per item, a range if imports brought more for some."""
+    """Format the answers per item, a range if they vary."""
     least, most = manifest.get("k_of_items") or (manifest.get("k", "?"),) * 2
     return str(least) if least == most else f"{least} to {most}"
 

@@ -1,4 +1,7 @@
-"""Text with its head and tail, or with its spans, as HTML. Offsets are code points or tokens."""
+"""Text with head and tail or with spans, as HTML.
+
+Offsets are code points or tokens.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ Span = tuple[int, int, str]
 
 
 def mark_pair(item: Item) -> SafeString:
-    """Mark head and tail in the text; where they overlap, show both marks."""
+    """Mark head and tail in the text; they may overlap."""
     marks = [(role, mark) for role, mark in (("head", item.head), ("tail", item.tail)) if mark]
     cuts = sorted({0, len(item.text), *(mark[end] for _, mark in marks for end in ("start", "end"))})
     pieces = [_piece(item.text[a:b], a, b, marks) for a, b in pairwise(cuts)]
@@ -47,7 +50,7 @@ def span_text(item: Item, span: Sequence[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HighlightedText:
-    """Text with spans; `crossing` lists those that cross another and can't be drawn."""
+    """Text with spans; `crossing` ones could not be drawn."""
 
     html: SafeString
     crossing: list[tuple[str, str]]
@@ -70,7 +73,7 @@ class _Text:
     colours: Mapping[str, str]
 
     def part(self, start: int, end: int) -> str:
-        """Return a part of the text, with the space after its last token."""
+        """Return a part with the space after its last token."""
         return "".join(unit + self.glue for unit in self.units[start:end])
 
 

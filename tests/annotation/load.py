@@ -144,17 +144,17 @@ def prove(plan: Plan) -> LoadResult:
     from tests.cast.projects import import_lines as bring
 
     result = LoadResult(items=plan.items)
-    of = create_project(labels=NAMES, k=2)
-    bring(of, [sentence(f"s{at}") for at in range(plan.items)])
-    projects.open_for_work(of, by=curator())
-    people = annotators(of, plan.clients)
+    project = create_project(labels=NAMES, k=2)
+    bring(project, [sentence(f"s{at}") for at in range(plan.items)])
+    projects.open_for_work(project, by=curator())
+    people = annotators(project, plan.clients)
     start = time.time()
     with TemporaryDirectory() as folder:
-        _let_loose(plan, result, of.pk, [user.pk for user in people], Path(folder))
+        _let_loose(plan, result, project.pk, [user.pk for user in people], Path(folder))
         journal = [text for path in Path(folder).iterdir() for text in path.read_text().splitlines()]
     result.seconds = time.time() - start
-    _finish(of.pk, people)
-    check_log(result, of.pk, [text.split() for text in journal])
+    _finish(project.pk, people)
+    check_log(result, project.pk, [text.split() for text in journal])
     return result
 
 
@@ -253,17 +253,17 @@ def _over_assigned(project: int) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _finish(project: int, people: list) -> None:
+def _finish(project_id: int, people: list) -> None:
     """Everybody comes back once more: whatever is still wanted can be answered."""
     from annotation.models import Lease, Project
     from annotation.queue import assignment, leases
     from annotation.queue import votes as voting
 
-    of = Project.objects.get(pk=project)
-    for lease in Lease.objects.filter(ending="", item__project=of).select_related("annotator__user"):
+    project = Project.objects.get(pk=project_id)
+    for lease in Lease.objects.filter(ending="", item__project=project).select_related("annotator__user"):
         leases.return_lease(lease.pk, lease.annotator.user)
     for user in people:
-        while (lease := assignment.lease_next(of, user)) is not None:
+        while (lease := assignment.lease_next(project, user)) is not None:
             base, payload = voting.last_vote_number(lease), {"relations": ["A"]}
             voting.answer(lease.item, user, client_id=uuid4(), base=base, payload=payload)
 

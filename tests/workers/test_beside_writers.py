@@ -60,12 +60,12 @@ def test_gold_is_read_to_its_end() -> None:
 @pytest.fixture
 def answered() -> Any:
     """Five sentences, two answers each."""
-    of = create_project()
-    import_lines(of, [sentence(f"s{at}", relations=["A"]) for at in range(5)])
-    projects.open_for_work(of, by=curator())
+    project = create_project()
+    import_lines(project, [sentence(f"s{at}", relations=["A"]) for at in range(5)])
+    projects.open_for_work(project, by=curator())
     for at in range(5):
-        answered_item(of, ["A"], ["A"], item=f"s{at}")
-    return of
+        answered_item(project, ["A"], ["A"], item=f"s{at}")
+    return project
 
 
 def test_a_set_and_its_twin_of_source_labels_are_frozen(answered: Any) -> None:

@@ -20,9 +20,9 @@ from tests.errors import code
 pytestmark = pytest.mark.django_db
 
 
-def adjudicator(of: Project, name: str = "judge") -> User:
+def adjudicator(project: Project, name: str = "judge") -> User:
     user = person(name)
-    projects.set_member(of, user=user, role="adjudicator", by=curator())
+    projects.set_member(project, user=user, role="adjudicator", by=curator())
     return user
 
 
@@ -116,9 +116,9 @@ def test_a_merge_that_changes_how_the_votes_split_reopens_the_item() -> None:
 
 
 def test_a_decision_in_a_label_that_is_undone_does_not_stand() -> None:
-    of = project_with_items(k=2)
-    step = inventory.merge(of, ["B", "C"], target="BC", by=curator())
-    item = answered_item(of, ["A"], [])
+    project = project_with_items(k=2)
+    step = inventory.merge(project, ["B", "C"], target="BC", by=curator())
+    item = answered_item(project, ["A"], [])
     assert decided(item, "BC").state == "adjudicated"
     inventory.undo(step, by=curator())
     item.refresh_from_db()
@@ -176,12 +176,12 @@ def test_a_dossier_says_what_each_policy_makes_of_the_votes() -> None:
 
 
 def test_disputes_come_by_pattern() -> None:
-    of = project_with_items(3, k=2)
-    answered_item(of, ["A"], ["B"], item="s0")
-    answered_item(of, ["A"], [], item="s1")
-    answered_item(of, ["A"], ["A"], item="s2")
-    assert [item.pattern for item in decisions.disputes(of)] == ["1 against 1 N/A", "1–1"]
-    assert [item.external_id for item in decisions.disputes(of, "1–1")] == ["s0"]
+    project = project_with_items(3, k=2)
+    answered_item(project, ["A"], ["B"], item="s0")
+    answered_item(project, ["A"], [], item="s1")
+    answered_item(project, ["A"], ["A"], item="s2")
+    assert [item.pattern for item in decisions.disputes(project)] == ["1 against 1 N/A", "1–1"]
+    assert [item.external_id for item in decisions.disputes(project, "1–1")] == ["s0"]
 
 
 def test_annotators_and_viewers_do_not_decide() -> None:

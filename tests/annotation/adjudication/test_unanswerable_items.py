@@ -25,17 +25,17 @@ def passes(item: Item, user: User, reason: str = "undecided", *, base: int = 0, 
     votes.skip(item, user, client_id=uuid4(), reason=reason, base=base, comment=comment)
 
 
-def waiting(of: Project) -> list[tuple[str, str]]:
-    return [(item.external_id, item.split) for item in decisions.disputes(of)]  # type: ignore[attr-defined]
+def waiting(project: Project) -> list[tuple[str, str]]:
+    return [(item.external_id, item.split) for item in decisions.disputes(project)]  # type: ignore[attr-defined]
 
 
 def passed(n: int = 2, *, k: int = 2) -> tuple[Project, Item, list[User]]:
     """Three sentences, the first passed on by all n people; each of them has begun."""
-    of = project_with_items(3, k=k)
-    people, item = annotators(of, n), of.items.get(external_id="s0")
+    project = project_with_items(3, k=k)
+    people, item = annotators(project, n), project.items.get(external_id="s0")
     for user in people:
         passes(item, user)
-    return of, item, people
+    return project, item, people
 
 
 def decide(item: Item, **more: object) -> Item:
@@ -47,55 +47,57 @@ def decide(item: Item, **more: object) -> Item:
 
 
 def test_items_skipped_by_everybody_await_a_decision(either_database: str) -> None:
-    of, _, people = passed()
-    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
+    project, _, people = passed()
+    assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
     for user, relation in zip(people, "AB", strict=True):
-        answer_item(of.items.get(external_id="s2"), user, relation)
-    assert waiting(of) == [("s2", "1–1"), ("s0", unanswerable_items.UNANSWERABLE)]
-    assert [item.external_id for item in decisions.disputes(of, unanswerable_items.UNANSWERABLE)] == ["s0"]
-    assert [item.external_id for item in decisions.disputes(of, "1–1")] == ["s2"]
+        answer_item(project.items.get(external_id="s2"), user, relation)
+    assert waiting(project) == [("s2", "1–1"), ("s0", unanswerable_items.UNANSWERABLE)]
+    assert [item.external_id for item in decisions.disputes(project, unanswerable_items.UNANSWERABLE)] == [
+        "s0"
+    ]
+    assert [item.external_id for item in decisions.disputes(project, "1–1")] == ["s2"]
 
 
 def test_it_is_decided_by_an_answer_or_left_out() -> None:
-    of, item, people = passed()
-    passes(of.items.get(external_id="s1"), people[0], "broken")
-    passes(of.items.get(external_id="s1"), people[1], "entity")
+    project, item, people = passed()
+    passes(project.items.get(external_id="s1"), people[0], "broken")
+    passes(project.items.get(external_id="s1"), people[1], "entity")
     assert decide(item, payload={"relations": ["A"]}).state == "adjudicated"
-    assert decide(of.items.get(external_id="s1"), finding="broken").state == "unusable"
-    assert waiting(of) == []
-    assert {lease.item.external_id for lease in assignment.lease_several(of, people[0], n=3)} == {"s2"}
+    assert decide(project.items.get(external_id="s1"), finding="broken").state == "unusable"
+    assert waiting(project) == []
+    assert {lease.item.external_id for lease in assignment.lease_several(project, people[0], n=3)} == {"s2"}
 
 
 def test_a_project_is_finished_by_its_people_whatever_they_pass_on() -> None:
-    of, item, people = passed()
-    for other in of.items.exclude(pk=item.pk):
+    project, item, people = passed()
+    for other in project.items.exclude(pk=item.pk):
         for user in people:
             answer_item(other, user, "A")
     with pytest.raises(Conflict, check=code("not_settled")):
-        builder.freeze(of, name="Trial", version="1.0", by=curator())
+        builder.freeze(project, name="Trial", version="1.0", by=curator())
     decide(item, payload={"relations": []})
-    made = builder.freeze(of, name="Trial", version="1.0", by=curator())
+    made = builder.freeze(project, name="Trial", version="1.0", by=curator())
     assert run_job("freeze", made.pk).state == "done"
 
 
 def test_an_item_waits_for_annotators_who_have_not_answered() -> None:
-    of, item, people = passed(1)
-    late = annotators(of, 2)[1]
-    assert waiting(of) == []  # somebody has yet to begin
-    answer_item(of.items.get(external_id="s1"), late, "A")
-    assert waiting(of) == []
+    project, item, people = passed(1)
+    late = annotators(project, 2)[1]
+    assert waiting(project) == []  # somebody has yet to begin
+    answer_item(project.items.get(external_id="s1"), late, "A")
+    assert waiting(project) == []
     passes(item, late, "later")
-    assert waiting(of) == []
+    assert waiting(project) == []
     passes(item, late, "broken", base=1)
-    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
+    assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
     assert [one.words for one in unanswerable_items.skip_notes(item)] == [
         "The sentence is broken",
         "Can’t decide",
     ]
     answer_item(item, people[0], "A", base=1)
-    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
+    assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
     answer_item(item, late, "A", base=2)
-    assert waiting(of) == []
+    assert waiting(project) == []
 
 
 def test_what_some_answered_and_the_others_passed_on_waits_too() -> None:
@@ -108,37 +110,37 @@ def test_what_some_answered_and_the_others_passed_on_waits_too() -> None:
 
 @pytest.mark.parametrize("gone", ["paused", "removed", "closed"])
 def test_nobody_waits_for_who_cannot_answer(gone: str) -> None:
-    of, _, _ = passed(1)
-    away = annotators(of, 2)[1]
-    answer_item(of.items.get(external_id="s1"), away, "A")
-    assert waiting(of) == []
+    project, _, _ = passed(1)
+    away = annotators(project, 2)[1]
+    answer_item(project.items.get(external_id="s1"), away, "A")
+    assert waiting(project) == []
     if gone == "paused":
-        gold_questions.pause(of.annotators.get(user=away), by=curator())
+        gold_questions.pause(project.annotators.get(user=away), by=curator())
     elif gone == "removed":
-        projects.remove_member(of, user=away, by=curator())
+        projects.remove_member(project, user=away, by=curator())
     else:
-        projects.close(of, by=curator())
-    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
+        projects.close(project, by=curator())
+    assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
 def test_a_curator_who_labels_is_one_of_those_who_answer() -> None:
-    of, item, _ = passed(1)
-    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
-    answer_item(of.items.get(external_id="s1"), curator(), "A")
-    assert waiting(of) == []
+    project, item, _ = passed(1)
+    assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
+    answer_item(project.items.get(external_id="s1"), curator(), "A")
+    assert waiting(project) == []
     passes(item, curator())
-    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
+    assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
 def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_answer() -> None:
-    of, item, _ = passed(2, k=1)
+    project, item, _ = passed(2, k=1)
     decide(item, payload={"relations": ["A"]})
     new = person("newcomer")
-    projects.set_member(of, user=new, role="annotator", by=curator())
+    projects.set_member(project, user=new, role="annotator", by=curator())
     assert item.state == "adjudicated"
     decisions.reopen(item, by=curator())
-    assert waiting(of) == []
-    lease = assignment.lease_next(of, new)
+    assert waiting(project) == []
+    lease = assignment.lease_next(project, new)
     assert lease.item == item
     decided_again = pytest.raises(Conflict, check=code("not_disputed"))
     with decided_again:
@@ -149,29 +151,29 @@ def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_a
 
 
 def test_an_answer_that_comes_after_the_decision_opens_the_sentence_again() -> None:
-    of, item, people = passed(2, k=2)
+    project, item, people = passed(2, k=2)
     decide(item, payload={"relations": ["A"]})
     answer_item(item, people[0], "B", base=1)
     item.refresh_from_db()
     assert item.state == "open"
     assert item.adjudications.get().reopened_at is not None
-    assert waiting(of) == [("s0", unanswerable_items.UNANSWERABLE)]
+    assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
 def test_more_answers_asked_for_leave_the_decision_alone() -> None:
-    of, item, _ = passed()
+    project, item, _ = passed()
     decide(item, finding="broken")
-    projects.set_k(of, k=3, by=curator())
+    projects.set_k(project, k=3, by=curator())
     item.refresh_from_db()
     assert item.state == "unusable"
 
 
 def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
-    of, item, people = passed()
+    project, item, people = passed()
     for user, relation in zip(people, "AB", strict=True):
-        answer_item(of.items.get(external_id="s2"), user, relation)
+        answer_item(project.items.get(external_id="s2"), user, relation)
     client.force_login(curator())
-    address = f"/api/v1/projects/{of.slug}/disputes?page_size=1"
+    address = f"/api/v1/projects/{project.slug}/disputes?page_size=1"
     first = client.get(address).json()
     second = client.get(first["next"]).json()
     shown = [page["results"][0]["pattern"] for page in (first, second)]
@@ -184,6 +186,6 @@ def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
 
 
 def test_an_open_item_cannot_be_decided() -> None:
-    of = project_with_items(1)
+    project = project_with_items(1)
     with pytest.raises(Conflict, check=code("not_disputed")):
-        decide(of.items.get(), payload={"relations": ["A"]})
+        decide(project.items.get(), payload={"relations": ["A"]})

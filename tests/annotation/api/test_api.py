@@ -35,9 +35,9 @@ def client(user: User) -> APIClient:
     return made
 
 
-def member(of: Project, role: str) -> User:
+def member(project: Project, role: str) -> User:
     user = person(role)
-    projects.set_member(of, user=user, role=role, by=curator())
+    projects.set_member(project, user=user, role=role, by=curator())
     return user
 
 
@@ -46,9 +46,9 @@ def upload(lines: list[Any]) -> SimpleUploadedFile:
 
 
 def test_an_annotator_leases_answers_and_looks_back() -> None:
-    of = project_with_items(2, k=1)
-    me = client(annotators(of, 1)[0])
-    lease = me.post(f"{API}projects/{of.slug}/lease").json()
+    project = project_with_items(2, k=1)
+    me = client(annotators(project, 1)[0])
+    lease = me.post(f"{API}projects/{project.slug}/lease").json()
     assert lease["item"]["head"] == {"name": "Ada", "start": 0, "end": 3}
     assert me.post(f"{API}leases/{lease['lease']}/heartbeat").status_code == 200
     answer = {"client_id": str(uuid4()), "payload": {"relations": ["A"]}, "base": lease["base"]}
@@ -56,23 +56,23 @@ def test_an_annotator_leases_answers_and_looks_back() -> None:
     first, again = me.post(address, answer), me.post(address, answer)
     assert (first.status_code, again.status_code) == (201, 200)
     assert (first.json()["number"], again.json()["repeated"]) == (1, True)
-    past = me.get(f"{API}projects/{of.slug}/history").json()["results"]
+    past = me.get(f"{API}projects/{project.slug}/history").json()["results"]
     assert [(act["payload"]["relations"], act["number"]) for act in past] == [(["A"], 1)]
 
 
 def test_nothing_waiting_is_204_and_a_returned_lease_waits_again() -> None:
-    of = project_with_items(1, k=1)
-    me = client(annotators(of, 1)[0])
-    lease = me.post(f"{API}projects/{of.slug}/lease", {"holding": []}).json()
-    assert me.post(f"{API}projects/{of.slug}/lease", {"holding": [lease["lease"]]}).status_code == 204
+    project = project_with_items(1, k=1)
+    me = client(annotators(project, 1)[0])
+    lease = me.post(f"{API}projects/{project.slug}/lease", {"holding": []}).json()
+    assert me.post(f"{API}projects/{project.slug}/lease", {"holding": [lease["lease"]]}).status_code == 204
     assert me.post(f"{API}leases/{lease['lease']}/return").status_code == 204
-    assert me.post(f"{API}projects/{of.slug}/lease").status_code == 200
+    assert me.post(f"{API}projects/{project.slug}/lease").status_code == 200
 
 
 @pytest.mark.parametrize("act", ["answer", "skip", "dispute", "decision", "one-more", "take-back"])
 def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: str) -> None:
-    of = project_with_items(1)
-    me, number = client(annotators(of, 1)[0]), of.items.get().pk
+    project = project_with_items(1)
+    me, number = client(annotators(project, 1)[0]), project.items.get().pk
     said = {
         "client_id": str(uuid4()),
         "base": 0,
@@ -87,9 +87,9 @@ def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: s
 
 
 def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
-    of = project_with_items(1)
-    user = annotators(of, 1)[0]
-    item = of.items.get()
+    project = project_with_items(1)
+    user = annotators(project, 1)[0]
+    item = project.items.get()
     answer_item(item, user, "A")
     answer = {"client_id": str(uuid4()), "payload": {"relations": ["B"]}}
     refused = client(user).post(f"{API}items/{item.key}/answer", answer)
@@ -102,26 +102,26 @@ def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
     "body", [{}, {"client_id": "x", "payload": {}}, {"client_id": str(uuid4()), "payload": []}]
 )
 def test_a_body_that_does_not_fit_is_refused_by_field(body: dict[str, Any]) -> None:
-    of = project_with_items(1)
-    refused = client(annotators(of, 1)[0]).post(f"{API}items/{of.items.get().key}/answer", body)
+    project = project_with_items(1)
+    refused = client(annotators(project, 1)[0]).post(f"{API}items/{project.items.get().key}/answer", body)
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
 
 
 def test_a_skip_needs_one_of_the_reasons() -> None:
-    of = project_with_items(1)
-    me, item = client(annotators(of, 1)[0]), of.items.get()
-    me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json")
+    project = project_with_items(1)
+    me, item = client(annotators(project, 1)[0]), project.items.get()
+    me.post(f"{API}projects/{project.slug}/lease", {"holding": []}, format="json")
     skip = {"client_id": str(uuid4()), "reason": "broken"}
     assert me.post(f"{API}items/{item.key}/skip", skip | {"reason": "dull"}).status_code == 400
     assert me.post(f"{API}items/{item.key}/skip", skip).status_code == 201
 
 
 def test_only_what_was_handed_out_is_answered_however_late() -> None:
-    of = project_with_items(2, k=2)
-    user = annotators(of, 1)[0]
+    project = project_with_items(2, k=2)
+    user = annotators(project, 1)[0]
     me, said = client(user), {"payload": {"relations": ["A"]}}
-    lease = me.post(f"{API}projects/{of.slug}/lease", {"holding": []}, format="json").json()
-    other = of.items.exclude(key=lease["item"]["id"]).get()
+    lease = me.post(f"{API}projects/{project.slug}/lease", {"holding": []}, format="json").json()
+    other = project.items.exclude(key=lease["item"]["id"]).get()
     picked = me.post(f"{API}items/{other.key}/answer", said | {"client_id": str(uuid4())}, format="json")
     assert (picked.status_code, picked.json()["code"]) == (409, "not_handed_out")
     me.post(f"{API}leases/{lease['lease']}/return")
@@ -130,10 +130,10 @@ def test_only_what_was_handed_out_is_answered_however_late() -> None:
 
 
 def test_a_dispute_is_read_and_decided() -> None:
-    of = project_with_items(1, k=2)
-    item = answered_item(of, ["A"], ["B"])
-    judge = client(member(of, "adjudicator"))
-    waiting = judge.get(f"{API}projects/{of.slug}/disputes").json()["results"]
+    project = project_with_items(1, k=2)
+    item = answered_item(project, ["A"], ["B"])
+    judge = client(member(project, "adjudicator"))
+    waiting = judge.get(f"{API}projects/{project.slug}/disputes").json()["results"]
     assert [(entry["id"], entry["pattern"]) for entry in waiting] == [(str(item.key), "1–1")]
     dossier = judge.get(f"{API}items/{item.key}/dispute").json()
     assert [column["letter"] for column in dossier["columns"]] == ["W", "X"]
@@ -158,9 +158,9 @@ def test_from_a_file_to_a_frozen_set_and_its_lines() -> None:
     run_job("import", asked.json()["id"])
     told = boss.get(f"{API}imports/{asked.json()['id']}").json()
     assert (told["state"], told["counts"]["items"]) == ("done", 1)
-    of = Project.objects.get(slug=slug)
-    projects.open_for_work(of, by=curator())
-    answered_item(of, ["A"])
+    project = Project.objects.get(slug=slug)
+    projects.open_for_work(project, by=curator())
+    answered_item(project, ["A"])
     made = boss.post(f"{API}projects/{slug}/freeze", {"name": "By API", "version": "1.0"})
     run_job("freeze", TestSet.objects.get(slug=made.json()["slug"]).pk)
     shown = boss.get(f"{API}test-sets/{made.json()['slug']}").json()
@@ -185,45 +185,49 @@ CANARY = "canary"
 
 def blind_project() -> Project:
     """Votes, names, source labels and gold that all carry the canary, none of it in the inventory."""
-    of = create_project(labels=("A", "B"), k=2)
-    import_lines(of, [sentence(f"s{n}", relations=[f"{CANARY}-source"]) for n in range(3)])
+    project = create_project(labels=("A", "B"), k=2)
+    import_lines(project, [sentence(f"s{n}", relations=[f"{CANARY}-source"]) for n in range(3)])
     import_lines(
-        of,
+        project,
         [{"item": "s0", "annotator": f"{CANARY}-{n}", "labels": ["AB"[n]]} for n in range(2)],
         what="votes",
     )
-    projects.open_for_work(of, by=curator())
-    return of
+    projects.open_for_work(project, by=curator())
+    return project
 
 
 def test_an_annotator_finds_no_source_label_no_vote_no_name_and_no_gold() -> None:
-    of = blind_project()
-    me = client(annotators(of, 1)[0])
-    item = of.items.get(external_id="s0")
+    project = blind_project()
+    me = client(annotators(project, 1)[0])
+    item = project.items.get(external_id="s0")
     addresses = [
         "projects",
-        f"projects/{of.slug}",
-        f"projects/{of.slug}/imports",
-        f"projects/{of.slug}/history",
-        f"projects/{of.slug}/disputes",
+        f"projects/{project.slug}",
+        f"projects/{project.slug}/imports",
+        f"projects/{project.slug}/history",
+        f"projects/{project.slug}/disputes",
         f"items/{item.key}/dispute",
         "test-sets",
-        *(f"imports/{batch.pk}" for batch in of.batches.all()),
+        *(f"imports/{batch.pk}" for batch in project.batches.all()),
     ]
-    seen = [me.get(API + address) for address in addresses] + [me.post(f"{API}projects/{of.slug}/lease")]
+    seen = [me.get(API + address) for address in addresses] + [me.post(f"{API}projects/{project.slug}/lease")]
     assert {response.status_code for response in seen} == {200, 403}
     for response in seen:
         assert CANARY not in response.content.decode()
         assert "votes_key" not in response.content.decode()
-    assert "states" not in me.get(f"{API}projects/{of.slug}").json()
+    assert "states" not in me.get(f"{API}projects/{project.slug}").json()
 
 
 def test_a_stranger_finds_nothing_at_all() -> None:
-    of = blind_project()
+    project = blind_project()
     stranger = client(person("stranger"))
-    item = of.items.first()
+    item = project.items.first()
     assert stranger.get(f"{API}projects").json()["results"] == []
-    for address in (f"projects/{of.slug}", f"items/{item.key}/dispute", f"imports/{of.batches.first().pk}"):
+    for address in (
+        f"projects/{project.slug}",
+        f"items/{item.key}/dispute",
+        f"imports/{project.batches.first().pk}",
+    ):
         assert stranger.get(API + address).status_code == 404
     answer = {"client_id": str(uuid4()), "payload": {"relations": ["A"]}}
     assert stranger.post(f"{API}items/{item.key}/answer", answer).status_code == 404

@@ -25,41 +25,45 @@ from tests.places.postgres import in_threads
 from workers.runner import run_next
 
 
-def state_of(of: Project) -> list[Any]:
-    return list(of.items.order_by("rank").values_list("external_id", *item_state.FIELDS))
+def state_of(project: Project) -> list[Any]:
+    return list(project.items.order_by("rank").values_list("external_id", *item_state.FIELDS))
 
 
 def test_a_recomputation_finds_what_was_settled_one_by_one(either_database: str) -> None:
-    of = project_with_items(4, k=2)
-    answered_item(of, ["A"], ["A", "B"], item="s0")
-    answered_item(of, ["A"], [], item="s1")
-    answered_item(of, ["A"], item="s2")
-    before = state_of(of)
+    project = project_with_items(4, k=2)
+    answered_item(project, ["A"], ["A", "B"], item="s0")
+    answered_item(project, ["A"], [], item="s1")
+    answered_item(project, ["A"], item="s2")
+    before = state_of(project)
     Item.objects.update(state="open", gold=None, pattern="", votes_key="", policy_matters=False, free=9)
-    item_state.recompute(of, lambda *progress: None)
-    assert state_of(of) == before
+    item_state.recompute(project, lambda *progress: None)
+    assert state_of(project) == before
 
 
 def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
-    of = create_project(policy="majority-na")
-    import_lines(of, [sentence(f"s{n}") for n in range(3)])
+    project = create_project(policy="majority-na")
+    import_lines(project, [sentence(f"s{n}") for n in range(3)])
     votes = [
         {"item": f"s{n}", "annotator": f"w{w}", "labels": ["A"] if w < n else []}
         for n in range(3)
         for w in range(3)
     ]
-    import_lines(of, votes, what="votes")
-    assert item_state.is_recomputing(of)
-    run_job("recompute", of.pk)
-    assert [item.gold and item.gold["relations"] for item in of.items.order_by("rank")] == [[], None, ["A"]]
+    import_lines(project, votes, what="votes")
+    assert item_state.is_recomputing(project)
+    run_job("recompute", project.pk)
+    assert [item.gold and item.gold["relations"] for item in project.items.order_by("rank")] == [
+        [],
+        None,
+        ["A"],
+    ]
 
 
 def test_items_under_a_lease_want_one_answer_fewer(either_database: str) -> None:
-    of = project_with_items(1, k=3)
-    assignment.lease_next(of, annotators(of, 1)[0])
-    projects.set_k(of, k=2, by=curator())
-    assert of.items.get().free == 1
+    project = project_with_items(1, k=3)
+    assignment.lease_next(project, annotators(project, 1)[0])
+    projects.set_k(project, k=2, by=curator())
+    assert project.items.get().free == 1
 
 
 @pytest.mark.postgres
@@ -67,16 +71,16 @@ def test_a_rule_changed_while_a_recomputation_is_being_claimed_holds_for_every_i
     postgres: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)
-    of = project_with_items(2, k=3)
+    project = project_with_items(2, k=3)
     for name in ("s0", "s1"):
-        answered_item(of, ["A"], [], [], item=name)
-    projects.set_k(of, k=4, by=curator())
+        answered_item(project, ["A"], [], [], item=name)
+    projects.set_k(project, k=4, by=curator())
     queue = Job.objects.get(kind="recompute").queue
     with transaction.atomic():
-        projects.set_k(of, k=3, by=curator())
-        projects.set_policy(of, policy="majority-na", by=curator())
+        projects.set_k(project, k=3, by=curator())
+        projects.set_policy(project, policy="majority-na", by=curator())
         in_threads(1, lambda at: run_next(queue))
     while run_next(queue):
         pass
-    assert not item_state.is_recomputing(of)
-    assert {(item.state, tuple(item.gold["relations"])) for item in of.items.all()} == {("settled", ())}
+    assert not item_state.is_recomputing(project)
+    assert {(item.state, tuple(item.gold["relations"])) for item in project.items.all()} == {("settled", ())}

@@ -23,11 +23,11 @@ from tests.cast.projects import (
 
 def several() -> Project:
     """One settled with a label, one with two, one N/A, one disputed, one open."""
-    of = project_with_items(5, k=2)
-    for user in annotators(of, 2):
+    project = project_with_items(5, k=2)
+    for user in annotators(project, 2):
         for at, labels in enumerate((["A"], ["A", "B"], [], [(user.username == "ann0" and "A") or "B"])):
-            answer_item(of.items.get(external_id=f"s{at}"), user, *labels)
-    return of
+            answer_item(project.items.get(external_id=f"s{at}"), user, *labels)
+    return project
 
 
 def test_settled_items_are_counted_by_number_of_labels(either_database: str) -> None:
@@ -46,23 +46,23 @@ def test_the_project_page_counts_settled_items_by_labels() -> None:
 
 def imported() -> Project:
     """Three imported answers on one item, five on another: each sets its own k."""
-    of = project_with_items(2)
+    project = project_with_items(2)
     answers = [{"item": "s0", "annotator": f"a{at}", "labels": ["A"]} for at in range(3)]
     import_lines(
-        of,
+        project,
         [*answers, *({"item": "s1", "annotator": f"a{at}", "labels": ["A"]} for at in range(5))],
         what="votes",
     )
-    return of
+    return project
 
 
 @pytest.mark.django_db
 def test_the_page_shows_the_range_of_imported_answers_per_item() -> None:
-    of = imported()
-    assert builder.answers_per_item(of) == (3, 5)
+    project = imported()
+    assert builder.answers_per_item(project) == (3, 5)
     browser = Client()
     browser.force_login(curator())
-    response = browser.get(reverse("project", args=[of.slug]))
+    response = browser.get(reverse("project", args=[project.slug]))
     assert response.context["varying"] is True
     assert "3 to 5 answers" in response.content.decode()
 
@@ -80,10 +80,10 @@ def test_a_frozen_set_shows_the_range_of_answers_per_sentence() -> None:
 def test_the_command_counts_settled_items_by_labels(capsys: pytest.CaptureFixture[str]) -> None:
     from evalsvc.core.accounts.models import User
 
-    of = project_with_items(1, k=2)
-    answered_item(of, ["A"], ["A"])
+    project = project_with_items(1, k=2)
+    answered_item(project, ["A"], ["A"])
     User.objects.filter(pk=curator().pk).update(is_superuser=True)
-    call_command("recompute", of.slug)
+    call_command("recompute", project.slug)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line.strip().endswith((" settled", "1 label"))] == ["1", "1"]
 

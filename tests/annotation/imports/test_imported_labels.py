@@ -40,20 +40,20 @@ def test_a_misspelling_is_one_letter_from_a_far_more_frequent_label(
 
 @pytest.mark.django_db
 def test_labels_that_a_step_names_stay() -> None:
-    of = create_project(labels=())
-    imported(of, [sentence("s0", relations=["A"]), sentence("s1", relations=["B"])])
-    inventory.merge(of, ["A", "B"], target="A", by=curator())
+    project = create_project(labels=())
+    imported(project, [sentence("s0", relations=["A"]), sentence("s1", relations=["B"])])
+    inventory.merge(project, ["A", "B"], target="A", by=curator())
     with pytest.raises(Conflict, check=code("label_in_use")):
-        imported_labels.remove_labels(of, ["A", "B"], part="relation", by=curator())
-    assert of.labels.count() == 2
+        imported_labels.remove_labels(project, ["A", "B"], part="relation", by=curator())
+    assert project.labels.count() == 2
 
 
 @pytest.mark.django_db
 def test_known_answers_keep_their_labels() -> None:
-    of = create_project(labels=())
-    imported(of, [sentence("s0", relations=["A"])], known="check")
+    project = create_project(labels=())
+    imported(project, [sentence("s0", relations=["A"])], known="check")
     with pytest.raises(Conflict, check=code("label_in_use")):
-        imported_labels.remove_labels(of, ["A"], part="relation", by=curator())
+        imported_labels.remove_labels(project, ["A"], part="relation", by=curator())
 
 
 @pytest.mark.django_db

@@ -25,25 +25,25 @@ def nyt(head: str, tail: str, relation: str, sentence: str) -> str:
 
 
 def test_good_lines_are_taken_and_bad_ones_listed_by_number() -> None:
-    of = create_project()
-    batch = import_lines(of, [sentence("s0"), "{", sentence("s2"), {"id": "s3", "txt": ""}])
+    project = create_project()
+    batch = import_lines(project, [sentence("s0"), "{", sentence("s2"), {"id": "s3", "txt": ""}])
     assert (batch.state, batch.counts["items"], batch.refused) == ("done", 2, 2)
     assert [problem["line"] for problem in batch.problems] == [2, 4]
-    assert [item.external_id for item in of.items.live()] == ["s0", "s2"]
+    assert [item.external_id for item in project.items.live()] == ["s0", "s2"]
 
 
 def test_the_kinds_of_entity_in_a_file_reach_the_sentence() -> None:
-    of = create_project()
-    import_lines(of, [sentence("s0", h={"name": "Ada", "pos": [0, 3], "type": "person"})])
-    item = of.items.get()
+    project = create_project()
+    import_lines(project, [sentence("s0", h={"name": "Ada", "pos": [0, 3], "type": "person"})])
+    item = project.items.get()
     assert item.head == {"id": "Ada", "name": "Ada", "start": 0, "end": 3, "type": "person"}
     assert "type" not in item.tail
 
 
 def test_one_bad_line_refuses_the_file_when_asked_to() -> None:
-    of = create_project()
-    batch = import_lines(of, [sentence("s0"), "{"], on_error="refuse-file")
-    assert (batch.state, of.items.live().count()) == ("refused", 0)
+    project = create_project()
+    batch = import_lines(project, [sentence("s0"), "{"], on_error="refuse-file")
+    assert (batch.state, project.items.live().count()) == ("refused", 0)
     assert "Line 2" in batch.reason
     batches.sweep()
     assert not Item.objects.filter(batch=batch).exists()
@@ -54,10 +54,10 @@ def test_a_file_without_a_good_line_is_refused() -> None:
 
 
 def test_lines_that_repeat_a_sentence_and_its_places_are_one_item_with_all_labels() -> None:
-    of = create_project(labels=())
+    project = create_project(labels=())
     text = "ada moved from turin to ada 's town"
     batch = import_lines(
-        of,
+        project,
         [
             nyt("ada", "turin", "/lived", text),
             nyt("ada", "turin", "/born", text),
@@ -73,7 +73,7 @@ def test_lines_that_repeat_a_sentence_and_its_places_are_one_item_with_all_label
         4,
         "entity_not_in_text",
     )
-    first, second = of.items.order_by("rank")
+    first, second = project.items.order_by("rank")
     assert first.sealed.labels["relations"] == ["/lived", "/born"]
     assert second.sealed.labels["relations"] == []
     assert [repeat["line"] for repeat in first.repeats] == [2, 3]
@@ -81,67 +81,69 @@ def test_lines_that_repeat_a_sentence_and_its_places_are_one_item_with_all_label
 
 
 def test_an_empty_ontology_takes_the_labels_of_the_file_the_frequent_ones_first() -> None:
-    of = create_project(labels=())
+    project = create_project(labels=())
     import_lines(
-        of,
+        project,
         [
             sentence("s0", relations=["X"]),
             sentence("s1", relations=["Y"]),
             sentence("s2", relations=["Y", "NA"]),
         ],
     )
-    assert [label.name for label in of.labels.all()] == ["Y", "X"]
+    assert [label.name for label in project.labels.all()] == ["Y", "X"]
 
 
 def test_a_filled_ontology_stays_as_it_is_unless_asked() -> None:
-    of = create_project()
-    import_lines(of, [sentence("s0", relations=["X"])])
-    assert [label.name for label in of.labels.all()] == ["A", "B", "C"]
-    import_lines(of, [sentence("s1", relations=["X"])], labels="add")
-    assert [label.name for label in of.labels.all()] == ["A", "B", "C", "X"]
+    project = create_project()
+    import_lines(project, [sentence("s0", relations=["X"])])
+    assert [label.name for label in project.labels.all()] == ["A", "B", "C"]
+    import_lines(project, [sentence("s1", relations=["X"])], labels="add")
+    assert [label.name for label in project.labels.all()] == ["A", "B", "C", "X"]
 
 
 def test_the_same_file_twice_brings_nothing_twice() -> None:
-    of = create_project()
+    project = create_project()
     lines = [sentence("s0"), sentence("s1")]
-    import_lines(of, lines)
-    again = import_lines(of, lines)
+    import_lines(project, lines)
+    again = import_lines(project, lines)
     assert (again.counts["items"], again.counts["repeated_items"]) == (0, 2)
-    assert of.items.live().count() == 2
+    assert project.items.live().count() == 2
 
 
 def test_a_repeat_of_an_item_of_the_project_adds_its_labels_to_it() -> None:
-    of = create_project()
-    import_lines(of, [sentence("s0", relations=["A"])])
-    import_lines(of, [sentence("s0", relations=["B"])])
+    project = create_project()
+    import_lines(project, [sentence("s0", relations=["A"])])
+    import_lines(project, [sentence("s0", relations=["B"])])
     assert SourceLabels.objects.get().labels["relations"] == ["A", "B"]
 
 
 def test_an_id_that_names_another_sentence_of_the_project_is_refused() -> None:
-    of = create_project()
-    import_lines(of, [sentence("s0")])
-    batch = import_lines(of, [sentence("s0", text="Ada was born in Turin, others agreed."), sentence("s1")])
+    project = create_project()
+    import_lines(project, [sentence("s0")])
+    batch = import_lines(
+        project, [sentence("s0", text="Ada was born in Turin, others agreed."), sentence("s1")]
+    )
     assert [(p["line"], p["code"]) for p in batch.problems] == [(1, "duplicate_id")]
-    assert of.items.live().count() == 2
+    assert project.items.live().count() == 2
 
 
 def test_emoji_and_combining_marks_keep_their_offsets() -> None:
     text = "👩‍🔬 Zoë née Ⱥ́da of Τορίνο"
     start = text.index("Τορίνο")
     mentions = {"h": {"name": "Zoë", "pos": [4, 7]}, "t": {"name": "Τορίνο", "pos": [start, start + 6]}}
-    of = create_project()
-    import_lines(of, [{"id": "s0", "text": text, **mentions}])
-    item = of.items.get()
+    project = create_project()
+    import_lines(project, [{"id": "s0", "text": text, **mentions}])
+    item = project.items.get()
     assert item.text[item.head["start"] : item.head["end"]] == "Zoë"
     assert item.text[item.tail["start"] : item.tail["end"]] == "Τορίνο"
 
 
 def test_token_sentences_with_spans_go_into_a_project_of_entities() -> None:
-    of = create_project("entities", labels=())
-    batch = import_lines(of, ["Ada\tB-person", "saw\tO", "Turin\tB-place", "", "Rain\tO"], scheme="IOB2")
+    project = create_project("entities", labels=())
+    batch = import_lines(project, ["Ada\tB-person", "saw\tO", "Turin\tB-place", "", "Rain\tO"], scheme="IOB2")
     assert (batch.format, batch.counts["items"]) == ("conll", 2)
-    assert of.items.first().sealed.labels["spans"] == [[0, 1, "person"], [2, 3, "place"]]
-    assert {label.name for label in of.labels.all()} == {"person", "place"}
+    assert project.items.first().sealed.labels["spans"] == [[0, 1, "person"], [2, 3, "place"]]
+    assert {label.name for label in project.labels.all()} == {"person", "place"}
 
 
 def test_lines_of_the_wrong_kind_are_refused() -> None:
@@ -174,52 +176,56 @@ def test_how_many_lines_a_packed_file_has_is_found_before_anything_of_it_is_stor
 
 def test_a_packed_file_is_read_twice_as_any_other() -> None:
     packed = io.BytesIO(gzip.compress(jsonl_file([sentence("s0", relations=["A"]), sentence("s1")]).read()))
-    of = create_project()
-    batch = batches.receive(content="items", upload=packed, filename="f", by=curator(), project=of)
+    project = create_project()
+    batch = batches.receive(content="items", upload=packed, filename="f", by=curator(), project=project)
     run_job("import", batch.pk)
-    assert [item.external_id for item in of.items.live()] == ["s0", "s1"]
+    assert [item.external_id for item in project.items.live()] == ["s0", "s1"]
 
 
 def test_nothing_counts_before_the_import_is_done() -> None:
-    of = create_project()
+    project = create_project()
     batch = batches.receive(
-        content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
+        content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=project
     )
     store = batches.load(batch, lambda *progress: None)
-    assert (Item.objects.count(), of.items.live().count()) == (1, 0)
+    assert (Item.objects.count(), project.items.live().count()) == (1, 0)
     batch.refresh_from_db()
     store()
-    assert of.items.live().get().free == of.k
+    assert project.items.live().get().free == project.k
 
 
 def test_an_attempt_after_a_crash_starts_anew() -> None:
-    of = create_project()
+    project = create_project()
     batch = batches.receive(
-        content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
+        content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=project
     )
     batches.load(batch, lambda *progress: None)
     run_job("import", batch.pk)
-    assert of.items.count() == 1
+    assert project.items.count() == 1
 
 
 def test_one_import_at_a_time_and_a_cancelled_one_makes_room() -> None:
-    of = create_project()
+    project = create_project()
     first = batches.receive(
-        content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=of
+        content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=project
     )
     with pytest.raises(Conflict, check=code("import_running")):
-        import_lines(of, [sentence("s1")])
+        import_lines(project, [sentence("s1")])
     request_cancel(Job.objects.get(subject=first.pk, kind="import"))
     first.refresh_from_db()
     assert first.state == Batch.State.CANCELLED
-    assert import_lines(of, [sentence("s1")]).state == "done"
+    assert import_lines(project, [sentence("s1")]).state == "done"
 
 
 def test_only_curators_import() -> None:
-    of = create_project()
+    project = create_project()
     with pytest.raises(NotAllowed):
         batches.receive(
-            content="items", upload=jsonl_file([]), filename="f", by=annotators(of, 1)[0], project=of
+            content="items",
+            upload=jsonl_file([]),
+            filename="f",
+            by=annotators(project, 1)[0],
+            project=project,
         )
 
 
@@ -256,8 +262,8 @@ COLUMNS = ["Ada\tB-PER", "Rome", "", "Turin\tB-LOC", "is\tO", "big\tX-LOC", "", 
 
 
 def test_a_stated_tag_scheme_says_that_the_file_is_columns() -> None:
-    of = create_project("entities", labels=())
-    batch = import_lines(of, COLUMNS, scheme="IOB2")
+    project = create_project("entities", labels=())
+    batch = import_lines(project, COLUMNS, scheme="IOB2")
     assert (batch.state, batch.format) == ("done", "conll")
 
 
@@ -266,9 +272,9 @@ THREE = ["Ada\tB-PER\tO", "sang\tO\tB-PER"]
 
 @pytest.mark.parametrize(("column", "start"), [(-1, 1), (-2, 0), (1, 0), ("-1", 1), ("2", 1)])
 def test_the_tags_may_stand_in_a_column_counted_from_either_end(column: object, start: int) -> None:
-    of = create_project("entities", labels=())
-    assert import_lines(of, THREE, scheme="IOB2", column=column).counts["items"] == 1
-    (sealed,) = SourceLabels.objects.filter(item__project=of)
+    project = create_project("entities", labels=())
+    assert import_lines(project, THREE, scheme="IOB2", column=column).counts["items"] == 1
+    (sealed,) = SourceLabels.objects.filter(item__project=project)
     assert [span[:2] for span in sealed.labels["spans"]] == [[start, start + 1]]
 
 
@@ -287,7 +293,7 @@ def test_lines_are_those_of_the_file_and_bad_ones_stand_in_its_order() -> None:
 
 
 def test_columns_without_a_scheme_are_rejected() -> None:
-    of = create_project("entities", labels=())
-    batch = import_lines(of, ["Ada\tB-PER", "saw\tO", "Turin\tB-LOC"])
+    project = create_project("entities", labels=())
+    batch = import_lines(project, ["Ada\tB-PER", "saw\tO", "Turin\tB-LOC"])
     assert (batch.state, [problem["code"] for problem in batch.problems]) == ("refused", ["no_scheme"])
     assert all(scheme in batch.reason for scheme in ("IOB1", "IOB2", "BIOES", "BILOU"))

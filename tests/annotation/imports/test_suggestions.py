@@ -14,17 +14,17 @@ pytestmark = pytest.mark.django_db
 
 
 def predicted(*, on: bool, lines: list[dict] | None = None) -> Project:
-    of = project_with_items(2, k=1)
+    project = project_with_items(2, k=1)
     lines = lines or [{"id": "s0", "label": "B"}, {"id": "s1", "label": "NA"}]
-    batch = import_lines(of, lines, what="suggestions")
+    batch = import_lines(project, lines, what="suggestions")
     assert batch.state == "done", batch.problems
-    gold_questions.set_quality_options(of, by=curator(), suggests=on)
-    return of
+    gold_questions.set_quality_options(project, by=curator(), suggests=on)
+    return project
 
 
-def handed(of: Project, client: Client) -> dict:
-    client.force_login(annotators(of, 1)[0])
-    address = f"/api/v1/projects/{of.slug}/lease"
+def handed(project: Project, client: Client) -> dict:
+    client.force_login(annotators(project, 1)[0])
+    address = f"/api/v1/projects/{project.slug}/lease"
     return client.post(address, {"holding": []}, content_type="application/json").json()
 
 
@@ -33,45 +33,45 @@ def test_nothing_is_shown_until_a_curator_says_so(client: Client) -> None:
 
 
 def test_what_was_on_show_is_recorded_on_the_vote(client: Client) -> None:
-    of = predicted(on=True)
-    assert handed(of, client)["suggestion"] == {"spans": [], "relations": ["B"]}
-    answer_item(of.items.get(external_id="s0"), annotators(of, 1)[0], "A")
+    project = predicted(on=True)
+    assert handed(project, client)["suggestion"] == {"spans": [], "relations": ["B"]}
+    answer_item(project.items.get(external_id="s0"), annotators(project, 1)[0], "A")
     assert Vote.objects.get().shown == Suggestion.objects.get(item__external_id="s0").batch
 
 
 def test_a_vote_under_no_prediction_names_none() -> None:
-    of = predicted(on=False)
-    lease = assignment.lease_next(of, annotators(of, 1)[0])
-    answer_item(lease.item, annotators(of, 1)[0], "A")
+    project = predicted(on=False)
+    lease = assignment.lease_next(project, annotators(project, 1)[0])
+    answer_item(lease.item, annotators(project, 1)[0], "A")
     assert Vote.objects.get().shown is None
 
 
 def test_a_vote_that_comes_after_the_lease_still_names_what_was_on_show() -> None:
-    of, user = predicted(on=True), annotators(project_with_items(1), 1)[0]
-    annotators(of, 1)
-    lease = assignment.lease_next(of, user)
+    project, user = predicted(on=True), annotators(project_with_items(1), 1)[0]
+    annotators(project, 1)
+    lease = assignment.lease_next(project, user)
     leases.return_lease(lease.pk, user)
-    gold_questions.set_quality_options(of, by=curator(), suggests=False)
+    gold_questions.set_quality_options(project, by=curator(), suggests=False)
     answer_item(lease.item, user, "A")
     assert Vote.objects.get().shown_id == lease.shown_id
 
 
 def test_scores_suggest_what_is_more_likely_than_not_and_a_later_file_replaces() -> None:
-    of = predicted(on=True, lines=[{"id": "s0", "scores": {"A": 0.9, "B": 0.2, "C": 0.5}}])
+    project = predicted(on=True, lines=[{"id": "s0", "scores": {"A": 0.9, "B": 0.2, "C": 0.5}}])
     assert Suggestion.objects.get().payload["relations"] == ["A", "C"]
-    import_lines(of, [{"id": "s0", "labels": ["B"]}], what="suggestions")
+    import_lines(project, [{"id": "s0", "labels": ["B"]}], what="suggestions")
     assert Suggestion.objects.get().payload["relations"] == ["B"]
 
 
 def test_a_hidden_check_has_its_prediction_as_any_other_sentence(client: Client) -> None:
     """Without one it would stand out among those that have one."""
-    of = project_with_items(2, k=1)
-    import_lines(of, [sentence("check", relations=["A"])], known="check")
+    project = project_with_items(2, k=1)
+    import_lines(project, [sentence("check", relations=["A"])], known="check")
     predictions = [{"id": "s0", "label": "B"}, {"id": "s1", "label": "B"}, {"id": "check", "label": "C"}]
-    assert import_lines(of, predictions, what="suggestions").counts["suggestions"] == 3
-    gold_questions.set_quality_options(of, by=curator(), suggests=True, check_every=1)
-    client.force_login(annotators(of, 1)[0])
-    address = f"/api/v1/projects/{of.slug}/reserve"
+    assert import_lines(project, predictions, what="suggestions").counts["suggestions"] == 3
+    gold_questions.set_quality_options(project, by=curator(), suggests=True, check_every=1)
+    client.force_login(annotators(project, 1)[0])
+    address = f"/api/v1/projects/{project.slug}/reserve"
     leases = client.post(address, {"holding": [], "n": 3}, content_type="application/json").json()["leases"]
     shown = {lease["item"]["text"]: lease["suggestion"]["relations"] for lease in leases}
     assert shown[sentence("check")["text"]] == ["C"]
@@ -79,17 +79,19 @@ def test_a_hidden_check_has_its_prediction_as_any_other_sentence(client: Client)
 
 
 def test_a_prediction_for_no_sentence_or_no_label_of_the_project_is_refused() -> None:
-    of = project_with_items(1)
-    batch = import_lines(of, [{"id": "s0", "label": "Z"}, {"id": "zz", "label": "A"}], what="suggestions")
+    project = project_with_items(1)
+    batch = import_lines(
+        project, [{"id": "s0", "label": "Z"}, {"id": "zz", "label": "A"}], what="suggestions"
+    )
     assert (batch.state, batch.refused) == ("refused", 2)
 
 
 @pytest.mark.parametrize("spelled", ["NA", "N/A", "no_relation", "Other"])
 def test_predictions_may_spell_no_relation_in_any_usual_or_stated_way(spelled: str) -> None:
-    of = project_with_items(3, k=1)
+    project = project_with_items(3, k=1)
     lines = [{"id": "s0", "label": spelled}, {"id": "s1", "label": "B"}]
     options = {"negative": spelled} if spelled == "Other" else {}
-    batch = import_lines(of, lines, what="suggestions", **options)
+    batch = import_lines(project, lines, what="suggestions", **options)
     assert (batch.state, batch.refused, batch.counts["suggestions"]) == ("done", 0, 2)
     assert batch.counts["lines"] == 2
     payloads = dict(Suggestion.objects.values_list("item__external_id", "payload"))

@@ -35,30 +35,30 @@ def vote(item: str, annotator: str, *labels: str, **more: Any) -> dict[str, Any]
 
 
 def with_items(n: int = 3, **more: Any) -> Project:
-    of = create_project(**more)
-    import_lines(of, [sentence(f"s{at}") for at in range(n)])
-    return of
+    project = create_project(**more)
+    import_lines(project, [sentence(f"s{at}") for at in range(n)])
+    return project
 
 
 def test_votes_settle_their_items_with_k_as_many_as_came() -> None:
-    of = with_items()
+    project = with_items()
     votes = [vote("s0", "w1", "A"), vote("s0", "w2", "A"), vote("s0", "w3"), vote("s1", "w1", "B")]
-    batch = import_lines(of, votes, what="votes")
+    batch = import_lines(project, votes, what="votes")
     assert (batch.state, batch.counts["answers"], batch.counts["annotators"]) == ("done", 4, 3)
-    found = {item.external_id: (item.state, item.k, item.gold) for item in of.items.live()}
+    found = {item.external_id: (item.state, item.k, item.gold) for item in project.items.live()}
     assert found["s0"] == ("settled", 3, {"spans": [], "relations": ["A"]})
     assert found["s1"][:2] == ("settled", 1)
     assert found["s2"] == ("open", None, None)
 
 
 def test_a_label_of_an_undone_step_is_unknown_to_votes() -> None:
-    of = with_items()
-    step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
-    assert import_lines(of, [vote("s0", "w1", "AB")], what="votes").refused == 0
+    project = with_items()
+    step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    assert import_lines(project, [vote("s0", "w1", "AB")], what="votes").refused == 0
     Answer.objects.all().delete()
     Vote.objects.all().delete()
     inventory.undo(step, by=curator())
-    batch = import_lines(of, [vote("s0", "w2", "AB"), vote("s0", "w3", "A")], what="votes")
+    batch = import_lines(project, [vote("s0", "w2", "AB"), vote("s0", "w3", "A")], what="votes")
     assert (batch.refused, batch.problems[0]["code"]) == (1, "unknown_label")
 
 
@@ -66,14 +66,14 @@ def test_a_label_of_an_undone_step_is_unknown_to_votes() -> None:
 def test_an_import_that_ends_and_a_change_of_the_labels_take_turns(
     postgres: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of = with_items()
+    project = with_items()
     batch = batches.receive(
         content="votes",
         upload=jsonl_file([vote("s0", "w1", "A")]),
         filename="votes.jsonl",
         options={"labels": "add"},
         by=curator(),
-        project=of,
+        project=project,
     )
     ending, add_labels, boss = Event(), import_votes._Staging._add_labels, curator()
 
@@ -86,42 +86,44 @@ def test_an_import_that_ends_and_a_change_of_the_labels_take_turns(
         if at == 0:
             return run_job("import", batch.pk).state
         assert ending.wait(30)
-        return inventory.merge(of, ["A", "B"], target="AB", by=boss).target
+        return inventory.merge(project, ["A", "B"], target="AB", by=boss).target
 
     monkeypatch.setattr(import_votes._Staging, "_add_labels", slowly)
     assert in_threads(2, act) == ["done", "AB"]
-    assert of.items.get(external_id="s0").gold == {"spans": [], "relations": ["AB"]}
+    assert project.items.get(external_id="s0").gold == {"spans": [], "relations": ["AB"]}
 
 
 def test_a_stated_k_leaves_items_with_fewer_answers_open() -> None:
-    of = with_items()
-    import_lines(of, [vote("s0", "w1", "A"), vote("s1", "w1", "A"), vote("s1", "w2", "A")], what="votes", k=2)
-    assert [item.state for item in of.items.live()[:2]] == ["open", "settled"]
+    project = with_items()
+    import_lines(
+        project, [vote("s0", "w1", "A"), vote("s1", "w1", "A"), vote("s1", "w2", "A")], what="votes", k=2
+    )
+    assert [item.state for item in project.items.live()[:2]] == ["open", "settled"]
 
 
 def test_unknown_items_and_unknown_labels_are_refused_by_line() -> None:
-    of = with_items()
+    project = with_items()
     batch = import_lines(
-        of, [vote("s0", "w1", "A"), vote("nope", "w1", "A"), vote("s1", "w1", "a")], what="votes"
+        project, [vote("s0", "w1", "A"), vote("nope", "w1", "A"), vote("s1", "w1", "a")], what="votes"
     )
     assert [(p["line"], p["code"]) for p in batch.problems] == [(2, "unknown_id"), (3, "unknown_label")]
     assert Vote.objects.count() == 1
 
 
 def test_the_labels_of_the_votes_make_an_empty_ontology() -> None:
-    of = with_items(labels=())
-    import_lines(of, [vote("s0", "w1", "Y"), vote("s0", "w2", "Y"), vote("s1", "w1", "X")], what="votes")
-    assert [label.name for label in of.labels.all()] == ["Y", "X"]
-    assert of.items.first().gold["relations"] == ["Y"]
+    project = with_items(labels=())
+    import_lines(project, [vote("s0", "w1", "Y"), vote("s0", "w2", "Y"), vote("s1", "w1", "X")], what="votes")
+    assert [label.name for label in project.labels.all()] == ["Y", "X"]
+    assert project.items.first().gold["relations"] == ["Y"]
 
 
 def test_the_same_votes_twice_are_repeats_and_other_ones_are_refused() -> None:
-    of = with_items()
+    project = with_items()
     votes = [vote("s0", "w1", "A"), vote("s0", "w2", "B")]
-    import_lines(of, votes, what="votes")
-    again = import_lines(of, [*votes, vote("s0", "w3", "A")], what="votes")
+    import_lines(project, votes, what="votes")
+    again = import_lines(project, [*votes, vote("s0", "w3", "A")], what="votes")
     assert (again.counts["answers"], again.counts["repeated_answers"]) == (1, 2)
-    changed = import_lines(of, [vote("s0", "w1", "C")], what="votes")
+    changed = import_lines(project, [vote("s0", "w1", "C")], what="votes")
     assert (changed.state, changed.problems[0]["code"]) == ("refused", "duplicate_vote")
     assert Answer.objects.count() == 3
 
@@ -138,69 +140,69 @@ JUDGMENTS = [
 
 @pytest.mark.parametrize(("empty", "k", "state"), [("no-vote", 1, "settled"), ("no-label", 2, "disputed")])
 def test_empty_cells_are_no_vote_or_an_answer_without_label(empty: str, k: int, state: str) -> None:
-    of = with_items()
-    batch = import_lines(of, JUDGMENTS, what="votes", empty=empty)
-    item = of.items.get(external_id="s0")
+    project = with_items()
+    batch = import_lines(project, JUDGMENTS, what="votes", empty=empty)
+    item = project.items.get(external_id="s0")
     assert (item.k, item.state) == (k, state)
     assert batch.counts["empty_cells_left_out"] == (empty == "no-vote")
     assert [p["code"] for p in batch.problems] == ["negative_with_label"]
 
 
 def test_an_answer_without_label_is_no_vote_for_na() -> None:
-    of = with_items(policy="majority-na")
+    project = with_items(policy="majority-na")
     cells = ["unit\tworker\trelations", "s0\tw1\tA", "s0\tw2\t", "s0\tw3\tNONE"]
-    import_lines(of, cells, what="votes", empty="no-label")
-    assert of.items.get(external_id="s0").state == "disputed"
+    import_lines(project, cells, what="votes", empty="no-label")
+    assert project.items.get(external_id="s0").state == "disputed"
 
 
 def test_span_votes_stay_within_their_text_and_settle_it() -> None:
-    of = create_project("entities", labels=["person"])
-    import_lines(of, [{"id": "s0", "tokens": ["Ada", "saw", "Turin"]}])
+    project = create_project("entities", labels=["person"])
+    import_lines(project, [{"id": "s0", "tokens": ["Ada", "saw", "Turin"]}])
     spans = [[0, 1, "person"]]
     votes = [vote("s0", f"w{n}", spans=spans) for n in range(3)] + [
         vote("s0", "w9", spans=[[2, 4, "person"]])
     ]
-    batch = import_lines(of, votes, what="votes")
+    batch = import_lines(project, votes, what="votes")
     assert [(p["line"], p["code"]) for p in batch.problems] == [(4, "bad_span")]
-    assert of.items.get().gold == {"spans": spans, "relations": []}
+    assert project.items.get().gold == {"spans": spans, "relations": []}
 
 
 def test_imported_answers_stand_beside_those_given_here() -> None:
-    of = project_with_items(k=2)
-    answer_item(of.items.get(external_id="s0"), annotators(of, 1)[0], "A")
-    import_lines(of, [vote("s0", "w1", "A"), vote("s0", "w2", "B")], what="votes")
-    item = of.items.get(external_id="s0")
+    project = project_with_items(k=2)
+    answer_item(project.items.get(external_id="s0"), annotators(project, 1)[0], "A")
+    import_lines(project, [vote("s0", "w1", "A"), vote("s0", "w2", "B")], what="votes")
+    item = project.items.get(external_id="s0")
     assert (item.k, item.state, item.gold["relations"]) == (3, "settled", ["A"])
-    assert Annotator.objects.filter(project=of, user=None).count() == 2
+    assert Annotator.objects.filter(project=project, user=None).count() == 2
     assert curator() not in [a.user for a in Annotator.objects.all()]
 
 
 def test_an_answer_brought_to_a_finished_sentence_is_surplus_and_the_import_says_so() -> None:
-    of = project_with_items(k=2)
-    answered_item(of, ["A"], ["A"])
+    project = project_with_items(k=2)
+    answered_item(project, ["A"], ["A"])
     batch = import_lines(
-        of, [vote("s0", "w1", "B"), vote("s0", "w2", "B"), vote("s1", "w1", "B")], what="votes"
+        project, [vote("s0", "w1", "B"), vote("s0", "w2", "B"), vote("s1", "w1", "B")], what="votes"
     )
-    item = of.items.get(external_id="s0")
+    item = project.items.get(external_id="s0")
     assert (item.k, item.state, item.gold["relations"]) == (None, "settled", ["A"])
     assert item.answers.active().count() == 4
     assert (batch.counts["answers"], batch.counts["surplus_answers"]) == (3, 2)
-    assert of.items.get(external_id="s1").k == 1
+    assert project.items.get(external_id="s1").k == 1
 
 
 def test_an_answer_brought_to_a_decided_sentence_leaves_the_decision_standing() -> None:
-    of = project_with_items(k=2)
-    item = answered_item(of, ["A"], ["B"])
+    project = project_with_items(k=2)
+    item = answered_item(project, ["A"], ["B"])
     decision = {"payload": {"relations": ["C"]}, "votes_key": item.votes_key, "client_id": uuid4()}
     decisions.decide(item, by=curator(), **decision)
-    import_lines(of, [vote("s0", "w1", "B")], what="votes")
+    import_lines(project, [vote("s0", "w1", "B")], what="votes")
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
 
 
 def test_a_refused_file_of_votes_leaves_no_answer_behind() -> None:
-    of = with_items()
-    batch = import_lines(of, [vote("s0", "w1", "A"), "{"], what="votes", on_error="refuse-file")
+    project = with_items()
+    batch = import_lines(project, [vote("s0", "w1", "A"), "{"], what="votes", on_error="refuse-file")
     assert batch.state == "refused"
     assert not Answer.objects.active().exists()
     assert Item.objects.get(external_id="s0").state == "open"
@@ -209,9 +211,9 @@ def test_a_refused_file_of_votes_leaves_no_answer_behind() -> None:
 def test_answers_given_here_while_a_file_comes_in_stand_beside_those_of_the_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    of = project_with_items(1, k=4)
-    here = annotators(of, 1)[0]
-    take, item = import_votes._Staging.take, of.items.get()
+    project = project_with_items(1, k=4)
+    here = annotators(project, 1)[0]
+    take, item = import_votes._Staging.take, project.items.get()
 
     def and_then_somebody_answers(staging: Any, chunk: Any) -> None:
         take(staging, chunk)
@@ -220,31 +222,31 @@ def test_answers_given_here_while_a_file_comes_in_stand_beside_those_of_the_file
 
     monkeypatch.setattr(import_votes, "CHUNK", 1)
     monkeypatch.setattr(import_votes._Staging, "take", and_then_somebody_answers)
-    batch = import_lines(of, [vote("s0", "w1", "A"), vote("s0", "w2", "A")], what="votes")
+    batch = import_lines(project, [vote("s0", "w1", "A"), vote("s0", "w2", "A")], what="votes")
     assert (batch.state, batch.reason) == ("done", "")
     assert sorted(item.answers.values_list("position", flat=True)) == [1, 2, 3]
 
 
 def test_a_name_in_a_file_is_never_a_person_who_works_here() -> None:
-    of = project_with_items(2, k=3)
-    here = annotators(of, 1)[0]
-    answer_item(of.items.get(external_id="s0"), here, "A")
+    project = project_with_items(2, k=3)
+    here = annotators(project, 1)[0]
+    answer_item(project.items.get(external_id="s0"), here, "A")
     votes = [vote("s0", here.username, "A"), vote("s1", here.username, "B")]
-    batch = import_lines(of, votes, what="votes")
+    batch = import_lines(project, votes, what="votes")
     assert (batch.counts["repeated_answers"], batch.counts["answers"]) == (1, 1)
     brought_in = Answer.objects.get(item__external_id="s1").annotator
     assert (brought_in.name, brought_in.user) == (f"{here.username} (file)", None)
 
 
 def test_relations_between_spans_come_in_as_answers_those_that_mean_none_left_out() -> None:
-    of = create_project("joint", labels=())
-    inventory.add_labels(of, ["PER", "LOC"], by=curator(), part="entity")
-    inventory.add_labels(of, ["in", "near"], by=curator(), part="relation")
-    import_lines(of, [{"id": "s0", "text": "Ada saw Turin"}])
+    project = create_project("joint", labels=())
+    inventory.add_labels(project, ["PER", "LOC"], by=curator(), part="entity")
+    inventory.add_labels(project, ["in", "near"], by=curator(), part="relation")
+    import_lines(project, [{"id": "s0", "text": "Ada saw Turin"}])
     spans = [[0, 3, "PER"], [8, 13, "LOC"]]
     links = [[0, "in", 1], [1, "none", 0]]
     lines = [vote("s0", who, spans=spans, relations=links) for who in ("x", "y")]
-    batch = import_lines(of, lines, what="votes", negative=["none"])
+    batch = import_lines(project, lines, what="votes", negative=["none"])
     assert (batch.state, batch.problems) == ("done", [])
-    item = of.items.get()
+    item = project.items.get()
     assert (item.state, item.gold) == ("settled", {"spans": spans, "relations": [[0, "in", 1]]})

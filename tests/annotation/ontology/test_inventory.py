@@ -25,22 +25,22 @@ from tests.errors import code
 pytestmark = pytest.mark.django_db
 
 
-def names(of: object, part: str = "relation") -> list[str]:
-    return [choice.name for choice in inventory.inventory(of, part)]
+def names(project: object, part: str = "relation") -> list[str]:
+    return [choice.name for choice in inventory.inventory(project, part)]
 
 
 def test_labels_keep_their_order_and_get_their_keys() -> None:
-    of = create_project(labels=[f"r{n}" for n in range(32)])
-    keys = [choice.key for choice in inventory.inventory(of)]
+    project = create_project(labels=[f"r{n}" for n in range(32)])
+    keys = [choice.key for choice in inventory.inventory(project)]
     assert (keys[0], keys[9], keys[10], keys[29], keys[30]) == ("1", "0", "⇧1", "⌥0", "")
 
 
 def test_the_nyt10_preset_leaves_24_of_52_relations() -> None:
-    of = create_project(labels=())
-    choices = inventory.apply_preset(of, "nyt10", by=curator())
+    project = create_project(labels=())
+    choices = inventory.apply_preset(project, "nyt10", by=curator())
     assert len(choices) == 24
-    assert of.labels.filter(derived=False).count() == 52
-    mapping = inventory.mapping_of(of)
+    assert project.labels.filter(derived=False).count() == 52
+    mapping = inventory.mapping_of(project)
     merged = [r for r in PRESETS["nyt10"].raw_names if mapping.label(r) is not None]
     assert len(merged) == 15
     assert mapping.label("/location/us_state/capital") == "/location/region/capital"
@@ -58,11 +58,11 @@ def test_every_relation_of_the_preset_can_be_read_and_told_apart() -> None:
 
 
 def test_a_preset_on_top_of_the_datas_own_labels_adds_what_is_missing() -> None:
-    of = create_project(labels=["/location/location/contains", "/location/us_state/capital"])
-    inventory.apply_preset(of, "nyt10", by=curator())
-    inventory.apply_preset(of, "nyt10", by=curator())
-    assert len(names(of)) == 24
-    assert of.steps.count() == 3
+    project = create_project(labels=["/location/location/contains", "/location/us_state/capital"])
+    inventory.apply_preset(project, "nyt10", by=curator())
+    inventory.apply_preset(project, "nyt10", by=curator())
+    assert len(names(project)) == 24
+    assert project.steps.count() == 3
 
 
 def test_a_preset_of_entities_does_not_fit_a_project_of_relations() -> None:
@@ -71,58 +71,58 @@ def test_a_preset_of_entities_does_not_fit_a_project_of_relations() -> None:
 
 
 def test_merged_votes_decide_anew_and_undoing_brings_the_dispute_back() -> None:
-    of = project_with_items()
-    item = answered_item(of, ["A"], ["B"])
+    project = project_with_items()
+    item = answered_item(project, ["A"], ["B"])
     assert item.state == Item.State.DISPUTED
-    step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
+    step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("settled", ["AB"])
-    assert sorted(names(of)) == ["AB", "C"]
+    assert sorted(names(project)) == ["AB", "C"]
     inventory.undo(step, by=curator())
     item.refresh_from_db()
-    assert (item.state, names(of)) == ("disputed", ["A", "B", "C"])
+    assert (item.state, names(project)) == ("disputed", ["A", "B", "C"])
 
 
 def test_deleted_labels_leave_na_and_are_counted() -> None:
-    of = project_with_items()
-    item = answered_item(of, ["A"], [])
+    project = project_with_items()
+    item = answered_item(project, ["A"], [])
     assert item.state == "disputed"
-    inventory.delete(of, ["A"], by=curator())
+    inventory.delete(project, ["A"], by=curator())
     item.refresh_from_db()
     assert (item.state, item.gold["relations"], item.emptied) == ("settled", [], 1)
-    assert inventory.emptied_by_deletion(of) == {"answers": 1, "source_labels": 0}
+    assert inventory.emptied_by_deletion(project) == {"answers": 1, "source_labels": 0}
 
 
 def test_source_labels_emptied_by_a_deletion_are_counted() -> None:
-    of = create_project()
-    import_lines(of, [sentence("s0", relations=["A"]), sentence("s1", relations=["A", "B"])])
-    inventory.delete(of, ["A"], by=curator())
-    assert inventory.emptied_by_deletion(of)["source_labels"] == 1
+    project = create_project()
+    import_lines(project, [sentence("s0", relations=["A"]), sentence("s1", relations=["A", "B"])])
+    inventory.delete(project, ["A"], by=curator())
+    assert inventory.emptied_by_deletion(project)["source_labels"] == 1
 
 
 def test_a_rename_keeps_the_words_and_the_votes() -> None:
-    of = project_with_items()
-    OntologyLabel.objects.filter(project=of, name="A").update(phrase="was born in")
-    item = answered_item(of, ["A"], ["A"])
-    inventory.rename(of, "A", target="birthplace", by=curator())
+    project = project_with_items()
+    OntologyLabel.objects.filter(project=project, name="A").update(phrase="was born in")
+    item = answered_item(project, ["A"], ["A"])
+    inventory.rename(project, "A", target="birthplace", by=curator())
     item.refresh_from_db()
     assert item.gold["relations"] == ["birthplace"]
-    assert {c.name: c.phrase for c in inventory.inventory(of)}["birthplace"] == "was born in"
+    assert {c.name: c.phrase for c in inventory.inventory(project)}["birthplace"] == "was born in"
 
 
 def test_a_step_whose_new_label_was_chosen_since_cannot_be_undone() -> None:
-    of = project_with_items()
-    step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
-    answer_item(of.items.first(), annotators(of, 1)[0], "AB")
+    project = project_with_items()
+    step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    answer_item(project.items.first(), annotators(project, 1)[0], "AB")
     with pytest.raises(Conflict, check=code("target_in_use")):
         inventory.undo(step, by=curator())
 
 
 def test_a_step_whose_new_label_is_a_known_answer_cannot_be_undone() -> None:
-    of = project_with_items()
-    step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
+    project = project_with_items()
+    step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
     gold_questions.make_gold_question(
-        of.items.first(), payload={"relations": ["AB"]}, use="check", by=curator()
+        project.items.first(), payload={"relations": ["AB"]}, use="check", by=curator()
     )
     with pytest.raises(Conflict, check=code("target_in_use")):
         inventory.undo(step, by=curator())
@@ -130,17 +130,17 @@ def test_a_step_whose_new_label_is_a_known_answer_cannot_be_undone() -> None:
 
 @pytest.mark.parametrize("name", ["Zürich–Ost", 'a "b" 100% \\ _'])
 def test_a_new_label_is_found_in_answers_however_it_is_spelt(name: str) -> None:
-    of = project_with_items()
-    step = inventory.merge(of, ["A", "B"], target=name, by=curator())
-    answer_item(of.items.first(), annotators(of, 1)[0], name, "C")
+    project = project_with_items()
+    step = inventory.merge(project, ["A", "B"], target=name, by=curator())
+    answer_item(project.items.first(), annotators(project, 1)[0], name, "C")
     with pytest.raises(Conflict, check=code("target_in_use")):
         inventory.undo(step, by=curator())
 
 
 def test_only_the_last_step_can_be_undone() -> None:
-    of = create_project()
-    first = inventory.merge(of, ["A", "B"], target="AB", by=curator())
-    inventory.delete(of, ["C"], by=curator())
+    project = create_project()
+    first = inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    inventory.delete(project, ["C"], by=curator())
     with pytest.raises(Conflict, check=code("not_the_last_step")):
         inventory.undo(first, by=curator())
 
@@ -154,23 +154,23 @@ def test_a_merge_that_makes_no_sense_is_refused(sources: list[str], target: str)
 
 
 def test_a_name_that_a_step_took_away_cannot_come_back_as_another_label() -> None:
-    of = create_project()
-    inventory.rename(of, "A", target="A1", by=curator())
+    project = create_project()
+    inventory.rename(project, "A", target="A1", by=curator())
     with pytest.raises(Conflict, check=code("name_taken")):
-        inventory.rename(of, "B", target="A", by=curator())
+        inventory.rename(project, "B", target="A", by=curator())
 
 
 def test_only_a_curator_changes_the_ontology() -> None:
-    of = create_project()
-    user = annotators(of, 1)[0]
+    project = create_project()
+    user = annotators(project, 1)[0]
     with pytest.raises(NotAllowed):
-        inventory.add_labels(of, ["D"], by=user)
+        inventory.add_labels(project, ["D"], by=user)
 
 
 def test_a_project_too_large_for_a_request_is_decided_anew_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 1)
-    of = project_with_items()
-    inventory.delete(of, ["A"], by=curator())
-    assert item_state.is_recomputing(of)
-    assert run_job("recompute", of.pk).state == "done"
-    assert not item_state.is_recomputing(of)
+    project = project_with_items()
+    inventory.delete(project, ["A"], by=curator())
+    assert item_state.is_recomputing(project)
+    assert run_job("recompute", project.pk).state == "done"
+    assert not item_state.is_recomputing(project)

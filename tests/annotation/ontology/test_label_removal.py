@@ -19,9 +19,9 @@ from tests.places.postgres import in_threads, is_any_lock_awaited, until
 pytestmark = pytest.mark.postgres
 
 
-def while_somebody_answers(of: Project, name: str, act: Any, patch: pytest.MonkeyPatch) -> list[str]:
+def while_somebody_answers(project: Project, name: str, act: Any, patch: pytest.MonkeyPatch) -> list[str]:
     """What becomes of the answer and of the act that comes while it is being written."""
-    (user,), item = annotators(of, 1), of.items.get()
+    (user,), item = annotators(project, 1), project.items.get()
     writing, derive = Event(), votes._update_answer
 
     def slowly(*arguments: Any) -> None:
@@ -44,8 +44,8 @@ def while_somebody_answers(of: Project, name: str, act: Any, patch: pytest.Monke
     return in_threads(2, go)
 
 
-def labels(of: Project) -> set[str]:
-    return {choice.name for choice in inventory.inventory(of)}
+def labels(project: Project) -> set[str]:
+    return {choice.name for choice in inventory.inventory(project)}
 
 
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
@@ -53,12 +53,12 @@ def test_a_step_is_not_undone_under_an_answer_that_is_just_coming_in(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
-    of = project_with_items(1, k=1)
-    step = inventory.merge(of, ["A", "B"], target="AB", by=curator())
-    outcomes = while_somebody_answers(of, "AB", lambda: inventory.undo(step, by=curator()), monkeypatch)
+    project = project_with_items(1, k=1)
+    step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    outcomes = while_somebody_answers(project, "AB", lambda: inventory.undo(step, by=curator()), monkeypatch)
     assert outcomes == ["done", "target_in_use"]
-    assert of.items.get().gold["relations"] == ["AB"]
-    assert "AB" in labels(of)
+    assert project.items.get().gold["relations"] == ["AB"]
+    assert "AB" in labels(project)
 
 
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
@@ -66,13 +66,13 @@ def test_a_label_is_not_taken_out_under_an_answer_that_is_just_coming_in(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
-    of = project_with_items(1, k=1)
+    project = project_with_items(1, k=1)
 
     def take_out() -> None:
-        imported_labels.remove_labels(of, ["C"], part="relation", by=curator())
+        imported_labels.remove_labels(project, ["C"], part="relation", by=curator())
 
-    assert while_somebody_answers(of, "C", take_out, monkeypatch) == ["done", "label_in_use"]
-    assert "C" in labels(of)
+    assert while_somebody_answers(project, "C", take_out, monkeypatch) == ["done", "label_in_use"]
+    assert "C" in labels(project)
 
 
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
@@ -81,8 +81,8 @@ def test_people_answer_on_while_a_step_is_made_and_undone(
 ) -> None:
     """Nobody waits for ever, and each answer is in the inventory in the end."""
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
-    of = project_with_items(12, k=3)
-    people, items, boss = annotators(of, 3), list(of.items.all()), curator()
+    project = project_with_items(12, k=3)
+    people, items, boss = annotators(project, 3), list(project.items.all()), curator()
 
     def act(at: int) -> None:
         if at < len(people):
@@ -91,13 +91,13 @@ def test_people_answer_on_while_a_step_is_made_and_undone(
                 assert not refused or answer_item(item, people[at], "C")
             return
         for _ in range(12):
-            tried(inventory.merge, of, ["A", "B"], target="AB", by=boss)
-            tried(inventory.undo, of.steps.latest("pk"), by=boss)
+            tried(inventory.merge, project, ["A", "B"], target="AB", by=boss)
+            tried(inventory.undo, project.steps.latest("pk"), by=boss)
 
     in_threads(len(people) + 1, act)
-    answers = Answer.objects.filter(item__project=of)
+    answers = Answer.objects.filter(item__project=project)
     assert answers.count() == 36
-    assert {name for answer in answers for name in answer.payload["relations"]} <= labels(of)
+    assert {name for answer in answers for name in answer.payload["relations"]} <= labels(project)
 
 
 def tried(act: Any, *what: Any, **more: Any) -> bool:

@@ -17,83 +17,86 @@ from tests.cast.projects import create_project, curator, import_lines
 ODD = 'l\'été, "B" [x]'  # quotes, a comma and brackets stand in JSON and in SQL
 
 
-def read(of: Project) -> tuple[dict[str, tuple[int, int]], Counter[str], int]:
+def read(project: Project) -> tuple[dict[str, tuple[int, int]], Counter[str], int]:
     """The same by reading everything: labels on items, labels in gold, source labels left empty."""
-    mapping = item_state.Rules(Project.objects.get(pk=of.pk)).mapping
+    mapping = item_state.Rules(Project.objects.get(pk=project.pk)).mapping
     chosen: dict[int, set[str]] = {}
-    for answer in Answer.objects.filter(item__project=of).exclude(item__state="open"):
+    for answer in Answer.objects.filter(item__project=project).exclude(item__state="open"):
         labels = item_state.labels_in(mapping.payload(answer.payload).payload)
         chosen.setdefault(answer.item_id, set()).update(labels)
-    hard = set(of.items.filter(state="disputed").values_list("pk", flat=True))
+    hard = set(project.items.filter(state="disputed").values_list("pk", flat=True))
     seen = Counter(name for names in chosen.values() for name in names)
     disputed = Counter(name for item, names in chosen.items() if item in hard for name in names)
-    golds = of.items.exclude(gold=None).values_list("gold", flat=True)
+    golds = project.items.exclude(gold=None).values_list("gold", flat=True)
     gold = Counter(name for one in golds for name in item_state.labels_in(one))
-    sealed = SourceLabels.objects.filter(item__project=of).values_list("labels", flat=True)
+    sealed = SourceLabels.objects.filter(item__project=project).values_list("labels", flat=True)
     return (
-        {name: (seen[name], disputed[name]) for name in item_state.label_names(of)},
+        {name: (seen[name], disputed[name]) for name in item_state.label_names(project)},
         gold,
         sum(mapping.payload(one).emptied for one in sealed),
     )
 
 
-def check(of: Project) -> None:
-    of = Project.objects.get(pk=of.pk)
-    labels, gold, emptied = read(of)
+def check(project: Project) -> None:
+    project = Project.objects.get(pk=project.pk)
+    labels, gold, emptied = read(project)
     counts = {
-        label.name: (label.items, label.disputed) for label in project_stats.by_label(of, for_user=curator())
+        label.name: (label.items, label.disputed)
+        for label in project_stats.by_label(project, for_user=curator())
     }
     assert counts == labels
-    assert inventory.label_frequencies(of) == gold
-    assert inventory.emptied_by_deletion(of)["source_labels"] == emptied
+    assert inventory.label_frequencies(project) == gold
+    assert inventory.emptied_by_deletion(project)["source_labels"] == emptied
 
 
-def import_answers(of: Project, *answers: dict[str, Any]) -> None:
+def import_answers(project: Project, *answers: dict[str, Any]) -> None:
     """Each answer by two people on its own item, the second one's turned round with the next's."""
     lines = []
     for at, answer in enumerate(answers):
         other = answers[(at + at % 2) % len(answers)]
         lines += [{"item": f"s{at}", "annotator": who} | one for who, one in (("x", answer), ("y", other))]
-    batch = import_lines(of, lines, what="votes")
+    batch = import_lines(project, lines, what="votes")
     assert batch.state == "done", batch.problems
 
 
 def test_relations_are_counted_through_merges_and_deletions(either_database: str) -> None:
-    of = create_project(labels=("A", "B", "C", ODD))
+    project = create_project(labels=("A", "B", "C", ODD))
     source = (["A"], [ODD, "B"], [], ["C"], [ODD], ["A", "C"])
-    import_lines(of, [sentence(f"s{at}", relations=labels) for at, labels in enumerate(source)])
-    import_answers(of, *({"labels": labels} if labels else {"na": True} for labels in source))
-    check(of)
-    assert inventory.label_frequencies(of)[ODD] > 0
-    inventory.merge(of, ["A", "B"], target="D", by=curator())
-    check(of)
-    inventory.delete(of, ["C"], by=curator())
-    check(of)
-    assert inventory.emptied_by_deletion(of)["source_labels"] == 1
+    import_lines(project, [sentence(f"s{at}", relations=labels) for at, labels in enumerate(source)])
+    import_answers(project, *({"labels": labels} if labels else {"na": True} for labels in source))
+    check(project)
+    assert inventory.label_frequencies(project)[ODD] > 0
+    inventory.merge(project, ["A", "B"], target="D", by=curator())
+    check(project)
+    inventory.delete(project, ["C"], by=curator())
+    check(project)
+    assert inventory.emptied_by_deletion(project)["source_labels"] == 1
 
 
-def spans(of: Project, *, linked: bool) -> None:
+def spans(project: Project, *, linked: bool) -> None:
     texts = [{"id": f"s{at}", "text": f"Ada {at} saw Turin"} for at in range(4)]
-    import_lines(of, texts)
+    import_lines(project, texts)
     one, two = [0, 3, "PER"], [10, 15, "LOC"]
     link = {"relations": [[0, "in", 1]]} if linked else {}
-    import_answers(of, {"spans": [one, two]} | link, {"spans": [one]}, {"spans": []}, {"spans": [two, one]})
+    import_answers(
+        project, {"spans": [one, two]} | link, {"spans": [one]}, {"spans": []}, {"spans": [two, one]}
+    )
 
 
 @pytest.mark.parametrize("kind", ["entities", "joint"])
 def test_spans_are_counted_with_what_hangs_on_them(either_database: str, kind: str) -> None:
-    of = create_project(kind, labels=())
-    inventory.add_labels(of, ["PER", "LOC"], by=curator(), part="entity")
+    project = create_project(kind, labels=())
+    inventory.add_labels(project, ["PER", "LOC"], by=curator(), part="entity")
     if kind == "joint":
-        inventory.add_labels(of, ["in", "near"], by=curator(), part="relation")
-    spans(of, linked=kind == "joint")
-    assert Item.objects.filter(project=of).exclude(gold=None).exists()
-    check(of)
-    inventory.delete(of, ["LOC"], by=curator())
-    check(of)
+        inventory.add_labels(project, ["in", "near"], by=curator(), part="relation")
+    spans(project, linked=kind == "joint")
+    assert Item.objects.filter(project=project).exclude(gold=None).exists()
+    check(project)
+    inventory.delete(project, ["LOC"], by=curator())
+    check(project)
 
 
 def test_nothing_is_counted_where_no_answers_exist(either_database: str) -> None:
-    of = create_project()
-    check(of)
-    assert not inventory.label_frequencies(of)
+    project = create_project()
+    check(project)
+    assert not inventory.label_frequencies(project)

@@ -26,23 +26,23 @@ pytestmark = pytest.mark.django_db
 
 def labelled(n: int = 12) -> Project:
     """Three people: two of one mind on A, the third always N/A; nobody ever chose C."""
-    of = project_with_items(n, k=3)
-    people = annotators(of, 3)
-    for at, item in enumerate(of.items.all()):
+    project = project_with_items(n, k=3)
+    people = annotators(project, 3)
+    for at, item in enumerate(project.items.all()):
         for user, labels in zip(people, (["A"], ["A"] if at % 4 else ["B"], []), strict=True):
             answer_item(item, user, *labels)
-    return of
+    return project
 
 
-def reported(of: Project) -> Project:
-    run_job("agreement", agreement.request_report(of, by=curator()).pk)
-    return of
+def reported(project: Project) -> Project:
+    run_job("agreement", agreement.request_report(project, by=curator()).pk)
+    return project
 
 
-def seen(of: Project, user: str = "curator", name: str = "agreement", **query: str) -> str:
+def seen(project: Project, user: str = "curator", name: str = "agreement", **query: str) -> str:
     browser = Client()
     browser.force_login(person(user))
-    response = browser.get(reverse(name, args=[of.slug]), query)
+    response = browser.get(reverse(name, args=[project.slug]), query)
     assert response.status_code == 200
     return unescape(b"".join(response).decode())
 
@@ -58,15 +58,15 @@ def test_where_nobody_answered_there_is_nothing_to_ask_for() -> None:
 
 
 def test_asking_shows_how_far_the_work_is_and_then_the_figures() -> None:
-    of = labelled()
+    project = labelled()
     browser = Client()
     browser.force_login(curator())
-    address = reverse("agreement", args=[of.slug])
+    address = reverse("agreement", args=[project.slug])
     assert browser.post(address).status_code == 302
     strip = browser.get(address, headers={"HX-Request": "true"}).content.decode()
     assert "state--wait" in strip
     assert "<html" not in strip
-    run_job("agreement", of.agreements.get().pk)
+    run_job("agreement", project.agreements.get().pk)
     done = browser.get(address, headers={"HX-Request": "true"})
     assert done["HX-Refresh"] == "true"
     assert "α over whole answers is" in done.content.decode()
@@ -91,19 +91,19 @@ def test_too_few_items_in_common_are_a_dash_with_its_reason() -> None:
 
 
 def test_names_stand_there_for_curators_alone() -> None:
-    of = reported(labelled())
-    projects.set_member(of, user=person("vera"), role="viewer", by=curator())
-    assert "ann0" in seen(of)
+    project = reported(labelled())
+    projects.set_member(project, user=person("vera"), role="viewer", by=curator())
+    assert "ann0" in seen(project)
     for name in ("agreement", "agreement-pairs", "agreement-svg"):
-        page = seen(of, "vera", name)
+        page = seen(project, "vera", name)
         assert "ann0" not in page
         assert "Annotator 1" in page
 
 
 def test_an_older_report_stays_while_another_one_is_made() -> None:
-    of = reported(labelled())
-    agreement.request_report(of, by=curator())
-    page = seen(of)
+    project = reported(labelled())
+    agreement.request_report(project, by=curator())
+    page = seen(project)
     assert "state--wait" in page
     assert 'id="by-relation"' in page
     assert "Work it out again" not in page
@@ -117,13 +117,13 @@ def test_the_least_agreed_can_come_first() -> None:
 
 
 def test_the_figures_can_be_taken_away() -> None:
-    of = reported(labelled())
-    rows = list(csv.DictReader(io.StringIO(seen(of, name="agreement-relations"))))
+    project = reported(labelled())
+    rows = list(csv.DictReader(io.StringIO(seen(project, name="agreement-relations"))))
     alpha = {(row["title"], row["measure"]): row["value"] for row in rows}
-    report = of.agreements.get().figures
+    report = project.agreements.get().figures
     assert float(alpha["A", "alpha"]) == pytest.approx(report["relations"]["A"]["alpha"]["value"])
     assert float(alpha["whole answers", "alpha_masi"]) == report["overall"]["alpha_masi"]["value"]
-    pairs = list(csv.DictReader(io.StringIO(seen(of, name="agreement-pairs"))))
+    pairs = list(csv.DictReader(io.StringIO(seen(project, name="agreement-pairs"))))
     assert [(row["first"], row["second"], row["common"]) for row in pairs] == [
         ("ann0", "ann1", "12"),
         ("ann0", "ann2", "12"),
@@ -139,11 +139,11 @@ def test_the_heat_map_can_be_taken_away_as_a_drawing_with_its_colours() -> None:
 
 
 def test_the_raw_answers_are_lines_for_curators() -> None:
-    of = labelled(2)
-    assert len(seen(of, name="judgments").splitlines()) == 6
+    project = labelled(2)
+    assert len(seen(project, name="judgments").splitlines()) == 6
     browser = Client()
     browser.force_login(person("ann0"))
-    assert browser.get(reverse("judgments", args=[of.slug])).status_code == 403
+    assert browser.get(reverse("judgments", args=[project.slug])).status_code == 403
 
 
 def test_spans_are_compared_pair_by_pair() -> None:
@@ -152,12 +152,12 @@ def test_spans_are_compared_pair_by_pair() -> None:
     from annotation.queue import votes
     from tests.cast.projects import create_project
 
-    of = create_project("entities", labels=["P"])
-    import_lines(of, [{"id": "s0", "text": "Ada saw Turin"}])
-    projects.open_for_work(of, by=curator())
-    for user, spans in zip(annotators(of, 2), ([[0, 3, "P"]], [[0, 3, "P"], [8, 13, "P"]]), strict=True):
-        votes.answer(of.items.get(), user, client_id=uuid4(), payload={"spans": spans})
-    page = seen(reported(of))
+    project = create_project("entities", labels=["P"])
+    import_lines(project, [{"id": "s0", "text": "Ada saw Turin"}])
+    projects.open_for_work(project, by=curator())
+    for user, spans in zip(annotators(project, 2), ([[0, 3, "P"]], [[0, 3, "P"], [8, 13, "P"]]), strict=True):
+        votes.answer(project.items.get(), user, client_id=uuid4(), payload={"spans": spans})
+    page = seen(reported(project))
     assert "F1 of .67 to .67, median .67" in page
     assert 'id="by-relation"' not in page
 

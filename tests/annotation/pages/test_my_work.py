@@ -21,32 +21,32 @@ pytestmark = pytest.mark.django_db
 
 
 def answer(
-    of: Project, who: str, item: str, *labels: str, ms: int = 4_000, base: int = 0, **more: str
+    project: Project, who: str, item: str, *labels: str, ms: int = 4_000, base: int = 0, **more: str
 ) -> None:
     fields = {"payload": {"relations": list(labels)}, "milliseconds": ms, "base": base} | more
-    votes.answer(of.items.get(external_id=item), person(who), client_id=uuid4(), **fields)
+    votes.answer(project.items.get(external_id=item), person(who), client_id=uuid4(), **fields)
 
 
 def worked_on() -> Project:
-    of = project_with_items(4, k=3)
-    annotators(of, 2)
-    answer(of, "ann0", "s0", "A")
-    answer(of, "ann0", "s1", "B", ms=8_000, comment="not sure of it")
-    votes.skip(of.items.get(external_id="s2"), person("ann0"), client_id=uuid4(), reason="broken")
-    answer(of, "ann1", "s0", "C", comment="a word of another")
-    return of
+    project = project_with_items(4, k=3)
+    annotators(project, 2)
+    answer(project, "ann0", "s0", "A")
+    answer(project, "ann0", "s1", "B", ms=8_000, comment="not sure of it")
+    votes.skip(project.items.get(external_id="s2"), person("ann0"), client_id=uuid4(), reason="broken")
+    answer(project, "ann1", "s0", "C", comment="a word of another")
+    return project
 
 
-def response_of(of: Project, who: str = "ann0", name: str = "mine", **query: str) -> Any:
+def response_of(project: Project, who: str = "ann0", name: str = "mine", **query: str) -> Any:
     browser = Client()
     browser.force_login(person(who))
-    response = browser.get(reverse(name, args=[of.slug]), query)
+    response = browser.get(reverse(name, args=[project.slug]), query)
     assert response.status_code == 200
     return response
 
 
-def seen(of: Project, who: str = "ann0", name: str = "mine", **query: str) -> str:
-    return unescape(response_of(of, who, name, **query).content.decode())
+def seen(project: Project, who: str = "ann0", name: str = "mine", **query: str) -> str:
+    return unescape(response_of(project, who, name, **query).content.decode())
 
 
 def test_the_page_shows_progress_and_pace() -> None:
@@ -57,9 +57,9 @@ def test_the_page_shows_progress_and_pace() -> None:
 
 
 def test_every_sentence_is_listed_once_with_the_last_answer() -> None:
-    of = worked_on()
-    answer(of, "ann0", "s0", base=1)
-    page = seen(of)
+    project = worked_on()
+    answer(project, "ann0", "s0", base=1)
+    page = seen(project)
     table = page.split('id="history"')[1]
     assert table.count('<th scope="row">') == 3
     assert table.index("N/A") < table.index("Skipped: The sentence is broken") < table.index("not sure of it")
@@ -72,36 +72,36 @@ def test_nothing_of_anybody_else_is_on_it() -> None:
 
 
 def test_a_hidden_check_looks_like_any_other_sentence() -> None:
-    of = project_with_items(1, k=2)
-    (user,) = annotators(of, 1)
-    import_lines(of, [sentence("check")])
-    item = of.items.get(external_id="check")
+    project = project_with_items(1, k=2)
+    (user,) = annotators(project, 1)
+    import_lines(project, [sentence("check")])
+    item = project.items.get(external_id="check")
     gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use="check", by=curator())
-    answer(of, "ann0", "check", "B")
-    page = seen(of)
+    answer(project, "ann0", "check", "B")
+    page = seen(project)
     assert "check" in page.split('id="history"')[1]
     for hint in ("right", "wrong", "known", "gold"):
         assert hint not in page.split('id="history"')[1].split("</section>")[0]
-    assert progress_reports.own_history(of, user).count() == 1
+    assert progress_reports.own_history(project, user).count() == 1
 
 
 def test_a_paused_person_sees_the_reason() -> None:
-    of = worked_on()
+    project = worked_on()
     gold_questions.pause(
-        Annotator.objects.get(project=of, name="ann0"), by=curator(), reason="Read the guideline again."
+        Annotator.objects.get(project=project, name="ann0"), by=curator(), reason="Read the guideline again."
     )
-    page = seen(of).split('id="paused"')[1]
+    page = seen(project).split('id="paused"')[1]
     assert "Read the guideline again." in page.split("</p>")[0]
 
 
 def test_the_page_of_the_project_is_the_same_for_annotators() -> None:
-    of = worked_on()
-    assert 'id="history"' in seen(of, name="project")
+    project = worked_on()
+    assert 'id="history"' in seen(project, name="project")
 
 
 def test_a_curator_who_labels_has_one_too() -> None:
-    of = worked_on()
-    assert [stat.figure for stat in response_of(of, "curator").context["stats"][:3]] == ["0", "0", "4"]
+    project = worked_on()
+    assert [stat.figure for stat in response_of(project, "curator").context["stats"][:3]] == ["0", "0", "4"]
 
 
 def test_own_days_can_be_downloaded() -> None:
@@ -110,19 +110,21 @@ def test_own_days_can_be_downloaded() -> None:
 
 
 def test_recent_and_earlier_answer_times_are_separate() -> None:
-    of = project_with_items(progress_reports.RECENT_ANSWERS + 2, k=1)
-    (user,) = annotators(of, 1)
+    project = project_with_items(progress_reports.RECENT_ANSWERS + 2, k=1)
+    (user,) = annotators(project, 1)
     for at in range(progress_reports.RECENT_ANSWERS + 2):
-        answer(of, "ann0", f"s{at}", "A", ms=9_000 if at < 2 else 3_000)
-    assert progress_reports.own_times(of, user) == progress_reports.OwnAnswerTimes(recent=3.0, earlier=9.0)
-    assert "9.0 s" in response_of(of).context["stats"][3].detail
+        answer(project, "ann0", f"s{at}", "A", ms=9_000 if at < 2 else 3_000)
+    assert progress_reports.own_times(project, user) == progress_reports.OwnAnswerTimes(
+        recent=3.0, earlier=9.0
+    )
+    assert "9.0 s" in response_of(project).context["stats"][3].detail
 
 
 def test_a_long_history_is_paginated() -> None:
-    of = project_with_items(30, k=1)
-    annotators(of, 1)
+    project = project_with_items(30, k=1)
+    annotators(project, 1)
     for at in range(30):
-        answer(of, "ann0", f"s{at}", "A")
-    pages = response_of(of).context["pages"]
+        answer(project, "ann0", f"s{at}", "A")
+    pages = response_of(project).context["pages"]
     assert (pages.number, pages.paginator.num_pages) == (1, 2)
-    assert seen(of, page="2").split('id="history"')[1].count('<th scope="row">') == 5
+    assert seen(project, page="2").split('id="history"')[1].count('<th scope="row">') == 5

@@ -21,26 +21,26 @@ PAGES = (
 
 
 def test_every_page_for_curators_is_answered(either_database: str) -> None:
-    of = labelled()
-    run_job("agreement", agreement.request_report(of, by=curator()).pk)
-    assignment.lease_next(of, annotators(of, 3)[0])
-    projects.set_member(of, user=person("newcomer"), role="annotator", by=curator())
+    project = labelled()
+    run_job("agreement", agreement.request_report(project, by=curator()).pk)
+    assignment.lease_next(project, annotators(project, 3)[0])
+    projects.set_member(project, user=person("newcomer"), role="annotator", by=curator())
     browser = Client()
     browser.force_login(curator())
     for name in PAGES:
-        assert browser.get(reverse(name, args=[of.slug])).status_code == 200, name
+        assert browser.get(reverse(name, args=[project.slug])).status_code == 200, name
     browser.force_login(person("ann0"))
     for name in ("project", "mine", "mine-svg", "mine-csv"):
-        assert browser.get(reverse(name, args=[of.slug])).status_code == 200, name
+        assert browser.get(reverse(name, args=[project.slug])).status_code == 200, name
 
 
 @pytest.mark.parametrize("page", ["progress", "otherwise"])
 def test_what_would_change_is_the_same_on_both(either_database: str, page: str) -> None:
-    of = project_with_items(1, k=3)
-    for user, labels in zip(annotators(of, 3), ([], [], ["A"]), strict=True):
-        answer_item(of.items.get(), user, *labels)
+    project = project_with_items(1, k=3)
+    for user, labels in zip(annotators(project, 3), ([], [], ["A"]), strict=True):
+        answer_item(project.items.get(), user, *labels)
     browser = Client()
     browser.force_login(curator())
-    context = browser.get(reverse(page, args=[of.slug])).context
+    context = browser.get(reverse(page, args=[project.slug])).context
     changes = context["changes"] if page == "progress" else context["shown"].paginator.count
     assert changes == 1

@@ -32,21 +32,21 @@ from tests.cast.projects import annotators, answer_item, curator, import_lines, 
 pytestmark = pytest.mark.django_db
 
 
-def response_of(of: Project, name: str = "progress", user: str = "curator", **query: str) -> Any:
+def response_of(project: Project, name: str = "progress", user: str = "curator", **query: str) -> Any:
     browser = Client()
     browser.force_login(person(user))
-    response = browser.get(reverse(name, args=[of.slug]), query)
+    response = browser.get(reverse(name, args=[project.slug]), query)
     assert response.status_code == 200
     return response
 
 
-def seen(of: Project, name: str = "progress", user: str = "curator", **query: str) -> str:
-    return unescape(response_of(of, name, user, **query).content.decode())
+def seen(project: Project, name: str = "progress", user: str = "curator", **query: str) -> str:
+    return unescape(response_of(project, name, user, **query).content.decode())
 
 
-def stats(of: Project) -> dict[str, Any]:
+def stats(project: Project) -> dict[str, Any]:
     """Return the figures at the top of the page by name."""
-    return {stat.name: stat for stat in response_of(of).context["stats"]}
+    return {stat.name: stat for stat in response_of(project).context["stats"]}
 
 
 def numbers(text: str) -> list[str]:
@@ -54,100 +54,102 @@ def numbers(text: str) -> list[str]:
 
 
 def test_the_summary_counts_what_is_left_and_estimates_the_days() -> None:
-    of = labelled()
+    project = labelled()
     # decided, all, to decide, answers needed, days left, days looked at
-    assert numbers(response_of(of).context["lead"]) == ["1", "3", "1", "2", "3", "7"]
+    assert numbers(response_of(project).context["lead"]) == ["1", "3", "1", "2", "3", "7"]
 
 
 def test_without_answers_in_seven_days_there_is_no_estimate() -> None:
-    of = labelled()
+    project = labelled()
     Vote.objects.update(at=Now() - timedelta(days=8))
-    assert numbers(response_of(of).context["lead"]) == ["1", "3", "1", "2", "7"]
+    assert numbers(response_of(project).context["lead"]) == ["1", "3", "1", "2", "7"]
 
 
 def test_leased_items_still_need_answers() -> None:
-    of = project_with_items(3, k=2)
-    assignment.lease_next(of, annotators(of, 2)[0])
-    work = workload.workload(of, for_user=curator())
+    project = project_with_items(3, k=2)
+    assignment.lease_next(project, annotators(project, 2)[0])
+    work = workload.workload(project, for_user=curator())
     assert (work.needed, work.days_left) == (6, None)
-    leases = workload.active_leases(of, for_user=curator())
+    leases = workload.active_leases(project, for_user=curator())
     assert (leases.items, leases.people) == (1, 1)
-    assert stats(of)["Reserved"].figure == "1"
+    assert stats(project)["Reserved"].figure == "1"
 
 
 def test_days_are_shown_as_a_chart_and_as_a_table() -> None:
-    of = labelled()
-    page = seen(of)
+    project = labelled()
+    page = seen(project)
     assert 'role="img" aria-label="Answers by day"' in page
-    assert numbers(response_of(of).context["finding"])[-2:] == ["5", "3"]
+    assert numbers(response_of(project).context["finding"])[-2:] == ["5", "3"]
     assert "5 answers and 1 skip by 3 people" in page
-    rows = list(csv.DictReader(io.StringIO(seen(of, "progress-days-csv"))))
+    rows = list(csv.DictReader(io.StringIO(seen(project, "progress-days-csv"))))
     assert [(row["answers"], row["skips"], row["annotators"]) for row in rows] == [("5", "1", "3")]
-    drawn = ElementTree.fromstring(seen(of, "progress-days-svg"))
+    drawn = ElementTree.fromstring(seen(project, "progress-days-svg"))
     assert not [each for each in drawn.iter() if "class" in each.attrib]
 
 
 def test_imported_answers_have_no_day_and_no_time() -> None:
-    of = project_with_items(1, k=1)
-    import_lines(of, [{"item": "s0", "annotator": "x", "labels": ["A"]}], what="votes")
-    context = response_of(of).context
+    project = project_with_items(1, k=1)
+    import_lines(project, [{"item": "s0", "annotator": "x", "labels": ["A"]}], what="votes")
+    context = response_of(project).context
     assert (context["days"], context["rushed_note"]) == ([], "")
     browser = Client()
     browser.force_login(curator())
-    assert browser.get(reverse("progress-days-svg", args=[of.slug])).status_code == 404
+    assert browser.get(reverse("progress-days-svg", args=[project.slug])).status_code == 404
 
 
 def test_the_bound_of_rushed_answers_is_stated_in_seconds() -> None:
-    of = labelled()
-    assert numbers(stats(of)["Rushed"].detail) == ["3.0"]
-    assert "100.0 %" in [row[1] for row in response_of(of).context["people"]]
+    project = labelled()
+    assert numbers(stats(project)["Rushed"].detail) == ["3.0"]
+    assert "100.0 %" in [row[1] for row in response_of(project).context["people"]]
 
 
 def test_where_everybody_rushes_reading_sets_the_bound() -> None:
-    of = project_with_items(2, k=1)
-    of.items.update(text="Ada was born in Turin. " + "x" * 157)  # 180 letters: three seconds at the least
-    for item, ms in zip(of.items.all(), (800, 3_400), strict=True):
+    project = project_with_items(2, k=1)
+    project.items.update(
+        text="Ada was born in Turin. " + "x" * 157
+    )  # 180 letters: three seconds at the least
+    for item, ms in zip(project.items.all(), (800, 3_400), strict=True):
         votes.answer(
-            item, annotators(of, 1)[0], client_id=uuid4(), payload={"relations": []}, milliseconds=ms
+            item, annotators(project, 1)[0], client_id=uuid4(), payload={"relations": []}, milliseconds=ms
         )
-    times = project_stats.answer_times(of, for_user=curator())
+    times = project_stats.answer_times(project, for_user=curator())
     assert (times.bound, times.rushed) == (project_stats.RushedBound(3.0, 180), 0.5)
-    assert [row.rushed for row in project_stats.by_annotator(of, for_user=curator())] == [0.5]
-    assert numbers(stats(of)["Rushed"].detail) == ["3.0", "180"]
-    assert numbers(response_of(of).context["rushed_note"]) == ["3.0", "180", "60"]
+    assert [row.rushed for row in project_stats.by_annotator(project, for_user=curator())] == [0.5]
+    assert numbers(stats(project)["Rushed"].detail) == ["3.0", "180"]
+    assert numbers(response_of(project).context["rushed_note"]) == ["3.0", "180", "60"]
 
 
 def test_people_are_in_the_table_and_in_the_file() -> None:
-    of = labelled()
-    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(seen(of, "progress-people-csv")))}
+    project = labelled()
+    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(seen(project, "progress-people-csv")))}
     assert (rows["ann2"]["surplus"], rows["ann2"]["skips"], rows["ann0"]["counted"]) == ("1", "1", "2")
 
 
 def test_viewers_see_numbers_for_names() -> None:
-    of = labelled()
-    projects.set_member(of, user=person("vera"), role="viewer", by=curator())
+    project = labelled()
+    projects.set_member(project, user=person("vera"), role="viewer", by=curator())
     for name in ("progress", "progress-people-csv"):
-        page = seen(of, name, "vera")
+        page = seen(project, name, "vera")
         assert "ann1" not in page
         assert "Annotator 2" in page
 
 
 def test_idle_annotators_are_named_with_their_last_activity() -> None:
-    of = labelled()
+    project = labelled()
     Vote.objects.filter(annotator__name="ann1").update(at=datetime(2020, 5, 4, 10, tzinfo=UTC))
-    projects.set_member(of, user=person("newcomer"), role="annotator", by=curator())
-    idle = response_of(of).context["idle"]
+    projects.set_member(project, user=person("newcomer"), role="annotator", by=curator())
+    idle = response_of(project).context["idle"]
     assert idle.index("newcomer") < idle.index("ann1") < idle.index("4 May 2020, 10:00")
 
 
 def test_who_is_paused_or_left_or_has_nothing_to_do_is_not_idle() -> None:
-    of = labelled()
+    project = labelled()
     Vote.objects.update(at=datetime(2020, 5, 4, 10, tzinfo=UTC))
-    gold_questions.pause(Annotator.objects.get(project=of, name="ann0"), by=curator())
-    projects.remove_member(of, user=person("ann1"), by=curator())
-    assert [row.name for row in workload.idle_annotators(of, for_user=curator())] == ["ann2"]
-    projects.close(of, by=curator())
-    assert workload.idle_annotators(of, for_user=curator()) == []
+    gold_questions.pause(Annotator.objects.get(project=project, name="ann0"), by=curator())
+    projects.remove_member(project, user=person("ann1"), by=curator())
+    assert [row.name for row in workload.idle_annotators(project, for_user=curator())] == ["ann2"]
+    projects.close(project, by=curator())
+    assert workload.idle_annotators(project, for_user=curator()) == []
 
 
 def test_the_disputed_share_has_its_interval() -> None:
@@ -174,26 +176,26 @@ def test_most_disputed_or_most_frequent_comes_first() -> None:
 
 def disagreeing() -> Project:
     """Two say N/A and one a relation: disputed by majority, N/A by the other rule."""
-    of = project_with_items(2, k=3)
-    for user, labels in zip(annotators(of, 3), ([], [], ["A"]), strict=True):
-        answer_item(of.items.get(external_id="s0"), user, *labels)
-    return of
+    project = project_with_items(2, k=3)
+    for user, labels in zip(annotators(project, 3), ([], [], ["A"]), strict=True):
+        answer_item(project.items.get(external_id="s0"), user, *labels)
+    return project
 
 
 def test_outcomes_by_the_other_policy_are_listed() -> None:
-    of = disagreeing()
-    context = response_of(of).context
+    project = disagreeing()
+    context = response_of(project).context
     assert (context["other"], context["changes"]) == ("majority-na", 1)
-    context = response_of(of, "otherwise").context
+    context = response_of(project, "otherwise").context
     assert context["shown"].paginator.count == 1
     assert [row[1:] for row in context["rows"]] == [("disputed", "N/A")]
 
 
 def test_looking_at_the_other_policy_changes_nothing() -> None:
-    of = disagreeing()
-    before = list(of.items.values())
-    seen(of, "otherwise")
-    assert list(of.items.values()) == before
+    project = disagreeing()
+    before = list(project.items.values())
+    seen(project, "otherwise")
+    assert list(project.items.values()) == before
 
 
 def test_an_empty_project_has_no_figures() -> None:
@@ -246,19 +248,21 @@ def test_no_days_are_estimated_when_all_is_done() -> None:
 
 
 def test_an_own_answer_changed_later_counts_once_among_the_people() -> None:
-    of = project_with_items(1, k=1)
-    (user,) = annotators(of, 1)
-    cast = answer_item(of.items.get(), user, "A")
-    votes.answer(of.items.get(), user, client_id=uuid4(), payload={"relations": ["B"]}, base=cast.vote.number)
-    rows = list(csv.DictReader(io.StringIO(seen(of, "progress-people-csv"))))
+    project = project_with_items(1, k=1)
+    (user,) = annotators(project, 1)
+    cast = answer_item(project.items.get(), user, "A")
+    votes.answer(
+        project.items.get(), user, client_id=uuid4(), payload={"relations": ["B"]}, base=cast.vote.number
+    )
+    rows = list(csv.DictReader(io.StringIO(seen(project, "progress-people-csv"))))
     assert [row["answers"] for row in rows] == ["1"]
 
 
 def test_too_many_answers_are_not_counted_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("annotation.pages.progress.MAX_COUNTED", 1)
-    of = labelled()
-    assert response_of(of).context["too_many"]
-    assert len(seen(of, "progress-labels-csv").splitlines()) == 4
+    project = labelled()
+    assert response_of(project).context["too_many"]
+    assert len(seen(project, "progress-labels-csv").splitlines()) == 4
 
 
 def test_a_phone_gets_a_chart_of_the_last_days() -> None:

@@ -30,69 +30,69 @@ def run_out(lease: Lease) -> None:
     Lease.objects.filter(pk=lease.pk).update(expires_at=Now() - timedelta(seconds=1))
 
 
-def take(of: Project, user: User, *, current_leases: tuple[int, ...] = ()) -> Lease:
-    lease = assignment.lease_next(of, user, current_leases=current_leases)
+def take(project: Project, user: User, *, current_leases: tuple[int, ...] = ()) -> Lease:
+    lease = assignment.lease_next(project, user, current_leases=current_leases)
     assert lease is not None
     return lease
 
 
 @pytest.mark.django_db
 def test_items_come_in_order_and_never_twice() -> None:
-    of = project_with_items(3)
-    user = annotators(of, 1)[0]
+    project = project_with_items(3)
+    user = annotators(project, 1)[0]
     seen = []
     for _ in range(3):
-        lease = take(of, user)
+        lease = take(project, user)
         seen.append(lease.item.external_id)
         answer_item(lease.item, user, "A")
     assert seen == ["s0", "s1", "s2"]
-    assert assignment.lease_next(of, user) is None
+    assert assignment.lease_next(project, user) is None
 
 
 @pytest.mark.django_db
 def test_an_item_leased_to_k_people_is_handed_to_no_other() -> None:
-    of = project_with_items(1, k=2)
-    people = annotators(of, 3)
-    assert [bool(assignment.lease_next(of, user)) for user in people] == [True, True, False]
+    project = project_with_items(1, k=2)
+    people = annotators(project, 3)
+    assert [bool(assignment.lease_next(project, user)) for user in people] == [True, True, False]
 
 
 @pytest.mark.django_db
 def test_a_reloaded_page_gets_its_item_back_and_a_prefetch_gets_the_next() -> None:
-    of = project_with_items(3)
-    user = annotators(of, 1)[0]
-    first = take(of, user)
-    assert take(of, user).pk == first.pk
-    second = take(of, user, current_leases=(first.pk,))
+    project = project_with_items(3)
+    user = annotators(project, 1)[0]
+    first = take(project, user)
+    assert take(project, user).pk == first.pk
+    second = take(project, user, current_leases=(first.pk,))
     assert second.item.external_id == "s1"
 
 
 @pytest.mark.django_db
 def test_an_expired_lease_goes_back_into_the_pool() -> None:
-    of = project_with_items(1, k=1)
-    away, next_one = annotators(of, 2)
-    lease = take(of, away)
-    assert assignment.lease_next(of, next_one) is None
+    project = project_with_items(1, k=1)
+    away, next_one = annotators(project, 2)
+    lease = take(project, away)
+    assert assignment.lease_next(project, next_one) is None
     run_out(lease)
-    assert take(of, next_one).item == lease.item
+    assert take(project, next_one).item == lease.item
 
 
 @pytest.mark.django_db
 def test_a_person_with_an_expired_lease_may_get_the_item_again() -> None:
-    of = project_with_items(1, k=1)
-    user = annotators(of, 1)[0]
-    lease = take(of, user)
+    project = project_with_items(1, k=1)
+    user = annotators(project, 1)[0]
+    lease = take(project, user)
     run_out(lease)
-    again = take(of, user)
+    again = take(project, user)
     assert (again.item, again.pk != lease.pk) == (lease.item, True)
 
 
 @pytest.mark.django_db
 def test_a_late_answer_is_kept_and_counts_if_it_is_among_the_first_k() -> None:
-    of = project_with_items(1, k=1)
-    late, other = annotators(of, 2)
-    lease = take(of, late)
+    project = project_with_items(1, k=1)
+    late, other = annotators(project, 2)
+    lease = take(project, late)
     run_out(lease)
-    taken = take(of, other)
+    taken = take(project, other)
     assert not answer_item(lease.item, late, "A").surplus
     assert answer_item(taken.item, other, "B").surplus
     assert Item.objects.get().gold["relations"] == ["A"]
@@ -100,9 +100,9 @@ def test_a_late_answer_is_kept_and_counts_if_it_is_among_the_first_k() -> None:
 
 @pytest.mark.django_db
 def test_a_heartbeat_renews_an_active_lease_only() -> None:
-    of = project_with_items(1)
-    user = annotators(of, 1)[0]
-    lease = take(of, user)
+    project = project_with_items(1)
+    user = annotators(project, 1)[0]
+    lease = take(project, user)
     Lease.objects.filter(pk=lease.pk).update(expires_at=Now() + timedelta(seconds=60))
     soon = Lease.objects.get(pk=lease.pk).expires_at
     assert leases.heartbeat(lease.pk, user).expires_at > soon
@@ -113,66 +113,68 @@ def test_a_heartbeat_renews_an_active_lease_only() -> None:
 
 @pytest.mark.django_db
 def test_a_returned_item_is_free_for_others() -> None:
-    of = project_with_items(1, k=1)
-    one, other = annotators(of, 2)
-    leases.return_lease(take(of, one).pk, one)
-    assert take(of, other).item == Item.objects.get()
+    project = project_with_items(1, k=1)
+    one, other = annotators(project, 2)
+    leases.return_lease(take(project, one).pk, one)
+    assert take(project, other).item == Item.objects.get()
 
 
 @pytest.mark.django_db
 def test_a_lease_belongs_to_its_person() -> None:
-    of = project_with_items(1)
-    one, other = annotators(of, 2)
+    project = project_with_items(1)
+    one, other = annotators(project, 2)
     with pytest.raises(Http404):
-        leases.return_lease(take(of, one).pk, other)
+        leases.return_lease(take(project, one).pk, other)
 
 
 @pytest.mark.django_db
 def test_non_members_get_404_and_closed_projects_lease_nothing() -> None:
     with pytest.raises(Http404):
         assignment.lease_next(project_with_items(1), person("stranger"))
-    of = project_with_items(1, opened=False)
+    project = project_with_items(1, opened=False)
     with pytest.raises(Conflict, check=code("project_not_open")):
-        assignment.lease_next(of, annotators(of, 1)[0])
+        assignment.lease_next(project, annotators(project, 1)[0])
 
 
 @pytest.mark.django_db
 def test_a_person_cannot_lease_a_whole_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assignment, "MAX_LEASES", 2)
-    of = project_with_items(3)
-    user = annotators(of, 1)[0]
-    held = take(of, user).pk
-    both = (held, take(of, user, current_leases=(held,)).pk)
+    project = project_with_items(3)
+    user = annotators(project, 1)[0]
+    held = take(project, user).pk
+    both = (held, take(project, user, current_leases=(held,)).pk)
     with pytest.raises(Conflict, check=code("too_many_leases")):
-        assignment.lease_next(of, user, current_leases=both)
+        assignment.lease_next(project, user, current_leases=both)
 
 
 @pytest.mark.django_db
 def test_progress_counts_own_answers_skips_and_what_waits() -> None:
-    of = project_with_items(3)
-    user = annotators(of, 1)[0]
-    answer_item(take(of, user).item, user, "A")
-    votes.skip(take(of, user).item, user, client_id=uuid4(), reason="undecided", milliseconds=3000)
-    progress = progress_of(of, user)
+    project = project_with_items(3)
+    user = annotators(project, 1)[0]
+    answer_item(take(project, user).item, user, "A")
+    votes.skip(take(project, user).item, user, client_id=uuid4(), reason="undecided", milliseconds=3000)
+    progress = progress_of(project, user)
     wanted = {"answered": 1, "skipped": 1, "waiting": 1, "total": 3, "today": 2, "median_seconds": 3.0}
     assert {name: progress[name] for name in wanted} == wanted
 
 
 @pytest.mark.django_db
 def test_the_next_item_is_found_through_the_index_of_wanting_items(django_assert_max_num_queries) -> None:
-    of = project_with_items(3)
-    user = annotators(of, 1)[0]
-    wanting = assignment.assignable_items(of, participants.annotator_of(of, user)).filter(rank__gt=1)
+    project = project_with_items(3)
+    user = annotators(project, 1)[0]
+    wanting = assignment.assignable_items(project, participants.annotator_of(project, user)).filter(
+        rank__gt=1
+    )
     assert "item_wanting" in wanting[:1].explain() or connection.vendor == "postgresql"
     with django_assert_max_num_queries(14):
-        take(of, user)
+        take(project, user)
 
 
-def work_through(of: Project, user: User, *, steps: int) -> list[tuple[int, int]]:
+def work_through(project: Project, user: User, *, steps: int) -> list[tuple[int, int]]:
     """Answer, drop, or answer twice, by turns, until nothing is left."""
     done = []
     for turn, _ in zip(count(user.pk), range(steps), strict=False):
-        lease = assignment.lease_next(of, user)
+        lease = assignment.lease_next(project, user)
         if lease is None:
             break
         if turn % 5 == 0:
@@ -188,36 +190,36 @@ def work_through(of: Project, user: User, *, steps: int) -> list[tuple[int, int]
 
 def test_many_people_at_once_give_every_item_exactly_k_answers(either_database: str) -> None:
     items, k = (12, 3) if either_database == "postgres" else (6, 2)
-    of = project_with_items(items, k=k)
-    people = annotators(of, 8 if either_database == "postgres" else 4)
+    project = project_with_items(items, k=k)
+    people = annotators(project, 8 if either_database == "postgres" else 4)
     done = [
         pair
-        for part in in_threads(len(people), lambda i: work_through(of, people[i], steps=60))
+        for part in in_threads(len(people), lambda i: work_through(project, people[i], steps=60))
         for pair in part
     ]
     answers = Counter(item for item, _ in done)
     assert len(done) == len(set(done))
-    assert answers == dict.fromkeys(of.items.values_list("pk", flat=True), k)
-    assert not of.items.filter(state=Item.State.OPEN).exists()
-    assert Item.objects.filter(project=of).exclude(free=0).count() == 0
-    assert all(item.answers.count() == k for item in of.items.all())
+    assert answers == dict.fromkeys(project.items.values_list("pk", flat=True), k)
+    assert not project.items.filter(state=Item.State.OPEN).exists()
+    assert Item.objects.filter(project=project).exclude(free=0).count() == 0
+    assert all(item.answers.count() == k for item in project.items.all())
 
 
 @pytest.mark.postgres
 def test_the_last_item_is_waited_for_while_it_is_locked(
     postgres: dict[str, Any],
 ) -> None:
-    of = project_with_items(1, k=2)
-    first, second = annotators(of, 2)
+    project = project_with_items(1, k=2)
+    first, second = annotators(project, 2)
 
     held = Event()
 
     def take_or_hold(i: int) -> Lease | None:
         if i:
             assert held.wait(30)
-            return assignment.lease_next(of, second)
+            return assignment.lease_next(project, second)
         with transaction.atomic():
-            lease = assignment.lease_next(of, first)
+            lease = assignment.lease_next(project, first)
             held.set()
             until(is_any_lock_awaited)
             return lease
@@ -226,9 +228,9 @@ def test_the_last_item_is_waited_for_while_it_is_locked(
 
 
 def test_one_person_in_many_tabs_writes_one_answer(either_database: str) -> None:
-    of = project_with_items(1, k=2)
-    user = annotators(of, 1)[0]
-    item, name = of.items.get(), uuid4()
+    project = project_with_items(1, k=2)
+    user = annotators(project, 1)[0]
+    item, name = project.items.get(), uuid4()
 
     def send(_: int) -> bool:
         return votes.answer(item, user, client_id=name, payload={"relations": ["A"]}).repeated
@@ -238,9 +240,9 @@ def test_one_person_in_many_tabs_writes_one_answer(either_database: str) -> None
 
 
 def test_tabs_that_do_not_know_of_each_other_conflict_and_lose_nothing(either_database: str) -> None:
-    of = project_with_items(1, k=2)
-    user = annotators(of, 1)[0]
-    item = of.items.get()
+    project = project_with_items(1, k=2)
+    user = annotators(project, 1)[0]
+    item = project.items.get()
 
     def send(i: int) -> str:
         try:
@@ -254,22 +256,22 @@ def test_tabs_that_do_not_know_of_each_other_conflict_and_lose_nothing(either_da
 
 @pytest.mark.django_db
 def test_an_annotators_role_is_needed() -> None:
-    of = project_with_items(1)
-    projects.set_member(of, user=person("looker"), role="viewer", by=curator())
+    project = project_with_items(1)
+    projects.set_member(project, user=person("looker"), role="viewer", by=curator())
     with pytest.raises(NotAllowed):
-        assignment.lease_next(of, person("looker"))
+        assignment.lease_next(project, person("looker"))
 
 
 @pytest.mark.django_db
 def test_deferred_items_come_last_the_longest_deferred_first() -> None:
-    of = project_with_items(3, k=1)
-    user = annotators(of, 1)[0]
+    project = project_with_items(3, k=1)
+    user = annotators(project, 1)[0]
     for name in ("s1", "s0"):
-        item = of.items.get(external_id=name)
+        item = project.items.get(external_id=name)
         votes.skip(item, user, client_id=uuid4(), reason="later")
-    assert progress_of(of, user)["waiting"] == 3
+    assert progress_of(project, user)["waiting"] == 3
     seen = []
-    while (lease := assignment.lease_next(of, user)) is not None:
+    while (lease := assignment.lease_next(project, user)) is not None:
         seen.append(lease.item.external_id)
         base = votes.last_vote_number(lease)
         votes.answer(lease.item, user, client_id=uuid4(), base=base, payload={"relations": []})
@@ -278,8 +280,8 @@ def test_deferred_items_come_last_the_longest_deferred_first() -> None:
 
 @pytest.mark.django_db
 def test_a_skipped_item_is_not_leased_to_the_same_person_again() -> None:
-    of = project_with_items(1, k=1)
-    user = annotators(of, 1)[0]
-    votes.skip(of.items.get(), user, client_id=uuid4(), reason="later")
-    votes.skip(of.items.get(), user, client_id=uuid4(), reason="undecided", base=1)
-    assert assignment.lease_next(of, user) is None
+    project = project_with_items(1, k=1)
+    user = annotators(project, 1)[0]
+    votes.skip(project.items.get(), user, client_id=uuid4(), reason="later")
+    votes.skip(project.items.get(), user, client_id=uuid4(), reason="undecided", base=1)
+    assert assignment.lease_next(project, user) is None

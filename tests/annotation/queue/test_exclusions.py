@@ -30,48 +30,48 @@ from tests.places.postgres import in_threads
 pytestmark = pytest.mark.django_db
 
 
-def who(of: Project, name: str) -> Annotator:
-    return of.annotators.get(name=name)
+def who(project: Project, name: str) -> Annotator:
+    return project.annotators.get(name=name)
 
 
-def state(of: Project, name: str = "s0") -> tuple[str, int]:
-    item = of.items.get(external_id=name)
+def state(project: Project, name: str = "s0") -> tuple[str, int]:
+    item = project.items.get(external_id=name)
     return item.state, item.free
 
 
 def imported(*votes: tuple[str, str, str], **options: object) -> Project:
-    of = create_project(k=4)
-    import_lines(of, [sentence("s0"), sentence("s1")])
+    project = create_project(k=4)
+    import_lines(project, [sentence("s0"), sentence("s1")])
     lines = [{"item": item, "annotator": name, "labels": [label]} for item, name, label in votes]
-    import_lines(of, lines, what="votes", **options)
-    return of
+    import_lines(project, lines, what="votes", **options)
+    return project
 
 
 def test_items_of_an_excluded_annotator_need_another_answer() -> None:
-    of = project_with_items(1, k=2)
-    answered_item(of, ["A"], ["A"])
-    made = exclusions.exclude_annotator(who(of, "ann0"), by=curator(), reason="Clicked through.")
-    assert (made.n, state(of), Vote.objects.count()) == (1, ("open", 1), 2)
+    project = project_with_items(1, k=2)
+    answered_item(project, ["A"], ["A"])
+    made = exclusions.exclude_annotator(who(project, "ann0"), by=curator(), reason="Clicked through.")
+    assert (made.n, state(project), Vote.objects.count()) == (1, ("open", 1), 2)
 
 
 def test_a_surplus_answer_moves_up_in_their_place() -> None:
-    of = project_with_items(1, k=2)
-    item = answered_item(of, ["B"], ["A"], ["A"])
+    project = project_with_items(1, k=2)
+    item = answered_item(project, ["B"], ["A"], ["A"])
     assert item.state == "disputed"
-    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
+    exclusions.exclude_annotator(who(project, "ann0"), by=curator())
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("settled", ["A"])
 
 
 def test_including_an_annotator_again_restores_every_item() -> None:
-    of = project_with_items(1, k=2)
-    item = answered_item(of, ["B"], ["A"], ["A"])
+    project = project_with_items(1, k=2)
+    item = answered_item(project, ["B"], ["A"], ["A"])
     before = (item.state, item.pattern, item.votes_key)
-    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
-    exclusions.include_annotator(who(of, "ann0"), by=curator(), reason="A mistake.")
+    exclusions.exclude_annotator(who(project, "ann0"), by=curator())
+    exclusions.include_annotator(who(project, "ann0"), by=curator(), reason="A mistake.")
     item.refresh_from_db()
     assert (item.state, item.pattern, item.votes_key) == before
-    acts = who(of, "ann0").oversights.values_list("act", "reason", "n", "by__username")
+    acts = who(project, "ann0").oversights.values_list("act", "reason", "n", "by__username")
     assert [tuple(row) for row in acts][::2] == [
         ("set aside", "", 1, "curator"),
         ("put back", "A mistake.", 1, "curator"),
@@ -79,13 +79,13 @@ def test_including_an_annotator_again_restores_every_item() -> None:
 
 
 def test_an_answer_excluded_alone_stays_excluded_when_its_annotator_is_included() -> None:
-    of = project_with_items(2, k=1)
+    project = project_with_items(2, k=1)
     for name in ("s0", "s1"):
-        answered_item(of, ["A"], item=name)
-    exclusions.exclude_answer(of.items.get(external_id="s1").answers.get(), by=curator())
-    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
-    exclusions.include_annotator(who(of, "ann0"), by=curator())
-    assert (state(of)[0], state(of, "s1")[0]) == ("settled", "open")
+        answered_item(project, ["A"], item=name)
+    exclusions.exclude_answer(project.items.get(external_id="s1").answers.get(), by=curator())
+    exclusions.exclude_annotator(who(project, "ann0"), by=curator())
+    exclusions.include_annotator(who(project, "ann0"), by=curator())
+    assert (state(project)[0], state(project, "s1")[0]) == ("settled", "open")
 
 
 def skipped_and_answered_anew(item: Item, user: User) -> tuple[str, int]:
@@ -102,107 +102,107 @@ def skipped(item: Item, user: User, *, base: int) -> tuple[str, int]:
 
 
 def test_an_answer_excluded_alone_stays_excluded_after_a_skip_and_a_new_answer() -> None:
-    of = project_with_items(1, k=1)
-    item = answered_item(of, ["A"])
+    project = project_with_items(1, k=1)
+    item = answered_item(project, ["A"])
     exclusions.exclude_answer(item.answers.get(), by=curator())
-    (user,) = annotators(of, 1)
+    (user,) = annotators(project, 1)
     assert skipped_and_answered_anew(item, user) == ("open", 1)
     exclusions.exclude_answer(item.answers.get(), by=curator(), excluded=False)
     assert skipped(item, user, base=4) == ("open", 1)
     answer_item(item, user, "A", base=5)
-    assert state(of)[0] == "settled"
+    assert state(project)[0] == "settled"
 
 
 def test_an_answer_excluded_with_its_annotator_stays_excluded_when_given_anew() -> None:
-    of = project_with_items(1, k=1)
-    item = answered_item(of, ["A"])
-    made = exclusions.exclude_annotator(who(of, "ann0"), by=curator())
-    gold_questions.resume(who(of, "ann0"), by=curator())
-    (user,) = annotators(of, 1)
+    project = project_with_items(1, k=1)
+    item = answered_item(project, ["A"])
+    made = exclusions.exclude_annotator(who(project, "ann0"), by=curator())
+    gold_questions.resume(who(project, "ann0"), by=curator())
+    (user,) = annotators(project, 1)
     assert skipped_and_answered_anew(item, user) == ("open", 1)
     assert item.answers.get().aside == made
-    exclusions.include_annotator(who(of, "ann0"), by=curator())
-    assert state(of)[0] == "settled"
+    exclusions.include_annotator(who(project, "ann0"), by=curator())
+    assert state(project)[0] == "settled"
 
 
 def test_an_answer_that_was_put_back_while_it_was_skipped_counts_when_it_is_given_anew() -> None:
-    of = project_with_items(1, k=1)
-    item = answered_item(of, ["A"])
-    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
-    gold_questions.resume(who(of, "ann0"), by=curator())
-    (user,) = annotators(of, 1)
+    project = project_with_items(1, k=1)
+    item = answered_item(project, ["A"])
+    exclusions.exclude_annotator(who(project, "ann0"), by=curator())
+    gold_questions.resume(who(project, "ann0"), by=curator())
+    (user,) = annotators(project, 1)
     skipped(item, user, base=1)
-    exclusions.include_annotator(who(of, "ann0"), by=curator())
+    exclusions.include_annotator(who(project, "ann0"), by=curator())
     answer_item(item, user, "A", base=2)
-    assert state(of)[0] == "settled"
+    assert state(project)[0] == "settled"
 
 
 def test_an_excluded_annotator_gets_no_items_until_resumed() -> None:
-    of = project_with_items(2, k=1)
-    (user,) = annotators(of, 1)
-    answer_item(of.items.get(external_id="s0"), user, "A")
-    exclusions.exclude_annotator(who(of, "ann0"), by=curator(), reason="Clicked through.")
+    project = project_with_items(2, k=1)
+    (user,) = annotators(project, 1)
+    answer_item(project.items.get(external_id="s0"), user, "A")
+    exclusions.exclude_annotator(who(project, "ann0"), by=curator(), reason="Clicked through.")
     with pytest.raises(NotAllowed, check=code("paused")):
-        assignment.lease_next(of, user)
-    gold_questions.resume(who(of, "ann0"), by=curator())
-    lease = assignment.lease_next(of, user)
+        assignment.lease_next(project, user)
+    gold_questions.resume(who(project, "ann0"), by=curator())
+    lease = assignment.lease_next(project, user)
     answer_item(lease.item, user, "A")
-    assert (state(of)[0], state(of, "s1")[0]) == ("open", "settled")
+    assert (state(project)[0], state(project, "s1")[0]) == ("open", "settled")
 
 
 def test_imported_answers_leave_the_others_of_the_import_to_decide() -> None:
-    of = imported(("s0", "w1", "A"), ("s0", "w2", "B"), ("s1", "w1", "A"))
-    assert state(of)[0] == "disputed"
-    exclusions.exclude_annotator(who(of, "w1"), by=curator())
-    assert (state(of)[0], state(of, "s1")) == ("settled", ("open", 1))
-    exclusions.include_annotator(who(of, "w1"), by=curator())
-    assert (state(of)[0], state(of, "s1")[0]) == ("disputed", "settled")
+    project = imported(("s0", "w1", "A"), ("s0", "w2", "B"), ("s1", "w1", "A"))
+    assert state(project)[0] == "disputed"
+    exclusions.exclude_annotator(who(project, "w1"), by=curator())
+    assert (state(project)[0], state(project, "s1")) == ("settled", ("open", 1))
+    exclusions.include_annotator(who(project, "w1"), by=curator())
+    assert (state(project)[0], state(project, "s1")[0]) == ("disputed", "settled")
 
 
 def test_an_import_that_stated_its_number_of_answers_wants_them_again() -> None:
-    of = imported(("s0", "w1", "A"), ("s0", "w2", "A"), k=2)
-    exclusions.exclude_annotator(who(of, "w1"), by=curator())
-    assert state(of) == ("open", 1)
+    project = imported(("s0", "w1", "A"), ("s0", "w2", "A"), k=2)
+    exclusions.exclude_annotator(who(project, "w1"), by=curator())
+    assert state(project) == ("open", 1)
 
 
 def test_a_later_import_under_the_same_name_is_set_aside_too() -> None:
-    of = imported(("s0", "w1", "A"))
-    exclusions.exclude_annotator(who(of, "w1"), by=curator())
-    import_lines(of, [{"item": "s1", "annotator": "w1", "labels": ["A"]}], what="votes")
-    assert state(of, "s1")[0] == "open"
-    exclusions.include_annotator(who(of, "w1"), by=curator())
+    project = imported(("s0", "w1", "A"))
+    exclusions.exclude_annotator(who(project, "w1"), by=curator())
+    import_lines(project, [{"item": "s1", "annotator": "w1", "labels": ["A"]}], what="votes")
+    assert state(project, "s1")[0] == "open"
+    exclusions.include_annotator(who(project, "w1"), by=curator())
     assert Item.objects.filter(answers__set_aside=True).count() == 0
 
 
 def test_excluding_twice_is_rejected_and_needs_a_curator() -> None:
-    of = project_with_items(1, k=1)
-    answered_item(of, ["A"])
+    project = project_with_items(1, k=1)
+    answered_item(project, ["A"])
     with pytest.raises(NotAllowed):
-        exclusions.exclude_annotator(who(of, "ann0"), by=person("ann0"))
+        exclusions.exclude_annotator(who(project, "ann0"), by=person("ann0"))
     with pytest.raises(Conflict, check=code("not_aside")):
-        exclusions.include_annotator(who(of, "ann0"), by=curator())
-    exclusions.exclude_annotator(who(of, "ann0"), by=curator())
+        exclusions.include_annotator(who(project, "ann0"), by=curator())
+    exclusions.exclude_annotator(who(project, "ann0"), by=curator())
     with pytest.raises(Conflict, check=code("already_aside")):
-        exclusions.exclude_annotator(who(of, "ann0"), by=curator())
+        exclusions.exclude_annotator(who(project, "ann0"), by=curator())
     assert Oversight.objects.filter(act="set aside").count() == 1
 
 
 def test_an_answer_changed_by_a_paused_person_does_not_count() -> None:
-    of = project_with_items(1, k=1)
-    item = answered_item(of, ["A"])
-    gold_questions.pause(who(of, "ann0"), by=curator())
-    answer_item(item, annotators(of, 1)[0], "B", base=1)
-    assert state(of) == ("open", 1)
+    project = project_with_items(1, k=1)
+    item = answered_item(project, ["A"])
+    gold_questions.pause(who(project, "ann0"), by=curator())
+    answer_item(item, annotators(project, 1)[0], "B", base=1)
+    assert state(project) == ("open", 1)
 
 
 @pytest.mark.postgres
 def test_an_exclusion_waits_for_a_running_vote(
     postgres: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of = project_with_items(2, k=1)
-    (user,) = annotators(of, 1)
-    item = answered_item(of, ["A"])
-    lease = assignment.lease_next(of, user)
+    project = project_with_items(2, k=1)
+    (user,) = annotators(project, 1)
+    item = answered_item(project, ["A"])
+    lease = assignment.lease_next(project, user)
     assert lease is not None
     answering, derive = Event(), voting._update_answer
 
@@ -218,24 +218,24 @@ def test_an_exclusion_waits_for_a_running_vote(
             answer_item(lease.item, user, "B")
         else:
             assert answering.wait(30)
-            exclusions.exclude_annotator(who(of, "ann0"), by=curator())
+            exclusions.exclude_annotator(who(project, "ann0"), by=curator())
 
     monkeypatch.setattr(voting, "_update_answer", slowly)
     in_threads(3, act)
-    assert set(of.items.values_list("answers__set_aside", flat=True)) == {True}
+    assert set(project.items.values_list("answers__set_aside", flat=True)) == {True}
 
 
 @pytest.mark.postgres
 def test_answers_are_set_aside_and_counted_again_while_people_work(postgres: object) -> None:
     """Whoever hands out, answers and sets aside takes turns; afterwards all is as the answers say."""
-    of = project_with_items(30, k=2)
-    people = annotators(of, 4)
-    answer_item(of.items.get(external_id="s0"), people[0], "A")
-    first, boss = who(of, "ann0"), curator()
+    project = project_with_items(30, k=2)
+    people = annotators(project, 4)
+    answer_item(project.items.get(external_id="s0"), people[0], "A")
+    first, boss = who(project, "ann0"), curator()
 
     def act(at: int) -> None:
         if at < len(people):
-            while lease := next_of(of, people[at]):
+            while lease := next_of(project, people[at]):
                 answer_item(lease.item, people[at], "A")
             return
         for _ in range(6):
@@ -245,15 +245,15 @@ def test_answers_are_set_aside_and_counted_again_while_people_work(postgres: obj
 
     in_threads(len(people) + 1, act)
     fields = ("state", "gold", "votes_key", "free")
-    before = list(of.items.order_by("pk").values_list(*fields))
-    item_state.recompute_after_change(of)
-    assert list(of.items.order_by("pk").values_list(*fields)) == before
+    before = list(project.items.order_by("pk").values_list(*fields))
+    item_state.recompute_after_change(project)
+    assert list(project.items.order_by("pk").values_list(*fields)) == before
     assert not first.answers.filter(aside__isnull=False).exists()
 
 
-def next_of(of: Project, user: User) -> Lease | None:
+def next_of(project: Project, user: User) -> Lease | None:
     """None also while their work is paused."""
     try:
-        return assignment.lease_next(of, user)
+        return assignment.lease_next(project, user)
     except NotAllowed:
         return None

@@ -20,26 +20,26 @@ pytestmark = pytest.mark.django_db
 
 def with_known(use: str, n: int = 2, **quality: object) -> tuple[Project, User]:
     """Three items of work and n whose answer is A."""
-    of = project_with_items(3, k=1)
-    import_lines(of, [sentence(f"known{at}", relations=["A"]) for at in range(n)], known=use)
-    gold_questions.set_quality_options(of, by=curator(), **quality)
-    of.refresh_from_db()
-    return of, annotators(of, 1)[0]
+    project = project_with_items(3, k=1)
+    import_lines(project, [sentence(f"known{at}", relations=["A"]) for at in range(n)], known=use)
+    gold_questions.set_quality_options(project, by=curator(), **quality)
+    project.refresh_from_db()
+    return project, annotators(project, 1)[0]
 
 
-def answer_next(of: Project, user: User, *relations: str) -> tuple[Item, votes.VoteResult]:
-    lease = assignment.lease_next(of, user)
+def answer_next(project: Project, user: User, *relations: str) -> tuple[Item, votes.VoteResult]:
+    lease = assignment.lease_next(project, user)
     assert lease is not None
     return lease.item, answer_item(lease.item, user, *relations)
 
 
-def me(of: Project) -> Annotator:
-    return Annotator.objects.get(project=of, user__username="ann0")
+def me(project: Project) -> Annotator:
+    return Annotator.objects.get(project=project, user__username="ann0")
 
 
 def test_the_round_comes_first_and_tells_each_choice() -> None:
-    of, user = with_known("qualify", qualifies=True)
-    item, cast = answer_next(of, user, "B")
+    project, user = with_known("qualify", qualifies=True)
+    item, cast = answer_next(project, user, "B")
     assert item.external_id == "known0"
     assert cast.feedback is not None
     choices = [(choice.choice, choice.chosen, choice.right) for choice in cast.feedback.choices]
@@ -48,44 +48,44 @@ def test_the_round_comes_first_and_tells_each_choice() -> None:
 
 
 def test_a_person_who_qualifies_continues_without_feedback() -> None:
-    of, user = with_known("qualify", qualifies=True)
-    answer_next(of, user, "A")
-    assert answer_next(of, user, "A")[1].feedback.passed is True
-    item, cast = answer_next(of, user, "A")
+    project, user = with_known("qualify", qualifies=True)
+    answer_next(project, user, "A")
+    assert answer_next(project, user, "A")[1].feedback.passed is True
+    item, cast = answer_next(project, user, "A")
     assert (item.external_id, cast.feedback) == ("s0", None)
 
 
 def test_a_person_who_fails_is_paused_until_a_curator_resumes_them() -> None:
-    of, user = with_known("qualify", qualifies=True)
-    answer_next(of, user, "A")
-    assert answer_next(of, user)[1].feedback.passed is False
+    project, user = with_known("qualify", qualifies=True)
+    answer_next(project, user, "A")
+    assert answer_next(project, user)[1].feedback.passed is False
     with pytest.raises(NotAllowed, check=code("paused")):
-        assignment.lease_next(of, user)
-    gold_questions.resume(me(of), by=curator())
-    assert answer_next(of, user, "A")[0].external_id == "s0"
+        assignment.lease_next(project, user)
+    gold_questions.resume(me(project), by=curator())
+    assert answer_next(project, user, "A")[0].external_id == "s0"
 
 
 def test_a_skip_in_the_round_is_not_right_and_a_second_try_changes_no_mark() -> None:
-    of, user = with_known("qualify", n=1, qualifies=True)
-    item = assignment.lease_next(of, user).item
+    project, user = with_known("qualify", n=1, qualifies=True)
+    item = assignment.lease_next(project, user).item
     votes.skip(item, user, client_id=uuid4(), reason="undecided")
     answer_item(item, user, "A", base=1)
-    assert list(me(of).marks.values_list("right", flat=True)) == [False]
-    assert me(of).paused_at is not None
+    assert list(me(project).marks.values_list("right", flat=True)) == [False]
+    assert me(project).paused_at is not None
 
 
 def test_a_repeated_request_gets_the_same_feedback() -> None:
-    of, user = with_known("qualify", qualifies=True)
-    item, name = assignment.lease_next(of, user).item, uuid4()
+    project, user = with_known("qualify", qualifies=True)
+    item, name = assignment.lease_next(project, user).item, uuid4()
     sent = [votes.answer(item, user, client_id=name, payload={"relations": ["A"]}) for _ in range(2)]
     assert sent[0].feedback == sent[1].feedback
-    assert me(of).marks.count() == 1
+    assert me(project).marks.count() == 1
 
 
 def test_a_round_is_skipped_unless_the_project_requires_it() -> None:
-    of, user = with_known("qualify")
-    assert answer_next(of, user, "A")[0].external_id == "s0"
-    assert of.items.live().count() == 3
+    project, user = with_known("qualify")
+    assert answer_next(project, user, "A")[0].external_id == "s0"
+    assert project.items.live().count() == 3
 
 
 def test_a_round_needs_known_items() -> None:
@@ -94,62 +94,62 @@ def test_a_round_needs_known_items() -> None:
 
 
 def test_curators_know_the_answers_and_are_not_asked() -> None:
-    of, _ = with_known("qualify", qualifies=True)
-    assert assignment.lease_next(of, curator()).item.external_id == "s0"
+    project, _ = with_known("qualify", qualifies=True)
+    assert assignment.lease_next(project, curator()).item.external_id == "s0"
 
 
 def test_a_hidden_check_comes_after_so_many_items_and_tells_nothing() -> None:
-    of, user = with_known("check", check_every=1)
-    seen = [answer_next(of, user, "A") for _ in range(5)]
+    project, user = with_known("check", check_every=1)
+    seen = [answer_next(project, user, "A") for _ in range(5)]
     assert [item.external_id for item, _ in seen] == ["s0", "known0", "s1", "known1", "s2"]
     assert not any(cast.feedback for _, cast in seen)
     assert not any(cast.surplus for _, cast in seen)
 
 
 def test_a_reserve_taken_at_once_has_its_checks_where_they_would_come_one_by_one() -> None:
-    of, user = with_known("check", n=1, check_every=2)
-    held = assignment.lease_several(of, user, n=5)
+    project, user = with_known("check", n=1, check_every=2)
+    held = assignment.lease_several(project, user, n=5)
     assert [lease.item.external_id for lease in held] == ["s0", "s1", "known0", "s2"]
-    assert me(of).since_check == 1
+    assert me(project).since_check == 1
 
 
 def test_failed_checks_pause_a_person_and_return_their_leases(django_capture_on_commit_callbacks) -> None:
-    of, user = with_known("check", check_every=1, least_checks=1)
-    answer_next(of, user, "A")
-    check = assignment.lease_next(of, user)
-    held = assignment.lease_next(of, user, current_leases=[check.pk])
+    project, user = with_known("check", check_every=1, least_checks=1)
+    answer_next(project, user, "A")
+    check = assignment.lease_next(project, user)
+    held = assignment.lease_next(project, user, current_leases=[check.pk])
     with django_capture_on_commit_callbacks(execute=True):
         answer_item(check.item, user, "B")
     held.refresh_from_db()
-    assert (me(of).paused_at is not None, held.ending) == (True, "returned")
+    assert (me(project).paused_at is not None, held.ending) == (True, "returned")
     with pytest.raises(NotAllowed, check=code("paused")):
-        assignment.lease_next(of, user)
+        assignment.lease_next(project, user)
 
 
 def test_late_answers_of_a_paused_person_are_stored_but_not_counted() -> None:
-    of, user = with_known("check")
-    lease = assignment.lease_next(of, user)
-    gold_questions.pause(me(of), by=curator())
+    project, user = with_known("check")
+    lease = assignment.lease_next(project, user)
+    gold_questions.pause(me(project), by=curator())
     answer_item(lease.item, user, "A")
-    item = of.items.get(external_id="s0")
+    item = project.items.get(external_id="s0")
     assert (item.state, item.answers.get().set_aside, Vote.objects.count()) == ("open", True, 1)
 
 
 def test_marks_before_a_resumption_count_no_more() -> None:
-    of, user = with_known("check", n=3, check_every=1, least_checks=1)
-    answer_next(of, user, "A")
-    answer_next(of, user, "B")
-    gold_questions.resume(me(of), by=curator())
-    answer_next(of, user, "A")
-    answer_next(of, user, "A")
-    assert me(of).paused_at is None
+    project, user = with_known("check", n=3, check_every=1, least_checks=1)
+    answer_next(project, user, "A")
+    answer_next(project, user, "B")
+    gold_questions.resume(me(project), by=curator())
+    answer_next(project, user, "A")
+    answer_next(project, user, "A")
+    assert me(project).paused_at is None
 
 
 def test_known_items_stay_out_of_the_freeze_and_out_of_the_count() -> None:
-    of, user = with_known("check", check_every=1)
-    answer_next(of, user, "A")
-    answer_next(of, user, "A")
-    assert builder.count_by_state(of) == {
+    project, user = with_known("check", check_every=1)
+    answer_next(project, user, "A")
+    answer_next(project, user, "A")
+    assert builder.count_by_state(project) == {
         "open": 2,
         "settled": 1,
         "disputed": 0,
@@ -159,8 +159,8 @@ def test_known_items_stay_out_of_the_freeze_and_out_of_the_count() -> None:
 
 
 def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> None:
-    of, user = with_known("check")
-    first, second = of.items.filter(use="")[:2]
+    project, user = with_known("check")
+    first, second = project.items.filter(use="")[:2]
     made = gold_questions.make_gold_question(first, payload={"relations": ["A"]}, use="qualify", by=curator())
     assert (made.item.use, made.item.free) == ("qualify", 0)
     answer_item(second, user, "A")
@@ -171,16 +171,16 @@ def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> Non
 
 
 def test_known_items_need_their_answer() -> None:
-    of = project_with_items(1)
-    batch = import_lines(of, [sentence("k0"), sentence("k1", relations=[])], known="check")
-    assert (batch.refused, of.items.filter(use="check").count()) == (1, 1)
+    project = project_with_items(1)
+    batch = import_lines(project, [sentence("k0"), sentence("k1", relations=[])], known="check")
+    assert (batch.refused, project.items.filter(use="check").count()) == (1, 1)
 
 
 def test_only_curators_change_how_annotators_are_watched() -> None:
-    of, user = with_known("check")
+    project, user = with_known("check")
     with pytest.raises(NotAllowed):
-        gold_questions.set_quality_options(of, by=user, check_every=3)
+        gold_questions.set_quality_options(project, by=user, check_every=3)
     with pytest.raises(NotAllowed):
-        gold_questions.resume(participants.annotator_of(of, user), by=user)
+        gold_questions.resume(participants.annotator_of(project, user), by=user)
     with pytest.raises(DomainError, check=code("bad_option")):
-        gold_questions.set_quality_options(of, by=curator(), pass_percent=101)
+        gold_questions.set_quality_options(project, by=curator(), pass_percent=101)

@@ -48,10 +48,10 @@ class Queue(RuleBasedStateMachine):
         self.held.__enter__()
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(assignment, "NOT_RESERVE", 1)  # a reserve begins with the second
-        self.of = project_with_items(ITEMS, k=2)
-        gold_questions.set_quality_options(self.of, by=curator(), most_extra=MOST_EXTRA)
-        self.people = annotators(self.of, PEOPLE)
-        self.items = list(self.of.items.order_by("rank"))
+        self.project = project_with_items(ITEMS, k=2)
+        gold_questions.set_quality_options(self.project, by=curator(), most_extra=MOST_EXTRA)
+        self.people = annotators(self.project, PEOPLE)
+        self.items = list(self.project.items.order_by("rank"))
         self.k, self.calls_extra = 2, False
         self.asked = dict.fromkeys(range(ITEMS), 0)
         self.log: list[tuple[int, int, Relations | str, UUID]] = []
@@ -113,19 +113,19 @@ class Queue(RuleBasedStateMachine):
         return Lease.objects.filter(annotator__user=self.people[person], ending="").order_by("pk")
 
     def leased_and_free(self) -> int:
-        free = sum(self.of.items.values_list("free", flat=True))
-        return free + Lease.objects.filter(item__project=self.of, ending="").count()
+        free = sum(self.project.items.values_list("free", flat=True))
+        return free + Lease.objects.filter(item__project=self.project, ending="").count()
 
     @rule(person=who, keep=st.booleans(), n=st.integers(1, ITEMS))
     def ask(self, person: int, keep: bool, n: int) -> None:
         own = list(self.running(person).values_list("pk", flat=True))
         if person in self.paused:
             with pytest.raises(NotAllowed):
-                assignment.lease_next(self.of, self.people[person])
+                assignment.lease_next(self.project, self.people[person])
             return
         before = self.leased_and_free()
         handed = assignment.lease_several(
-            self.of, self.people[person], n=n, current_leases=own if keep else []
+            self.project, self.people[person], n=n, current_leases=own if keep else []
         )
         for lease in handed:
             assert lease.annotator.user == self.people[person]
@@ -196,12 +196,12 @@ class Queue(RuleBasedStateMachine):
     # ---- what curators do ------------------------------------------------------------------------
     @rule(k=st.integers(1, 3))
     def change_k(self, k: int) -> None:
-        projects.set_k(self.of, k=k, by=curator())
+        projects.set_k(self.project, k=k, by=curator())
         self.k = k
 
     @rule(calls=st.booleans())
     def toggle_extra_annotators(self, calls: bool) -> None:
-        gold_questions.set_quality_options(self.of, by=curator(), calls_extra=calls)
+        gold_questions.set_quality_options(self.project, by=curator(), calls_extra=calls)
         self.calls_extra = calls
 
     @rule(item=what)
@@ -216,7 +216,7 @@ class Queue(RuleBasedStateMachine):
 
     @rule(person=who)
     def pause_or_resume(self, person: int) -> None:
-        who = participants.annotator_of(self.of, self.people[person])
+        who = participants.annotator_of(self.project, self.people[person])
         if person in self.paused:
             gold_questions.resume(who, by=curator())
         else:
@@ -225,7 +225,7 @@ class Queue(RuleBasedStateMachine):
             assert not self.running(person).exists(), "What a paused person holds goes back."
         self.paused ^= {person}
 
-    @precondition(lambda self: Answer.objects.filter(item__project=self.of).exists())
+    @precondition(lambda self: Answer.objects.filter(item__project=self.project).exists())
     @rule(data=st.data(), excluded=st.booleans())
     def exclude_or_include_an_answer(self, data: Any, excluded: bool) -> None:
         item, person = data.draw(
@@ -236,25 +236,25 @@ class Queue(RuleBasedStateMachine):
         (self.excluded.add if excluded else self.excluded.discard)((item, person))
 
     def adjudicators_can_settle_every_queued_item(self) -> None:
-        for item in list(decisions.disputes(self.of)):
+        for item in list(decisions.disputes(self.project)):
             arguments = {"client_id": uuid4(), "votes_key": item.votes_key, "payload": {"relations": ["A"]}}
             decisions.decide(item, by=curator(), **arguments)
-        assert not decisions.disputes(self.of).exists()
+        assert not decisions.disputes(self.project).exists()
 
     def new_annotators_can_finish_the_project(self) -> None:
         """As many new people as an item may want at the most, and nothing is open."""
         self.lose_every_device()
         for number in range(self.k + MOST_EXTRA):
             new = basics.person(f"new{number}")
-            projects.set_member(self.of, user=new, role="annotator", by=curator())
-            for lease in assignment.lease_several(self.of, new, n=ITEMS):
+            projects.set_member(self.project, user=new, role="annotator", by=curator())
+            for lease in assignment.lease_several(self.project, new, n=ITEMS):
                 answer_item(lease.item, new, "A")
-        assert not self.of.items.filter(state="open").exists()
+        assert not self.project.items.filter(state="open").exists()
 
     # ---- what must hold after each of it ---------------------------------------------------------
     @invariant()
     def the_log_equals_the_written_votes(self) -> None:
-        rows = Vote.objects.filter(item__project=self.of).order_by("pk")
+        rows = Vote.objects.filter(item__project=self.project).order_by("pk")
         assert list(rows.values_list("client_id", flat=True)) == [name for *_, name in self.log]
 
     @invariant()
@@ -270,7 +270,7 @@ class Queue(RuleBasedStateMachine):
 
     @invariant()
     def adjudicators_see_every_queued_item(self) -> None:
-        waiting = {self.items.index(item) for item in decisions.disputes(self.of)}
+        waiting = {self.items.index(item) for item in decisions.disputes(self.project)}
         disputed = {at for at in range(ITEMS) if self.decided(at)[2].state == "disputed"}
         assert waiting == disputed | {at for at in range(ITEMS) if self.is_unanswerable(at)}
 

@@ -19,18 +19,18 @@ A = {"spans": [], "relations": ["A"]}
 
 
 def test_k_answers_settle_an_item() -> None:
-    of = project_with_items(k=2)
-    assert answered_item(of, ["A"]).state == "open"
-    item = of.items.get(external_id="s1")
-    for user in annotators(of, 2):
+    project = project_with_items(k=2)
+    assert answered_item(project, ["A"]).state == "open"
+    item = project.items.get(external_id="s1")
+    for user in annotators(project, 2):
         answer_item(item, user, "A", "B")
     item.refresh_from_db()
     assert (item.state, item.gold["relations"], item.free) == ("settled", ["A", "B"], 0)
 
 
 def test_the_same_write_twice_is_one_write() -> None:
-    of = project_with_items()
-    user, item, name = annotators(of, 1)[0], of.items.first(), uuid4()
+    project = project_with_items()
+    user, item, name = annotators(project, 1)[0], project.items.first(), uuid4()
     first = votes.answer(item, user, client_id=name, payload=A)
     again = votes.answer(item, user, client_id=name, payload=A)
     assert (first.repeated, again.repeated, again.vote.pk) == (False, True, first.vote.pk)
@@ -38,8 +38,8 @@ def test_the_same_write_twice_is_one_write() -> None:
 
 
 def test_an_outdated_write_is_rejected_and_overwrites_nothing() -> None:
-    of = project_with_items()
-    user, item = annotators(of, 1)[0], of.items.first()
+    project = project_with_items()
+    user, item = annotators(project, 1)[0], project.items.first()
     answer_item(item, user, "A")
     with pytest.raises(Conflict) as refused:
         answer_item(item, user, "B", base=0)
@@ -48,8 +48,8 @@ def test_an_outdated_write_is_rejected_and_overwrites_nothing() -> None:
 
 
 def test_an_answer_given_upon_the_last_one_replaces_it_and_both_stay_in_the_log() -> None:
-    of = project_with_items()
-    user, item = annotators(of, 1)[0], of.items.first()
+    project = project_with_items()
+    user, item = annotators(project, 1)[0], project.items.first()
     answer_item(item, user, "A")
     answer_item(item, user, "B", base=1)
     assert Answer.objects.get().payload["relations"] == ["B"]
@@ -57,44 +57,44 @@ def test_an_answer_given_upon_the_last_one_replaces_it_and_both_stay_in_the_log(
 
 
 def test_answers_beyond_k_are_kept_and_not_counted() -> None:
-    of = project_with_items(k=2)
-    item = answered_item(of, ["A"], ["A"])
-    late = answer_item(item, annotators(of, 3)[2], "B")
+    project = project_with_items(k=2)
+    item = answered_item(project, ["A"], ["A"])
+    late = answer_item(item, annotators(project, 3)[2], "B")
     item.refresh_from_db()
     assert (late.surplus, item.gold["relations"], item.answers.count()) == (True, ["A"], 3)
 
 
 def test_a_raised_k_counts_what_was_surplus() -> None:
-    of = project_with_items(k=2)
-    item = answered_item(of, ["A"], ["B"], ["A"])
+    project = project_with_items(k=2)
+    item = answered_item(project, ["A"], ["B"], ["A"])
     assert item.state == "disputed"
-    projects.set_k(of, k=3, by=curator())
+    projects.set_k(project, k=3, by=curator())
     item.refresh_from_db()
     assert (item.state, item.gold["relations"]) == ("settled", ["A"])
 
 
 def test_an_answer_set_aside_leaves_the_count_and_the_item_wants_another() -> None:
-    of = project_with_items(k=2)
-    item = answered_item(of, ["A"], ["B"])
+    project = project_with_items(k=2)
+    item = answered_item(project, ["A"], ["B"])
     exclusions.exclude_answer(item.answers.get(position=2), by=curator())
     item.refresh_from_db()
     assert (item.state, item.free) == ("open", 1)
 
 
 def test_a_skip_is_no_vote_and_takes_a_former_answer_back() -> None:
-    of = project_with_items(k=1)
-    user, item = annotators(of, 1)[0], of.items.first()
+    project = project_with_items(k=1)
+    user, item = annotators(project, 1)[0], project.items.first()
     answer_item(item, user, "A")
     votes.skip(item, user, client_id=uuid4(), reason="broken", base=1)
     item.refresh_from_db()
     assert (item.state, item.answers.count(), item.free) == ("open", 0, 1)
-    assert assignment.lease_next(of, user).item != item
+    assert assignment.lease_next(project, user).item != item
 
 
 def test_a_skip_says_why() -> None:
-    of = project_with_items()
+    project = project_with_items()
     with pytest.raises(DomainError, check=code("unknown_reason")):
-        votes.skip(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), reason="dull")
+        votes.skip(project.items.first(), annotators(project, 1)[0], client_id=uuid4(), reason="dull")
 
 
 def test_na_is_an_answer() -> None:
@@ -113,9 +113,9 @@ def test_na_is_an_answer() -> None:
     ],
 )
 def test_an_answer_outside_the_inventory_or_the_kind_is_refused(payload: dict, code: str) -> None:
-    of = project_with_items()
+    project = project_with_items()
     with pytest.raises(DomainError) as refused:
-        votes.answer(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), payload=payload)
+        votes.answer(project.items.first(), annotators(project, 1)[0], client_id=uuid4(), payload=payload)
     assert refused.value.code == code
     assert not Vote.objects.exists()
 
@@ -126,55 +126,57 @@ def test_an_answer_outside_the_inventory_or_the_kind_is_refused(payload: dict, c
 def test_spans_lie_in_the_text(span: list) -> None:
     from tests.cast.projects import create_project, import_lines
 
-    of = create_project("entities", labels=["A"])
-    import_lines(of, [{"id": "s0", "text": "Ada saw"}])
-    projects.open_for_work(of, by=curator())
+    project = create_project("entities", labels=["A"])
+    import_lines(project, [{"id": "s0", "text": "Ada saw"}])
+    projects.open_for_work(project, by=curator())
     with pytest.raises(DomainError):
-        votes.answer(of.items.first(), annotators(of, 1)[0], client_id=uuid4(), payload={"spans": [span]})
+        votes.answer(
+            project.items.first(), annotators(project, 1)[0], client_id=uuid4(), payload={"spans": [span]}
+        )
 
 
 def test_viewers_and_adjudicators_do_not_vote() -> None:
-    of = project_with_items()
+    project = project_with_items()
     for role in ("viewer", "adjudicator"):
         user = person(role)
-        projects.set_member(of, user=user, role=role, by=curator())
+        projects.set_member(project, user=user, role=role, by=curator())
         with pytest.raises(NotAllowed):
-            answer_item(of.items.first(), user, "A")
+            answer_item(project.items.first(), user, "A")
 
 
 def test_a_project_that_is_not_open_takes_no_answers() -> None:
-    of = project_with_items()
-    user = annotators(of, 1)[0]
-    projects.close(of, by=curator())
+    project = project_with_items()
+    user = annotators(project, 1)[0]
+    projects.close(project, by=curator())
     with pytest.raises(Conflict, check=code("project_not_open")):
-        answer_item(of.items.first(), user, "A")
+        answer_item(project.items.first(), user, "A")
 
 
 def test_a_repeated_write_is_acknowledged_even_after_closing() -> None:
-    of = project_with_items()
-    user, name = annotators(of, 1)[0], uuid4()
-    votes.answer(of.items.first(), user, client_id=name, payload=A)
-    projects.close(of, by=curator())
-    assert votes.answer(of.items.first(), user, client_id=name, payload=A).repeated
+    project = project_with_items()
+    user, name = annotators(project, 1)[0], uuid4()
+    votes.answer(project.items.first(), user, client_id=name, payload=A)
+    projects.close(project, by=curator())
+    assert votes.answer(project.items.first(), user, client_id=name, payload=A).repeated
 
 
 def test_history_shows_each_item_once_latest_first_with_the_number_to_answer_upon() -> None:
-    of = project_with_items()
-    user, (first, second, _) = annotators(of, 1)[0], of.items.all()
+    project = project_with_items()
+    user, (first, second, _) = annotators(project, 1)[0], project.items.all()
     answer_item(first, user, "A")
     answer_item(second, user, "B")
     answer_item(first, user, "C", base=1)
-    past = votes.history(of, user)
+    past = votes.history(project, user)
     assert [(entry.item.external_id, entry.base) for entry in past] == [("s0", 2), ("s1", 1)]
 
 
 def test_another_answer_under_a_used_id_is_refused_and_not_dropped_in_silence() -> None:
-    of = project_with_items()
-    user, name = annotators(of, 1)[0], uuid4()
-    first = votes.answer(of.items.first(), user, client_id=name, payload={"relations": ["A", "B"]})
-    again = votes.answer(of.items.first(), user, client_id=name, payload={"relations": ["B", "A"]})
+    project = project_with_items()
+    user, name = annotators(project, 1)[0], uuid4()
+    first = votes.answer(project.items.first(), user, client_id=name, payload={"relations": ["A", "B"]})
+    again = votes.answer(project.items.first(), user, client_id=name, payload={"relations": ["B", "A"]})
     assert (again.repeated, again.vote.pk) == (True, first.vote.pk)
     with pytest.raises(Conflict, check=code("client_id_reused")) as refused:
-        votes.answer(of.items.first(), user, client_id=name, payload={"relations": ["C"]})
+        votes.answer(project.items.first(), user, client_id=name, payload={"relations": ["C"]})
     assert refused.value.code == "client_id_reused"
     assert Vote.objects.get().payload["relations"] == ["A", "B"]

@@ -28,34 +28,34 @@ def named(username: str, first: str, last: str = "") -> None:
 
 def judged() -> Project:
     """Two people and a pseudonym on every sentence; one of the people has a name to show."""
-    of = project_with_items(12, k=3)
+    project = project_with_items(12, k=3)
     named("ann0", "Mira", "Olsen")
-    for user, label in zip(annotators(of, 2), ("A", "B"), strict=True):
-        for item in of.items.all():
+    for user, label in zip(annotators(project, 2), ("A", "B"), strict=True):
+        for item in project.items.all():
             answer_item(item, user, label)
     import_lines(
-        of, [{"item": f"s{at}", "annotator": "w7", "labels": ["A"]} for at in range(12)], what="votes"
+        project, [{"item": f"s{at}", "annotator": "w7", "labels": ["A"]} for at in range(12)], what="votes"
     )
-    run_job("agreement", agreement.request_report(of, by=curator()).pk)
-    return of
+    run_job("agreement", agreement.request_report(project, by=curator()).pk)
+    return project
 
 
-def seen(of: Project, name: str, *more: int, user: str = "curator") -> str:
+def seen(project: Project, name: str, *more: int, user: str = "curator") -> str:
     browser = Client()
     browser.force_login(person(user))
-    response = browser.get(reverse(name, args=[of.slug, *more]))
+    response = browser.get(reverse(name, args=[project.slug, *more]))
     assert response.status_code == 200
     return unescape(b"".join(response).decode())
 
 
-def row(of: Project, name: str) -> int:
-    return of.annotators.get(name=name).pk
+def row(project: Project, name: str) -> int:
+    return project.annotators.get(name=name).pk
 
 
 @pytest.mark.parametrize("page", ["progress", "project-quality", "agreement", "agreement-svg"])
 def test_a_curator_sees_display_names(page: str) -> None:
-    of = judged()
-    page_text = seen(of, page)
+    project = judged()
+    page_text = seen(project, page)
     assert "Mira Olsen" in page_text
     assert "ann0" not in page_text
     assert "w7" in page_text
@@ -69,43 +69,43 @@ def test_downloads_keep_user_names(file: str) -> None:
 
 
 def test_the_page_of_an_annotator_shows_their_name_in_downloads() -> None:
-    of = judged()
-    page_text = seen(of, "annotator", row(of, "ann0"))
+    project = judged()
+    page_text = seen(project, "annotator", row(project, "ann0"))
     assert "<h1>Mira Olsen</h1>" in page_text
     assert 'Name in downloads: <span class="mono">ann0</span>' in page_text
-    assert "Name in downloads" not in seen(of, "annotator", row(of, "w7"))
+    assert "Name in downloads" not in seen(project, "annotator", row(project, "w7"))
 
 
 def test_equal_display_names_get_the_user_name_in_brackets() -> None:
-    of = judged()
+    project = judged()
     named("ann1", "Mira", "Olsen")
-    assert display_names(of) == {"ann0": "Mira Olsen (ann0)", "ann1": "Mira Olsen (ann1)", "w7": "w7"}
-    page_text = seen(of, "agreement")
+    assert display_names(project) == {"ann0": "Mira Olsen (ann0)", "ann1": "Mira Olsen (ann1)", "w7": "w7"}
+    page_text = seen(project, "agreement")
     assert "Mira Olsen (ann0)" in page_text
     assert "Mira Olsen (ann1)" in page_text
 
 
 def test_a_pseudonym_equal_to_a_display_name_stays_as_it_is() -> None:
-    of = judged()
+    project = judged()
     named("ann1", "w7")
-    assert display_names(of) == {"ann0": "Mira Olsen", "ann1": "w7 (ann1)", "w7": "w7"}
+    assert display_names(project) == {"ann0": "Mira Olsen", "ann1": "w7 (ann1)", "w7": "w7"}
 
 
 def test_idle_annotators_are_listed_by_display_name() -> None:
-    of = judged()
+    project = judged()
     Vote.objects.update(at=datetime(2020, 5, 4, 10, tzinfo=UTC))
     named("fresh", "Mira", "Olsen")
-    projects.set_member(of, user=person("fresh"), role="annotator", by=curator())
-    page_text = seen(of, "progress")
+    projects.set_member(project, user=person("fresh"), role="annotator", by=curator())
+    page_text = seen(project, "progress")
     assert "Idle: Mira Olsen (fresh) (not started)" in page_text
     assert "Mira Olsen (ann0) (since 4 May 2020" in page_text
 
 
 def test_viewers_see_numbers_instead_of_names() -> None:
-    of = judged()
-    projects.set_member(of, user=person("vera"), role="viewer", by=curator())
+    project = judged()
+    projects.set_member(project, user=person("vera"), role="viewer", by=curator())
     for page in ("progress", "agreement", "agreement-svg", "progress-people-csv", "agreement-pairs"):
-        page_text = seen(of, page, user="vera")
+        page_text = seen(project, page, user="vera")
         assert "Annotator 1" in page_text
         assert not [name for name in ("Mira", "ann0", "w7") if name in page_text]
 

@@ -21,7 +21,7 @@ from tests.cast.projects import annotators, answer_item, curator, import_lines, 
 pytestmark = pytest.mark.django_db
 
 
-def shown_everywhere(of: Project, user: User) -> dict[str, int]:
+def shown_everywhere(project: Project, user: User) -> dict[str, int]:
     """Return the remaining items of a person as each page shows them."""
     browser = Client()
     browser.force_login(user)
@@ -30,113 +30,115 @@ def shown_everywhere(of: Project, user: User) -> dict[str, int]:
         match = re.search(pattern, unescape(browser.get(address).content.decode()))
         return int(match[1].replace(",", "")) if match else 0
 
-    form = reverse("label", args=[of.slug])
+    form = reverse("label", args=[project.slug])
     return {
         "form": number(r'data-total="(\d+)"', form) - number(r'data-done="(\d+)"', form),
         "list": number(r"([\d,]+) sentences? to label", reverse("label-index")),
-        "mine": number(r"([\d,]+) (?:more|sentences?) (?:is|are) available", reverse("mine", args=[of.slug])),
+        "mine": number(
+            r"([\d,]+) (?:more|sentences?) (?:is|are) available", reverse("mine", args=[project.slug])
+        ),
         "home": number(r"([\d,]+) sentences? to label", reverse("home")),
-        "api": browser.get(f"/api/v1/projects/{of.slug}").json()["progress"]["waiting"],
+        "api": browser.get(f"/api/v1/projects/{project.slug}").json()["progress"]["waiting"],
     }
 
 
-def left(of: Project, user: User) -> int:
+def left(project: Project, user: User) -> int:
     """Return the number that all pages agree on."""
-    shown = shown_everywhere(of, user)
+    shown = shown_everywhere(project, user)
     assert len(set(shown.values())) == 1, shown
     return shown["form"]
 
 
-def total(of: Project, user: User) -> int:
-    counts = progress_of(of, user)
+def total(project: Project, user: User) -> int:
+    counts = progress_of(project, user)
     return int(counts["answered"] + counts["skipped"] + counts["waiting"])
 
 
-def add_gold_questions(of: Project, use: str, *names: str) -> None:
-    import_lines(of, [sentence(name) for name in names])
+def add_gold_questions(project: Project, use: str, *names: str) -> None:
+    import_lines(project, [sentence(name) for name in names])
     for name in names:
-        item = of.items.get(external_id=name)
+        item = project.items.get(external_id=name)
         gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use=use, by=curator())
 
 
-def answered(of: Project, user: User) -> Item:
-    lease = assignment.lease_next(of, user)
+def answered(project: Project, user: User) -> Item:
+    lease = assignment.lease_next(project, user)
     assert lease is not None
     answer_item(lease.item, user, "A", base=votes.last_vote_number(lease))
     return lease.item
 
 
 def test_leased_items_count_as_remaining_on_every_page() -> None:
-    of = project_with_items(5, k=1)
-    (user,) = annotators(of, 1)
-    assert left(of, user) == 5
-    assignment.lease_several(of, user, n=3)
-    assert left(of, user) == answers_needed(of) == 5
-    answered(of, user)
-    assert left(of, user) == answers_needed(of) == 4
+    project = project_with_items(5, k=1)
+    (user,) = annotators(project, 1)
+    assert left(project, user) == 5
+    assignment.lease_several(project, user, n=3)
+    assert left(project, user) == answers_needed(project) == 5
+    answered(project, user)
+    assert left(project, user) == answers_needed(project) == 4
 
 
 def test_the_qualification_round_counts_as_remaining() -> None:
-    of = project_with_items(3, k=1)
-    add_gold_questions(of, "qualify", "q0", "q1")
-    (user,) = annotators(of, 1)
-    gold_questions.set_quality_options(of, by=curator(), qualifies=True)
+    project = project_with_items(3, k=1)
+    add_gold_questions(project, "qualify", "q0", "q1")
+    (user,) = annotators(project, 1)
+    gold_questions.set_quality_options(project, by=curator(), qualifies=True)
     for at in range(5):
-        assert left(of, user) == 5 - at
-        assert total(of, user) == 5
-        assignment.lease_next(of, user)
-        assert left(of, user) == 5 - at
-        answered(of, user)
-    assert left(of, user) == 0
+        assert left(project, user) == 5 - at
+        assert total(project, user) == 5
+        assignment.lease_next(project, user)
+        assert left(project, user) == 5 - at
+        answered(project, user)
+    assert left(project, user) == 0
 
 
 def test_a_hidden_check_changes_the_remaining_count_like_any_item() -> None:
-    of = project_with_items(5, k=1)
-    add_gold_questions(of, "check", "c0", "c1", "c2")
-    (user,) = annotators(of, 1)
-    gold_questions.set_quality_options(of, by=curator(), check_every=2, least_checks=1_000)
+    project = project_with_items(5, k=1)
+    add_gold_questions(project, "check", "c0", "c1", "c2")
+    (user,) = annotators(project, 1)
+    gold_questions.set_quality_options(project, by=curator(), check_every=2, least_checks=1_000)
     seen = []
     for at in range(7):  # five sentences of the work and the two checks that come among them
-        assert (left(of, user), total(of, user)) == (7 - at, 7)
-        seen.append(answered(of, user).use)
-    assert (left(of, user), seen.count("check")) == (0, 2)
-    assert assignment.lease_next(of, user) is None
+        assert (left(project, user), total(project, user)) == (7 - at, 7)
+        seen.append(answered(project, user).use)
+    assert (left(project, user), seen.count("check")) == (0, 2)
+    assert assignment.lease_next(project, user) is None
 
 
 def test_deferred_items_count_as_remaining_and_not_as_skipped() -> None:
-    of = project_with_items(3, k=1)
-    (user,) = annotators(of, 1)
-    votes.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="later")
-    votes.skip(of.items.get(external_id="s1"), user, client_id=uuid4(), reason="broken")
-    assert (left(of, user), progress_of(of, user)["skipped"]) == (2, 1)
-    answered(of, user)
-    assignment.lease_next(of, user)
-    assert (left(of, user), progress_of(of, user)["skipped"]) == (1, 1)
+    project = project_with_items(3, k=1)
+    (user,) = annotators(project, 1)
+    votes.skip(project.items.get(external_id="s0"), user, client_id=uuid4(), reason="later")
+    votes.skip(project.items.get(external_id="s1"), user, client_id=uuid4(), reason="broken")
+    assert (left(project, user), progress_of(project, user)["skipped"]) == (2, 1)
+    answered(project, user)
+    assignment.lease_next(project, user)
+    assert (left(project, user), progress_of(project, user)["skipped"]) == (1, 1)
 
 
 def test_unanswerable_items_need_no_answers() -> None:
-    of = project_with_items(2, k=2)
-    for user in annotators(of, 2):
-        votes.skip(of.items.get(external_id="s0"), user, client_id=uuid4(), reason="broken")
-        assert left(of, user) == 1
-    assert answers_needed(of) == 2
+    project = project_with_items(2, k=2)
+    for user in annotators(project, 2):
+        votes.skip(project.items.get(external_id="s0"), user, client_id=uuid4(), reason="broken")
+        assert left(project, user) == 1
+    assert answers_needed(project) == 2
     browser = Client()
     browser.force_login(curator())
-    address = reverse("progress", args=[of.slug])
+    address = reverse("progress", args=[project.slug])
     lead = browser.get(address).context["lead"]
     assert re.findall(r"\d+", lead)[:4] == ["0", "2", "1", "2"]  # decided, all, to adjudicate, answers needed
-    for user in annotators(of, 2):
-        answer_item(of.items.get(external_id="s1"), user, "A")
-    assert answers_needed(of) == 0
+    for user in annotators(project, 2):
+        answer_item(project.items.get(external_id="s1"), user, "A")
+    assert answers_needed(project) == 0
     lead = browser.get(address).context["lead"]
     assert re.findall(r"\d+", lead) == ["1", "2", "1"]
 
 
 def test_nothing_remains_for_paused_annotators_or_in_closed_projects() -> None:
-    of = project_with_items(3, k=1)
-    first, second = annotators(of, 2)
-    answered(of, first)
-    gold_questions.pause(Annotator.objects.get(project=of, user=first), by=curator())
-    assert (progress_of(of, first)["waiting"], progress_of(of, second)["waiting"]) == (0, 2)
-    projects.close(of, by=curator())
-    assert progress_of(of, second)["waiting"] == 0
+    project = project_with_items(3, k=1)
+    first, second = annotators(project, 2)
+    answered(project, first)
+    gold_questions.pause(Annotator.objects.get(project=project, user=first), by=curator())
+    assert (progress_of(project, first)["waiting"], progress_of(project, second)["waiting"]) == (0, 2)
+    projects.close(project, by=curator())
+    assert progress_of(project, second)["waiting"] == 0

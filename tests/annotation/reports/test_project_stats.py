@@ -23,9 +23,9 @@ pytestmark = pytest.mark.django_db
 
 def labelled() -> Project:
     """Three people on three items: agreement on s0, a dispute on s1, a late third answer on s0."""
-    of = project_with_items(3, k=2)
-    first, second, third = annotators(of, 3)
-    s0, s1, _ = of.items.all()
+    project = project_with_items(3, k=2)
+    first, second, third = annotators(project, 3)
+    s0, s1, _ = project.items.all()
     for user, item, names, ms in (
         (first, s0, ["A"], 9_000),
         (second, s0, ["A"], 9_000),
@@ -36,12 +36,12 @@ def labelled() -> Project:
         payload = {"relations": names}
         votes.answer(item, user, client_id=uuid4(), payload=payload, milliseconds=ms, flagged=ms == 500)
     votes.skip(s1, third, client_id=uuid4(), reason="broken")
-    return of
+    return project
 
 
 def test_counts_by_annotator_add_up_to_the_log() -> None:
-    of = labelled()
-    people = {one.name: one for one in project_stats.by_annotator(of, for_user=curator())}
+    project = labelled()
+    people = {one.name: one for one in project_stats.by_annotator(project, for_user=curator())}
     counts = {
         name: (one.answers, one.counted, one.surplus, one.skips, one.flags) for name, one in people.items()
     }
@@ -55,9 +55,9 @@ def test_answers_under_a_third_of_the_median_time_are_rushed() -> None:
 
 
 def test_days_count_votes_and_annotators() -> None:
-    of = labelled()
+    project = labelled()
     Vote.objects.filter(annotator__name="ann2").update(at=Now() - timedelta(days=1))
-    days = project_stats.by_day(of, for_user=curator())
+    days = project_stats.by_day(project, for_user=curator())
     assert [(day.answers, day.skips, day.annotators) for day in days] == [(1, 1, 1), (4, 0, 2)]
 
 
@@ -72,10 +72,10 @@ def test_disputes_are_counted_for_each_chosen_relation() -> None:
 
 
 def test_annotators_without_recent_votes_or_leases_are_idle() -> None:
-    of = labelled()
+    project = labelled()
     Vote.objects.filter(annotator__name__in=["ann1", "ann2"]).update(at=Now() - timedelta(days=9))
-    assignment.lease_next(of, annotators(of, 2)[1])
-    assert project_stats.overview(of, for_user=curator())["idle"] == ["ann2"]
+    assignment.lease_next(project, annotators(project, 2)[1])
+    assert project_stats.overview(project, for_user=curator())["idle"] == ["ann2"]
 
 
 def test_the_overview_counts_states_skips_flags_and_policy_changes() -> None:
@@ -89,8 +89,8 @@ def test_the_overview_counts_states_skips_flags_and_policy_changes() -> None:
 
 
 def test_annotators_cannot_read_statistics() -> None:
-    of = labelled()
-    user = annotators(of, 1)[0]
+    project = labelled()
+    user = annotators(project, 1)[0]
     for read in (
         project_stats.by_day,
         project_stats.by_annotator,
@@ -98,15 +98,15 @@ def test_annotators_cannot_read_statistics() -> None:
         project_stats.overview,
     ):
         with pytest.raises(NotAllowed):
-            read(of, for_user=user)
+            read(project, for_user=user)
     with pytest.raises(NotAllowed):
-        agreement.request_report(of, by=user)
+        agreement.request_report(project, by=user)
     with pytest.raises(NotAllowed):
-        agreement.judgments(of, by=user)
+        agreement.judgments(project, by=user)
 
 
-def reported(of: Project) -> dict:
-    report = agreement.request_report(of, by=curator())
+def reported(project: Project) -> dict:
+    report = agreement.request_report(project, by=curator())
     run_job("agreement", report.pk)
     report.refresh_from_db()
     assert report.state == "done", report.reason
@@ -130,18 +130,18 @@ def test_the_agreement_is_computed_by_a_job_and_stored() -> None:
 def test_the_intervals_are_the_same_however_many_questions_share_a_draw(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    of = labelled()
-    together = reported(of)
+    project = labelled()
+    together = reported(project)
     monkeypatch.setattr("workers.handlers.agreement_intervals.CELLS_AT_ONCE", 1)
-    alone = reported(of)
+    alone = reported(project)
     for part in ("relations", "na", "overall"):
         assert alone[part] == together[part]
 
 
 def test_answers_all_set_aside_while_the_job_waited_make_an_empty_report() -> None:
-    of = labelled()
-    report = agreement.request_report(of, by=curator())
-    for who in of.annotators.all():
+    project = labelled()
+    report = agreement.request_report(project, by=curator())
+    for who in project.annotators.all():
         exclusions.exclude_annotator(who, by=curator(), reason="a test")
     run_job("agreement", report.pk)
     report.refresh_from_db()
@@ -150,12 +150,12 @@ def test_answers_all_set_aside_while_the_job_waited_make_an_empty_report() -> No
 
 
 def test_the_agreement_of_two_people_of_one_mind_is_one_and_chance_tells_nothing_on_one_category() -> None:
-    of = project_with_items(3, k=2)
-    people = annotators(of, 2)
-    for item in of.items.all():
+    project = project_with_items(3, k=2)
+    people = annotators(project, 2)
+    for item in project.items.all():
         for user in people:
             answer_item(item, user, "A")
-    figures = reported(of)
+    figures = reported(project)
     assert figures["overall"]["observed"]["value"] == 1.0
     assert figures["overall"]["fleiss"]["value"] is None
     assert "same" in figures["overall"]["fleiss"]["reason"]
@@ -164,18 +164,21 @@ def test_the_agreement_of_two_people_of_one_mind_is_one_and_chance_tells_nothing
 def test_the_agreement_of_spans_is_their_f1() -> None:
     from tests.cast.projects import create_project
 
-    of = create_project("entities", labels=["P"])
-    import_lines(of, [{"id": "s0", "text": "Ada saw Turin"}])
-    projects.open_for_work(of, by=curator())
-    item = of.items.get()
-    for user, spans in zip(annotators(of, 2), ([[0, 3, "P"]], [[0, 3, "P"], [8, 13, "P"]]), strict=True):
+    project = create_project("entities", labels=["P"])
+    import_lines(project, [{"id": "s0", "text": "Ada saw Turin"}])
+    projects.open_for_work(project, by=curator())
+    item = project.items.get()
+    for user, spans in zip(annotators(project, 2), ([[0, 3, "P"]], [[0, 3, "P"], [8, 13, "P"]]), strict=True):
         votes.answer(item, user, client_id=uuid4(), payload={"spans": spans})
-    assert reported(of)["pairs"][0]["value"] == pytest.approx(2 / 3)
+    assert reported(project)["pairs"][0]["value"] == pytest.approx(2 / 3)
 
 
 def test_a_report_under_way_is_not_made_twice_and_an_empty_project_has_none() -> None:
-    of = labelled()
-    assert agreement.request_report(of, by=curator()).pk == agreement.request_report(of, by=curator()).pk
+    project = labelled()
+    assert (
+        agreement.request_report(project, by=curator()).pk
+        == agreement.request_report(project, by=curator()).pk
+    )
     with pytest.raises(Conflict, match="no answers"):
         agreement.request_report(project_with_items(1), by=curator())
 
@@ -192,23 +195,23 @@ def test_the_raw_judgments_can_be_imported_again() -> None:
 
 
 def test_an_answer_left_without_a_label_is_another_one_than_na() -> None:
-    of = project_with_items(3)
+    project = project_with_items(3)
     answers = [{"item": f"s{at}", "annotator": who, "na": True} for at in range(3) for who in ("x", "y")]
     answers[0] = {"item": "s0", "annotator": "x", "labels": []}
-    assert import_lines(of, answers, what="votes").counts["answers"] == 6
-    figures = reported(of)
+    assert import_lines(project, answers, what="votes").counts["answers"] == 6
+    figures = reported(project)
     assert figures["overall"]["observed"]["value"] == pytest.approx(2 / 3)
     assert figures["overall"]["alpha_masi"]["value"] == pytest.approx(0.0)
     assert (figures["na"]["answers"], figures["na"]["observed"]["value"]) == (5, pytest.approx(2 / 3))
 
 
 def test_each_person_has_their_share_of_na_and_their_agreement_with_the_others() -> None:
-    of = project_with_items(12, k=3)
-    people = annotators(of, 3)
-    for at, item in enumerate(of.items.all()):
+    project = project_with_items(12, k=3)
+    people = annotators(project, 3)
+    for at, item in enumerate(project.items.all()):
         for user, labels in zip(people, (["A"], ["A"] if at % 2 else ["B"], []), strict=True):
             answer_item(item, user, *labels)
-    people = {row["name"]: row for row in reported(of)["people"]}
+    people = {row["name"]: row for row in reported(project)["people"]}
     assert {name: (one["answers"], one["na"]) for name, one in people.items()} == {
         "ann0": (12, 0.0),
         "ann1": (12, 0.0),
@@ -218,25 +221,25 @@ def test_each_person_has_their_share_of_na_and_their_agreement_with_the_others()
 
 
 def test_pairs_are_kept_of_the_forty_who_answered_most() -> None:
-    of = project_with_items(2)
+    project = project_with_items(2)
     answers = [{"item": "s0", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(45)]
     answers += [{"item": "s1", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(5, 45)]
-    import_lines(of, answers, what="votes")
-    figures = reported(of)
+    import_lines(project, answers, what="votes")
+    figures = reported(project)
     assert len(figures["people"]) == len(figures["annotators"]) == 45
     seen = {figures["annotators"][pair[side]] for pair in figures["pairs"] for side in ("first", "second")}
     assert seen == {f"a{at:02}" for at in range(5, 45)}
 
 
 def test_viewers_get_numbers_instead_of_names_from_the_api() -> None:
-    of = labelled()
-    reported(of)
-    projects.set_member(of, user=person("vera"), role="viewer", by=curator())
+    project = labelled()
+    reported(project)
+    projects.set_member(project, user=person("vera"), role="viewer", by=curator())
     client = APIClient()
     client.force_login(person("vera"))
     for part in ("insight", "agreement"):
-        body = client.get(f"/api/v1/projects/{of.slug}/{part}").json()
+        body = client.get(f"/api/v1/projects/{project.slug}/{part}").json()
         assert "ann0" not in json.dumps(body)
         assert "Annotator 1" in json.dumps(body)
     client.force_login(curator())
-    assert "ann0" in json.dumps(client.get(f"/api/v1/projects/{of.slug}/agreement").json())
+    assert "ann0" in json.dumps(client.get(f"/api/v1/projects/{project.slug}/agreement").json())

@@ -56,14 +56,14 @@ def test_spans_are_counted_by_type() -> None:
 
 
 def test_source_labels_are_held_against_the_gold_on_the_annotated_sentences() -> None:
-    of = create_project(k=1)
+    project = create_project(k=1)
     pairs = [{"t": {"id": f"Q{n}", "name": "Turin", "pos": [16, 21]}} for n in range(4)]
     source_labels: list[list[str]] = [["A"], ["A"], [], ["B"]]
-    import_lines(of, [sentence(f"s{n}", relations=source_labels[n], **pairs[n]) for n in range(4)])
-    projects.open_for_work(of, by=curator())
+    import_lines(project, [sentence(f"s{n}", relations=source_labels[n], **pairs[n]) for n in range(4)])
+    projects.open_for_work(project, by=curator())
     for n, truth in enumerate([["A"], ["B"], ["C"]]):
-        answered_item(of, truth, item=f"s{n}")
-    made = builder.freeze(of, name="T", version="1", leave_out=True, by=curator())
+        answered_item(project, truth, item=f"s{n}")
+    made = builder.freeze(project, name="T", version="1", leave_out=True, by=curator())
     run_job("freeze", made.pk)
     described(TestSet.objects.get(twin=made))
     quality = described(made)["source_quality"]

@@ -73,7 +73,7 @@ def test_nothing_waiting_is_204_and_a_returned_lease_waits_again() -> None:
 def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: str) -> None:
     project = project_with_items(1)
     me, number = client(annotators(project, 1)[0]), project.items.get().pk
-    said = {
+    body = {
         "client_id": str(uuid4()),
         "base": 0,
         "reason": "broken",
@@ -82,8 +82,8 @@ def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: s
     }
     for name in (number, 2**63, 2**200, uuid4()):
         address = f"{API}items/{name}/{act}"
-        told = me.get(address) if act == "dispute" else me.post(address, said)
-        assert told.status_code == 404, told.json()
+        response = me.get(address) if act == "dispute" else me.post(address, body)
+        assert response.status_code == 404, response.json()
 
 
 def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
@@ -119,13 +119,13 @@ def test_a_skip_needs_one_of_the_reasons() -> None:
 def test_only_what_was_handed_out_is_answered_however_late() -> None:
     project = project_with_items(2, k=2)
     user = annotators(project, 1)[0]
-    me, said = client(user), {"payload": {"relations": ["A"]}}
+    me, answer = client(user), {"payload": {"relations": ["A"]}}
     lease = me.post(f"{API}projects/{project.slug}/lease", {"holding": []}, format="json").json()
     other = project.items.exclude(key=lease["item"]["id"]).get()
-    picked = me.post(f"{API}items/{other.key}/answer", said | {"client_id": str(uuid4())}, format="json")
+    picked = me.post(f"{API}items/{other.key}/answer", answer | {"client_id": str(uuid4())}, format="json")
     assert (picked.status_code, picked.json()["code"]) == (409, "not_handed_out")
     me.post(f"{API}leases/{lease['lease']}/return")
-    late = said | {"client_id": str(uuid4())}
+    late = answer | {"client_id": str(uuid4())}
     assert me.post(f"{API}items/{lease['item']['id']}/answer", late, format="json").status_code == 201
 
 
@@ -156,8 +156,8 @@ def test_from_a_file_to_a_frozen_set_and_its_lines() -> None:
     )
     assert asked.status_code == 202
     run_job("import", asked.json()["id"])
-    told = boss.get(f"{API}imports/{asked.json()['id']}").json()
-    assert (told["state"], told["counts"]["items"]) == ("done", 1)
+    batch = boss.get(f"{API}imports/{asked.json()['id']}").json()
+    assert (batch["state"], batch["counts"]["items"]) == ("done", 1)
     project = Project.objects.get(slug=slug)
     projects.open_for_work(project, by=curator())
     answered_item(project, ["A"])
@@ -171,8 +171,8 @@ def test_from_a_file_to_a_frozen_set_and_its_lines() -> None:
 
 def test_published_gold_is_imported_and_read_by_its_importer_alone() -> None:
     boss = client(curator())
-    said = {"file": upload([sentence("s0", relations=["A"])]), "name": "Gold", "version": "1"}
-    asked = boss.post(f"{API}test-sets", said, format="multipart").json()
+    form = {"file": upload([sentence("s0", relations=["A"])]), "name": "Gold", "version": "1"}
+    asked = boss.post(f"{API}test-sets", form, format="multipart").json()
     run_job("import", asked["id"])
     address = f"{API}test-sets/{asked['test_set']}/lines"
     assert boss.get(address).status_code == 200

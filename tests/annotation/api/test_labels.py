@@ -30,10 +30,10 @@ def one(client: APIClient, name: str) -> dict[str, Any]:
 
 
 def test_labels_stand_with_their_words_in_order(client: APIClient) -> None:
-    told = client.get(ADDRESS).json()
-    assert [label["name"] for label in told] == ["lived_in", "born_in", "died_in"]
-    assert (told[0]["part"], told[0]["definition"]) == ("relation", "The head lived there.")
-    assert client.get(f"{ADDRESS}/{told[1]['id']}").json() == told[1]
+    labels = client.get(ADDRESS).json()
+    assert [label["name"] for label in labels] == ["lived_in", "born_in", "died_in"]
+    assert (labels[0]["part"], labels[0]["definition"]) == ("relation", "The head lived there.")
+    assert client.get(f"{ADDRESS}/{labels[1]['id']}").json() == labels[1]
 
 
 def test_what_is_sent_is_changed_and_all_else_stays(client: APIClient, cast: ProjectCast) -> None:

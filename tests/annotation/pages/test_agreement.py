@@ -163,14 +163,14 @@ def test_spans_are_compared_pair_by_pair() -> None:
 
 
 def pair(first: int, second: int, value: float | None, common: int = 20) -> dict[str, object]:
-    told = {"first": first, "second": second, "common": common, "value": value, "measure": "kappa"}
-    return told | {"observed": 0.5}
+    pair = {"first": first, "second": second, "common": common, "value": value, "measure": "kappa"}
+    return pair | {"observed": 0.5}
 
 
 def test_the_one_person_who_is_apart_is_named() -> None:
-    told = [pair(0, 1, 0.8), pair(0, 2, 0.78), pair(1, 2, 0.82), pair(0, 3, 0.5), pair(1, 3, 0.52)]
-    told.append(pair(2, 3, 0.48))
-    found = agreement_heatmap.heatmap_of(told, ["Abel", "Boateng", "Castro", "Farouk"])
+    pairs = [pair(0, 1, 0.8), pair(0, 2, 0.78), pair(1, 2, 0.82), pair(0, 3, 0.5), pair(1, 3, 0.52)]
+    pairs.append(pair(2, 3, 0.48))
+    found = agreement_heatmap.heatmap_of(pairs, ["Abel", "Boateng", "Castro", "Farouk"])
     assert found.outlier == 3
     assert "Farouk" in found.finding
 
@@ -190,8 +190,8 @@ def test_a_pair_without_common_items_is_a_dash() -> None:
 
 
 def test_values_fall_into_six_steps() -> None:
-    told = [pair(0, at, value) for at, value in enumerate((-0.1, 0.1, 0.2, 0.59, 0.61, 0.8), start=1)]
-    found = agreement_heatmap.heatmap_of(told, list("abcdefg"))
+    pairs = [pair(0, at, value) for at, value in enumerate((-0.1, 0.1, 0.2, 0.59, 0.61, 0.8), start=1)]
+    found = agreement_heatmap.heatmap_of(pairs, list("abcdefg"))
     assert [row.cells[0].style for row in found.rows[1:]] == ["h1", "h2", "h3", "h4", "h5", "h6"]
 
 
@@ -204,9 +204,16 @@ def test_coefficients_lose_the_zero_that_they_cannot_pass() -> None:
 def test_agreement_without_a_value_is_told_in_words() -> None:
     none = {"value": None, "low": None, "high": None, "reason": "no item has two answers"}
     overall = {key: none for key, _, _ in agreement_view.OVERALL}
-    told = {"annotators": ["a"], "people": [], "pairs": [], "relations": {}, "overall": overall, "answers": 1}
-    told |= {"items": 1, "several_answers": 0, "replicates": 1000}
-    view = agreement_view.agreement_view(project_with_items(1), told)
+    report = {
+        "annotators": ["a"],
+        "people": [],
+        "pairs": [],
+        "relations": {},
+        "overall": overall,
+        "answers": 1,
+    }
+    report |= {"items": 1, "several_answers": 0, "replicates": 1000}
+    view = agreement_view.agreement_view(project_with_items(1), report)
     assert not re.search(r"\d", view.lead)
     assert view.overall is not None
     assert {row.reason for row in view.overall.rows} == {"no item has two answers"}

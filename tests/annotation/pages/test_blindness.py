@@ -68,11 +68,11 @@ def test_no_secret_is_on_any_page_of_an_annotator(client: Client, cast: ProjectC
 def test_the_form_fetches_the_sentence_and_nothing_else(client: Client, cast: ProjectCast) -> None:
     cast.answer("bob", 1, "born_in", comment="She stayed for years.")
     client.force_login(cast.people["ann"])
-    told = client.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json").json()
-    assert set(told) == FETCHED
-    assert told["suggestion"] is None
-    assert set(told["item"]) == ITEM
-    assert set(told["item"]["head"]) <= {"name", "start", "end", "type"}
+    lease = client.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json").json()
+    assert set(lease) == FETCHED
+    assert lease["suggestion"] is None
+    assert set(lease["item"]) == ITEM
+    assert set(lease["item"]["head"]) <= {"name", "start", "end", "type"}
 
 
 def handed_out(client: Client, cast: ProjectCast, n: int) -> list[dict[str, Any]]:
@@ -103,9 +103,9 @@ def test_a_hidden_check_looks_like_any_other_sentence(client: Client, cast: Proj
 def test_a_sentence_is_named_by_its_key_wherever_somebody_acts(client: Client, cast: ProjectCast) -> None:
     """No number of the row is in an answer: the numbers follow the imports."""
     for entry in handed_out(client, cast, 2):
-        said = {"client_id": str(uuid4()), "payload": {"relations": ["born_in"]}, "base": 0}
+        body = {"client_id": str(uuid4()), "payload": {"relations": ["born_in"]}, "base": 0}
         address = f"/api/v1/items/{entry['item']['id']}/answer"
-        assert client.post(address, said, "application/json").status_code == 201
+        assert client.post(address, body, "application/json").status_code == 201
     past = client.get("/api/v1/projects/harbour/history").json()["results"]
     assert {act["item"]["id"] for act in past} == {str(item.key) for item in cast.project.items.all()}
 

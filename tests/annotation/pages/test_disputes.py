@@ -32,8 +32,8 @@ def address(item: Item) -> str:
 
 
 def decision(item: Item, *relations: str, **more: str) -> dict[str, str]:
-    said = {"spans": [], "relations": list(relations)}
-    return {"client_id": str(uuid4()), "votes_key": item.votes_key, "choice": json.dumps(said)} | more
+    choice = {"spans": [], "relations": list(relations)}
+    return {"client_id": str(uuid4()), "votes_key": item.votes_key, "choice": json.dumps(choice)} | more
 
 
 def test_the_answers_stand_without_names_in_lettered_columns(client: Client, cast: ProjectCast) -> None:
@@ -97,10 +97,10 @@ def test_whoever_decides_second_reads_what_was_not_taken(client: Client, cast: P
     client.force_login(cast.curator)
     client.post(address(item), decision(item))
     client.force_login(cast.people["judy"])
-    second = decision(item, "born_in", reason="A birth is told.")
+    second = decision(item, "born_in", reason="It names a birth.")
     page = client.post(address(item), second).content.decode()
     assert "Your decision was not saved." in page
-    assert re.search("<b>place of birth</b>, because “A birth is told.”", page)
+    assert re.search("<b>place of birth</b>, because “It names a birth.”", page)
     assert "Cleo Doe decided first." in page
     assert Adjudication.objects.count() == 1
     assert client.post(address(item), second | {"choice": odd}).status_code == 200
@@ -175,7 +175,7 @@ def test_every_page_that_counts_what_waits_counts_what_nobody_could_decide(
     for who in ("ann", "bob"):
         voting.skip(cast.item(1), cast.people[who], client_id=uuid4(), reason="broken")
     client.force_login(cast.curator)
-    told = {
+    expected = {
         "home": "1 dispute to decide",
         "label-index": "1 dispute to decide",
         "project": "1 skipped by everyone",
@@ -183,7 +183,7 @@ def test_every_page_that_counts_what_waits_counts_what_nobody_could_decide(
         "progress": "1 needs a decision",
     }
     args = [] if page in ("home", "label-index") else ["harbour"]
-    assert told[page] in client.get(reverse(page, args=args)).content.decode()
+    assert expected[page] in client.get(reverse(page, args=args)).content.decode()
 
 
 def test_the_list_can_be_cut_to_one_vote_pattern(client: Client, cast: ProjectCast) -> None:
@@ -231,13 +231,13 @@ def test_a_sentence_can_be_left_out_of_the_set_with_a_reason(
 def test_a_decision_taken_back_is_on_the_form_again(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
-    client.post(address(item), decision(item, "born_in", "lived_in", reason="Both are said."))
+    client.post(address(item), decision(item, "born_in", "lived_in", reason="It names both."))
     answer = client.post(address(item), {"action": "undo"})
     assert answer.headers["Location"] == address(item)
     page = client.get(address(item)).content.decode()
     (chosen,) = re.findall(r'data-key="(.)" checked', page)
     assert chosen == "3"
-    assert 'value="Both are said."' in page
+    assert 'value="It names both."' in page
 
 
 def test_decisions_are_listed_and_lead_back_to_their_sentences(client: Client, cast: ProjectCast) -> None:

@@ -36,8 +36,8 @@ def addresses(live: str) -> list[str]:
         cast.answer(who, 1, "lived_in")
     cast.dispute(2)
     decided = cast.dispute(3)
-    told = {"finding": "broken", "client_id": uuid4(), "votes_key": decided.votes_key}
-    decisions.decide(decided, by=cast.curator, reason="Cut off.", **told)
+    arguments = {"finding": "broken", "client_id": uuid4(), "votes_key": decided.votes_key}
+    decisions.decide(decided, by=cast.curator, reason="Cut off.", **arguments)
     cast.import_lines({"id": "s9", "text": "Ada is Turin"} | KNOWN, known="qualify")
     ann = cast.project.annotators.get(name="ann")
     gold_questions.pause(ann, by=cast.curator, reason="Too quick.")

@@ -108,9 +108,9 @@ def test_a_label_that_a_merge_made_and_one_of_a_preset_get_words_too(
     inventory.merge(cast.project, ["born_in", "lived_in"], target="been_in", by=cast.curator)
     for name in ("been_in", "/location/location/contains"):
         client.post(address(cast, name), given(definition=f"Words of {name}."))
-    told = {choice.name: choice.definition for choice in inventory.inventory(cast.project)}
-    assert told["been_in"] == "Words of been_in."
-    assert told["/location/location/contains"] == "Words of /location/location/contains."
+    definitions = {choice.name: choice.definition for choice in inventory.inventory(cast.project)}
+    assert definitions["been_in"] == "Words of been_in."
+    assert definitions["/location/location/contains"] == "Words of /location/location/contains."
 
 
 def test_a_preset_taken_later_leaves_the_words_that_were_given(client: Client, cast: ProjectCast) -> None:

@@ -49,7 +49,7 @@ def sent(client: Client, content: bytes, name: str = "lines.jsonl", **more: str)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "The file is empty."),
         (b"\n  \n", "The file has no content."),
@@ -70,9 +70,9 @@ def sent(client: Client, content: bytes, name: str = "lines.jsonl", **more: str)
     ],
 )
 def test_a_file_that_cannot_be_taken_says_why_beside_its_field(
-    client: Client, cast: ProjectCast, content: bytes, told: str
+    client: Client, cast: ProjectCast, content: bytes, message: str
 ) -> None:
-    assert told in beside(sent(client, content), "upload")
+    assert message in beside(sent(client, content), "upload")
     assert not Batch.objects.exists()
 
 
@@ -167,7 +167,7 @@ def test_a_label_in_use_is_not_taken_out(client: Client, db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"),
+    ("typed", "message"),
     [
         ("works_for\nborn_at\nworks_for", "Line 3: works_for is already in line 1."),
         ("works_for\nWorks_For", "Line 2: Works_For is already in line 1."),
@@ -178,15 +178,15 @@ def test_a_label_in_use_is_not_taken_out(client: Client, db: None) -> None:
     ],
 )
 def test_a_slip_in_typed_labels_is_said_beside_them(
-    client: Client, cast: ProjectCast, typed: str, told: str
+    client: Client, cast: ProjectCast, typed: str, message: str
 ) -> None:
     page = client.post(f"{HOME}ontology/", {"action": "labels", "labels": typed}).content.decode()
-    assert told in beside(page, "labels")
+    assert message in beside(page, "labels")
     assert cast.project.labels.count() == 3
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     [
         ("nils", "No user is named nils."),
         ("ann, Judy", "No user is named Judy. Did you mean judy?"),
@@ -194,10 +194,10 @@ def test_a_slip_in_typed_labels_is_said_beside_them(
     ],
 )
 def test_a_user_name_that_nobody_has_is_said_beside_the_names(
-    client: Client, cast: ProjectCast, names: str, told: str
+    client: Client, cast: ProjectCast, names: str, message: str
 ) -> None:
     page = client.post(f"{HOME}members/", {"user": names, "role": "annotator"}).content.decode()
-    assert told in beside(page, "user")
+    assert message in beside(page, "user")
     assert cast.project.members.count() == 5
 
 
@@ -213,8 +213,8 @@ def test_more_answers_than_people_is_said_where_it_is_asked_for_and_where_people
     client: Client, cast: ProjectCast
 ) -> None:
     client.post(HOME, {"k": "9", "policy": "majority"})
-    told = "needs 9 answers, but only 3 members can label."
-    assert told in beside(client.get(HOME).content.decode(), "k")
+    message = "needs 9 answers, but only 3 members can label."
+    assert message in beside(client.get(HOME).content.decode(), "k")
     assert "add 6 more" in client.get(f"{HOME}members/").content.decode()
     projects.set_k(cast.project, k=3, by=cast.curator)
     assert 'id="too-few"' not in client.get(HOME).content.decode()
@@ -294,8 +294,8 @@ def test_a_file_with_a_header_and_nothing_after_it_is_said_to_have_no_lines(
     client: Client, cast: ProjectCast
 ) -> None:
     """By the API, where nobody looks at the file first."""
-    told = {"content": "items", "filename": "units.tsv", "by": cast.curator, "project": cast.project}
-    batch = batches.receive(upload=BytesIO(UNITS + b"\n"), **told)
+    arguments = {"content": "items", "filename": "units.tsv", "by": cast.curator, "project": cast.project}
+    batch = batches.receive(upload=BytesIO(UNITS + b"\n"), **arguments)
     run_job("import", batch.pk)
     page = client.get(f"/imports/{batch.pk}/").content.decode()
     batch.refresh_from_db()
@@ -315,11 +315,11 @@ def test_a_repeated_line_is_counted_once(client: Client, cast: ProjectCast) -> N
     assert [name for name in shown if "epeat" in name] == ["Repeated lines"]
 
 
-def test_of_repeated_lines_those_that_add_a_label_are_told_from_the_others(
+def test_of_repeated_lines_those_that_add_a_label_are_distinguished_from_the_others(
     client: Client, cast: ProjectCast
 ) -> None:
-    said = (["born_in"], ["died_in"], ["died_in"])
-    batch = cast.import_lines(*(sentence(1, relations=relations) for relations in said))
+    labels = (["born_in"], ["died_in"], ["died_in"])
+    batch = cast.import_lines(*(sentence(1, relations=relations) for relations in labels))
     batch.counts = dict(sorted(batch.counts.items()))  # as a database may give them back
     batch.save(update_fields=["counts"])
     shown = list(figures(client.get(f"/imports/{batch.pk}/").content.decode()).items())

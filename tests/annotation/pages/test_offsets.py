@@ -24,10 +24,12 @@ ALL = texts()
 
 def entry(at: int, text: Text) -> dict[str, Any]:
     ends = {"h": (text.head, "h"), "t": (text.tail, "t")}
-    told = {key: {"id": f"{name}{at}", "name": "", "pos": list(span)} for key, (span, name) in ends.items()}
+    mentions = {
+        key: {"id": f"{name}{at}", "name": "", "pos": list(span)} for key, (span, name) in ends.items()
+    }
     for key, name in zip(("h", "t"), text.names, strict=True):
-        told[key]["name"] = name
-    return {"id": f"s{at}", "text": text.text} | told
+        mentions[key]["name"] = name
+    return {"id": f"s{at}", "text": text.text} | mentions
 
 
 def laid() -> ProjectCast:
@@ -101,6 +103,6 @@ def test_the_form_marks_every_text_of_the_suite_and_its_answers_come_back(page: 
         page.keyboard.press("Enter")
     page.get_by_role("heading", name="No sentences to label").wait_for()
     rows = {row["id"]: row for row in frozen(cast)}
-    told = [(row["text"], tuple(row["h"]["pos"]), tuple(row["t"]["pos"])) for row in rows.values()]
-    assert sorted(told) == sorted(tuple(text) for text in ALL)
+    exported = [(row["text"], tuple(row["h"]["pos"]), tuple(row["t"]["pos"])) for row in rows.values()]
+    assert sorted(exported) == sorted(tuple(text) for text in ALL)
     assert {tuple(row["relations"]) for row in rows.values()} == {("lived_in",)}

@@ -138,8 +138,8 @@ def test_why_it_was_decided_so_is_shown_to_those_who_may_read_the_lines(
     client: Client, cast: ProjectCast
 ) -> None:
     item = cast.dispute(2)
-    told = {"by": cast.people["judy"], "client_id": uuid4(), "votes_key": item.votes_key}
-    decisions.decide(item, payload={"relations": ["lived_in"]}, reason="It says for years.", **told)
+    arguments = {"by": cast.people["judy"], "client_id": uuid4(), "votes_key": item.votes_key}
+    decisions.decide(item, payload={"relations": ["lived_in"]}, reason="It says for years.", **arguments)
     address = reverse("test-set", args=[frozen(client, cast).slug])
     assert "It says for years." in client.get(address).content.decode()
     client.force_login(cast.people["vera"])

@@ -171,7 +171,7 @@ def test_a_broken_line_is_reported_with_its_code_and_the_next_is_read(line, code
 
 
 def test_a_colon_or_an_escaped_key_in_the_text_is_no_repeated_key():
-    assert one(id="a", text='he said "id": "b" and \\" : c').text == 'he said "id": "b" and \\" : c'
+    assert one(id="a", text='he wrote "id": "b" and \\" : c').text == 'he wrote "id": "b" and \\" : c'
     assert one(id="a", text="\\u0000 in letters").text == "\\u0000 in letters"
 
 

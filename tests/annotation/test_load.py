@@ -11,7 +11,7 @@ from tests.annotation.load import Plan, prove
 
 
 @pytest.mark.postgres
-def test_killed_late_and_repeating_clients_lose_no_vote_and_exceed_no_k(
+def test_no_vote_is_lost_under_killed_late_and_repeating_clients(
     postgres: dict[str, Any],
 ) -> None:
     seconds = min(60, max(6, int(os.environ.get("CI_SECONDS", "20")) / 2))

@@ -51,7 +51,7 @@ def both_write(*progress: Any) -> None:
     write()
 
 
-def test_gold_is_read_to_its_end() -> None:
+def test_all_gold_is_read_while_others_write() -> None:
     setting = BenchmarkCast.create().relations().settings.get()
     gold = score.load_gold(setting, tick=both_write)
     assert list(gold.index) == [each["id"] for each in RELATION_GOLD]
@@ -68,7 +68,7 @@ def answered() -> Any:
     return project
 
 
-def test_a_set_and_its_twin_of_source_labels_are_frozen(answered: Any) -> None:
+def test_a_test_set_and_its_source_set_are_frozen(answered: Any) -> None:
     made = builder.freeze(answered, name="Trial", version="1", by=curator())
     store = builder.build(made, both_write)
     with transaction.atomic():

@@ -25,7 +25,7 @@ def begun(**which: object) -> int:
 
 
 @pytest.mark.usefixtures("nothing")
-def test_one_job_that_comes_while_five_hundred_of_another_team_wait_is_done_next(
+def test_one_job_is_run_before_five_hundred_queued_jobs_of_another_team(
     sqlite: None, worker: Callable[..., Worker]
 ) -> None:
     with transaction.atomic():

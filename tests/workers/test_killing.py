@@ -48,7 +48,7 @@ def test_a_job_whose_worker_is_killed_is_done_once_by_the_next(
     assert Team.objects.count() == 1
 
 
-def test_a_sleeper_that_wakes_after_its_lease_may_not_store(
+def test_a_worker_that_resumes_after_its_lease_cannot_store(
     either_database: str, worker: Callable[..., Worker]
 ) -> None:
     sleeper = worker(SLOW, **QUICK)
@@ -62,7 +62,7 @@ def test_a_sleeper_that_wakes_after_its_lease_may_not_store(
     assert Team.objects.count() == 1
 
 
-def test_a_job_that_kills_its_worker_is_given_up_after_three(
+def test_a_job_that_kills_its_worker_fails_after_three_attempts(
     sqlite: None, worker: Callable[..., Worker]
 ) -> None:
     one = worker(SLOW, **QUICK)
@@ -81,7 +81,7 @@ def test_a_running_job_can_be_cancelled_from_outside(sqlite: None, worker: Calla
     assert Team.objects.count() == 0
 
 
-def test_with_the_broker_down_work_is_accepted_at_once_and_done_when_it_is_back(
+def test_jobs_are_accepted_without_a_broker_and_run_when_it_returns(
     sqlite: None, worker: Callable[..., Worker], broker: EmbeddedBroker
 ) -> None:
     one = worker(SLOW, **QUICK)
@@ -93,7 +93,7 @@ def test_with_the_broker_down_work_is_accepted_at_once_and_done_when_it_is_back(
     assert Team.objects.count() == 1
 
 
-def test_a_lost_message_only_delays(sqlite: None, worker: Callable[..., Worker]) -> None:
+def test_a_lost_message_only_delays_a_job(sqlite: None, worker: Callable[..., Worker]) -> None:
     one = worker(SLOW, **QUICK)
     job = Job.objects.create(kind="slow", queue="score", subject=1)  # no message was ever sent
     until(lambda: state(job) == "done", details=one.log_text)

@@ -117,7 +117,7 @@ def written(folder: Path, test_set: TestSet, content: list[Line] | bytes) -> tup
 
 
 @pytest.mark.parametrize(("unit", "content", "words"), CASES)
-def test_the_figures_of_both_are_equal(
+def test_local_and_stored_files_give_equal_figures(
     cast: BenchmarkCast,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

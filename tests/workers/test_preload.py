@@ -10,9 +10,7 @@ from tests.conftest import StartWorker
 
 
 @pytest.mark.worker
-def test_the_processes_of_a_worker_come_with_the_measures_before_any_job(
-    sqlite: None, worker: StartWorker
-) -> None:
+def test_worker_processes_load_the_measures_before_the_first_job(sqlite: None, worker: StartWorker) -> None:
     pid = worker().process.pid
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     pool = [Path(f"/proc/{child}/maps").read_text() for child in children]

@@ -43,11 +43,11 @@ def raising(error: Exception) -> Callable[[int, Progress], Store]:
     return handler
 
 
-def test_nothing_is_run_from_an_empty_queue() -> None:
+def test_an_empty_queue_runs_nothing() -> None:
     assert runner.run_next("score") is False
 
 
-def test_the_handler_gets_its_subject_and_what_it_returns_is_stored_once(do: Do) -> None:
+def test_the_handler_gets_its_subject_and_its_result_is_stored_once(do: Do) -> None:
     stored: list[int] = []
     job = do(lambda subject, progress: lambda: stored.append(subject))
     assert (job.state, stored) == ("done", [7])
@@ -68,9 +68,7 @@ def test_a_job_is_retried_later_after_an_infrastructure_fault(do: Do, error: Exc
     assert job.run_after > job.created_at
 
 
-def test_a_defect_fails_the_job_and_is_logged_without_reaching_its_reason(
-    do: Do, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_defect_fails_the_job_and_is_logged_but_not_shown(do: Do, caplog: pytest.LogCaptureFixture) -> None:
     job = do(raising(KeyError("secret gold")))
     assert (job.state, job.error_code) == ("failed", "defect")
     assert "secret" not in job.error
@@ -95,7 +93,7 @@ def test_work_beyond_the_time_limit_fails_with_its_code(do: Do) -> None:
     assert do(raising(SoftTimeLimitExceeded())).error_code == "time_limit"
 
 
-def test_work_cancelled_on_the_way_ends_cancelled_and_stores_nothing(do: Do) -> None:
+def test_work_cancelled_while_running_stores_nothing(do: Do) -> None:
     stored: list[int] = []
 
     def handler(subject: int, progress: Progress) -> Store:
@@ -126,7 +124,7 @@ def test_the_result_of_a_late_worker_is_discarded(do: Do) -> None:
     assert (do(handler).state, stored) == ("running", [])
 
 
-def test_more_work_in_the_queue_wakes_another_worker(
+def test_more_jobs_in_the_queue_wake_another_worker(
     do: Do, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Callable
 ) -> None:
     messages: list[str] = []

@@ -47,12 +47,12 @@ def test_a_decision_settles_a_dispute() -> None:
     assert (item.state, item.gold["relations"]) == ("adjudicated", ["A", "B"])
 
 
-def test_all_were_wrong_can_be_decided() -> None:
+def test_a_relation_nobody_chose_can_be_decided() -> None:
     assert decided(disputed(), "C").gold["relations"] == ["C"]
     assert decided(disputed()).gold["relations"] == []
 
 
-def test_the_same_decision_twice_is_one_decision() -> None:
+def test_a_repeated_decision_is_stored_once() -> None:
     item, name = disputed(), uuid4()
     judge = adjudicator(item.project)
     decision = {"payload": {"relations": ["A"]}, "client_id": name, "votes_key": item.votes_key}
@@ -69,7 +69,7 @@ def test_a_second_adjudicator_gets_a_conflict() -> None:
     assert refused.value.code == "already_decided"
 
 
-def test_a_decision_on_votes_that_changed_meanwhile_is_refused() -> None:
+def test_a_decision_on_outdated_votes_is_rejected() -> None:
     item = disputed()
     key = item.votes_key
     answer_item(item, annotators(item.project, 2)[1], "C", base=1)
@@ -78,7 +78,7 @@ def test_a_decision_on_votes_that_changed_meanwhile_is_refused() -> None:
     assert refused.value.code == "votes_changed"
 
 
-def test_a_decision_survives_a_recomputation_and_another_policy() -> None:
+def test_a_decision_survives_a_recomputation_and_a_policy_change() -> None:
     item = decided(disputed(), "C")
     projects.set_policy(item.project, policy="majority-na", by=curator())
     item_state.recompute_after_change(item.project)
@@ -86,7 +86,7 @@ def test_a_decision_survives_a_recomputation_and_another_policy() -> None:
     assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
 
 
-def test_a_changed_vote_reopens_the_item_and_the_decision_stays_on_record() -> None:
+def test_a_changed_vote_reopens_the_item_and_keeps_the_decision_on_record() -> None:
     item = decided(disputed(), "A")
     answer_item(item, annotators(item.project, 2)[1], "C", base=1)
     item.refresh_from_db()
@@ -101,7 +101,7 @@ def test_a_surplus_answer_reopens_nothing() -> None:
     assert item.state == "adjudicated"
 
 
-def test_a_rename_renames_the_decision_and_reopens_nothing() -> None:
+def test_renaming_a_label_renames_it_in_decisions_and_reopens_nothing() -> None:
     item = decided(disputed(), "A")
     inventory.rename(item.project, "A", target="A1", by=curator())
     item.refresh_from_db()
@@ -115,7 +115,7 @@ def test_a_merge_that_changes_how_the_votes_split_reopens_the_item() -> None:
     assert (item.state, item.gold["relations"]) == ("settled", ["AB"])
 
 
-def test_a_decision_in_a_label_that_is_undone_does_not_stand() -> None:
+def test_undoing_a_merge_reopens_decisions_for_its_label() -> None:
     project = project_with_items(k=2)
     step = inventory.merge(project, ["B", "C"], target="BC", by=curator())
     item = answered_item(project, ["A"], [])
@@ -125,7 +125,7 @@ def test_a_decision_in_a_label_that_is_undone_does_not_stand() -> None:
     assert item.state == "disputed"
 
 
-def test_one_more_person_is_asked_and_the_item_opens_for_one_answer() -> None:
+def test_asking_one_more_annotator_opens_the_item_for_one_answer() -> None:
     item = disputed()
     decisions.ask_one_more(item, by=adjudicator(item.project))
     item.refresh_from_db()
@@ -135,7 +135,7 @@ def test_one_more_person_is_asked_and_the_item_opens_for_one_answer() -> None:
     assert (item.state, item.gold["relations"]) == ("settled", ["A"])
 
 
-def test_not_everybody_is_asked() -> None:
+def test_extra_annotators_are_limited() -> None:
     item = disputed()
     item.extra = item.asked = item.project.most_extra
     item.save()
@@ -149,7 +149,7 @@ def test_a_settled_item_cannot_be_decided() -> None:
         decided(item, "B")
 
 
-def test_a_dossier_has_no_names_and_keeps_its_own_order_for_each_decider() -> None:
+def test_a_dispute_has_no_names_and_a_fixed_column_order_per_adjudicator() -> None:
     item = answered_item(project_with_items(k=4), ["A"], ["B"], ["C"], [])
     shown = decisions.dispute_details(item, for_user=adjudicator(item.project))
     assert [column.letter for column in shown.columns] == ["W", "X", "Y", "Z"]
@@ -164,7 +164,7 @@ def test_a_dossier_has_no_names_and_keeps_its_own_order_for_each_decider() -> No
     assert len(orders) > 1
 
 
-def test_a_dossier_says_what_each_policy_makes_of_the_votes() -> None:
+def test_a_dispute_shows_the_outcome_under_each_policy() -> None:
     item = answered_item(project_with_items(k=3), ["A"], [], [])
     shown = decisions.dispute_details(item, for_user=curator())
     assert {name: v.state for name, v in shown.by_policy.items()} == {
@@ -175,7 +175,7 @@ def test_a_dossier_says_what_each_policy_makes_of_the_votes() -> None:
     assert item_state.other_policy_changes(item.project) == 1
 
 
-def test_disputes_come_by_pattern() -> None:
+def test_disputes_are_sorted_and_filtered_by_vote_pattern() -> None:
     project = project_with_items(3, k=2)
     answered_item(project, ["A"], ["B"], item="s0")
     answered_item(project, ["A"], [], item="s1")
@@ -184,7 +184,7 @@ def test_disputes_come_by_pattern() -> None:
     assert [item.external_id for item in decisions.disputes(project, "1–1")] == ["s0"]
 
 
-def test_annotators_and_viewers_do_not_decide() -> None:
+def test_annotators_and_viewers_cannot_decide() -> None:
     item = disputed()
     user = annotators(item.project, 1)[0]
     with pytest.raises(NotAllowed):
@@ -193,12 +193,12 @@ def test_annotators_and_viewers_do_not_decide() -> None:
         decisions.decide(item, by=user, payload={}, client_id=uuid4(), votes_key=item.votes_key)
 
 
-def test_a_decision_stays_within_the_inventory() -> None:
+def test_a_decision_outside_the_inventory_is_rejected() -> None:
     with pytest.raises(DomainError, check=code("unknown_label")):
         decided(disputed(), "Z")
 
 
-def test_a_decision_is_taken_back_and_made_anew() -> None:
+def test_a_decision_is_reopened_and_made_again() -> None:
     item = decided(disputed(), "A")
     decisions.reopen(item, by=adjudicator(item.project))
     item.refresh_from_db()
@@ -217,7 +217,7 @@ def test_only_its_adjudicator_or_a_curator_reopens_a_decision() -> None:
 
 
 @pytest.mark.parametrize("finding", ["broken", "entity"])
-def test_a_sentence_that_can_have_no_answer_is_found_unusable(finding: str) -> None:
+def test_an_item_can_be_decided_to_be_unusable(finding: str) -> None:
     item = disputed()
     judge = adjudicator(item.project)
     arguments = {"finding": finding, "client_id": uuid4(), "votes_key": item.votes_key}
@@ -227,7 +227,7 @@ def test_a_sentence_that_can_have_no_answer_is_found_unusable(finding: str) -> N
     assert [entry.item for entry in decisions.active_decisions(item.project)] == [item]
 
 
-def test_an_unusable_sentence_that_gets_another_answer_is_disputed_again() -> None:
+def test_an_unusable_item_with_a_new_answer_is_disputed_again() -> None:
     item = disputed()
     arguments = {"finding": "broken", "client_id": uuid4(), "votes_key": item.votes_key}
     decisions.decide(item, by=adjudicator(item.project), **arguments)
@@ -239,13 +239,13 @@ def test_an_unusable_sentence_that_gets_another_answer_is_disputed_again() -> No
     assert item.state == "disputed"
 
 
-def test_neither_an_answer_nor_a_finding_decides_nothing() -> None:
+def test_a_decision_needs_an_answer_or_a_finding() -> None:
     item = disputed()
     with pytest.raises(DomainError, check=code("nothing_chosen")):
         decisions.decide(item, by=adjudicator(item.project), client_id=uuid4(), votes_key=item.votes_key)
 
 
-def test_a_finding_is_one_of_those_known_and_stands_alone() -> None:
+def test_a_finding_must_be_listed_and_excludes_an_answer() -> None:
     item = disputed()
     arguments = {"by": adjudicator(item.project), "client_id": uuid4(), "votes_key": item.votes_key}
     with pytest.raises(DomainError, check=code("unknown_finding")):

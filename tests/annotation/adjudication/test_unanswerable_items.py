@@ -58,7 +58,7 @@ def test_items_skipped_by_everybody_await_a_decision(either_database: str) -> No
     assert [item.external_id for item in decisions.disputes(project, "1–1")] == ["s2"]
 
 
-def test_it_is_decided_by_an_answer_or_left_out() -> None:
+def test_an_unanswerable_item_is_decided_with_an_answer_or_a_finding() -> None:
     project, item, people = passed()
     passes(project.items.get(external_id="s1"), people[0], "broken")
     passes(project.items.get(external_id="s1"), people[1], "entity")
@@ -68,7 +68,7 @@ def test_it_is_decided_by_an_answer_or_left_out() -> None:
     assert {lease.item.external_id for lease in assignment.lease_several(project, people[0], n=3)} == {"s2"}
 
 
-def test_a_project_is_finished_by_its_people_whatever_they_pass_on() -> None:
+def test_a_project_with_unanswerable_items_is_frozen_after_decisions() -> None:
     project, item, people = passed()
     for other in project.items.exclude(pk=item.pk):
         for user in people:
@@ -100,7 +100,7 @@ def test_an_item_waits_for_annotators_who_have_not_answered() -> None:
     assert waiting(project) == []
 
 
-def test_what_some_answered_and_the_others_passed_on_waits_too() -> None:
+def test_an_item_that_some_answered_and_the_others_skipped_awaits_a_decision() -> None:
     _, item, people = passed(3, k=2)
     answer_item(item, people[0], "A", base=1)
     details = decisions.dispute_details(item, for_user=curator())
@@ -109,7 +109,7 @@ def test_what_some_answered_and_the_others_passed_on_waits_too() -> None:
 
 
 @pytest.mark.parametrize("gone", ["paused", "removed", "closed"])
-def test_nobody_waits_for_who_cannot_answer(gone: str) -> None:
+def test_an_item_does_not_wait_for_annotators_who_can_no_longer_answer(gone: str) -> None:
     project, _, _ = passed(1)
     away = annotators(project, 2)[1]
     answer_item(project.items.get(external_id="s1"), away, "A")
@@ -123,7 +123,7 @@ def test_nobody_waits_for_who_cannot_answer(gone: str) -> None:
     assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
-def test_a_curator_who_labels_is_one_of_those_who_answer() -> None:
+def test_an_item_waits_for_a_curator_who_labels() -> None:
     project, item, _ = passed(1)
     assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
     answer_item(project.items.get(external_id="s1"), curator(), "A")
@@ -132,7 +132,7 @@ def test_a_curator_who_labels_is_one_of_those_who_answer() -> None:
     assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
-def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_answer() -> None:
+def test_a_reopened_item_goes_to_a_new_annotator_whose_answer_settles_it() -> None:
     project, item, _ = passed(2, k=1)
     decide(item, payload={"relations": ["A"]})
     new = person("newcomer")
@@ -150,7 +150,7 @@ def test_whoever_comes_anew_may_still_answer_and_the_decision_falls_with_a_new_a
     assert (item.state, item.gold["relations"]) == ("settled", ["B"])
 
 
-def test_an_answer_that_comes_after_the_decision_opens_the_sentence_again() -> None:
+def test_an_answer_after_the_decision_reopens_the_item() -> None:
     project, item, people = passed(2, k=2)
     decide(item, payload={"relations": ["A"]})
     answer_item(item, people[0], "B", base=1)
@@ -160,7 +160,7 @@ def test_an_answer_that_comes_after_the_decision_opens_the_sentence_again() -> N
     assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
-def test_more_answers_asked_for_leave_the_decision_alone() -> None:
+def test_raising_k_keeps_the_decision() -> None:
     project, item, _ = passed()
     decide(item, finding="broken")
     projects.set_k(project, k=3, by=curator())
@@ -168,7 +168,7 @@ def test_more_answers_asked_for_leave_the_decision_alone() -> None:
     assert item.state == "unusable"
 
 
-def test_a_program_finds_it_reads_why_and_decides(client: Client) -> None:
+def test_the_api_lists_shows_and_decides_unanswerable_items(client: Client) -> None:
     project, item, people = passed()
     for user, relation in zip(people, "AB", strict=True):
         answer_item(project.items.get(external_id="s2"), user, relation)

@@ -45,7 +45,7 @@ def upload(lines: list[Any]) -> SimpleUploadedFile:
     return SimpleUploadedFile("file.jsonl", "\n".join(json.dumps(entry) for entry in lines).encode())
 
 
-def test_an_annotator_leases_answers_and_looks_back() -> None:
+def test_an_annotator_leases_answers_and_reads_the_history() -> None:
     project = project_with_items(2, k=1)
     me = client(annotators(project, 1)[0])
     lease = me.post(f"{API}projects/{project.slug}/lease").json()
@@ -60,7 +60,7 @@ def test_an_annotator_leases_answers_and_looks_back() -> None:
     assert [(act["payload"]["relations"], act["number"]) for act in past] == [(["A"], 1)]
 
 
-def test_nothing_waiting_is_204_and_a_returned_lease_waits_again() -> None:
+def test_an_empty_queue_is_204_and_a_returned_lease_is_leased_again() -> None:
     project = project_with_items(1, k=1)
     me = client(annotators(project, 1)[0])
     lease = me.post(f"{API}projects/{project.slug}/lease", {"holding": []}).json()
@@ -70,7 +70,7 @@ def test_nothing_waiting_is_204_and_a_returned_lease_waits_again() -> None:
 
 
 @pytest.mark.parametrize("act", ["answer", "skip", "dispute", "decision", "one-more", "take-back"])
-def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: str) -> None:
+def test_an_item_is_found_by_its_key_only(act: str) -> None:
     project = project_with_items(1)
     me, number = client(annotators(project, 1)[0]), project.items.get().pk
     body = {
@@ -86,7 +86,7 @@ def test_a_sentence_is_not_found_by_a_number_nor_by_a_key_that_nobody_has(act: s
         assert response.status_code == 404, response.json()
 
 
-def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
+def test_an_outdated_answer_is_a_409_problem() -> None:
     project = project_with_items(1)
     user = annotators(project, 1)[0]
     item = project.items.get()
@@ -101,13 +101,13 @@ def test_a_stale_tab_gets_409_in_the_one_shape_of_errors() -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"client_id": "x", "payload": {}}, {"client_id": str(uuid4()), "payload": []}]
 )
-def test_a_body_that_does_not_fit_is_refused_by_field(body: dict[str, Any]) -> None:
+def test_an_invalid_body_is_rejected(body: dict[str, Any]) -> None:
     project = project_with_items(1)
     refused = client(annotators(project, 1)[0]).post(f"{API}items/{project.items.get().key}/answer", body)
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
 
 
-def test_a_skip_needs_one_of_the_reasons() -> None:
+def test_a_skip_needs_a_listed_reason() -> None:
     project = project_with_items(1)
     me, item = client(annotators(project, 1)[0]), project.items.get()
     me.post(f"{API}projects/{project.slug}/lease", {"holding": []}, format="json")
@@ -116,7 +116,7 @@ def test_a_skip_needs_one_of_the_reasons() -> None:
     assert me.post(f"{API}items/{item.key}/skip", skip).status_code == 201
 
 
-def test_only_what_was_handed_out_is_answered_however_late() -> None:
+def test_an_answer_needs_a_lease_even_an_ended_one() -> None:
     project = project_with_items(2, k=2)
     user = annotators(project, 1)[0]
     me, answer = client(user), {"payload": {"relations": ["A"]}}
@@ -129,7 +129,7 @@ def test_only_what_was_handed_out_is_answered_however_late() -> None:
     assert me.post(f"{API}items/{lease['item']['id']}/answer", late, format="json").status_code == 201
 
 
-def test_a_dispute_is_read_and_decided() -> None:
+def test_a_dispute_is_read_and_decided_by_api() -> None:
     project = project_with_items(1, k=2)
     item = answered_item(project, ["A"], ["B"])
     judge = client(member(project, "adjudicator"))
@@ -146,7 +146,7 @@ def test_a_dispute_is_read_and_decided() -> None:
     assert judge.post(f"{API}items/{item.key}/one-more").status_code == 409
 
 
-def test_from_a_file_to_a_frozen_set_and_its_lines() -> None:
+def test_a_file_is_imported_labelled_frozen_and_downloaded() -> None:
     boss = client(curator())
     slug = boss.post(f"{API}projects", {"title": "By API", "kind": "relations", "k": 1}).json()["slug"]
     asked = boss.post(
@@ -169,7 +169,7 @@ def test_from_a_file_to_a_frozen_set_and_its_lines() -> None:
     assert (lines["X-Content-SHA256"], lines.getvalue().count(b"\n")) == (shown["sha256"], 1)
 
 
-def test_published_gold_is_imported_and_read_by_its_importer_alone() -> None:
+def test_imported_gold_is_readable_by_its_importer_only() -> None:
     boss = client(curator())
     form = {"file": upload([sentence("s0", relations=["A"])]), "name": "Gold", "version": "1"}
     asked = boss.post(f"{API}test-sets", form, format="multipart").json()
@@ -196,7 +196,7 @@ def blind_project() -> Project:
     return project
 
 
-def test_an_annotator_finds_no_source_label_no_vote_no_name_and_no_gold() -> None:
+def test_an_annotator_reads_no_source_labels_votes_names_or_gold() -> None:
     project = blind_project()
     me = client(annotators(project, 1)[0])
     item = project.items.get(external_id="s0")
@@ -218,7 +218,7 @@ def test_an_annotator_finds_no_source_label_no_vote_no_name_and_no_gold() -> Non
     assert "states" not in me.get(f"{API}projects/{project.slug}").json()
 
 
-def test_a_stranger_finds_nothing_at_all() -> None:
+def test_a_stranger_gets_404_everywhere() -> None:
     project = blind_project()
     stranger = client(person("stranger"))
     item = project.items.first()
@@ -233,7 +233,7 @@ def test_a_stranger_finds_nothing_at_all() -> None:
     assert stranger.post(f"{API}items/{item.key}/answer", answer).status_code == 404
 
 
-def test_who_is_not_known_is_told_so() -> None:
+def test_a_request_without_credentials_is_answered_401() -> None:
     assert APIClient().get(f"{API}projects").status_code == 401
 
 

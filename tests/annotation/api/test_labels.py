@@ -29,14 +29,14 @@ def one(client: APIClient, name: str) -> dict[str, Any]:
     return next(label for label in client.get(ADDRESS).json() if label["name"] == name)
 
 
-def test_labels_stand_with_their_words_in_order(client: APIClient) -> None:
+def test_labels_are_listed_in_order_with_their_texts(client: APIClient) -> None:
     labels = client.get(ADDRESS).json()
     assert [label["name"] for label in labels] == ["lived_in", "born_in", "died_in"]
     assert (labels[0]["part"], labels[0]["definition"]) == ("relation", "The head lived there.")
     assert client.get(f"{ADDRESS}/{labels[1]['id']}").json() == labels[1]
 
 
-def test_what_is_sent_is_changed_and_all_else_stays(client: APIClient, cast: ProjectCast) -> None:
+def test_a_patch_changes_only_the_fields_sent(client: APIClient, cast: ProjectCast) -> None:
     before = one(client, "born_in")
     words = {"definition": "**Where** the head was born.", "choose": ["Ada was born in Turin."]}
     words |= {"group": "Life", "head_type": "person", "tail_type": "place"}
@@ -56,9 +56,7 @@ def test_what_is_sent_is_changed_and_all_else_stays(client: APIClient, cast: Pro
         ({"avoid": "not a list"}, "avoid"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_name(
-    client: APIClient, words: dict[str, Any], field: str
-) -> None:
+def test_an_invalid_field_is_rejected_by_name(client: APIClient, words: dict[str, Any], field: str) -> None:
     before = one(client, "born_in")
     answer = client.patch(f"{ADDRESS}/{before['id']}", words, format="json")
     assert answer.status_code == 400
@@ -66,7 +64,7 @@ def test_what_does_not_fit_is_refused_with_its_name(
     assert one(client, "born_in") == before
 
 
-def test_a_label_is_found_in_its_own_project_alone(client: APIClient, cast: ProjectCast) -> None:
+def test_a_label_of_another_project_is_404(client: APIClient, cast: ProjectCast) -> None:
     from tests.cast.projects import create_project
 
     foreign = create_project().labels.earliest("rank")

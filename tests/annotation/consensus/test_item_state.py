@@ -29,7 +29,7 @@ def state_of(project: Project) -> list[Any]:
     return list(project.items.order_by("rank").values_list("external_id", *item_state.FIELDS))
 
 
-def test_a_recomputation_finds_what_was_settled_one_by_one(either_database: str) -> None:
+def test_a_recomputation_agrees_with_step_by_step_results(either_database: str) -> None:
     project = project_with_items(4, k=2)
     answered_item(project, ["A"], ["A", "B"], item="s0")
     answered_item(project, ["A"], [], item="s1")
@@ -59,7 +59,7 @@ def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monke
     ]
 
 
-def test_items_under_a_lease_want_one_answer_fewer(either_database: str) -> None:
+def test_leased_items_need_one_answer_fewer(either_database: str) -> None:
     project = project_with_items(1, k=3)
     assignment.lease_next(project, annotators(project, 1)[0])
     projects.set_k(project, k=2, by=curator())
@@ -67,7 +67,7 @@ def test_items_under_a_lease_want_one_answer_fewer(either_database: str) -> None
 
 
 @pytest.mark.postgres
-def test_a_rule_changed_while_a_recomputation_is_being_claimed_holds_for_every_item(
+def test_a_policy_changed_while_a_recomputation_starts_applies_to_every_item(
     postgres: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 0)

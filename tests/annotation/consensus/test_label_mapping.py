@@ -18,12 +18,12 @@ def mapping(*steps: Step) -> LabelMapping:
     return LabelMapping.from_steps(steps)
 
 
-def test_merged_labels_are_one_vote() -> None:
+def test_merged_labels_count_as_one_vote() -> None:
     merged = mapping(Step("merge", ["A", "B"], "AB"))
     assert merged.payload({"spans": [], "relations": ["A", "B", "C"]}).payload["relations"] == ["AB", "C"]
 
 
-def test_an_answer_emptied_by_a_deletion_is_na_and_says_so() -> None:
+def test_an_answer_emptied_by_a_deletion_is_na_and_marked() -> None:
     gone = mapping(Step("delete", ["A"]))
     emptied = gone.payload({"spans": [], "relations": ["A"]})
     assert (emptied.payload, emptied.emptied) == ({"spans": [], "relations": []}, True)
@@ -31,23 +31,23 @@ def test_an_answer_emptied_by_a_deletion_is_na_and_says_so() -> None:
     assert not gone.payload({"spans": [], "relations": ["A", "B"]}).emptied
 
 
-def test_each_step_acts_on_what_the_ones_before_it_left() -> None:
+def test_each_step_applies_to_the_result_of_earlier_steps() -> None:
     chain = mapping(Step("merge", ["A", "B"], "AB"), Step("rename", ["AB"], "X"), Step("delete", ["X"]))
     assert [chain.label(name) for name in ("A", "AB", "C")] == [None, None, "C"]
 
 
-def test_without_its_last_step_a_mapping_is_what_it_was_before() -> None:
+def test_removing_the_last_step_restores_the_mapping() -> None:
     first, second = Step("rename", ["A"], "B1"), Step("merge", ["B1", "C"], "D")
     assert mapping(first).label("A") == "B1"
     assert mapping(first, second).labels(["A", "C"]) == ["D"]
 
 
-def test_a_deleted_type_takes_its_spans_and_their_relations_with_it() -> None:
+def test_deleting_a_type_deletes_its_spans_and_their_relations() -> None:
     answer = {"spans": [[0, 1, "P"], [2, 3, "O"], [4, 5, "P"]], "relations": [[0, "r", 1], [0, "r", 2]]}
     mapped = mapping(Step("delete", ["O"])).payload(answer)
     assert mapped.payload == {"spans": [[0, 1, "P"], [4, 5, "P"]], "relations": [[0, "r", 1]]}
 
 
-def test_spans_whose_labels_are_merged_become_one() -> None:
+def test_equal_spans_with_merged_labels_become_one() -> None:
     answer = {"spans": [[0, 1, "P"], [0, 1, "O"]], "relations": []}
     assert mapping(Step("merge", ["P", "O"], "N")).payload(answer).payload["spans"] == [[0, 1, "N"]]

@@ -30,7 +30,7 @@ def entities(*payloads: dict[str, Any], policy: str = "majority", overlap: bool 
     return decide(payloads, kind="entities", policy=policy, k=len(payloads), may_overlap=overlap)
 
 
-def test_a_relation_with_more_than_half_is_accepted_and_the_others_are_not() -> None:
+def test_only_relations_with_more_than_half_of_the_votes_are_accepted() -> None:
     verdict = relations(answer_of("A", "B"), answer_of("A"), answer_of("A", "C"), answer_of("B"))
     assert (verdict.state, verdict.gold) == ("settled", answer_of("A"))
 
@@ -40,7 +40,7 @@ def test_a_tie_is_disputed() -> None:
     assert (verdict.state, verdict.gold, verdict.pattern) == ("disputed", None, "2–2")
 
 
-def test_half_is_no_majority_beside_an_accepted_relation() -> None:
+def test_a_relation_with_half_of_the_votes_is_dropped_beside_an_accepted_one() -> None:
     assert relations(answer_of("A", "B"), answer_of("A", "B"), answer_of("A"), NA).gold == answer_of("A")
 
 
@@ -50,7 +50,7 @@ def test_two_relations_may_both_be_accepted() -> None:
     )
 
 
-def test_nobody_chooses_anything_is_na() -> None:
+def test_an_item_nobody_labelled_is_na() -> None:
     verdict = relations(NA, NA, NA, NA)
     assert (verdict.state, verdict.gold, verdict.na) == ("settled", NA, 4)
 
@@ -63,12 +63,12 @@ def test_one_against_three_na_is_decided_by_the_policy(policy: str, state: str, 
     assert (verdict.state, verdict.gold, verdict.pattern) == (state, gold, "1 against 3 N/A")
 
 
-def test_na_with_half_wins_under_neither_policy() -> None:
+def test_na_needs_more_than_half_under_both_policies() -> None:
     for policy in ("majority", "majority-na"):
         assert relations(answer_of("A"), answer_of("B"), NA, NA, policy=policy).state == "disputed"
 
 
-def test_an_answer_left_blank_counts_in_the_whole_but_is_no_vote_for_na() -> None:
+def test_a_blank_answer_counts_as_an_answer_but_not_as_na() -> None:
     blank = NA | {"blank": True}
     assert relations(answer_of("A"), NA, NA, blank, policy="majority-na").state == "disputed"
     assert relations(answer_of("A"), answer_of("A"), blank, blank).state == "disputed"
@@ -94,7 +94,7 @@ def test_the_tally_lists_every_choice_with_its_votes() -> None:
     ]
 
 
-def test_a_span_that_overlaps_an_accepted_one_gives_way() -> None:
+def test_a_minority_span_that_overlaps_an_accepted_one_is_dropped() -> None:
     assert entities(marked(P02), marked(P02), marked(P02), marked(P03)).gold == marked(P02)
 
 
@@ -111,7 +111,7 @@ def test_one_span_against_three_without_is_decided_by_the_policy(policy: str, st
     assert (verdict.state, verdict.gold) == (state, gold)
 
 
-def test_half_the_answers_around_a_place_dispute_it_under_majority_na() -> None:
+def test_overlapping_spans_with_half_of_the_votes_are_disputed_under_majority_na() -> None:
     assert entities(marked(P02), marked(P03), NA, NA, policy="majority-na").state == "disputed"
 
 
@@ -147,7 +147,7 @@ def test_a_relation_between_accepted_spans_needs_more_than_half_of_all_answers()
     assert joint(linked, turned, marked(P02, tail), marked(P02, tail)).state == "disputed"
 
 
-def test_relations_on_spans_that_failed_are_listed_and_not_accepted() -> None:
+def test_relations_on_rejected_spans_are_tallied_and_not_accepted() -> None:
     wide = (3, 6, "P")
     votes = [marked(P02, (3, 5, "P")), marked(P02, (3, 5, "P")), marked(P02, wide, links=((0, "A", 1),))]
     verdict = joint(*votes)
@@ -173,9 +173,7 @@ SETS = [frozenset(labels) for labels in ("", "A", "B", "AB")]
 
 @pytest.mark.parametrize("policy", ["majority", "majority-na"])
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_every_vote_of_up_to_four_people_on_two_relations_is_decided_as_the_rule_says(
-    k: int, policy: str
-) -> None:
+def test_up_to_four_votes_on_two_relations_follow_the_rule(k: int, policy: str) -> None:
     for answers in product(SETS, repeat=k):
         verdict = relations(*(answer_of(*sorted(answer)) for answer in answers), policy=policy)
         found = verdict.gold["relations"] if verdict.state == "settled" else verdict.state
@@ -184,7 +182,7 @@ def test_every_vote_of_up_to_four_people_on_two_relations_is_decided_as_the_rule
 
 @pytest.mark.parametrize("policy", ["majority", "majority-na"])
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_every_vote_on_one_place_is_decided_alike_for_spans(k: int, policy: str) -> None:
+def test_one_span_is_decided_like_one_relation(k: int, policy: str) -> None:
     """With one span to choose or not, entities and relations are the same question."""
     for chosen in product([False, True], repeat=k):
         spans = entities(*(marked(P02) if yes else NA for yes in chosen), policy=policy)
@@ -196,7 +194,7 @@ def test_every_vote_on_one_place_is_decided_alike_for_spans(k: int, policy: str)
 
 
 @pytest.mark.parametrize("policy", ["majority", "majority-na"])
-def test_the_order_of_answers_never_matters(policy: str) -> None:
+def test_the_order_of_answers_does_not_matter(policy: str) -> None:
     for answers in combinations_with_replacement(SETS, 3):
         payloads = [answer_of(*sorted(answer)) for answer in answers]
         assert relations(*payloads, policy=policy) == relations(*reversed(payloads), policy=policy)

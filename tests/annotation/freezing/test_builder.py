@@ -64,7 +64,7 @@ def test_open_and_disputed_items_stop_a_freeze() -> None:
 
 
 @pytest.mark.django_db
-def test_left_out_items_are_listed_in_the_manifest() -> None:
+def test_excluded_items_are_listed_in_the_manifest() -> None:
     made = frozen(voting_project())
     assert [row["id"] for row in read_rows(made)] == ["s0", "s1"]
     assert made.manifest["left_out"] == {"disputed": ["s2"], "open": ["s3"]}
@@ -72,7 +72,7 @@ def test_left_out_items_are_listed_in_the_manifest() -> None:
 
 
 @pytest.mark.django_db
-def test_a_decided_item_is_frozen_as_decided() -> None:
+def test_an_adjudicated_item_is_frozen_as_decided() -> None:
     project = voting_project()
     item = project.items.get(external_id="s2")
     decisions.decide(
@@ -86,7 +86,7 @@ def test_a_decided_item_is_frozen_as_decided() -> None:
 
 
 @pytest.mark.django_db
-def test_the_digest_is_of_the_exported_lines_and_two_freezes_agree() -> None:
+def test_the_digest_is_that_of_the_exported_lines_and_reproducible() -> None:
     project = voting_project()
     first, second = frozen(project), frozen(project, "1.1")
     assert first.sha256 == hashlib.sha256(b"".join(export_lines(first))).hexdigest()
@@ -104,7 +104,7 @@ def test_a_line_has_its_keys_sorted_and_no_spaces() -> None:
 
 
 @pytest.mark.django_db
-def test_the_source_set_holds_all_source_labels_mapped_to_present_labels() -> None:
+def test_the_source_set_has_all_source_labels_mapped_to_current_labels() -> None:
     project = voting_project()
     inventory.merge(project, ["B", "C"], target="BC", by=curator())
     made = frozen(project)

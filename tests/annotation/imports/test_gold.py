@@ -51,7 +51,7 @@ def test_ids_and_labels_alone_are_enough() -> None:
     assert (test_set.negative, test_set.manifest["negative"]["from"]) == ("Other", "data")
 
 
-def test_one_label_a_line_is_gold_numbered_by_line() -> None:
+def test_a_label_list_is_gold_numbered_by_line() -> None:
     test_set = gold(["pos_a", "pos_b", "pos_a"], format="labels", negative="pos_b").test_set
     assert [(row["id"], row["relations"]) for row in read_rows(test_set)] == [
         ("1", ["pos_a"]),
@@ -72,14 +72,14 @@ def test_columns_become_spans_over_tokens() -> None:
     }
 
 
-def test_a_line_of_one_bad_line_refuses_the_whole_file() -> None:
+def test_one_invalid_line_rejects_the_whole_file() -> None:
     batch = gold([sentence("s0", relations=["A"]), sentence("s1")])
     assert (batch.state, batch.problems[0]["line"]) == ("refused", 2)
     test_set = TestSet.objects.get()
     assert (test_set.state, test_set.lines.count()) == ("failed", 0)
 
 
-def test_a_label_outside_a_stated_inventory_is_refused_with_what_was_meant() -> None:
+def test_a_label_outside_a_stated_inventory_is_rejected_with_a_suggestion() -> None:
     batch = gold([sentence("s0", relations=["born_inn"])], labels=["born_in", "lived_in"])
     assert "born_in" in batch.problems[0]["hint"]
 
@@ -89,19 +89,19 @@ def test_a_stated_inventory_keeps_its_order_and_its_unused_labels() -> None:
     assert [label["name"] for label in test_set.labels] == ["A", "B"]
 
 
-def test_a_failed_set_makes_room_for_the_next_try_and_a_frozen_one_does_not() -> None:
+def test_a_failed_import_frees_its_name_and_a_frozen_set_keeps_it() -> None:
     gold(["{"])
     assert gold([sentence("s0", relations=["A"])]).test_set.state == "frozen"
     with pytest.raises(Conflict, check=code("name_taken")):
         gold([sentence("s0", relations=["A"])])
 
 
-def test_an_id_used_twice_is_refused() -> None:
+def test_a_repeated_id_is_rejected() -> None:
     batch = gold(["1\tA", "1\tB"])
     assert (batch.state, batch.problems[0]["code"]) == ("refused", "duplicate_id")
 
 
-def test_importing_gold_is_for_organisers_and_needs_a_name() -> None:
+def test_only_organisers_import_gold_and_need_a_name() -> None:
     upload = {"content": "gold", "upload": jsonl_file(["x"]), "filename": "f"}
     with pytest.raises(NotAllowed):
         batches.receive(**upload, by=person("nobody"), options={"name": "N", "version": "1"})

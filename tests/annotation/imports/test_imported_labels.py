@@ -32,14 +32,14 @@ from tests.errors import code
         ({"born_in": 10, "born_im": 1}, ("born_in", "born_im"), {}),  # both were there
     ],
 )
-def test_a_misspelling_is_one_letter_from_a_far_more_frequent_label(
+def test_a_rare_label_one_letter_from_a_frequent_one_is_a_misspelling(
     lines: dict[str, int], settled: tuple[str, ...], slips: dict[str, str]
 ) -> None:
     assert imported_labels.misspellings(Counter(lines), settled) == slips
 
 
 @pytest.mark.django_db
-def test_labels_that_a_step_names_stay() -> None:
+def test_labels_used_by_a_step_are_not_removed() -> None:
     project = create_project(labels=())
     imported(project, [sentence("s0", relations=["A"]), sentence("s1", relations=["B"])])
     inventory.merge(project, ["A", "B"], target="A", by=curator())
@@ -49,7 +49,7 @@ def test_labels_that_a_step_names_stay() -> None:
 
 
 @pytest.mark.django_db
-def test_known_answers_keep_their_labels() -> None:
+def test_labels_of_gold_questions_are_not_removed() -> None:
     project = create_project(labels=())
     imported(project, [sentence("s0", relations=["A"])], known="check")
     with pytest.raises(Conflict, check=code("label_in_use")):
@@ -57,7 +57,7 @@ def test_known_answers_keep_their_labels() -> None:
 
 
 @pytest.mark.django_db
-def test_the_most_frequent_labels_are_noted_and_all_are_counted() -> None:
+def test_the_most_frequent_labels_are_stored_and_all_are_counted() -> None:
     noted = imported_labels.label_counts({"relation": Counter({f"r{at}": at for at in range(1, 400)})}, {})
     assert (len(noted["labels"]), noted["labels_in_file"]) == (300, 399)
     assert noted["labels"][0] == {"part": "relation", "name": "r399", "lines": 399, "added": False}

@@ -24,7 +24,7 @@ def nyt(head: str, tail: str, relation: str, sentence: str) -> str:
     return f"m.{head}\tm.{tail}\t{head}\t{tail}\t{relation}\t{sentence}\t###END###"
 
 
-def test_good_lines_are_taken_and_bad_ones_listed_by_number() -> None:
+def test_valid_lines_are_imported_and_invalid_ones_listed_by_number() -> None:
     project = create_project()
     batch = import_lines(project, [sentence("s0"), "{", sentence("s2"), {"id": "s3", "txt": ""}])
     assert (batch.state, batch.counts["items"], batch.refused) == ("done", 2, 2)
@@ -32,7 +32,7 @@ def test_good_lines_are_taken_and_bad_ones_listed_by_number() -> None:
     assert [item.external_id for item in project.items.live()] == ["s0", "s2"]
 
 
-def test_the_kinds_of_entity_in_a_file_reach_the_sentence() -> None:
+def test_entity_types_are_imported() -> None:
     project = create_project()
     import_lines(project, [sentence("s0", h={"name": "Ada", "pos": [0, 3], "type": "person"})])
     item = project.items.get()
@@ -40,7 +40,7 @@ def test_the_kinds_of_entity_in_a_file_reach_the_sentence() -> None:
     assert "type" not in item.tail
 
 
-def test_one_bad_line_refuses_the_file_when_asked_to() -> None:
+def test_one_invalid_line_rejects_the_file_on_request() -> None:
     project = create_project()
     batch = import_lines(project, [sentence("s0"), "{"], on_error="refuse-file")
     assert (batch.state, project.items.live().count()) == ("refused", 0)
@@ -49,11 +49,11 @@ def test_one_bad_line_refuses_the_file_when_asked_to() -> None:
     assert not Item.objects.filter(batch=batch).exists()
 
 
-def test_a_file_without_a_good_line_is_refused() -> None:
+def test_a_file_without_a_valid_line_is_rejected() -> None:
     assert import_lines(create_project(), ['{"id": 1, "text": ""}', "{"]).state == "refused"
 
 
-def test_lines_that_repeat_a_sentence_and_its_places_are_one_item_with_all_labels() -> None:
+def test_lines_with_the_same_text_and_mentions_are_one_item_with_all_labels() -> None:
     project = create_project(labels=())
     text = "ada moved from turin to ada 's town"
     batch = import_lines(
@@ -80,7 +80,7 @@ def test_lines_that_repeat_a_sentence_and_its_places_are_one_item_with_all_label
     assert (first.head["start"], first.head["end"], first.tail["start"]) == (0, 3, 15)
 
 
-def test_an_empty_ontology_takes_the_labels_of_the_file_the_frequent_ones_first() -> None:
+def test_an_empty_ontology_gets_the_labels_of_the_file_by_frequency() -> None:
     project = create_project(labels=())
     import_lines(
         project,
@@ -93,7 +93,7 @@ def test_an_empty_ontology_takes_the_labels_of_the_file_the_frequent_ones_first(
     assert [label.name for label in project.labels.all()] == ["Y", "X"]
 
 
-def test_a_filled_ontology_stays_as_it_is_unless_asked() -> None:
+def test_labels_are_added_to_an_ontology_only_on_request() -> None:
     project = create_project()
     import_lines(project, [sentence("s0", relations=["X"])])
     assert [label.name for label in project.labels.all()] == ["A", "B", "C"]
@@ -101,7 +101,7 @@ def test_a_filled_ontology_stays_as_it_is_unless_asked() -> None:
     assert [label.name for label in project.labels.all()] == ["A", "B", "C", "X"]
 
 
-def test_the_same_file_twice_brings_nothing_twice() -> None:
+def test_the_same_file_twice_adds_nothing() -> None:
     project = create_project()
     lines = [sentence("s0"), sentence("s1")]
     import_lines(project, lines)
@@ -110,14 +110,14 @@ def test_the_same_file_twice_brings_nothing_twice() -> None:
     assert project.items.live().count() == 2
 
 
-def test_a_repeat_of_an_item_of_the_project_adds_its_labels_to_it() -> None:
+def test_a_repeated_item_adds_its_source_labels() -> None:
     project = create_project()
     import_lines(project, [sentence("s0", relations=["A"])])
     import_lines(project, [sentence("s0", relations=["B"])])
     assert SourceLabels.objects.get().labels["relations"] == ["A", "B"]
 
 
-def test_an_id_that_names_another_sentence_of_the_project_is_refused() -> None:
+def test_an_id_of_another_item_is_rejected() -> None:
     project = create_project()
     import_lines(project, [sentence("s0")])
     batch = import_lines(
@@ -138,7 +138,7 @@ def test_emoji_and_combining_marks_keep_their_offsets() -> None:
     assert item.text[item.tail["start"] : item.tail["end"]] == "Τορίνο"
 
 
-def test_token_sentences_with_spans_go_into_a_project_of_entities() -> None:
+def test_columns_are_imported_into_an_entity_project() -> None:
     project = create_project("entities", labels=())
     batch = import_lines(project, ["Ada\tB-person", "saw\tO", "Turin\tB-place", "", "Rain\tO"], scheme="IOB2")
     assert (batch.format, batch.counts["items"]) == ("conll", 2)
@@ -146,7 +146,7 @@ def test_token_sentences_with_spans_go_into_a_project_of_entities() -> None:
     assert {label.name for label in project.labels.all()} == {"person", "place"}
 
 
-def test_lines_of_the_wrong_kind_are_refused() -> None:
+def test_lines_of_another_kind_of_project_are_rejected() -> None:
     assert import_lines(create_project("entities"), [sentence("s0")]).problems[0]["code"] == "mixed_forms"
     assert (
         import_lines(create_project(), [{"id": "s0", "text": "No pair."}]).problems[0]["code"]
@@ -154,7 +154,7 @@ def test_lines_of_the_wrong_kind_are_refused() -> None:
     )
 
 
-def test_a_file_with_more_lines_than_an_import_takes_is_refused_before_there_is_a_job(settings: Any) -> None:
+def test_a_file_over_the_line_limit_is_rejected_before_a_job_is_queued(settings: Any) -> None:
     settings.IMPORT_MAX_LINES = 2
     with pytest.raises(TooLarge, check=code("too_many_lines")) as refused:
         import_lines(create_project(), [sentence(f"s{at}") for at in range(4)])
@@ -162,7 +162,7 @@ def test_a_file_with_more_lines_than_an_import_takes_is_refused_before_there_is_
     assert not Batch.objects.exists()
 
 
-def test_how_many_lines_a_packed_file_has_is_found_before_anything_of_it_is_stored(settings: Any) -> None:
+def test_a_packed_file_over_the_line_limit_stores_no_items(settings: Any) -> None:
     settings.IMPORT_MAX_LINES = 2
     packed = io.BytesIO(gzip.compress(jsonl_file([sentence(f"s{at}") for at in range(4)]).read()))
     batch = batches.receive(
@@ -174,7 +174,7 @@ def test_how_many_lines_a_packed_file_has_is_found_before_anything_of_it_is_stor
     assert not Item.objects.exists()
 
 
-def test_a_packed_file_is_read_twice_as_any_other() -> None:
+def test_a_packed_file_is_imported() -> None:
     packed = io.BytesIO(gzip.compress(jsonl_file([sentence("s0", relations=["A"]), sentence("s1")]).read()))
     project = create_project()
     batch = batches.receive(content="items", upload=packed, filename="f", by=curator(), project=project)
@@ -182,7 +182,7 @@ def test_a_packed_file_is_read_twice_as_any_other() -> None:
     assert [item.external_id for item in project.items.live()] == ["s0", "s1"]
 
 
-def test_nothing_counts_before_the_import_is_done() -> None:
+def test_items_are_not_live_before_the_import_is_done() -> None:
     project = create_project()
     batch = batches.receive(
         content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=project
@@ -194,7 +194,7 @@ def test_nothing_counts_before_the_import_is_done() -> None:
     assert project.items.live().get().free == project.k
 
 
-def test_an_attempt_after_a_crash_starts_anew() -> None:
+def test_an_attempt_after_a_crash_starts_over() -> None:
     project = create_project()
     batch = batches.receive(
         content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=project
@@ -204,7 +204,7 @@ def test_an_attempt_after_a_crash_starts_anew() -> None:
     assert project.items.count() == 1
 
 
-def test_one_import_at_a_time_and_a_cancelled_one_makes_room() -> None:
+def test_one_import_runs_at_a_time_until_it_is_cancelled() -> None:
     project = create_project()
     first = batches.receive(
         content="items", upload=jsonl_file([sentence("s0")]), filename="f", by=curator(), project=project
@@ -217,7 +217,7 @@ def test_one_import_at_a_time_and_a_cancelled_one_makes_room() -> None:
     assert import_lines(project, [sentence("s1")]).state == "done"
 
 
-def test_only_curators_import() -> None:
+def test_only_curators_can_import() -> None:
     project = create_project()
     with pytest.raises(NotAllowed):
         batches.receive(
@@ -246,12 +246,12 @@ def test_only_curators_import() -> None:
         {"labels": [1]},
     ],
 )
-def test_options_an_import_does_not_have_are_refused(options: dict[str, str]) -> None:
+def test_invalid_options_are_rejected(options: dict[str, str]) -> None:
     with pytest.raises(DomainError):
         import_lines(create_project(), [sentence("s0")], **options)
 
 
-def test_a_file_above_the_limit_is_refused_before_it_is_stored(settings: Any) -> None:
+def test_a_file_over_the_size_limit_is_rejected_before_it_is_stored(settings: Any) -> None:
     settings.UPLOAD_MAX_BYTES = 10
     with pytest.raises(TooLarge):
         import_lines(create_project(), [sentence("s0")])
@@ -261,7 +261,7 @@ def test_a_file_above_the_limit_is_refused_before_it_is_stored(settings: Any) ->
 COLUMNS = ["Ada\tB-PER", "Rome", "", "Turin\tB-LOC", "is\tO", "big\tX-LOC", "", "Oslo\tS-LOC", "", "So\tO"]
 
 
-def test_a_stated_tag_scheme_says_that_the_file_is_columns() -> None:
+def test_a_tag_scheme_marks_the_file_as_columns() -> None:
     project = create_project("entities", labels=())
     batch = import_lines(project, COLUMNS, scheme="IOB2")
     assert (batch.state, batch.format) == ("done", "conll")
@@ -271,7 +271,7 @@ THREE = ["Ada\tB-PER\tO", "sang\tO\tB-PER"]
 
 
 @pytest.mark.parametrize(("column", "start"), [(-1, 1), (-2, 0), (1, 0), ("-1", 1), ("2", 1)])
-def test_the_tags_may_stand_in_a_column_counted_from_either_end(column: object, start: int) -> None:
+def test_the_tag_column_is_counted_from_either_end(column: object, start: int) -> None:
     project = create_project("entities", labels=())
     assert import_lines(project, THREE, scheme="IOB2", column=column).counts["items"] == 1
     (sealed,) = SourceLabels.objects.filter(item__project=project)
@@ -286,7 +286,7 @@ def test_a_missing_column_is_reported_with_its_line(column: int) -> None:
     assert "4 columns" in batch.problems[0]["expected"]
 
 
-def test_lines_are_those_of_the_file_and_bad_ones_stand_in_its_order() -> None:
+def test_invalid_lines_of_columns_keep_their_line_numbers() -> None:
     batch = import_lines(create_project("entities", labels=()), COLUMNS, scheme="IOB2")
     assert (batch.counts["lines"], batch.counts["items"]) == (10, 2)
     assert [problem["line"] for problem in batch.problems] == [2, 6, 8]

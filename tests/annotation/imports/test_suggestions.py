@@ -28,25 +28,25 @@ def handed(project: Project, client: Client) -> dict:
     return client.post(address, {"holding": []}, content_type="application/json").json()
 
 
-def test_nothing_is_shown_until_a_curator_says_so(client: Client) -> None:
+def test_predictions_are_hidden_until_a_curator_shows_them(client: Client) -> None:
     assert handed(predicted(on=False), client)["suggestion"] is None
 
 
-def test_what_was_on_show_is_recorded_on_the_vote(client: Client) -> None:
+def test_a_vote_records_the_prediction_that_was_shown(client: Client) -> None:
     project = predicted(on=True)
     assert handed(project, client)["suggestion"] == {"spans": [], "relations": ["B"]}
     answer_item(project.items.get(external_id="s0"), annotators(project, 1)[0], "A")
     assert Vote.objects.get().shown == Suggestion.objects.get(item__external_id="s0").batch
 
 
-def test_a_vote_under_no_prediction_names_none() -> None:
+def test_a_vote_without_a_shown_prediction_records_none() -> None:
     project = predicted(on=False)
     lease = assignment.lease_next(project, annotators(project, 1)[0])
     answer_item(lease.item, annotators(project, 1)[0], "A")
     assert Vote.objects.get().shown is None
 
 
-def test_a_vote_that_comes_after_the_lease_still_names_what_was_on_show() -> None:
+def test_a_vote_after_its_lease_records_the_prediction_that_was_shown() -> None:
     project, user = predicted(on=True), annotators(project_with_items(1), 1)[0]
     annotators(project, 1)
     lease = assignment.lease_next(project, user)
@@ -56,14 +56,14 @@ def test_a_vote_that_comes_after_the_lease_still_names_what_was_on_show() -> Non
     assert Vote.objects.get().shown_id == lease.shown_id
 
 
-def test_scores_suggest_what_is_more_likely_than_not_and_a_later_file_replaces() -> None:
+def test_scores_of_a_half_or_more_become_labels_and_a_later_file_replaces_them() -> None:
     project = predicted(on=True, lines=[{"id": "s0", "scores": {"A": 0.9, "B": 0.2, "C": 0.5}}])
     assert Suggestion.objects.get().payload["relations"] == ["A", "C"]
     import_lines(project, [{"id": "s0", "labels": ["B"]}], what="suggestions")
     assert Suggestion.objects.get().payload["relations"] == ["B"]
 
 
-def test_a_hidden_check_has_its_prediction_as_any_other_sentence(client: Client) -> None:
+def test_a_hidden_check_has_a_prediction_like_any_other_item(client: Client) -> None:
     """Without one it would stand out among those that have one."""
     project = project_with_items(2, k=1)
     import_lines(project, [sentence("check", relations=["A"])], known="check")
@@ -78,7 +78,7 @@ def test_a_hidden_check_has_its_prediction_as_any_other_sentence(client: Client)
     assert len(shown) == 3
 
 
-def test_a_prediction_for_no_sentence_or_no_label_of_the_project_is_refused() -> None:
+def test_a_prediction_with_an_unknown_id_or_label_is_rejected() -> None:
     project = project_with_items(1)
     batch = import_lines(
         project, [{"id": "s0", "label": "Z"}, {"id": "zz", "label": "A"}], what="suggestions"
@@ -87,7 +87,7 @@ def test_a_prediction_for_no_sentence_or_no_label_of_the_project_is_refused() ->
 
 
 @pytest.mark.parametrize("spelled", ["NA", "N/A", "no_relation", "Other"])
-def test_predictions_may_spell_no_relation_in_any_usual_or_stated_way(spelled: str) -> None:
+def test_the_negative_class_is_recognised_by_usual_or_stated_names(spelled: str) -> None:
     project = project_with_items(3, k=1)
     lines = [{"id": "s0", "label": spelled}, {"id": "s1", "label": "B"}]
     options = {"negative": spelled} if spelled == "Other" else {}

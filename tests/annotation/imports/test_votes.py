@@ -40,7 +40,7 @@ def with_items(n: int = 3, **more: Any) -> Project:
     return project
 
 
-def test_votes_settle_their_items_with_k_as_many_as_came() -> None:
+def test_imported_answers_set_k_to_their_number_and_settle_the_item() -> None:
     project = with_items()
     votes = [vote("s0", "w1", "A"), vote("s0", "w2", "A"), vote("s0", "w3"), vote("s1", "w1", "B")]
     batch = import_lines(project, votes, what="votes")
@@ -51,7 +51,7 @@ def test_votes_settle_their_items_with_k_as_many_as_came() -> None:
     assert found["s2"] == ("open", None, None)
 
 
-def test_a_label_of_an_undone_step_is_unknown_to_votes() -> None:
+def test_a_label_of_an_undone_step_is_an_unknown_label() -> None:
     project = with_items()
     step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
     assert import_lines(project, [vote("s0", "w1", "AB")], what="votes").refused == 0
@@ -63,7 +63,7 @@ def test_a_label_of_an_undone_step_is_unknown_to_votes() -> None:
 
 
 @pytest.mark.postgres
-def test_an_import_that_ends_and_a_change_of_the_labels_take_turns(
+def test_storing_an_import_and_changing_labels_exclude_each_other(
     postgres: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = with_items()
@@ -101,7 +101,7 @@ def test_a_stated_k_leaves_items_with_fewer_answers_open() -> None:
     assert [item.state for item in project.items.live()[:2]] == ["open", "settled"]
 
 
-def test_unknown_items_and_unknown_labels_are_refused_by_line() -> None:
+def test_unknown_items_and_labels_are_rejected_by_line() -> None:
     project = with_items()
     batch = import_lines(
         project, [vote("s0", "w1", "A"), vote("nope", "w1", "A"), vote("s1", "w1", "a")], what="votes"
@@ -110,14 +110,14 @@ def test_unknown_items_and_unknown_labels_are_refused_by_line() -> None:
     assert Vote.objects.count() == 1
 
 
-def test_the_labels_of_the_votes_make_an_empty_ontology() -> None:
+def test_an_empty_ontology_gets_the_labels_of_imported_answers() -> None:
     project = with_items(labels=())
     import_lines(project, [vote("s0", "w1", "Y"), vote("s0", "w2", "Y"), vote("s1", "w1", "X")], what="votes")
     assert [label.name for label in project.labels.all()] == ["Y", "X"]
     assert project.items.first().gold["relations"] == ["Y"]
 
 
-def test_the_same_votes_twice_are_repeats_and_other_ones_are_refused() -> None:
+def test_repeated_answers_are_counted_and_different_ones_rejected() -> None:
     project = with_items()
     votes = [vote("s0", "w1", "A"), vote("s0", "w2", "B")]
     import_lines(project, votes, what="votes")
@@ -139,7 +139,7 @@ JUDGMENTS = [
 
 
 @pytest.mark.parametrize(("empty", "k", "state"), [("no-vote", 1, "settled"), ("no-label", 2, "disputed")])
-def test_empty_cells_are_no_vote_or_an_answer_without_label(empty: str, k: int, state: str) -> None:
+def test_an_empty_cell_is_no_answer_or_an_answer_without_a_label(empty: str, k: int, state: str) -> None:
     project = with_items()
     batch = import_lines(project, JUDGMENTS, what="votes", empty=empty)
     item = project.items.get(external_id="s0")
@@ -148,14 +148,14 @@ def test_empty_cells_are_no_vote_or_an_answer_without_label(empty: str, k: int, 
     assert [p["code"] for p in batch.problems] == ["negative_with_label"]
 
 
-def test_an_answer_without_label_is_no_vote_for_na() -> None:
+def test_an_answer_without_a_label_does_not_count_as_na() -> None:
     project = with_items(policy="majority-na")
     cells = ["unit\tworker\trelations", "s0\tw1\tA", "s0\tw2\t", "s0\tw3\tNONE"]
     import_lines(project, cells, what="votes", empty="no-label")
     assert project.items.get(external_id="s0").state == "disputed"
 
 
-def test_span_votes_stay_within_their_text_and_settle_it() -> None:
+def test_a_span_outside_its_text_is_rejected_and_the_others_settle_the_item() -> None:
     project = create_project("entities", labels=["person"])
     import_lines(project, [{"id": "s0", "tokens": ["Ada", "saw", "Turin"]}])
     spans = [[0, 1, "person"]]
@@ -167,7 +167,7 @@ def test_span_votes_stay_within_their_text_and_settle_it() -> None:
     assert project.items.get().gold == {"spans": spans, "relations": []}
 
 
-def test_imported_answers_stand_beside_those_given_here() -> None:
+def test_imported_answers_count_together_with_answers_given_here() -> None:
     project = project_with_items(k=2)
     answer_item(project.items.get(external_id="s0"), annotators(project, 1)[0], "A")
     import_lines(project, [vote("s0", "w1", "A"), vote("s0", "w2", "B")], what="votes")
@@ -177,7 +177,7 @@ def test_imported_answers_stand_beside_those_given_here() -> None:
     assert curator() not in [a.user for a in Annotator.objects.all()]
 
 
-def test_an_answer_brought_to_a_finished_sentence_is_surplus_and_the_import_says_so() -> None:
+def test_answers_imported_for_a_settled_item_are_counted_as_surplus() -> None:
     project = project_with_items(k=2)
     answered_item(project, ["A"], ["A"])
     batch = import_lines(
@@ -190,7 +190,7 @@ def test_an_answer_brought_to_a_finished_sentence_is_surplus_and_the_import_says
     assert project.items.get(external_id="s1").k == 1
 
 
-def test_an_answer_brought_to_a_decided_sentence_leaves_the_decision_standing() -> None:
+def test_an_answer_imported_for_an_adjudicated_item_keeps_the_decision() -> None:
     project = project_with_items(k=2)
     item = answered_item(project, ["A"], ["B"])
     decision = {"payload": {"relations": ["C"]}, "votes_key": item.votes_key, "client_id": uuid4()}
@@ -200,7 +200,7 @@ def test_an_answer_brought_to_a_decided_sentence_leaves_the_decision_standing() 
     assert (item.state, item.gold["relations"]) == ("adjudicated", ["C"])
 
 
-def test_a_refused_file_of_votes_leaves_no_answer_behind() -> None:
+def test_a_rejected_file_stores_no_answers() -> None:
     project = with_items()
     batch = import_lines(project, [vote("s0", "w1", "A"), "{"], what="votes", on_error="refuse-file")
     assert batch.state == "refused"
@@ -208,7 +208,7 @@ def test_a_refused_file_of_votes_leaves_no_answer_behind() -> None:
     assert Item.objects.get(external_id="s0").state == "open"
 
 
-def test_answers_given_here_while_a_file_comes_in_stand_beside_those_of_the_file(
+def test_answers_given_during_an_import_count_together_with_imported_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     project = project_with_items(1, k=4)
@@ -227,7 +227,7 @@ def test_answers_given_here_while_a_file_comes_in_stand_beside_those_of_the_file
     assert sorted(item.answers.values_list("position", flat=True)) == [1, 2, 3]
 
 
-def test_a_name_in_a_file_is_never_a_person_who_works_here() -> None:
+def test_an_annotator_in_a_file_is_never_mapped_to_a_user() -> None:
     project = project_with_items(2, k=3)
     here = annotators(project, 1)[0]
     answer_item(project.items.get(external_id="s0"), here, "A")
@@ -238,7 +238,7 @@ def test_a_name_in_a_file_is_never_a_person_who_works_here() -> None:
     assert (brought_in.name, brought_in.user) == (f"{here.username} (file)", None)
 
 
-def test_relations_between_spans_come_in_as_answers_those_that_mean_none_left_out() -> None:
+def test_relations_between_spans_are_imported_without_the_negative_class() -> None:
     project = create_project("joint", labels=())
     inventory.add_labels(project, ["PER", "LOC"], by=curator(), part="entity")
     inventory.add_labels(project, ["in", "near"], by=curator(), part="relation")

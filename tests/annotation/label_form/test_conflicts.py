@@ -45,7 +45,7 @@ def other_tab(page: Page) -> Page:
     return other
 
 
-def test_an_answer_given_in_another_tab_is_never_overwritten_unasked(page: Page, start: Start) -> None:
+def test_an_answer_from_another_tab_is_overwritten_only_on_request(page: Page, start: Start) -> None:
     conflict(page, start)
     page.locator("#saved[data-state=conflict]").wait_for()
     page.get_by_role("button", name="Use this answer").click()
@@ -54,7 +54,7 @@ def test_an_answer_given_in_another_tab_is_never_overwritten_unasked(page: Page,
     assert page.locator("#conflicts").inner_text() == ""
 
 
-def test_the_other_answer_may_stand(page: Page, start: Start) -> None:
+def test_a_conflict_can_be_settled_with_the_other_answer(page: Page, start: Start) -> None:
     conflict(page, start)
     page.get_by_role("button", name="Use the other answer").click()
     page.locator("#saved", has_text="Saved").wait_for()
@@ -62,7 +62,7 @@ def test_the_other_answer_may_stand(page: Page, start: Start) -> None:
     assert stored_payloads(1) == [ELSEWHERE]
 
 
-def test_a_conflict_is_settled_in_either_tab_and_then_in_both(page: Page, start: Start) -> None:
+def test_settling_a_conflict_in_one_tab_settles_it_in_both(page: Page, start: Start) -> None:
     conflict(page, start)
     other = other_tab(page)
     other.get_by_role("button", name="Use this answer").click()
@@ -71,7 +71,7 @@ def test_a_conflict_is_settled_in_either_tab_and_then_in_both(page: Page, start:
     assert other.locator("#conflicts").inner_text() == ""
 
 
-def test_a_conflict_that_arises_in_one_tab_is_shown_in_the_other(page: Page, start: Start) -> None:
+def test_a_conflict_in_one_tab_is_shown_in_the_other(page: Page, start: Start) -> None:
     cast = start()
     other = other_tab(page)
     votes.answer(cast.item(1), cast.people["ann"], client_id=uuid4(), payload=ELSEWHERE)
@@ -81,7 +81,7 @@ def test_a_conflict_that_arises_in_one_tab_is_shown_in_the_other(page: Page, sta
     wait_until(page, lambda: page.locator("#conflicts").inner_text() == "")
 
 
-def test_fifty_answers_later_the_one_that_counts_still_arrives(page: Page, start: Start) -> None:
+def test_a_conflict_can_be_settled_fifty_answers_later(page: Page, start: Start) -> None:
     """The number to answer upon comes with the refusal, however much was answered since."""
     cast = start(*(sentence(at) for at in range(1, 56)), k=1)
     wait_for_reserve(page, 54)
@@ -94,7 +94,7 @@ def test_fifty_answers_later_the_one_that_counts_still_arrives(page: Page, start
     wait_until(page, lambda: stored_payloads(1) == [ELSEWHERE, HERE])
 
 
-def test_what_one_tab_has_answered_the_other_does_not_ask_again(page: Page, start: Start) -> None:
+def test_a_sentence_answered_in_one_tab_is_not_shown_in_the_other(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)
     other = other_tab(page)
@@ -109,7 +109,7 @@ def test_what_one_tab_has_answered_the_other_does_not_ask_again(page: Page, star
     assert page.locator("#conflicts").inner_text() == other.locator("#conflicts").inner_text() == ""
 
 
-def test_what_was_begun_here_stays_when_another_tab_answers_it(page: Page, start: Start) -> None:
+def test_a_started_answer_stays_when_another_tab_answers_the_sentence(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)
     other = other_tab(page)
@@ -140,9 +140,7 @@ LEFT = """async () => {
 }"""
 
 
-def test_two_tabs_put_and_drop_side_by_side_and_neither_loses_what_the_other_put(
-    page: Page, start: Start
-) -> None:
+def test_two_tabs_change_the_stored_queue_without_losing_entries(page: Page, start: Start) -> None:
     start()
     tabs = [page, other_tab(page)]
     for tab in tabs:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-def test_the_answer_is_read_back_as_a_sentence(page: Page, start: Start) -> None:
+def test_the_chosen_answer_is_shown_as_a_sentence(page: Page, start: Start) -> None:
     start()
     assert read_back(page) == "Nothing chosen yet."
     press(page, "1", "2")
@@ -39,7 +39,7 @@ def test_the_answer_is_read_back_as_a_sentence(page: Page, start: Start) -> None
     assert chosen(page) == []
 
 
-def test_na_is_one_key_and_n_relations_are_n_keys_and_enter(page: Page, start: Start) -> None:
+def test_na_and_each_relation_take_one_key(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)
     press(page, "n", "Enter")
@@ -60,7 +60,7 @@ IN_ONE_GO = """
 """
 
 
-def test_enter_shows_the_next_sentence_before_anything_else_happens(page: Page, start: Start) -> None:
+def test_enter_shows_the_next_sentence_without_a_request(page: Page, start: Start) -> None:
     """It is on this device already, so the key press itself puts it there: no request, no page load."""
     start()
     wait_for_reserve(page, 7)
@@ -84,7 +84,7 @@ def test_a_held_enter_submits_once(page: Page, start: Start) -> None:
     assert page.locator("#answer-error").is_hidden()
 
 
-def test_enter_without_an_answer_says_what_is_missing(page: Page, start: Start) -> None:
+def test_submitting_without_an_answer_shows_an_error(page: Page, start: Start) -> None:
     start()
     press(page, "Enter")
     assert "Nothing is chosen" in page.locator("#answer-error").inner_text()
@@ -112,7 +112,7 @@ def test_a_sentence_is_skipped_with_a_reason(page: Page, start: Start) -> None:
     assert chosen(page) == []
 
 
-def test_a_flag_and_a_comment_go_with_the_answer(page: Page, start: Start) -> None:
+def test_a_flag_and_a_comment_are_sent_with_the_answer(page: Page, start: Start) -> None:
     start()
     press(page, "c")
     page.keyboard.type("n 1 z s")
@@ -123,7 +123,7 @@ def test_a_flag_and_a_comment_go_with_the_answer(page: Page, start: Start) -> No
     assert page.locator("#comment-row").is_hidden()
 
 
-def test_a_former_answer_is_opened_again_and_changed(page: Page, start: Start) -> None:
+def test_an_earlier_answer_is_reopened_and_changed(page: Page, start: Start) -> None:
     start()
     press(page, "1", "Enter")
     see(page, 2)
@@ -139,7 +139,7 @@ def test_a_former_answer_is_opened_again_and_changed(page: Page, start: Start) -
     assert [payload["relations"] for payload in stored_payloads(1)] == [["lived_in"], []]
 
 
-def test_a_skipped_sentence_is_opened_again_and_answered(page: Page, start: Start) -> None:
+def test_a_skipped_sentence_is_reopened_and_answered(page: Page, start: Start) -> None:
     start()
     press(page, "s", "1")
     see(page, 2)
@@ -155,7 +155,7 @@ def test_a_skipped_sentence_is_opened_again_and_answered(page: Page, start: Star
     assert stored_payloads(1) == [None, {"spans": [], "relations": ["born_in"]}]
 
 
-def test_each_of_the_last_ten_is_opened_again_by_its_digit(page: Page, start: Start) -> None:
+def test_each_of_the_last_ten_answers_is_reopened_by_its_digit(page: Page, start: Start) -> None:
     start(*(sentence(at) for at in range(1, 14)))
     wait_for_reserve(page, 12)
     press(page, *["1", "Enter"] * 12)
@@ -169,7 +169,7 @@ def test_each_of_the_last_ten_is_opened_again_by_its_digit(page: Page, start: St
         assert chosen(page) == ["lived_in"]
 
 
-def test_when_nothing_is_left_the_last_ten_can_still_be_opened(page: Page, start: Start) -> None:
+def test_the_last_ten_answers_can_be_reopened_when_the_queue_is_empty(page: Page, start: Start) -> None:
     start(sentence(1))
     press(page, "1", "Enter")
     page.locator("#finished[data-state=done]").wait_for()
@@ -184,7 +184,7 @@ def test_when_nothing_is_left_the_last_ten_can_still_be_opened(page: Page, start
     assert [payload["relations"] for payload in stored_payloads(1)] == [["lived_in"], ["lived_in", "born_in"]]
 
 
-def test_what_is_pressed_while_no_sentence_is_on_show_does_nothing(page: Page, start: Start) -> None:
+def test_keys_and_buttons_do_nothing_while_no_sentence_is_shown(page: Page, start: Start) -> None:
     held: list[Route] = []
     page.route(
         "**/reserve",
@@ -208,7 +208,7 @@ def test_what_is_pressed_while_no_sentence_is_on_show_does_nothing(page: Page, s
     page.unroute_all(behavior="ignoreErrors")
 
 
-def test_a_draft_is_there_again_after_a_reload(page: Page, start: Start) -> None:
+def test_a_draft_survives_a_reload(page: Page, start: Start) -> None:
     start()
     press(page, "2", "f")
     page.reload()
@@ -217,7 +217,7 @@ def test_a_draft_is_there_again_after_a_reload(page: Page, start: Start) -> None
     assert page.locator("#flag").get_attribute("aria-pressed") == "true"
 
 
-def test_a_begun_answer_waits_while_a_former_one_is_looked_at(page: Page, start: Start) -> None:
+def test_a_draft_is_kept_while_an_earlier_answer_is_open(page: Page, start: Start) -> None:
     start()
     press(page, "1", "Enter")
     see(page, 2)
@@ -230,7 +230,7 @@ def test_a_begun_answer_waits_while_a_former_one_is_looked_at(page: Page, start:
     assert chosen(page) == ["died_in"]
 
 
-def test_the_qualification_round_tells_each_relation_before_the_next_sentence(page: Page, live: str) -> None:
+def test_the_qualification_round_gives_feedback_before_the_next_sentence(page: Page, live: str) -> None:
     cast = ProjectCast.create()
     cast.import_lines(sentence(90, relations=["born_in"]), known="qualify")
     cast.import_lines(sentence(1))
@@ -256,7 +256,7 @@ def test_the_qualification_round_tells_each_relation_before_the_next_sentence(pa
     assert page.locator("#feedback-dialog[open]").count() == 0
 
 
-def test_whoever_is_paused_reads_why(page: Page, start: Start) -> None:
+def test_a_paused_annotator_sees_the_reason(page: Page, start: Start) -> None:
     cast = start()
     ann = Annotator.objects.get(user=cast.people["ann"])
     gold_questions.pause(ann, by=cast.curator, reason="Talk to Cleo first.")
@@ -268,7 +268,7 @@ def test_whoever_is_paused_reads_why(page: Page, start: Start) -> None:
     page.locator("#sentence", has_text="was seen").wait_for()
 
 
-def test_a_suggestion_is_ticked_and_said_to_be_one(page: Page, live: str) -> None:
+def test_a_prediction_is_preselected_and_marked(page: Page, live: str) -> None:
     cast = ProjectCast.create()
     cast.import_lines(sentence(1))
     cast.import_lines({"id": "s1", "label": "died_in"}, what="suggestions")
@@ -279,7 +279,7 @@ def test_a_suggestion_is_ticked_and_said_to_be_one(page: Page, live: str) -> Non
     assert chosen(page) == ["died_in"]
 
 
-def test_a_former_answer_says_that_it_is_one_and_may_be_left_as_it_is(page: Page, start: Start) -> None:
+def test_a_reopened_answer_is_marked_and_can_be_left_unchanged(page: Page, start: Start) -> None:
     start()
     press(page, "1", "Enter")
     see(page, 2)

@@ -34,7 +34,7 @@ BY_KEYS = ("1", "z", "Shift+Z", "f", "s", "c")
 BY_BUTTONS = (".rel:has-text('place lived')", "#undo", "#redo", "#flag", "#skip", "#comment-button")
 
 
-def test_thirty_relations_have_keys_and_the_rest_are_found_by_name(page: Page, start: Start) -> None:
+def test_thirty_relations_have_keys_and_the_others_are_found_by_name(page: Page, start: Start) -> None:
     start(labels=MANY)
     press(page, "0", "Shift+Digit1", "Alt+Digit0")
     assert chosen(page) == ["r9", "r10", "r29"]
@@ -44,7 +44,7 @@ def test_thirty_relations_have_keys_and_the_rest_are_found_by_name(page: Page, s
     assert chosen(page) == ["r9", "r10", "r29", "r35"]
 
 
-def test_each_of_thirty_keys_is_shown_on_its_relation_and_is_no_other_s(page: Page, start: Start) -> None:
+def test_each_relation_shows_a_key_of_its_own(page: Page, start: Start) -> None:
     start(labels=MANY)
     caps = page.locator("#work .rel kbd:visible, #work .find kbd:visible").all_inner_texts()
     tens = [f"{before}{digit}" for before in ("", "⇧", "⌥") for digit in "1234567890"]
@@ -55,7 +55,7 @@ def test_each_of_thirty_keys_is_shown_on_its_relation_and_is_no_other_s(page: Pa
     assert len({*caps, *shown.values()}) == len(caps) + len(shown)
 
 
-def test_every_key_does_what_its_button_does(page: Page, start: Start) -> None:
+def test_each_key_does_what_its_button_does(page: Page, start: Start) -> None:
     start()
     for choose, undo, redo, flag, skip, comment in (BY_KEYS, BY_BUTTONS):
         use(page, choose)
@@ -83,7 +83,7 @@ def use(page: Page, *hands: str) -> None:
             page.locator(hand).click()
 
 
-def test_undo_and_redo_are_where_the_fingers_know_them(page: Page, start: Start) -> None:
+def test_the_usual_shortcuts_undo_and_redo(page: Page, start: Start) -> None:
     start()
     press(page, "1", "2", "Control+z", "Control+z")
     assert chosen(page) == []
@@ -95,7 +95,7 @@ def test_undo_and_redo_are_where_the_fingers_know_them(page: Page, start: Start)
     assert chosen(page) == ["lived_in", "born_in"]
 
 
-def test_arrows_move_space_chooses_and_the_guideline_follows(page: Page, start: Start) -> None:
+def test_arrows_move_the_focus_and_space_chooses(page: Page, start: Start) -> None:
     start()
     press(page, "ArrowDown", "Space")
     assert chosen(page) == ["lived_in"]
@@ -105,7 +105,7 @@ def test_arrows_move_space_chooses_and_the_guideline_follows(page: Page, start: 
 
 
 @pytest.mark.parametrize("opener", ["c", "/"])
-def test_letters_and_digits_in_a_field_are_text(page: Page, start: Start, opener: str) -> None:
+def test_keys_typed_in_a_field_are_text(page: Page, start: Start, opener: str) -> None:
     start()
     press(page, opener)
     page.keyboard.type("n1zsfh?/")
@@ -116,7 +116,7 @@ def test_letters_and_digits_in_a_field_are_text(page: Page, start: Start, opener
     assert chosen(page) == ["lived_in"]
 
 
-def test_found_by_name_the_arrows_choose_among_the_matches(page: Page, start: Start) -> None:
+def test_arrows_choose_among_the_matches_of_a_search(page: Page, start: Start) -> None:
     start()
     press(page, "/")
     page.keyboard.type("place of")
@@ -132,7 +132,7 @@ def test_found_by_name_the_arrows_choose_among_the_matches(page: Page, start: St
     wait_until_sent(page, 1)
 
 
-def test_a_key_is_changed_shown_kept_and_given_back(page: Page, start: Start) -> None:
+def test_a_key_is_changed_stored_and_reset(page: Page, start: Start) -> None:
     start()
     press(page, "?")
     page.get_by_role("button", name="Change the key for place lived").click()
@@ -153,7 +153,7 @@ def test_a_key_is_changed_shown_kept_and_given_back(page: Page, start: Start) ->
     assert chosen(page) == []
 
 
-def test_a_relation_beyond_the_thirtieth_takes_a_key_of_one_s_own(page: Page, start: Start) -> None:
+def test_a_relation_beyond_the_thirtieth_can_be_given_a_key(page: Page, start: Start) -> None:
     start(labels=MANY)
     wait_for_reserve(page, 7)
     press(page, "?")

@@ -45,7 +45,7 @@ def in_view(page: Page, what: Locator) -> bool:
     return bool(what.evaluate(inside))
 
 
-def test_relations_that_expect_other_entities_stand_back_and_can_be_chosen(page: Page, start: Start) -> None:
+def test_relations_for_other_entity_types_are_dimmed_and_can_be_chosen(page: Page, start: Start) -> None:
     start(typed(1, h="Person", t="place"), sentence(2), labels=TYPED)
     assert page.locator(".rel--off").all_inner_texts() == ["2\nfounded"]
     page.locator("#mismatch-note").wait_for()
@@ -57,9 +57,7 @@ def test_relations_that_expect_other_entities_stand_back_and_can_be_chosen(page:
     assert page.locator(".ent--head .role").inner_text() == "head"
 
 
-def test_the_guideline_of_the_focused_relation_is_in_view_beside_a_long_list(
-    page: Page, start: Start
-) -> None:
+def test_the_guideline_of_the_focused_relation_stays_in_view(page: Page, start: Start) -> None:
     page.set_viewport_size({"width": 1280, "height": 600})
     start(labels=[entry | {"definition": f"It is {entry['title']}."} for entry in MANY])
     for _ in range(14):
@@ -71,7 +69,7 @@ def test_the_guideline_of_the_focused_relation_is_in_view_beside_a_long_list(
     assert in_view(page, page.get_by_role("button", name="Submit and next"))
 
 
-def test_on_a_phone_the_first_words_of_the_guideline_stand_over_the_buttons(page: Page, start: Start) -> None:
+def test_a_phone_shows_the_definition_above_the_buttons(page: Page, start: Start) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     start(labels=[entry | {"definition": f"It is {entry['title']}."} for entry in MANY])
     page.locator(".rel", has_text="relation 30").click()
@@ -94,9 +92,7 @@ WIDTHS = (
 )
 
 
-def test_eighteen_relations_and_the_buttons_are_whole_in_a_window_of_1280_by_720(
-    page: Page, start: Start
-) -> None:
+def test_eighteen_relations_and_the_buttons_fit_into_1280_by_720(page: Page, start: Start) -> None:
     page.set_viewport_size({"width": 1280, "height": 720})
     start(labels=MANY[:18])
     press(page, "1")
@@ -108,7 +104,7 @@ def test_eighteen_relations_and_the_buttons_are_whole_in_a_window_of_1280_by_720
     assert in_view(page, page.get_by_role("button", name="Submit and next"))
 
 
-def test_on_a_phone_all_steps_stand_in_one_row_redo_among_them(page: Page, start: Start) -> None:
+def test_a_phone_shows_all_tools_in_one_row(page: Page, start: Start) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     start()
     steps = page.locator(".work__bar .btn--bare")
@@ -131,7 +127,7 @@ def test_choosing_moves_no_relation(page: Page, start: Start, width: int) -> Non
     assert relations.evaluate_all(places) == before
 
 
-def test_relations_keep_their_place_whatever_the_length_of_the_sentence(page: Page, start: Start) -> None:
+def test_relations_keep_their_place_for_sentences_of_any_length(page: Page, start: Start) -> None:
     start(sentence(1), sentence(2, "Ada was seen in Turin, s2. " + "She was seen there. " * 8))
     first = page.locator(".rel", has_text="place lived")
     before = first.bounding_box()
@@ -142,7 +138,7 @@ def test_relations_keep_their_place_whatever_the_length_of_the_sentence(page: Pa
     assert first.bounding_box() == before
 
 
-def test_on_a_phone_skipping_is_left_and_done_without_keys(page: Page, start: Start) -> None:
+def test_a_phone_cancels_and_confirms_a_skip_without_keys(page: Page, start: Start) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     start()
     for _ in range(2):
@@ -157,7 +153,7 @@ def test_on_a_phone_skipping_is_left_and_done_without_keys(page: Page, start: St
     wait_until_sent(page, 1)
 
 
-def test_a_long_text_scrolls_by_itself_and_opens_at_its_head(page: Page, start: Start) -> None:
+def test_a_long_text_scrolls_to_its_first_mention(page: Page, start: Start) -> None:
     filler = "She was seen nowhere. " * 120
     start(sentence(1, f"{filler}Ada saw Turin. {filler}"), sentence(2))
     assert in_view(page, page.locator("#sentence mark").first)
@@ -231,7 +227,7 @@ STATES: tuple[Callable[[Page, ProjectCast], None], ...] = (
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
-def test_no_state_of_the_form_has_a_barrier_or_is_wider_than_the_window(
+def test_each_state_of_the_form_passes_axe_and_fits_the_window(
     page: Page,
     live: str,
     state: Callable[[Page, ProjectCast], None],

@@ -140,7 +140,7 @@ def test_the_reserve_hands_out_leases_once_and_in_order(bare: Page) -> None:
     assert [request["holding"] for request in requests[1:]] == [[1], [1, 2]]
 
 
-def test_a_sentence_with_an_unsent_answer_is_held_but_not_shown_again(bare: Page) -> None:
+def test_a_sentence_with_an_unsent_answer_is_not_shown_again(bare: Page) -> None:
     bare.route("**/items/**", lambda route: route.abort())
     bare.route("**/reserve", lambda route: route.fulfill(json={"leases": [lease(1), lease(2)]}))
     queue(bare, "i1")

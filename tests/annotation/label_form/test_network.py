@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-def test_the_next_sentence_is_there_before_the_answer_has_arrived(page: Page, start: Start) -> None:
+def test_the_next_sentence_is_shown_before_the_answer_is_saved(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)
     page.context.set_offline(True)
@@ -36,9 +36,7 @@ def test_the_next_sentence_is_there_before_the_answer_has_arrived(page: Page, st
     assert ", s2." in page.locator("#sentence").inner_text()
 
 
-def test_a_sentence_that_has_come_is_shown_while_the_reserve_is_still_on_its_way(
-    page: Page, start: Start
-) -> None:
+def test_a_fetched_sentence_is_shown_while_the_reserve_is_being_filled(page: Page, start: Start) -> None:
     held: list[Route] = []
     page.route(
         "**/reserve",
@@ -53,7 +51,7 @@ def test_a_sentence_that_has_come_is_shown_while_the_reserve_is_still_on_its_way
     page.unroute_all(behavior="ignoreErrors")
 
 
-def test_the_line_says_that_an_answer_is_being_sent_and_that_it_is_saved(page: Page, start: Start) -> None:
+def test_the_status_shows_answers_being_sent_and_saved(page: Page, start: Start) -> None:
     held: list[Route] = []
     page.route("**/api/v1/items/**", lambda route: held.append(route))
     start()
@@ -70,9 +68,7 @@ def test_the_line_says_that_an_answer_is_being_sent_and_that_it_is_saved(page: P
     page.locator("#saved", has_text="Saved").wait_for()
 
 
-def test_fifty_answers_in_two_minutes_without_a_network_arrive_in_order_and_once(
-    page: Page, start: Start
-) -> None:
+def test_fifty_offline_answers_are_saved_once_and_in_order(page: Page, start: Start) -> None:
     page.clock.install()
     start(*(sentence(at) for at in range(1, 61)), k=1)
     wait_for_reserve(page, 55)
@@ -92,9 +88,7 @@ def test_fifty_answers_in_two_minutes_without_a_network_arrive_in_order_and_once
     assert [payload["relations"] for _, payload in sent] == expected
 
 
-def test_when_the_device_has_no_more_sentences_the_page_waits_for_the_network(
-    page: Page, start: Start
-) -> None:
+def test_an_offline_page_without_sentences_waits_for_the_network(page: Page, start: Start) -> None:
     start(sentence(1), sentence(2))
     wait_for_reserve(page, 1)
     page.context.set_offline(True)
@@ -106,7 +100,7 @@ def test_when_the_device_has_no_more_sentences_the_page_waits_for_the_network(
     page.locator("#finished[data-state=done]").wait_for()
 
 
-def test_a_former_answer_opened_while_the_page_waits_is_not_taken_away_by_the_next_sentence(
+def test_an_answer_reopened_while_waiting_is_not_replaced_by_the_next_sentence(
     page: Page, start: Start
 ) -> None:
     cast = start(sentence(1))
@@ -129,7 +123,7 @@ def test_a_former_answer_opened_while_the_page_waits_is_not_taken_away_by_the_ne
     assert [payload["relations"] for payload in stored_payloads(1)] == [["lived_in"], ["lived_in", "born_in"]]
 
 
-def test_answers_kept_on_the_device_survive_a_closed_page(page: Page, start: Start) -> None:
+def test_unsent_answers_survive_a_closed_page(page: Page, start: Start) -> None:
     start()
     page.route("**/api/v1/items/**", lambda route: route.abort())
     press(page, "1", "Enter")
@@ -141,7 +135,7 @@ def test_answers_kept_on_the_device_survive_a_closed_page(page: Page, start: Sta
     assert stored_payloads(1) == [{"spans": [], "relations": ["lived_in"]}]
 
 
-def test_an_answer_whose_receipt_was_lost_is_sent_again_and_written_once(page: Page, start: Start) -> None:
+def test_an_answer_whose_response_was_lost_is_saved_once(page: Page, start: Start) -> None:
     lost: list[Route] = []
 
     def lose(route: Route) -> None:
@@ -157,7 +151,7 @@ def test_an_answer_whose_receipt_was_lost_is_sent_again_and_written_once(page: P
     assert stored_payloads(1) == [{"spans": [], "relations": ["lived_in"]}]
 
 
-def test_an_answer_not_sent_yet_is_opened_again_and_both_arrive(page: Page, start: Start) -> None:
+def test_an_unsent_answer_is_reopened_and_both_versions_are_saved(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)
     page.context.set_offline(True)
@@ -171,9 +165,7 @@ def test_an_answer_not_sent_yet_is_opened_again_and_both_arrive(page: Page, star
     assert [payload["relations"] for payload in stored_payloads(1)] == [["lived_in"], []]
 
 
-def test_whoever_is_logged_out_meanwhile_keeps_the_answers_and_is_shown_the_way_in(
-    page: Page, start: Start
-) -> None:
+def test_answers_after_a_logout_are_kept_and_sent_after_logging_in(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)
     page.context.clear_cookies(name="sessionid")
@@ -188,7 +180,7 @@ def test_whoever_is_logged_out_meanwhile_keeps_the_answers_and_is_shown_the_way_
     wait_until_sent(page, 1)
 
 
-def test_what_was_taken_back_from_the_reserve_while_away_is_kept_as_surplus(page: Page, start: Start) -> None:
+def test_an_offline_answer_to_a_reassigned_sentence_is_surplus(page: Page, start: Start) -> None:
     cast = start(*(sentence(at) for at in range(1, 6)), k=1)
     wait_for_reserve(page, 4)
     page.context.set_offline(True)
@@ -207,9 +199,7 @@ def test_what_was_taken_back_from_the_reserve_while_away_is_kept_as_surplus(page
     page.locator("#finished[data-state=done]").wait_for()
 
 
-def test_what_was_taken_back_leaves_the_device_at_the_next_beat_and_the_rest_is_prolonged(
-    page: Page, start: Start
-) -> None:
+def test_a_heartbeat_drops_reassigned_sentences_and_renews_the_others(page: Page, start: Start) -> None:
     page.clock.install()
     cast = start(*(sentence(at) for at in range(1, 6)), k=1)
     wait_for_reserve(page, 4)
@@ -233,7 +223,7 @@ def test_what_was_taken_back_leaves_the_device_at_the_next_beat_and_the_rest_is_
         (204, "text/plain", ""),
     ],
 )
-def test_an_answer_is_taken_only_when_the_service_itself_says_so(
+def test_an_answer_counts_as_saved_only_with_a_valid_response(
     page: Page, start: Start, status: int, kind: str, body: str
 ) -> None:
     def hotel(route: Route) -> None:

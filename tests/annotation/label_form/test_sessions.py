@@ -32,7 +32,7 @@ def log_out_and_in(page: Page, name: str) -> None:
     other.close()
 
 
-def test_whoever_logs_in_again_in_another_tab_has_all_answers_sent_in_order(page: Page, start: Start) -> None:
+def test_logging_in_again_in_another_tab_sends_all_answers_in_order(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)
     log_out_and_in(page, "ann")
@@ -43,7 +43,7 @@ def test_whoever_logs_in_again_in_another_tab_has_all_answers_sent_in_order(page
     assert page.locator("#conflicts").inner_text() == ""
 
 
-def test_answers_of_one_person_never_go_out_as_those_of_another(page: Page, start: Start) -> None:
+def test_answers_are_never_sent_as_another_user(page: Page, start: Start) -> None:
     start()
     wait_for_reserve(page, 7)
     log_out_and_in(page, "bob")

@@ -60,7 +60,7 @@ def kept_in(page: Page) -> list[tuple[str, Any]]:
     return [(row["answer"], row["payload"]["relations"]) for row in rows]
 
 
-def test_what_is_kept_is_told_and_can_be_taken_away_when_the_form_is_closed(page: Page, start: Start) -> None:
+def test_unsent_answers_of_a_closed_project_can_be_downloaded(page: Page, start: Start) -> None:
     cast = closed_while_away(page, start)
     kept = [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
     page.reload()
@@ -71,7 +71,7 @@ def test_what_is_kept_is_told_and_can_be_taken_away_when_the_form_is_closed(page
     assert kept_in(page) == kept
 
 
-def test_nobody_is_told_of_the_answers_that_somebody_else_keeps_here(page: Page, start: Start) -> None:
+def test_unsent_answers_of_another_user_are_not_shown(page: Page, start: Start) -> None:
     closed_while_away(page, start)
     page.goto("/docs/keyboard/")
     page.get_by_role("button", name="Log out").click()
@@ -85,9 +85,7 @@ def test_nobody_is_told_of_the_answers_that_somebody_else_keeps_here(page: Page,
     assert page.locator("#unsent").is_hidden()
 
 
-def test_a_project_closed_meanwhile_stops_the_form_and_its_opening_sends_what_was_kept(
-    page: Page, start: Start
-) -> None:
+def test_closing_a_project_stops_the_form_and_reopening_sends_the_answers(page: Page, start: Start) -> None:
     cast = closed_while_away(page, start)
     page.get_by_role("button", name="Check again").click()
     is_stopped(page, "Harbour news is not open for labelling.")
@@ -99,9 +97,7 @@ def test_a_project_closed_meanwhile_stops_the_form_and_its_opening_sends_what_wa
     assert order() == ["s1", "s2", "s3", "s4"]
 
 
-def test_whoever_is_no_longer_a_member_keeps_the_answers_until_brought_in_again(
-    page: Page, start: Start
-) -> None:
+def test_a_removed_member_keeps_the_answers_until_added_again(page: Page, start: Start) -> None:
     cast = start()
     wait_for_reserve(page, 7)
     answer_three_away(page)
@@ -114,9 +110,7 @@ def test_whoever_is_no_longer_a_member_keeps_the_answers_until_brought_in_again(
     assert order() == ["s1", "s2", "s3"]
 
 
-def test_whoever_is_no_longer_a_member_finds_the_kept_answers_when_the_form_is_loaded_again(
-    page: Page, start: Start
-) -> None:
+def test_a_removed_member_can_download_the_answers_after_a_reload(page: Page, start: Start) -> None:
     cast = start()
     wait_for_reserve(page, 7)
     answer_three_away(page)
@@ -132,7 +126,7 @@ def test_whoever_is_no_longer_a_member_finds_the_kept_answers_when_the_form_is_l
     assert order() == ["s1", "s2", "s3"]
 
 
-def test_whoever_is_paused_is_told_once_and_what_was_answered_is_sent(page: Page, start: Start) -> None:
+def test_pausing_stops_the_form_and_sends_the_answers_given(page: Page, start: Start) -> None:
     cast = start(*(sentence(at) for at in range(1, 61)))
     wait_for_reserve(page, 55)
     ann = Annotator.objects.get(user=cast.people["ann"])
@@ -149,7 +143,7 @@ def test_whoever_is_paused_is_told_once_and_what_was_answered_is_sent(page: Page
     page.locator("#work").wait_for()
 
 
-def test_a_sentence_whose_answer_waits_for_a_decision_is_not_asked_again(page: Page, start: Start) -> None:
+def test_a_sentence_with_a_rejected_answer_is_not_shown_again(page: Page, start: Start) -> None:
     start(sentence(1), sentence(2))
     wait_for_reserve(page, 1)
     page.route("**/items/*/answer", lambda route: route.fulfill(status=400, json={"detail": "Not so."}))

@@ -29,7 +29,7 @@ def names(project: object, part: str = "relation") -> list[str]:
     return [choice.name for choice in inventory.inventory(project, part)]
 
 
-def test_labels_keep_their_order_and_get_their_keys() -> None:
+def test_labels_get_keys_in_their_order() -> None:
     project = create_project(labels=[f"r{n}" for n in range(32)])
     keys = [choice.key for choice in inventory.inventory(project)]
     assert (keys[0], keys[9], keys[10], keys[29], keys[30]) == ("1", "0", "⇧1", "⌥0", "")
@@ -48,7 +48,7 @@ def test_the_nyt10_preset_leaves_24_of_52_relations() -> None:
     assert mapping.label("/people/family/members") is None
 
 
-def test_every_relation_of_the_preset_can_be_read_and_told_apart() -> None:
+def test_every_relation_of_the_preset_has_distinct_texts() -> None:
     choices = inventory.apply_preset(create_project(labels=()), "nyt10", by=curator())
     assert all(
         c.title and c.phrase and c.group and c.definition and c.head_type and c.tail_type for c in choices
@@ -57,7 +57,7 @@ def test_every_relation_of_the_preset_can_be_read_and_told_apart() -> None:
     assert len({c.title for c in choices}) == len({c.phrase for c in choices}) == 24
 
 
-def test_a_preset_on_top_of_the_datas_own_labels_adds_what_is_missing() -> None:
+def test_a_preset_adds_only_missing_labels() -> None:
     project = create_project(labels=["/location/location/contains", "/location/us_state/capital"])
     inventory.apply_preset(project, "nyt10", by=curator())
     inventory.apply_preset(project, "nyt10", by=curator())
@@ -65,12 +65,12 @@ def test_a_preset_on_top_of_the_datas_own_labels_adds_what_is_missing() -> None:
     assert project.steps.count() == 3
 
 
-def test_a_preset_of_entities_does_not_fit_a_project_of_relations() -> None:
+def test_a_preset_of_entities_is_rejected_by_a_relation_project() -> None:
     with pytest.raises(DomainError, check=code("wrong_preset")):
         inventory.apply_preset(create_project(), "conll03", by=curator())
 
 
-def test_merged_votes_decide_anew_and_undoing_brings_the_dispute_back() -> None:
+def test_a_merge_settles_a_dispute_and_undoing_it_restores_the_dispute() -> None:
     project = project_with_items()
     item = answered_item(project, ["A"], ["B"])
     assert item.state == Item.State.DISPUTED
@@ -83,7 +83,7 @@ def test_merged_votes_decide_anew_and_undoing_brings_the_dispute_back() -> None:
     assert (item.state, names(project)) == ("disputed", ["A", "B", "C"])
 
 
-def test_deleted_labels_leave_na_and_are_counted() -> None:
+def test_answers_emptied_by_a_deletion_become_na_and_are_counted() -> None:
     project = project_with_items()
     item = answered_item(project, ["A"], [])
     assert item.state == "disputed"
@@ -100,7 +100,7 @@ def test_source_labels_emptied_by_a_deletion_are_counted() -> None:
     assert inventory.emptied_by_deletion(project)["source_labels"] == 1
 
 
-def test_a_rename_keeps_the_words_and_the_votes() -> None:
+def test_a_rename_keeps_label_texts_and_votes() -> None:
     project = project_with_items()
     OntologyLabel.objects.filter(project=project, name="A").update(phrase="was born in")
     item = answered_item(project, ["A"], ["A"])
@@ -110,7 +110,7 @@ def test_a_rename_keeps_the_words_and_the_votes() -> None:
     assert {c.name: c.phrase for c in inventory.inventory(project)}["birthplace"] == "was born in"
 
 
-def test_a_step_whose_new_label_was_chosen_since_cannot_be_undone() -> None:
+def test_a_step_whose_new_label_was_chosen_cannot_be_undone() -> None:
     project = project_with_items()
     step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
     answer_item(project.items.first(), annotators(project, 1)[0], "AB")
@@ -118,7 +118,7 @@ def test_a_step_whose_new_label_was_chosen_since_cannot_be_undone() -> None:
         inventory.undo(step, by=curator())
 
 
-def test_a_step_whose_new_label_is_a_known_answer_cannot_be_undone() -> None:
+def test_a_step_whose_new_label_answers_a_gold_question_cannot_be_undone() -> None:
     project = project_with_items()
     step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
     gold_questions.make_gold_question(
@@ -129,7 +129,7 @@ def test_a_step_whose_new_label_is_a_known_answer_cannot_be_undone() -> None:
 
 
 @pytest.mark.parametrize("name", ["Zürich–Ost", 'a "b" 100% \\ _'])
-def test_a_new_label_is_found_in_answers_however_it_is_spelt(name: str) -> None:
+def test_a_step_whose_new_label_has_special_characters_is_protected_too(name: str) -> None:
     project = project_with_items()
     step = inventory.merge(project, ["A", "B"], target=name, by=curator())
     answer_item(project.items.first(), annotators(project, 1)[0], name, "C")
@@ -148,12 +148,12 @@ def test_only_the_last_step_can_be_undone() -> None:
 @pytest.mark.parametrize(
     ("sources", "target"), [(["A"], "A"), (["A", "nope"], "X"), ([], "X"), (["A", "B"], "")]
 )
-def test_a_merge_that_makes_no_sense_is_refused(sources: list[str], target: str) -> None:
+def test_an_invalid_merge_is_rejected(sources: list[str], target: str) -> None:
     with pytest.raises(DomainError):
         inventory.merge(create_project(), sources, target=target, by=curator())
 
 
-def test_a_name_that_a_step_took_away_cannot_come_back_as_another_label() -> None:
+def test_the_former_name_of_a_label_cannot_be_reused() -> None:
     project = create_project()
     inventory.rename(project, "A", target="A1", by=curator())
     with pytest.raises(Conflict, check=code("name_taken")):
@@ -167,7 +167,7 @@ def test_only_a_curator_changes_the_ontology() -> None:
         inventory.add_labels(project, ["D"], by=user)
 
 
-def test_a_project_too_large_for_a_request_is_decided_anew_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_project_is_recomputed_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", 1)
     project = project_with_items()
     inventory.delete(project, ["A"], by=curator())

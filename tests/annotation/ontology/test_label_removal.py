@@ -49,7 +49,7 @@ def labels(project: Project) -> set[str]:
 
 
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
-def test_a_step_is_not_undone_under_an_answer_that_is_just_coming_in(
+def test_undoing_a_step_waits_for_an_answer_being_stored(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
@@ -62,7 +62,7 @@ def test_a_step_is_not_undone_under_an_answer_that_is_just_coming_in(
 
 
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
-def test_a_label_is_not_taken_out_under_an_answer_that_is_just_coming_in(
+def test_removing_a_label_waits_for_an_answer_being_stored(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
@@ -76,7 +76,7 @@ def test_a_label_is_not_taken_out_under_an_answer_that_is_just_coming_in(
 
 
 @pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
-def test_people_answer_on_while_a_step_is_made_and_undone(
+def test_answers_are_stored_while_a_step_is_made_and_undone(
     postgres: object, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     """Nobody waits for ever, and each answer is in the inventory in the end."""

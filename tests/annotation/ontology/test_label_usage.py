@@ -59,7 +59,7 @@ def import_answers(project: Project, *answers: dict[str, Any]) -> None:
     assert batch.state == "done", batch.problems
 
 
-def test_relations_are_counted_through_merges_and_deletions(either_database: str) -> None:
+def test_label_usage_follows_merges_and_deletions(either_database: str) -> None:
     project = create_project(labels=("A", "B", "C", ODD))
     source = (["A"], [ODD, "B"], [], ["C"], [ODD], ["A", "C"])
     import_lines(project, [sentence(f"s{at}", relations=labels) for at, labels in enumerate(source)])
@@ -84,7 +84,7 @@ def spans(project: Project, *, linked: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", ["entities", "joint"])
-def test_spans_are_counted_with_what_hangs_on_them(either_database: str, kind: str) -> None:
+def test_label_usage_counts_spans_and_their_relations(either_database: str, kind: str) -> None:
     project = create_project(kind, labels=())
     inventory.add_labels(project, ["PER", "LOC"], by=curator(), part="entity")
     if kind == "joint":
@@ -96,7 +96,7 @@ def test_spans_are_counted_with_what_hangs_on_them(either_database: str, kind: s
     check(project)
 
 
-def test_nothing_is_counted_where_no_answers_exist(either_database: str) -> None:
+def test_label_usage_without_answers_is_zero(either_database: str) -> None:
     project = create_project()
     check(project)
     assert not inventory.label_frequencies(project)

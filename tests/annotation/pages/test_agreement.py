@@ -47,17 +47,17 @@ def seen(project: Project, user: str = "curator", name: str = "agreement", **que
     return unescape(b"".join(response).decode())
 
 
-def test_before_anybody_asked_the_page_offers_to_work_it_out() -> None:
+def test_agreement_can_be_requested_from_the_page() -> None:
     page = seen(labelled())
     assert "Compute agreement</button>" in page
 
 
-def test_where_nobody_answered_there_is_nothing_to_ask_for() -> None:
+def test_agreement_cannot_be_requested_without_answers() -> None:
     page = seen(project_with_items(1))
     assert "Compute agreement" not in page
 
 
-def test_asking_shows_how_far_the_work_is_and_then_the_figures() -> None:
+def test_requesting_agreement_shows_progress_and_then_the_figures() -> None:
     project = labelled()
     browser = Client()
     browser.force_login(curator())
@@ -72,25 +72,25 @@ def test_asking_shows_how_far_the_work_is_and_then_the_figures() -> None:
     assert "α over whole answers is" in done.content.decode()
 
 
-def test_the_first_sentence_names_what_is_weak() -> None:
+def test_the_summary_names_labels_with_low_agreement() -> None:
     page = seen(reported(labelled()))
     assert re.search("36 answers by 3 people on 12 sentences, 12 of them", page)
     assert re.search(r"Below \.667: A\.|are below \.667", page)
 
 
-def test_a_relation_with_too_few_answers_has_a_dash_and_the_reason() -> None:
+def test_a_relation_with_too_few_answers_shows_a_dash_and_the_reason() -> None:
     page = seen(reported(labelled()))
     assert "never chosen" in page
     assert "chosen 3 times, needs 10" in page
 
 
-def test_too_few_items_in_common_are_a_dash_with_its_reason() -> None:
+def test_a_pair_with_too_few_items_in_common_shows_a_dash_and_the_reason() -> None:
     page = seen(reported(labelled(4)))
     assert "No pair has enough sentences in common" in page
     assert f"4 sentences in common, undefined: {FEW_COMMON}" in page
 
 
-def test_names_stand_there_for_curators_alone() -> None:
+def test_only_curators_see_names_in_agreement() -> None:
     project = reported(labelled())
     projects.set_member(project, user=person("vera"), role="viewer", by=curator())
     assert "ann0" in seen(project)
@@ -100,7 +100,7 @@ def test_names_stand_there_for_curators_alone() -> None:
         assert "Annotator 1" in page
 
 
-def test_an_older_report_stays_while_another_one_is_made() -> None:
+def test_an_older_report_stays_visible_while_a_new_one_is_computed() -> None:
     project = reported(labelled())
     agreement.request_report(project, by=curator())
     page = seen(project)
@@ -109,14 +109,14 @@ def test_an_older_report_stays_while_another_one_is_made() -> None:
     assert "Work it out again" not in page
 
 
-def test_the_least_agreed_can_come_first() -> None:
+def test_relations_can_be_sorted_by_least_agreement() -> None:
     page = seen(reported(labelled()), order="least")
     table = page.split('id="relations"')[1]
     order = re.findall(r'<th scope="row">([^<]+)', table)
     assert order == ["N/A", "A", "B", "C"]
 
 
-def test_the_figures_can_be_taken_away() -> None:
+def test_the_agreement_figures_can_be_downloaded() -> None:
     project = reported(labelled())
     rows = list(csv.DictReader(io.StringIO(seen(project, name="agreement-relations"))))
     alpha = {(row["title"], row["measure"]): row["value"] for row in rows}
@@ -131,14 +131,14 @@ def test_the_figures_can_be_taken_away() -> None:
     ]
 
 
-def test_the_heat_map_can_be_taken_away_as_a_drawing_with_its_colours() -> None:
+def test_the_heat_map_is_downloaded_with_its_colours() -> None:
     drawn = ElementTree.fromstring(seen(reported(labelled()), name="agreement-svg"))
     assert not [each for each in drawn.iter() if "class" in each.attrib]
     fills = {each.get("fill") for each in drawn.iter("{http://www.w3.org/2000/svg}rect")}
     assert len(fills) > 1
 
 
-def test_the_raw_answers_are_lines_for_curators() -> None:
+def test_only_curators_download_the_judgments() -> None:
     project = labelled(2)
     assert len(seen(project, name="judgments").splitlines()) == 6
     browser = Client()
@@ -167,7 +167,7 @@ def pair(first: int, second: int, value: float | None, common: int = 20) -> dict
     return pair | {"observed": 0.5}
 
 
-def test_the_one_person_who_is_apart_is_named() -> None:
+def test_an_outlier_is_named() -> None:
     pairs = [pair(0, 1, 0.8), pair(0, 2, 0.78), pair(1, 2, 0.82), pair(0, 3, 0.5), pair(1, 3, 0.52)]
     pairs.append(pair(2, 3, 0.48))
     found = agreement_heatmap.heatmap_of(pairs, ["Abel", "Boateng", "Castro", "Farouk"])
@@ -175,7 +175,7 @@ def test_the_one_person_who_is_apart_is_named() -> None:
     assert "Farouk" in found.finding
 
 
-def test_nobody_is_apart_where_all_differ_alike() -> None:
+def test_equal_disagreement_has_no_outlier() -> None:
     found = agreement_heatmap.heatmap_of(
         [pair(0, 1, 0.7), pair(0, 2, 0.68), pair(1, 2, 0.71)], ["a", "b", "c"]
     )
@@ -183,25 +183,25 @@ def test_nobody_is_apart_where_all_differ_alike() -> None:
     assert re.findall(r"\.\d+", found.finding) == [".68", ".71", ".70"]
 
 
-def test_a_pair_without_common_items_is_a_dash() -> None:
+def test_a_pair_without_common_items_shows_a_dash() -> None:
     found = agreement_heatmap.heatmap_of([pair(0, 1, 0.7), pair(1, 2, 0.68)], ["a", "b", "c"])
     cell = found.rows[2].cells[0]
     assert (cell.text, cell.title) == ("–", "c and a: no sentences in common")
 
 
-def test_values_fall_into_six_steps() -> None:
+def test_values_are_shown_in_six_colours() -> None:
     pairs = [pair(0, at, value) for at, value in enumerate((-0.1, 0.1, 0.2, 0.59, 0.61, 0.8), start=1)]
     found = agreement_heatmap.heatmap_of(pairs, list("abcdefg"))
     assert [row.cells[0].style for row in found.rows[1:]] == ["h1", "h2", "h3", "h4", "h5", "h6"]
 
 
-def test_coefficients_lose_the_zero_that_they_cannot_pass() -> None:
+def test_coefficients_have_no_leading_zero() -> None:
     assert [coefficient(x) for x in (0.714, -0.05, 1.0, 0.0, None)] == [".71", "−.05", "1.00", ".00", "–"]
     assert [tick_label(x) for x in (0.0, 0.25, 0.5, 1.0, -0.2)] == ["0", ".25", ".5", "1", "−.2"]
     assert estimate_text(Estimate(0.71, 0.7, 0.73)) == ".71 (.70 to .73)"
 
 
-def test_agreement_without_a_value_is_told_in_words() -> None:
+def test_undefined_agreement_shows_its_reason() -> None:
     none = {"value": None, "low": None, "high": None, "reason": "no item has two answers"}
     overall = {key: none for key, _, _ in agreement_view.OVERALL}
     report = {
@@ -219,7 +219,7 @@ def test_agreement_without_a_value_is_told_in_words() -> None:
     assert {row.reason for row in view.overall.rows} == {"no item has two answers"}
 
 
-def test_many_people_are_numbers_over_the_columns() -> None:
+def test_many_annotators_are_numbered_in_the_column_heads() -> None:
     names = [f"worker {at}" for at in range(14)]
     found = agreement_heatmap.heatmap_of([pair(0, at, 0.7) for at in range(1, 14)], names)
     assert found.dense
@@ -229,7 +229,7 @@ def test_many_people_are_numbers_over_the_columns() -> None:
     assert "2  worker 1" in [text.text for text in drawn.iter("text")]
 
 
-def test_a_long_name_is_cut_with_a_sign_in_the_drawing() -> None:
+def test_a_long_name_is_shortened_with_an_ellipsis_in_the_drawing() -> None:
     found = agreement_heatmap.heatmap_of([pair(0, 1, 0.7)], ["Maximiliane von der Wasserkante", "Bo"])
     texts = [
         text.text for text in ElementTree.fromstring(str(agreement_heatmap.heatmap_svg(found))).iter("text")

@@ -29,7 +29,7 @@ def cast(live: str) -> ProjectCast:
     return cast
 
 
-def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, cast: ProjectCast) -> None:
+def test_the_page_shows_progress_and_then_the_figures(page: Page, cast: ProjectCast) -> None:
     page.set_default_timeout(PATIENCE)
     page.goto("/login/?next=/projects/harbour/agreement/")
     page.fill("#id_username", "cleo")
@@ -49,7 +49,7 @@ def test_the_page_follows_the_work_and_then_shows_the_figures(page: Page, cast: 
 
 
 @pytest.mark.parametrize("name", ["agreement", "progress"])
-def test_on_a_phone_intervals_are_seen_without_scrolling(page: Page, cast: ProjectCast, name: str) -> None:
+def test_a_phone_shows_intervals_without_scrolling(page: Page, cast: ProjectCast, name: str) -> None:
     run_job("agreement", agreement.request_report(cast.project, by=cast.curator).pk)
     page.set_default_timeout(PATIENCE)
     page.set_viewport_size({"width": 360, "height": 740})

@@ -45,13 +45,13 @@ def label_page(client: Client, cast: ProjectCast) -> str:
     return without_tokens(client.get(reverse("label", args=["harbour"])).content.decode())
 
 
-def test_the_form_is_the_same_whatever_others_said(client: Client, cast: ProjectCast) -> None:
+def test_the_form_does_not_depend_on_answers_of_others(client: Client, cast: ProjectCast) -> None:
     before = label_page(client, cast)
     cast.answer("bob", 1, "born_in", comment="She stayed for years.")
     assert label_page(client, cast) == before
 
 
-def test_no_secret_is_on_any_page_of_an_annotator(client: Client, cast: ProjectCast) -> None:
+def test_no_page_of_an_annotator_shows_a_secret(client: Client, cast: ProjectCast) -> None:
     cast.answer("bob", 1, "born_in", comment="She stayed for years.")
     client.force_login(cast.people["ann"])
     for address in (
@@ -65,7 +65,7 @@ def test_no_secret_is_on_any_page_of_an_annotator(client: Client, cast: ProjectC
         assert "sealed_by_the_source" not in page
 
 
-def test_the_form_fetches_the_sentence_and_nothing_else(client: Client, cast: ProjectCast) -> None:
+def test_a_lease_contains_nothing_but_the_sentence(client: Client, cast: ProjectCast) -> None:
     cast.answer("bob", 1, "born_in", comment="She stayed for years.")
     client.force_login(cast.people["ann"])
     lease = client.post("/api/v1/projects/harbour/lease", {"holding": []}, "application/json").json()
@@ -100,7 +100,7 @@ def test_a_hidden_check_looks_like_any_other_sentence(client: Client, cast: Proj
     assert {UUID(item["id"]).version for item in items} == {4}
 
 
-def test_a_sentence_is_named_by_its_key_wherever_somebody_acts(client: Client, cast: ProjectCast) -> None:
+def test_answers_and_history_name_an_item_by_its_key(client: Client, cast: ProjectCast) -> None:
     """No number of the row is in an answer: the numbers follow the imports."""
     for entry in handed_out(client, cast, 2):
         body = {"client_id": str(uuid4()), "payload": {"relations": ["born_in"]}, "base": 0}
@@ -110,7 +110,7 @@ def test_a_sentence_is_named_by_its_key_wherever_somebody_acts(client: Client, c
     assert {act["item"]["id"] for act in past} == {str(item.key) for item in cast.project.items.all()}
 
 
-def test_a_frozen_set_is_not_there_for_an_annotator(client: Client, cast: ProjectCast) -> None:
+def test_a_frozen_set_is_404_for_an_annotator(client: Client, cast: ProjectCast) -> None:
     from annotation.freezing import builder
     from tests.cast.basics import run_job
 

@@ -36,7 +36,7 @@ def decision(item: Item, *relations: str, **more: str) -> dict[str, str]:
     return {"client_id": str(uuid4()), "votes_key": item.votes_key, "choice": json.dumps(choice)} | more
 
 
-def test_the_answers_stand_without_names_in_lettered_columns(client: Client, cast: ProjectCast) -> None:
+def test_answers_are_shown_in_lettered_columns_without_names(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
@@ -46,9 +46,7 @@ def test_the_answers_stand_without_names_in_lettered_columns(client: Client, cas
     assert not re.search(r"\b([Aa]nn|[Bb]ob)\b", shown)
 
 
-def test_one_key_stands_for_each_voted_relation_for_both_and_for_none(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_each_voted_relation_both_and_none_have_a_key(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
@@ -56,7 +54,7 @@ def test_one_key_stands_for_each_voted_relation_for_both_and_for_none(
     assert "Ask a third person" in page
 
 
-def test_deciding_settles_the_sentence_and_leads_to_the_next(client: Client, cast: ProjectCast) -> None:
+def test_a_decision_settles_the_sentence_and_opens_the_next(client: Client, cast: ProjectCast) -> None:
     first, second = cast.dispute(1), cast.dispute(2)
     client.force_login(cast.people["judy"])
     answer = client.post(address(first), decision(first, "lived_in", reason="The text says so."))
@@ -66,7 +64,7 @@ def test_deciding_settles_the_sentence_and_leads_to_the_next(client: Client, cas
     assert Adjudication.objects.get().reason == "The text says so."
 
 
-def test_after_the_last_dispute_comes_the_list(client: Client, cast: ProjectCast) -> None:
+def test_the_last_decision_returns_to_the_list(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     answer = client.post(address(item), decision(item), follow=True)
@@ -74,7 +72,7 @@ def test_after_the_last_dispute_comes_the_list(client: Client, cast: ProjectCast
     assert (answer.context["waiting"], answer.context["decided"]) == (0, 1)
 
 
-def test_another_relation_is_taken_from_the_whole_inventory(client: Client, cast: ProjectCast) -> None:
+def test_a_relation_nobody_voted_for_can_be_decided(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     client.post(address(item), decision(item) | {"choice": "other", "relation": "died_in"})
@@ -82,7 +80,9 @@ def test_another_relation_is_taken_from_the_whole_inventory(client: Client, cast
     assert item.gold == {"spans": [], "relations": ["died_in"]}
 
 
-def test_nothing_chosen_decides_nothing_and_keeps_the_reason(client: Client, cast: ProjectCast) -> None:
+def test_a_decision_without_a_choice_is_rejected_and_keeps_the_reason(
+    client: Client, cast: ProjectCast
+) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     page = client.post(address(item), decision(item) | {"choice": "", "reason": "half a thought"})
@@ -92,7 +92,7 @@ def test_nothing_chosen_decides_nothing_and_keeps_the_reason(client: Client, cas
 
 
 @pytest.mark.parametrize("odd", ["{}", "[1]", '{"spans": 1, "relations": [2]}', "nonsense", ""])
-def test_whoever_decides_second_reads_what_was_not_taken(client: Client, cast: ProjectCast, odd: str) -> None:
+def test_a_second_decision_is_rejected_and_shown(client: Client, cast: ProjectCast, odd: str) -> None:
     item = cast.dispute(1)
     client.force_login(cast.curator)
     client.post(address(item), decision(item))
@@ -106,9 +106,7 @@ def test_whoever_decides_second_reads_what_was_not_taken(client: Client, cast: P
     assert client.post(address(item), second | {"choice": odd}).status_code == 200
 
 
-def test_a_vote_that_changed_meanwhile_stops_the_decision_and_keeps_the_reason(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_a_changed_vote_rejects_the_decision_and_keeps_the_reason(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     stale = decision(item, "lived_in", reason="The text says so.") | {"votes_key": "0" * 64}
@@ -118,7 +116,7 @@ def test_a_vote_that_changed_meanwhile_stops_the_decision_and_keeps_the_reason(
     assert not Adjudication.objects.exists()
 
 
-def test_asking_one_more_person_puts_the_sentence_back_into_the_queue(
+def test_asking_one_more_annotator_returns_the_sentence_to_the_queue(
     client: Client, cast: ProjectCast
 ) -> None:
     item = cast.dispute(1)
@@ -129,7 +127,7 @@ def test_asking_one_more_person_puts_the_sentence_back_into_the_queue(
     assert "needs more answers" in client.get(address(item)).content.decode()
 
 
-def test_a_request_for_one_more_person_is_taken_back(client: Client, cast: ProjectCast) -> None:
+def test_a_request_for_one_more_annotator_is_undone(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     client.post(address(item), {"action": "ask"})
@@ -140,7 +138,7 @@ def test_a_request_for_one_more_person_is_taken_back(client: Client, cast: Proje
     assert client.post(address(item), {"action": "unask"}).status_code == 409
 
 
-def test_what_nobody_could_decide_is_listed_and_decided_with_the_reasons_on_show(
+def test_unanswerable_items_are_listed_and_decided_with_their_reasons(
     client: Client, cast: ProjectCast
 ) -> None:
     item = cast.item(1)
@@ -169,7 +167,7 @@ def at(who: str) -> int:
 
 
 @pytest.mark.parametrize("page", ["home", "label-index", "project", "freeze", "progress"])
-def test_every_page_that_counts_what_waits_counts_what_nobody_could_decide(
+def test_every_page_counts_unanswerable_items_as_disputes(
     client: Client, cast: ProjectCast, page: str
 ) -> None:
     for who in ("ann", "bob"):
@@ -186,7 +184,7 @@ def test_every_page_that_counts_what_waits_counts_what_nobody_could_decide(
     assert expected[page] in client.get(reverse(page, args=args)).content.decode()
 
 
-def test_the_list_can_be_cut_to_one_vote_pattern(client: Client, cast: ProjectCast) -> None:
+def test_disputes_can_be_filtered_by_vote_pattern(client: Client, cast: ProjectCast) -> None:
     cast.dispute(1)
     cast.answer("ann", 2, "lived_in")
     cast.answer("bob", 2)
@@ -197,7 +195,7 @@ def test_the_list_can_be_cut_to_one_vote_pattern(client: Client, cast: ProjectCa
     assert "Turin, s1." not in page
 
 
-def test_span_answers_are_drawn_and_like_ones_stand_together(client: Client, db: None) -> None:
+def test_equal_span_answers_are_grouped(client: Client, db: None) -> None:
     cast = ProjectCast.create(kind="entities", k=3, labels=["PER", "LOC"])
     cast.import_lines({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
     votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
@@ -215,7 +213,7 @@ def test_span_answers_are_drawn_and_like_ones_stand_together(client: Client, db:
 
 
 @pytest.mark.parametrize("finding", ["broken", "entity"])
-def test_a_sentence_can_be_left_out_of_the_set_with_a_reason(
+def test_a_sentence_can_be_excluded_from_the_set_with_a_reason(
     client: Client, cast: ProjectCast, finding: str
 ) -> None:
     item = cast.dispute(1)
@@ -228,7 +226,7 @@ def test_a_sentence_can_be_left_out_of_the_set_with_a_reason(
     assert "Cut off." in page
 
 
-def test_a_decision_taken_back_is_on_the_form_again(client: Client, cast: ProjectCast) -> None:
+def test_an_undone_decision_is_on_the_form_again(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     client.post(address(item), decision(item, "born_in", "lived_in", reason="It names both."))
@@ -240,7 +238,7 @@ def test_a_decision_taken_back_is_on_the_form_again(client: Client, cast: Projec
     assert 'value="It names both."' in page
 
 
-def test_decisions_are_listed_and_lead_back_to_their_sentences(client: Client, cast: ProjectCast) -> None:
+def test_decisions_are_listed_with_links_to_their_sentences(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     client.post(address(item), decision(item, "lived_in", reason="The text says so."))
@@ -250,7 +248,7 @@ def test_decisions_are_listed_and_lead_back_to_their_sentences(client: Client, c
     assert address(item) in page
 
 
-def test_only_who_decided_or_a_curator_is_offered_the_way_back(client: Client, cast: ProjectCast) -> None:
+def test_only_the_adjudicator_or_a_curator_can_undo_a_decision(client: Client, cast: ProjectCast) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["curator"])
     client.post(address(item), decision(item, "lived_in"))
@@ -261,7 +259,7 @@ def test_only_who_decided_or_a_curator_is_offered_the_way_back(client: Client, c
     assert "Reopen</button>" in client.get(address(item)).content.decode()
 
 
-def test_a_spans_votes_stand_in_rows_with_their_words(client: Client, db: None) -> None:
+def test_votes_on_spans_are_listed_with_their_text(client: Client, db: None) -> None:
     cast = ProjectCast.create(kind="entities", k=3, labels=["PER", "LOC"])
     cast.import_lines({"id": "s1", "tokens": ["Ada", "Lovelace", "saw", "Turin"], "spans": []})
     votes = {"ann1": [[0, 2, "PER"]], "ann2": [[0, 2, "PER"], [3, 4, "LOC"]], "ann3": [[3, 4, "PER"]]}
@@ -278,7 +276,7 @@ def test_a_spans_votes_stand_in_rows_with_their_words(client: Client, db: None) 
 
 
 @pytest.mark.browser
-def test_a_dispute_is_decided_taken_back_and_left_out_by_keys(live: str, page: Page) -> None:
+def test_a_dispute_is_decided_undone_and_excluded_by_keys(live: str, page: Page) -> None:
     cast = ProjectCast.create()
     cast.import_lines(*(sentence(at) for at in (1, 2)))
     cast.open()
@@ -309,7 +307,7 @@ def test_a_dispute_is_decided_taken_back_and_left_out_by_keys(live: str, page: P
 
 
 @pytest.mark.parametrize("choice", ["[" * 100_000, "[" * 500 + "]" * 500, '{"relations": ["\\u0000"]}'])
-def test_a_choice_that_nobody_can_read_is_refused(client: Client, cast: ProjectCast, choice: str) -> None:
+def test_an_unreadable_choice_is_rejected(client: Client, cast: ProjectCast, choice: str) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     page = client.post(address(item), decision(item) | {"choice": choice})
@@ -318,7 +316,7 @@ def test_a_choice_that_nobody_can_read_is_refused(client: Client, cast: ProjectC
 
 
 @pytest.mark.browser
-def test_a_phone_shows_no_key_of_a_decision(page: Page, live: str) -> None:
+def test_a_phone_shows_no_decision_keys(page: Page, live: str) -> None:
     cast = ProjectCast.create()
     cast.import_lines(sentence(1))
     item = cast.open().dispute(1)

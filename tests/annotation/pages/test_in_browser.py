@@ -56,7 +56,7 @@ def addresses(live: str) -> list[str]:
 
 # colours don't depend on the width, nor the layout on the theme
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
-def test_no_page_has_a_barrier_or_is_wider_than_the_window(
+def test_each_page_passes_axe_and_fits_the_window(
     page: Page, addresses: list[str], theme: Literal["light", "dark"], width: int
 ) -> None:
     page.emulate_media(color_scheme=theme)
@@ -76,7 +76,7 @@ def test_no_page_has_a_barrier_or_is_wider_than_the_window(
     assert found == {}
 
 
-def test_the_theme_follows_the_button_and_is_remembered(page: Page, live: str) -> None:
+def test_the_chosen_theme_is_stored(page: Page, live: str) -> None:
     page.emulate_media(color_scheme="light")
     page.goto("/login/")
     shown = "getComputedStyle(document.body).backgroundColor"

@@ -54,7 +54,7 @@ def address(cast: ProjectCast, name: str) -> str:
     return f"/projects/harbour/ontology/{cast.project.labels.get(name=name).pk}/"
 
 
-def test_a_curator_gives_a_label_its_words_and_the_form_shows_them(client: Client, cast: ProjectCast) -> None:
+def test_a_curator_edits_label_texts_and_the_form_shows_them(client: Client, cast: ProjectCast) -> None:
     cast.import_lines(
         {"id": "s1", "text": "Ada in Turin"} | mentions(), {"id": "s2", "text": "Ada of Turin"} | mentions()
     )
@@ -81,7 +81,7 @@ def mentions() -> dict[str, Any]:
     return {"h": {"id": "a", "name": "Ada", "pos": [0, 3]}, "t": {"id": "t", "name": "Turin", "pos": [7, 12]}}
 
 
-def test_what_a_definition_could_do_to_the_page_is_taken_out_of_it(client: Client, cast: ProjectCast) -> None:
+def test_a_definition_cannot_inject_markup(client: Client, cast: ProjectCast) -> None:
     cast.import_lines({"id": "s1", "text": "Ada in Turin"} | mentions())
     cast.open()
     client.post(address(cast, "born_in"), given(definition="<script>x</script>[a](javascript:x)"))
@@ -92,7 +92,7 @@ def test_what_a_definition_could_do_to_the_page_is_taken_out_of_it(client: Clien
     assert 'href="javascript' not in page
 
 
-def test_the_ontology_leads_to_each_label_and_says_which_have_no_definition(
+def test_the_ontology_links_to_labels_and_marks_missing_definitions(
     client: Client, cast: ProjectCast
 ) -> None:
     page = client.get("/projects/harbour/ontology/").content.decode()
@@ -101,9 +101,7 @@ def test_the_ontology_leads_to_each_label_and_says_which_have_no_definition(
     assert page.count(">no definition<") == 2
 
 
-def test_a_label_that_a_merge_made_and_one_of_a_preset_get_words_too(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_texts_of_merged_and_preset_labels_can_be_edited(client: Client, cast: ProjectCast) -> None:
     inventory.apply_preset(cast.project, "nyt10", by=cast.curator)
     inventory.merge(cast.project, ["born_in", "lived_in"], target="been_in", by=cast.curator)
     for name in ("been_in", "/location/location/contains"):
@@ -113,7 +111,7 @@ def test_a_label_that_a_merge_made_and_one_of_a_preset_get_words_too(
     assert definitions["/location/location/contains"] == "Words of /location/location/contains."
 
 
-def test_a_preset_taken_later_leaves_the_words_that_were_given(client: Client, cast: ProjectCast) -> None:
+def test_a_later_preset_keeps_edited_texts(client: Client, cast: ProjectCast) -> None:
     name = "/location/location/contains"
     inventory.add_labels(cast.project, [name], by=cast.curator)
     client.post(address(cast, name), given(definition="Our own words."))
@@ -121,9 +119,7 @@ def test_a_preset_taken_later_leaves_the_words_that_were_given(client: Client, c
     assert cast.project.labels.get(name=name).definition == "Our own words."
 
 
-def test_the_words_are_shown_as_they_stand_and_refused_when_too_long(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_label_texts_are_previewed_and_rejected_when_too_long(client: Client, cast: ProjectCast) -> None:
     page = client.get(address(cast, "lived_in")).content.decode()
     assert 'value="place lived"' in page
     assert "The head lived there." in page
@@ -147,7 +143,7 @@ def test_invalid_texts_of_a_label_are_rejected_by_field(cast: ProjectCast) -> No
             label_texts.set_texts(label, by=cast.curator, **wrong)  # type: ignore[arg-type]
 
 
-def test_a_label_of_another_project_is_not_there(client: Client, cast: ProjectCast) -> None:
+def test_a_label_page_of_another_project_is_404(client: Client, cast: ProjectCast) -> None:
     other = projects.create(title="Other", kind="relations", by=cast.curator)
     (label,) = inventory.add_labels(other, ["x"], by=cast.curator)
     assert client.get(f"/projects/harbour/ontology/{label.pk}/").status_code == 404
@@ -166,7 +162,7 @@ def test_a_label_of_another_project_is_not_there(client: Client, cast: ProjectCa
         (("lived_in", "place lived"), [], ["A town", "An age", "Months"]),
     ],
 )
-def test_the_guidelines_section_about_a_label_is_found_by_its_heading(
+def test_a_guideline_section_is_linked_to_the_label_in_its_heading(
     names: tuple[str, ...], shown: list[str], absent: list[str]
 ) -> None:
     found = section(GUIDELINE, *names)
@@ -175,7 +171,7 @@ def test_the_guidelines_section_about_a_label_is_found_by_its_heading(
 
 
 @pytest.mark.browser
-def test_the_guideline_stays_in_view_while_a_label_without_words_is_focused(page: Page, start: Start) -> None:
+def test_the_guideline_stays_in_view_for_a_label_without_texts(page: Page, start: Start) -> None:
     labels = [
         {"name": "per:age"},
         {"name": "lived_in", "definition": "The head **lived** there."},

@@ -69,50 +69,48 @@ def sent(client: Client, content: bytes, name: str = "lines.jsonl", **more: str)
         (b"unit\tterm1\tterm2\tsentence\n" + b"\n" * 60, "header line only"),
     ],
 )
-def test_a_file_that_cannot_be_taken_says_why_beside_its_field(
+def test_an_unreadable_file_is_rejected_at_its_field(
     client: Client, cast: ProjectCast, content: bytes, message: str
 ) -> None:
     assert message in beside(sent(client, content), "upload")
     assert not Batch.objects.exists()
 
 
-def test_a_table_of_answers_with_only_its_header_says_so_beside_the_file(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_a_table_with_only_a_header_is_rejected_at_its_field(client: Client, cast: ProjectCast) -> None:
     page = sent(client, b"unit\tworker\trelations\n", what="votes")
     assert "header line only" in beside(page, "upload")
 
 
-def test_a_header_is_followed_by_its_rows_however_many_lines_are_blank(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_blank_lines_after_a_header_are_ignored(client: Client, cast: ProjectCast) -> None:
     row = b"u1\tAda\tTurin\tAda left Turin .\n"
     assert sent(client, b"unit\tterm1\tterm2\tsentence\n" + b"\n" * 6_000 + row) == ""
 
 
-def test_no_file_at_all_is_asked_for(client: Client, cast: ProjectCast) -> None:
+def test_a_missing_file_is_reported_at_its_field(client: Client, cast: ProjectCast) -> None:
     page = client.post(f"{HOME}import/", {"what": "items"}).content.decode()
     assert "Choose a file." in beside(page, "upload")
 
 
-def test_columns_of_spans_are_no_file_for_a_project_of_relations(client: Client, cast: ProjectCast) -> None:
+def test_columns_are_rejected_in_a_relation_project(client: Client, cast: ProjectCast) -> None:
     page = sent(client, COLUMNS)
     assert "CoNLL columns" in beside(page, "upload")
 
 
-def test_columns_without_their_scheme_ask_for_it_beside_the_scheme(client: Client, db: None) -> None:
+def test_columns_without_a_tag_scheme_are_rejected_at_the_scheme(client: Client, db: None) -> None:
     client.force_login(ProjectCast.create(kind="entities", labels=["PER"]).curator)
     page = sent(client, COLUMNS)
     assert "need a tag scheme" in beside(page, "scheme")
     assert sent(client, COLUMNS, scheme="IOB2") == ""
 
 
-def test_a_format_that_is_not_the_files_is_said_beside_the_format(client: Client, cast: ProjectCast) -> None:
+def test_a_wrong_format_is_reported_at_its_field(client: Client, cast: ProjectCast) -> None:
     page = sent(client, lines(sentence(1)), format="nyt10")
     assert "Items (JSONL), not NYT10" in beside(page, "format")
 
 
-def test_a_file_that_goes_bad_far_down_is_refused_by_its_line(client: Client, cast: ProjectCast) -> None:
+def test_a_file_with_invalid_text_far_down_is_rejected_with_the_line(
+    client: Client, cast: ProjectCast
+) -> None:
     many = lines(*(sentence(at) for at in range(1, 5_200))) + "Malmö\n".encode("latin-1")
     assert sent(client, many) == ""
     batch = Batch.objects.get()
@@ -122,7 +120,9 @@ def test_a_file_that_goes_bad_far_down_is_refused_by_its_line(client: Client, ca
     assert "Line 5,200" in html.unescape(page)
 
 
-def test_a_label_that_the_ontology_lacks_is_named_with_its_lines(client: Client, cast: ProjectCast) -> None:
+def test_a_label_missing_from_the_ontology_is_listed_with_its_count(
+    client: Client, cast: ProjectCast
+) -> None:
     batch = cast.import_lines(
         *(sentence(at, relations=["born_in"]) for at in range(1, 4)), sentence(4, relations=["bron_in"])
     )
@@ -134,7 +134,7 @@ def test_a_label_that_the_ontology_lacks_is_named_with_its_lines(client: Client,
     assert cast.project.labels.filter(name="bron_in").exists()
 
 
-def test_a_slip_in_the_first_file_is_named_and_counted_as_what_was_meant(client: Client, db: None) -> None:
+def test_a_misspelt_label_can_be_merged_into_the_intended_one(client: Client, db: None) -> None:
     cast = ProjectCast.create(labels=())
     client.force_login(cast.curator)
     many = (sentence(at, relations=["born_in"]) for at in range(1, 8))
@@ -148,7 +148,7 @@ def test_a_slip_in_the_first_file_is_named_and_counted_as_what_was_meant(client:
     assert "misspelling" not in client.get(f"/imports/{batch.pk}/").content.decode()
 
 
-def test_labels_that_a_file_added_are_taken_out_again(client: Client, db: None) -> None:
+def test_labels_added_by_a_file_can_be_removed(client: Client, db: None) -> None:
     cast = ProjectCast.create(labels=())
     client.force_login(cast.curator)
     batch = cast.import_lines(sentence(1, relations=["born_in"]), sentence(2, relations=["died_in"]))
@@ -156,7 +156,7 @@ def test_labels_that_a_file_added_are_taken_out_again(client: Client, db: None) 
     assert not cast.project.labels.exists()
 
 
-def test_a_label_in_use_is_not_taken_out(client: Client, db: None) -> None:
+def test_a_label_in_use_cannot_be_removed(client: Client, db: None) -> None:
     cast = ProjectCast.create(labels=())
     client.force_login(cast.curator)
     batch = cast.import_lines(sentence(1, relations=["born_in"]))
@@ -177,7 +177,7 @@ def test_a_label_in_use_is_not_taken_out(client: Client, db: None) -> None:
         ("", "This field is required."),
     ],
 )
-def test_a_slip_in_typed_labels_is_said_beside_them(
+def test_an_invalid_typed_label_is_reported_at_its_field(
     client: Client, cast: ProjectCast, typed: str, message: str
 ) -> None:
     page = client.post(f"{HOME}ontology/", {"action": "labels", "labels": typed}).content.decode()
@@ -193,7 +193,7 @@ def test_a_slip_in_typed_labels_is_said_beside_them(
         (" , ", "Enter at least one user name."),
     ],
 )
-def test_a_user_name_that_nobody_has_is_said_beside_the_names(
+def test_an_unknown_user_name_is_reported_at_its_field(
     client: Client, cast: ProjectCast, names: str, message: str
 ) -> None:
     page = client.post(f"{HOME}members/", {"user": names, "role": "annotator"}).content.decode()
@@ -201,17 +201,13 @@ def test_a_user_name_that_nobody_has_is_said_beside_the_names(
     assert cast.project.members.count() == 5
 
 
-def test_the_only_curator_who_makes_themself_annotator_is_told_beside_the_names(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_the_only_curator_cannot_change_their_own_role(client: Client, cast: ProjectCast) -> None:
     page = client.post(f"{HOME}members/", {"user": "ann cleo", "role": "viewer"}).content.decode()
     assert "is the only curator" in beside(page, "user")
     assert cast.project.members.get(user__username="ann").role == "annotator"
 
 
-def test_more_answers_than_people_is_said_where_it_is_asked_for_and_where_people_are_brought_in(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_more_answers_per_sentence_than_annotators_gives_a_warning(client: Client, cast: ProjectCast) -> None:
     client.post(HOME, {"k": "9", "policy": "majority"})
     message = "needs 9 answers, but only 3 members can label."
     assert message in beside(client.get(HOME).content.decode(), "k")
@@ -221,7 +217,7 @@ def test_more_answers_than_people_is_said_where_it_is_asked_for_and_where_people
 
 
 @pytest.mark.parametrize("k", ["0", "51", "many"])
-def test_a_number_of_answers_that_cannot_be_is_refused_beside_it(
+def test_an_invalid_number_of_answers_is_reported_at_its_field(
     client: Client, cast: ProjectCast, k: str
 ) -> None:
     page = client.post("/projects/new/", {"title": "New", "kind": "relations", "k": k, "policy": "majority"})
@@ -229,14 +225,14 @@ def test_a_number_of_answers_that_cannot_be_is_refused_beside_it(
     assert Project.objects.count() == 1
 
 
-def test_opening_without_sentences_is_refused_where_it_is_pressed(client: Client, cast: ProjectCast) -> None:
+def test_a_project_without_sentences_cannot_be_opened_on_its_page(client: Client, cast: ProjectCast) -> None:
     answer = client.post(HOME, {"action": "open"})
     assert answer.status_code == 409
     assert 'data-code="no_items"' in answer.content.decode()
     assert Project.objects.get().state == "setup"
 
 
-def test_opening_without_anything_to_choose_is_refused_where_it_is_pressed(client: Client, db: None) -> None:
+def test_a_project_without_labels_cannot_be_opened_on_its_page(client: Client, db: None) -> None:
     cast = ProjectCast.create(labels=())
     cast.import_lines(sentence(1))
     client.force_login(cast.curator)
@@ -244,7 +240,7 @@ def test_opening_without_anything_to_choose_is_refused_where_it_is_pressed(clien
     assert 'data-code="no_labels"' in page
 
 
-def test_a_guideline_is_shown_as_it_will_read_and_holds_no_markup(client: Client, cast: ProjectCast) -> None:
+def test_a_guideline_preview_has_no_html(client: Client, cast: ProjectCast) -> None:
     text = {"guideline": "# Read\n<script>x()</script> [here](javascript:x) **all**", "na_means": "none"}
     shown = client.post(f"{HOME}guideline/", text | {"action": "show"}).content.decode()
     assert "Not saved yet." in shown
@@ -267,9 +263,7 @@ def brought(client: Client, content: bytes, name: str) -> str:
     return client.get(f"/imports/{batch.pk}/").content.decode()
 
 
-def test_a_line_with_two_mistakes_is_one_line_and_no_row_says_its_line_twice(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_a_line_with_two_problems_counts_as_one_rejected_line(client: Client, cast: ProjectCast) -> None:
     good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
     page = brought(client, UNITS + good + b"u2\tBob\tRome\tNobody was there.\nu3\tAda\n", "units.tsv")
     assert "2 lines rejected" in page
@@ -278,9 +272,7 @@ def test_a_line_with_two_mistakes_is_one_line_and_no_row_says_its_line_twice(
     assert not any(words.startswith("Line ") for _, words in rows)
 
 
-def test_the_tabs_of_a_line_can_be_seen_and_no_code_stands_before_a_curator(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_tabs_of_a_rejected_line_are_visible(client: Client, cast: ProjectCast) -> None:
     good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
     page = brought(client, UNITS + good + b"u2 Ada Turin Ada left Turin.\nu3\tAda\n", "units.tsv")
     assert "Found u3 ⇥ Ada" in page
@@ -290,9 +282,7 @@ def test_the_tabs_of_a_line_can_be_seen_and_no_code_stands_before_a_curator(
     assert ">wrong_columns<" not in page
 
 
-def test_a_file_with_a_header_and_nothing_after_it_is_said_to_have_no_lines(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_a_file_with_only_a_header_is_an_empty_file(client: Client, cast: ProjectCast) -> None:
     """By the API, where nobody looks at the file first."""
     arguments = {"content": "items", "filename": "units.tsv", "by": cast.curator, "project": cast.project}
     batch = batches.receive(upload=BytesIO(UNITS + b"\n"), **arguments)
@@ -315,9 +305,7 @@ def test_a_repeated_line_is_counted_once(client: Client, cast: ProjectCast) -> N
     assert [name for name in shown if "epeat" in name] == ["Repeated lines"]
 
 
-def test_of_repeated_lines_those_that_add_a_label_are_distinguished_from_the_others(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_exact_repeats_are_counted_among_repeated_lines(client: Client, cast: ProjectCast) -> None:
     labels = (["born_in"], ["died_in"], ["died_in"])
     batch = cast.import_lines(*(sentence(1, relations=relations) for relations in labels))
     batch.counts = dict(sorted(batch.counts.items()))  # as a database may give them back
@@ -327,7 +315,7 @@ def test_of_repeated_lines_those_that_add_a_label_are_distinguished_from_the_oth
     assert shown[at + 1] == ("Exact repeats among them", "1")
 
 
-def test_a_known_sentence_whose_answer_nobody_can_choose_is_left_out_until_it_is_mended(
+def test_a_gold_question_with_an_unknown_label_is_rejected_until_corrected(
     cast: ProjectCast,
 ) -> None:
     good, bad = sentence(1, relations=["born_in"]), sentence(2, relations=["born_on"])

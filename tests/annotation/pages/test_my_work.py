@@ -49,7 +49,7 @@ def seen(project: Project, who: str = "ann0", name: str = "mine", **query: str) 
     return unescape(response_of(project, who, name, **query).content.decode())
 
 
-def test_the_page_shows_progress_and_pace() -> None:
+def test_the_page_of_own_work_shows_progress_and_pace() -> None:
     response = response_of(worked_on())
     figures = [stat.figure for stat in response.context["stats"]]
     assert figures == ["2", "1", "1", "6.0 s"]
@@ -65,7 +65,7 @@ def test_every_sentence_is_listed_once_with_the_last_answer() -> None:
     assert table.index("N/A") < table.index("Skipped: The sentence is broken") < table.index("not sure of it")
 
 
-def test_nothing_of_anybody_else_is_on_it() -> None:
+def test_nothing_of_others_is_shown() -> None:
     page = seen(worked_on())
     for secret in ("ann1", "a word of another", ">C<", "disputed", "settled"):
         assert secret not in page
@@ -85,7 +85,7 @@ def test_a_hidden_check_looks_like_any_other_sentence() -> None:
     assert progress_reports.own_history(project, user).count() == 1
 
 
-def test_a_paused_person_sees_the_reason() -> None:
+def test_a_paused_annotator_sees_the_reason_on_the_page() -> None:
     project = worked_on()
     gold_questions.pause(
         Annotator.objects.get(project=project, name="ann0"), by=curator(), reason="Read the guideline again."
@@ -99,12 +99,12 @@ def test_the_page_of_the_project_is_the_same_for_annotators() -> None:
     assert 'id="history"' in seen(project, name="project")
 
 
-def test_a_curator_who_labels_has_one_too() -> None:
+def test_a_curator_who_labels_has_a_page_of_own_work() -> None:
     project = worked_on()
     assert [stat.figure for stat in response_of(project, "curator").context["stats"][:3]] == ["0", "0", "4"]
 
 
-def test_own_days_can_be_downloaded() -> None:
+def test_ones_own_days_can_be_downloaded() -> None:
     assert seen(worked_on(), name="mine-csv").splitlines()[1].endswith(",2,1")
     assert seen(worked_on(), name="mine-svg").startswith("<svg xmlns")
 

@@ -52,7 +52,7 @@ def test_the_suite_has_two_hundred_texts_and_two_of_five_thousand_characters() -
 
 
 @pytest.mark.django_db
-def test_what_is_imported_is_marked_answered_and_exported_at_the_same_places() -> None:
+def test_imported_offsets_are_the_same_when_shown_and_exported() -> None:
     cast = laid()
     found = {item.external_id: item for item in Item.objects.filter(project=cast.project)}
     assert len(found) == len(ALL)
@@ -89,7 +89,7 @@ def shown_when(page: Page, wanted: str) -> dict[str, Any]:
 
 
 @pytest.mark.browser
-def test_the_form_marks_every_text_of_the_suite_and_its_answers_come_back(page: Page, live: str) -> None:
+def test_the_form_marks_every_text_at_its_offsets(page: Page, live: str) -> None:
     cast = laid()
     page.goto("/login/?next=/label/harbour/")
     page.fill("#id_username", "ann")

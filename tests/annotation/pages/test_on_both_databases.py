@@ -20,7 +20,7 @@ PAGES = (
 )
 
 
-def test_every_page_for_curators_is_answered(either_database: str) -> None:
+def test_every_page_for_curators_responds(either_database: str) -> None:
     project = labelled()
     run_job("agreement", agreement.request_report(project, by=curator()).pk)
     assignment.lease_next(project, annotators(project, 3)[0])
@@ -35,7 +35,7 @@ def test_every_page_for_curators_is_answered(either_database: str) -> None:
 
 
 @pytest.mark.parametrize("page", ["progress", "otherwise"])
-def test_what_would_change_is_the_same_on_both(either_database: str, page: str) -> None:
+def test_other_policy_changes_are_the_same_on_both(either_database: str, page: str) -> None:
     project = project_with_items(1, k=3)
     for user, labels in zip(annotators(project, 3), ([], [], ["A"]), strict=True):
         answer_item(project.items.get(), user, *labels)

@@ -53,7 +53,7 @@ def numbers(text: str) -> list[str]:
     return re.findall(r"\d+(?:\.\d+)?", text)
 
 
-def test_the_summary_counts_what_is_left_and_estimates_the_days() -> None:
+def test_the_summary_counts_remaining_answers_and_estimates_days() -> None:
     project = labelled()
     # decided, all, to decide, answers needed, days left, days looked at
     assert numbers(response_of(project).context["lead"]) == ["1", "3", "1", "2", "3", "7"]
@@ -97,13 +97,13 @@ def test_imported_answers_have_no_day_and_no_time() -> None:
     assert browser.get(reverse("progress-days-svg", args=[project.slug])).status_code == 404
 
 
-def test_the_bound_of_rushed_answers_is_stated_in_seconds() -> None:
+def test_the_limit_for_rushed_answers_is_shown_in_seconds() -> None:
     project = labelled()
     assert numbers(stats(project)["Rushed"].detail) == ["3.0"]
     assert "100.0 %" in [row[1] for row in response_of(project).context["people"]]
 
 
-def test_where_everybody_rushes_reading_sets_the_bound() -> None:
+def test_reading_time_limits_rushed_answers_when_everybody_rushes() -> None:
     project = project_with_items(2, k=1)
     project.items.update(
         text="Ada was born in Turin. " + "x" * 157
@@ -119,13 +119,13 @@ def test_where_everybody_rushes_reading_sets_the_bound() -> None:
     assert numbers(response_of(project).context["rushed_note"]) == ["3.0", "180", "60"]
 
 
-def test_people_are_in_the_table_and_in_the_file() -> None:
+def test_annotators_are_in_the_table_and_in_the_download() -> None:
     project = labelled()
     rows = {row["name"]: row for row in csv.DictReader(io.StringIO(seen(project, "progress-people-csv")))}
     assert (rows["ann2"]["surplus"], rows["ann2"]["skips"], rows["ann0"]["counted"]) == ("1", "1", "2")
 
 
-def test_viewers_see_numbers_for_names() -> None:
+def test_viewers_see_numbers_instead_of_names_on_the_page() -> None:
     project = labelled()
     projects.set_member(project, user=person("vera"), role="viewer", by=curator())
     for name in ("progress", "progress-people-csv"):
@@ -142,7 +142,7 @@ def test_idle_annotators_are_named_with_their_last_activity() -> None:
     assert idle.index("newcomer") < idle.index("ann1") < idle.index("4 May 2020, 10:00")
 
 
-def test_who_is_paused_or_left_or_has_nothing_to_do_is_not_idle() -> None:
+def test_paused_former_and_finished_annotators_are_not_idle() -> None:
     project = labelled()
     Vote.objects.update(at=datetime(2020, 5, 4, 10, tzinfo=UTC))
     gold_questions.pause(Annotator.objects.get(project=project, name="ann0"), by=curator())
@@ -161,7 +161,7 @@ def test_the_disputed_share_has_its_interval() -> None:
     assert {row["relation"]: row["share"] for row in rows} == {"A": "0.5", "B": "0.5", "C": "1.0"}
 
 
-def test_most_disputed_or_most_frequent_comes_first() -> None:
+def test_labels_are_sorted_by_disputes_or_frequency() -> None:
     labels = [
         LabelStats("rare", 12, 6),
         LabelStats("common", 50, 5),
@@ -182,7 +182,7 @@ def disagreeing() -> Project:
     return project
 
 
-def test_outcomes_by_the_other_policy_are_listed() -> None:
+def test_outcomes_under_the_other_policy_are_listed() -> None:
     project = disagreeing()
     context = response_of(project).context
     assert (context["other"], context["changes"]) == ("majority-na", 1)
@@ -191,7 +191,7 @@ def test_outcomes_by_the_other_policy_are_listed() -> None:
     assert [row[1:] for row in context["rows"]] == [("disputed", "N/A")]
 
 
-def test_looking_at_the_other_policy_changes_nothing() -> None:
+def test_comparing_policies_changes_nothing() -> None:
     project = disagreeing()
     before = list(project.items.values())
     seen(project, "otherwise")
@@ -209,7 +209,7 @@ def day(at: int, answers: int = 1) -> WorkDay:
     return WorkDay(date(2026, 3, 1) + timedelta(days=at), answers, 0, 1)
 
 
-def test_days_without_answers_are_drawn_too_and_ninety_at_most() -> None:
+def test_the_chart_shows_days_without_answers_and_ninety_at_most() -> None:
     assert [one.answers for one in calendar([day(0), day(3)], until=date(2026, 3, 5))] == [1, 0, 0, 1, 0]
     assert len(calendar([day(0), day(200)], until=date(2026, 1, 1))) == 90
     long_ago = calendar([day(0), day(1)], until=date(2026, 12, 31))
@@ -227,7 +227,7 @@ def test_every_bar_is_within_the_chart(most: int) -> None:
 
 
 @pytest.mark.parametrize("width", [1080, 290])
-def test_a_single_day_is_at_the_end_of_a_week(width: int) -> None:
+def test_a_single_day_is_drawn_at_the_end_of_a_week(width: int) -> None:
     drawn = ElementTree.fromstring(str(days_svg([day(6, 5)], width=width)))
     bars = list(drawn.iter("rect"))
     assert [float(bar.get("height", 0)) > 0 for bar in bars] == [False] * 6 + [True]
@@ -242,12 +242,12 @@ def test_the_chart_title_compares_weeks_once_there_are_two() -> None:
     assert numbers(progress_view.days_finding([day(0, 5)])) == ["1", "5", "1"]
 
 
-def test_no_days_are_estimated_when_all_is_done() -> None:
+def test_a_finished_project_has_no_estimate() -> None:
     counts = {"all": 1, "open": 0, "disputed": 0, "settled": 1}
     assert numbers(progress_view.lead(counts, Workload(0, 4, 0, 1))) == ["1", "1"]
 
 
-def test_an_own_answer_changed_later_counts_once_among_the_people() -> None:
+def test_a_changed_answer_counts_once_per_annotator() -> None:
     project = project_with_items(1, k=1)
     (user,) = annotators(project, 1)
     cast = answer_item(project.items.get(), user, "A")

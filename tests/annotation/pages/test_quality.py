@@ -49,30 +49,26 @@ def test_a_qualification_round_is_set_up_from_a_file_and_switched_on(
     assert "place of birth" in page
 
 
-def test_a_round_without_known_sentences_is_refused_beside_its_switch(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_a_qualification_round_without_gold_questions_is_rejected(client: Client, cast: ProjectCast) -> None:
     page = client.post(ADDRESS, SETTINGS | {"qualifies": "on"}).content.decode()
     assert "has no sentences for a qualification round" in page
     assert not Project.objects.get().qualifies
 
 
-def test_a_number_out_of_range_is_refused_beside_its_field(client: Client, cast: ProjectCast) -> None:
+def test_a_number_out_of_range_is_rejected_at_its_field(client: Client, cast: ProjectCast) -> None:
     page = client.post(ADDRESS, SETTINGS | {"pass_percent": 130}).content.decode()
     assert "0 to 100" in page
     assert "There is no qualification round" in page
 
 
-def test_known_sentences_without_their_answers_are_refused_line_by_line(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_gold_questions_without_answers_are_rejected_line_by_line(client: Client, cast: ProjectCast) -> None:
     client.post(ADDRESS, {"action": "known_file", "k-known": "check", "k-upload": upload(sentence(11))})
     batch = Batch.objects.latest("pk")
     run_job("import", batch.pk)
     assert 'title="missing_key"' in client.get(reverse("import", args=[batch.pk])).content.decode()
 
 
-def test_a_sentence_of_the_project_becomes_known_and_work_again(client: Client, cast: ProjectCast) -> None:
+def test_an_item_becomes_a_gold_question_and_work_again(client: Client, cast: ProjectCast) -> None:
     one = {"action": "known_one", "one-sentence": "s2", "one-use": "check", "one-answer": ["born_in"]}
     client.post(ADDRESS, one | {"one-explains": "It says so."})
     item = cast.item(2)
@@ -81,12 +77,12 @@ def test_a_sentence_of_the_project_becomes_known_and_work_again(client: Client, 
     assert (cast.item(2).use, cast.item(2).free) == (Item.Use.WORK, 2)
 
 
-def test_an_id_that_no_sentence_has_is_said_beside_its_field(client: Client, cast: ProjectCast) -> None:
+def test_an_unknown_id_is_reported_at_its_field(client: Client, cast: ProjectCast) -> None:
     one = {"action": "known_one", "one-sentence": "s99", "one-use": "check"}
     assert "No sentence of this project has the id" in client.post(ADDRESS, one).content.decode()
 
 
-def test_predictions_are_sent_and_shown_only_when_switched_on(client: Client, cast: ProjectCast) -> None:
+def test_predictions_are_hidden_until_switched_on(client: Client, cast: ProjectCast) -> None:
     predictions = upload({"id": "s1", "label": "born_in"})
     client.post(ADDRESS, {"action": "predictions", "p-upload": predictions, "p-format": ""})
     batch = Batch.objects.latest("pk")
@@ -97,15 +93,13 @@ def test_predictions_are_sent_and_shown_only_when_switched_on(client: Client, ca
     assert "<b>Predictions are shown as initial answers.</b>" in client.get(ADDRESS).content.decode()
 
 
-def test_sentences_sent_as_predictions_are_told_to_be_no_predictions(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_sentences_uploaded_as_predictions_are_rejected(client: Client, cast: ProjectCast) -> None:
     sent = {"action": "predictions", "p-upload": upload(sentence(11)), "p-format": ""}
     page = client.post(ADDRESS, sent).content.decode()
     assert "This looks like Items (JSONL): sentences to label, not predictions." in page
 
 
-def test_somebody_is_paused_with_a_reason_and_let_go_on(client: Client, cast: ProjectCast) -> None:
+def test_an_annotator_is_paused_with_a_reason_and_resumed(client: Client, cast: ProjectCast) -> None:
     cast.answer("ann", 1, "born_in")
     client.post(annotator(cast, "ann"), {"action": "pause", "reason": "Too quick."})
     page = client.get(annotator(cast, "ann")).content.decode()
@@ -117,7 +111,7 @@ def test_somebody_is_paused_with_a_reason_and_let_go_on(client: Client, cast: Pr
     assert cast.project.annotators.get(name="ann").paused_at is None
 
 
-def test_all_answers_of_somebody_are_set_aside_and_counted_again(client: Client, cast: ProjectCast) -> None:
+def test_an_annotators_answers_are_excluded_and_included_again(client: Client, cast: ProjectCast) -> None:
     cast.answer("ann", 1, "born_in")
     cast.answer("bob", 1, "born_in")
     client.post(annotator(cast, "ann"), {"action": "set-aside", "reason": "Clicked through."})
@@ -127,7 +121,7 @@ def test_all_answers_of_somebody_are_set_aside_and_counted_again(client: Client,
     assert cast.item(1).state == Item.State.SETTLED
 
 
-def test_a_pause_without_a_reason_is_refused(client: Client, cast: ProjectCast) -> None:
+def test_a_pause_without_a_reason_is_rejected(client: Client, cast: ProjectCast) -> None:
     cast.answer("ann", 1, "born_in")
     page = client.post(annotator(cast, "ann"), {"action": "pause", "reason": ""}).content.decode()
     assert "errorlist" in page

@@ -31,9 +31,7 @@ def cast(db: None) -> ProjectCast:
 
 @pytest.mark.parametrize("who", ROLES)
 @pytest.mark.parametrize("page", ALLOWED)
-def test_a_page_of_a_project_is_for_the_roles_that_need_it(
-    client: Client, cast: ProjectCast, page: str, who: str
-) -> None:
+def test_a_page_is_visible_to_its_roles_only(client: Client, cast: ProjectCast, page: str, who: str) -> None:
     client.force_login(cast.people[who])
     assert client.get(reverse(page, args=["harbour"])).status_code == ALLOWED[page].get(who, 404)
 
@@ -44,9 +42,7 @@ def form_of(client: Client, cast: ProjectCast, who: str) -> tuple[int, str]:
     return answer.status_code, answer.content.decode()
 
 
-def test_whoever_labelled_and_is_a_member_no_more_is_told_so_at_the_form(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_a_removed_member_who_labelled_sees_the_reason_on_the_form(client: Client, cast: ProjectCast) -> None:
     assignment.lease_next(cast.project, cast.people["ann"])
     projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
     status, page = form_of(client, cast, "ann")
@@ -58,9 +54,7 @@ def test_whoever_labelled_and_is_a_member_no_more_is_told_so_at_the_form(
 
 
 @pytest.mark.parametrize("who", ["bob", "vera"])
-def test_whoever_never_labelled_there_hears_nothing_of_a_project_they_are_out_of(
-    client: Client, cast: ProjectCast, who: str
-) -> None:
+def test_a_removed_member_who_never_labelled_gets_404(client: Client, cast: ProjectCast, who: str) -> None:
     cast.answer("ann", 1, "born_in")
     projects.remove_member(cast.project, user=cast.people[who], by=cast.curator)
     status, page = form_of(client, cast, who)
@@ -69,7 +63,7 @@ def test_whoever_never_labelled_there_hears_nothing_of_a_project_they_are_out_of
 
 
 @pytest.mark.parametrize("who", ROLES)
-def test_a_dispute_is_for_those_who_decide(client: Client, cast: ProjectCast, who: str) -> None:
+def test_a_dispute_is_visible_to_adjudicators_only(client: Client, cast: ProjectCast, who: str) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people[who])
     status = client.get(reverse("dispute", args=["harbour", item.key])).status_code
@@ -77,20 +71,20 @@ def test_a_dispute_is_for_those_who_decide(client: Client, cast: ProjectCast, wh
 
 
 @pytest.mark.parametrize("who", ROLES)
-def test_an_import_is_for_curators(client: Client, cast: ProjectCast, who: str) -> None:
+def test_an_import_is_visible_to_curators_only(client: Client, cast: ProjectCast, who: str) -> None:
     client.force_login(cast.people[who])
     status = client.get(reverse("import", args=[cast.project.batches.get().pk])).status_code
     assert status == {"curator": 200, "stranger": 404}.get(who, 403)
 
 
 @pytest.mark.parametrize("page", ["label-index", "projects", "test-sets"])
-def test_a_page_asks_visitors_to_log_in_and_comes_back_after(client: Client, db: None, page: str) -> None:
+def test_a_visitor_is_redirected_to_log_in_and_back(client: Client, db: None, page: str) -> None:
     address = reverse(page)
     assert client.get(address).headers["Location"] == f"/login/?next={address}"
 
 
 @pytest.mark.parametrize("page", ["project-new", "test-set-import"])
-def test_opening_projects_and_importing_gold_is_for_organisers(
+def test_only_organisers_create_projects_and_import_gold(
     client: Client, cast: ProjectCast, page: str
 ) -> None:
     client.force_login(cast.people["ann"])
@@ -99,9 +93,7 @@ def test_opening_projects_and_importing_gold_is_for_organisers(
     assert client.get(reverse(page)).status_code == 200
 
 
-def test_an_annotator_sees_own_answers_only_on_the_page_of_the_project(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_the_project_page_shows_annotators_their_own_answers_only(client: Client, cast: ProjectCast) -> None:
     cast.answer("ann", 1, "lived_in")
     cast.answer("bob", 1, "born_in")
     client.force_login(cast.people["ann"])
@@ -113,13 +105,15 @@ def test_an_annotator_sees_own_answers_only_on_the_page_of_the_project(
     assert "Members" not in page
 
 
-def test_who_is_in_no_project_is_told_how_to_get_into_one(client: Client, cast: ProjectCast) -> None:
+def test_a_user_without_a_project_sees_the_user_name_to_give_a_curator(
+    client: Client, cast: ProjectCast
+) -> None:
     client.force_login(cast.people["stranger"])
     page = client.get(reverse("label-index")).content.decode()
     assert "<b>sam</b>" in page
 
 
-def test_the_list_says_what_waits_for_each_role(client: Client, cast: ProjectCast) -> None:
+def test_the_list_shows_the_open_work_of_each_role(client: Client, cast: ProjectCast) -> None:
     cast.dispute(1)
     client.force_login(cast.people["ann"])
     assert "1 sentence to label" in client.get(reverse("label-index")).content.decode()

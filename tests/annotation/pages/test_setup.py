@@ -25,7 +25,7 @@ def upload(*lines: object) -> SimpleUploadedFile:
     return SimpleUploadedFile("lines.jsonl", b"".join(msgspec.json.encode(entry) + b"\n" for entry in lines))
 
 
-def test_a_project_is_made_by_title_and_kind(client: Client, cast: ProjectCast) -> None:
+def test_a_project_is_created_from_title_and_kind(client: Client, cast: ProjectCast) -> None:
     wanted = {
         "title": "Market day",
         "kind": "relations",
@@ -42,14 +42,14 @@ def test_a_project_is_made_by_title_and_kind(client: Client, cast: ProjectCast) 
     assert "<b>x</b>" not in page
 
 
-def test_a_taken_title_is_refused_on_the_form(client: Client, cast: ProjectCast) -> None:
+def test_a_taken_title_is_rejected_on_the_form(client: Client, cast: ProjectCast) -> None:
     wanted = {"title": "Harbour", "kind": "relations", "k": "3", "policy": "majority"}
     page = client.post(reverse("project-new"), wanted).content.decode()
     assert "already exists" in page
     assert 'value="Harbour"' in page
 
 
-def test_an_import_lists_the_lines_that_did_not_fit(client: Client, cast: ProjectCast) -> None:
+def test_an_import_lists_rejected_lines(client: Client, cast: ProjectCast) -> None:
     bad = sentence(2) | {"h": {"id": "x", "name": "Ada", "pos": [0, 99]}}
     sent = {
         "what": "items",
@@ -77,7 +77,7 @@ def test_the_polled_part_of_an_import_is_not_a_whole_page(client: Client, cast: 
     assert "Imported" in part
 
 
-def test_an_import_that_waits_can_be_cancelled(client: Client, cast: ProjectCast) -> None:
+def test_a_queued_import_can_be_cancelled(client: Client, cast: ProjectCast) -> None:
     client.post(reverse("project-import", args=["harbour"]), {"what": "items", "upload": upload(sentence(1))})
     batch = Batch.objects.get()
     client.post(reverse("import", args=[batch.pk]))
@@ -85,7 +85,7 @@ def test_an_import_that_waits_can_be_cancelled(client: Client, cast: ProjectCast
     assert batch.state == Batch.State.CANCELLED
 
 
-def test_labels_are_typed_merged_and_taken_back(client: Client, cast: ProjectCast) -> None:
+def test_labels_are_typed_merged_and_restored(client: Client, cast: ProjectCast) -> None:
     address = reverse("ontology", args=["harbour"])
     client.post(address, {"action": "labels", "labels": "works_for\tworks for\nborn_in"})
     assert cast.project.labels.get(name="works_for").title == "works for"
@@ -133,13 +133,13 @@ def test_a_member_is_added_by_user_name_and_removed(client: Client, cast: Projec
     assert not cast.project.members.filter(user=nils).exists()
 
 
-def test_an_unknown_user_name_is_said_to_be_unknown(client: Client, cast: ProjectCast) -> None:
+def test_an_unknown_user_name_is_rejected(client: Client, cast: ProjectCast) -> None:
     page = client.post(reverse("project-members", args=["harbour"]), {"user": "Nils", "role": "annotator"})
     assert "No user is named Nils" in page.content.decode()
 
 
 @pytest.mark.parametrize("sent", ["²", "-1", "9" * 40, "x", ""])
-def test_a_member_or_step_that_is_no_number_is_just_not_there(
+def test_an_invalid_member_or_step_number_changes_nothing(
     client: Client, cast: ProjectCast, sent: str
 ) -> None:
     assert client.post(reverse("project-members", args=["harbour"]), {"remove": sent}).status_code in (
@@ -150,22 +150,20 @@ def test_a_member_or_step_that_is_no_number_is_just_not_there(
     assert undone.status_code == 404
 
 
-def test_the_last_curator_cannot_go(client: Client, cast: ProjectCast) -> None:
+def test_the_last_curator_cannot_be_removed_on_the_page(client: Client, cast: ProjectCast) -> None:
     own = cast.project.members.get(user=cast.curator)
     answer = client.post(reverse("project-members", args=["harbour"]), {"remove": own.pk})
     assert answer.status_code == 409
     assert "only curator" in answer.content.decode()
 
 
-def test_opening_without_sentences_says_what_is_missing(client: Client, cast: ProjectCast) -> None:
+def test_opening_without_sentences_is_rejected(client: Client, cast: ProjectCast) -> None:
     answer = client.post(reverse("project", args=["harbour"]), {"action": "open"})
     assert answer.status_code == 409
     assert "Import a file of sentences first" in answer.content.decode()
 
 
-def test_the_overview_counts_and_says_what_the_other_rule_would_change(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_the_overview_counts_items_and_other_policy_changes(client: Client, cast: ProjectCast) -> None:
     cast.import_lines(sentence(1), sentence(2), sentence(3))
     client.post(reverse("project", args=["harbour"]), {"action": "open"})
     cast.project.refresh_from_db()
@@ -177,7 +175,7 @@ def test_the_overview_counts_and_says_what_the_other_rule_would_change(
     assert context["changes"] == 0
 
 
-def test_changing_the_rule_decides_all_items_anew(client: Client, cast: ProjectCast) -> None:
+def test_changing_the_policy_recomputes_all_items(client: Client, cast: ProjectCast) -> None:
     cast.import_lines(sentence(1))
     cast.open()
     cast.dispute(1)
@@ -187,7 +185,7 @@ def test_changing_the_rule_decides_all_items_anew(client: Client, cast: ProjectC
     assert cast.item(1).state == "settled"
 
 
-def test_what_has_not_begun_leads_to_setting_it_up(client: Client, cast: ProjectCast) -> None:
+def test_pages_of_an_unopened_project_link_to_its_setup(client: Client, cast: ProjectCast) -> None:
     there = reverse("project", args=[cast.project.slug])
     listed = client.get(reverse("label-index")).content.decode()
     assert re.search(f'href="{there}"\\s+aria-label="Set up {cast.project.title}"', listed)

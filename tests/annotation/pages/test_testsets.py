@@ -38,20 +38,20 @@ def frozen(client: Client, cast: ProjectCast) -> TestSet:
     return TestSet.objects.get(origin="annotated")
 
 
-def test_what_stands_in_the_way_is_said_in_words(client: Client, cast: ProjectCast) -> None:
+def test_items_that_prevent_a_freeze_are_counted(client: Client, cast: ProjectCast) -> None:
     cast.dispute(2)
     page = client.get(reverse("freeze", args=["harbour"])).content.decode()
     assert "1 disputed" in page
     assert "Sentences without an outcome" in page
 
 
-def test_undecided_sentences_stop_a_freeze_unless_left_out(client: Client, cast: ProjectCast) -> None:
+def test_undecided_sentences_prevent_a_freeze_unless_excluded(client: Client, cast: ProjectCast) -> None:
     page = client.post(reverse("freeze", args=["harbour"]), WANTED).content.decode()
     assert "or leave them out" in page
     assert not TestSet.objects.exists()
 
 
-def test_a_set_being_frozen_is_followed_and_then_shown(client: Client, cast: ProjectCast) -> None:
+def test_a_freeze_is_polled_until_it_is_done(client: Client, cast: ProjectCast) -> None:
     answer = client.post(reverse("freeze", args=["harbour"]), WANTED | {"leave_out": "on"})
     assert 'hx-trigger="every 1s"' in client.get(answer.headers["Location"]).content.decode()
     run_job("freeze", TestSet.objects.get(origin="annotated").pk)
@@ -59,7 +59,7 @@ def test_a_set_being_frozen_is_followed_and_then_shown(client: Client, cast: Pro
     assert page.headers["HX-Refresh"] == "true"
 
 
-def test_the_page_names_the_exact_set_and_what_it_is_not_for(client: Client, cast: ProjectCast) -> None:
+def test_the_page_shows_digest_origin_and_restrictions(client: Client, cast: ProjectCast) -> None:
     made = frozen(client, cast)
     page = client.get(reverse("test-set", args=[made.slug])).content.decode()
     assert made.sha256 in page
@@ -69,7 +69,7 @@ def test_the_page_names_the_exact_set_and_what_it_is_not_for(client: Client, cas
     assert 'id="not-for"' in page
 
 
-def test_the_download_is_what_the_digest_is_of(client: Client, cast: ProjectCast) -> None:
+def test_the_download_has_the_digest_of_the_page(client: Client, cast: ProjectCast) -> None:
     made = frozen(client, cast)
     answer = client.get(reverse("test-set-lines", args=[made.slug]))
     body = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
@@ -77,9 +77,7 @@ def test_the_download_is_what_the_digest_is_of(client: Client, cast: ProjectCast
     assert body.count(b"\n") == 2
 
 
-def test_a_set_being_imported_shows_its_own_import_not_that_of_a_batch_with_its_number(
-    client: Client, cast: ProjectCast
-) -> None:
+def test_a_set_being_imported_shows_its_own_job(client: Client, cast: ProjectCast) -> None:
     file = SimpleUploadedFile("key.txt", b"1\tA(e1,e2)\n")
     client.post(
         reverse("test-set-import"), {"upload": file, "name": "Key", "version": "1", "kind": "relations"}
@@ -104,7 +102,7 @@ def test_the_next_version_is_proposed(client: Client, cast: ProjectCast) -> None
     assert 'value="1.1"' in client.get(reverse("freeze", args=["harbour"])).content.decode()
 
 
-def test_statistics_are_shown_once_they_are_there(client: Client, cast: ProjectCast) -> None:
+def test_statistics_appear_when_they_are_computed(client: Client, cast: ProjectCast) -> None:
     made = frozen(client, cast)
     address = reverse("test-set", args=[made.slug])
     waiting = client.get(address).content.decode()
@@ -134,7 +132,7 @@ def test_published_gold_is_imported_under_its_name(client: Client, cast: Project
     assert "ask its publishers" in client.get(reverse("test-set", args=[made.slug])).content.decode()
 
 
-def test_why_it_was_decided_so_is_shown_to_those_who_may_read_the_lines(
+def test_reasons_of_decisions_are_shown_to_readers_of_the_lines_only(
     client: Client, cast: ProjectCast
 ) -> None:
     item = cast.dispute(2)

@@ -42,7 +42,7 @@ def marked(html: str, role: str) -> str:
         ("<b>Ada</b> & Turin", (3, 6), (13, 18), ("Ada", "Turin")),
     ],
 )
-def test_marks_stand_on_code_points(
+def test_marks_are_placed_by_code_points(
     text: str, head: tuple[int, int], tail: tuple[int, int], names: tuple[str, str]
 ) -> None:
     html = pair(text, head, tail)
@@ -50,7 +50,7 @@ def test_marks_stand_on_code_points(
     assert text_of(html) == text
 
 
-def test_an_entity_within_the_other_is_marked_as_both() -> None:
+def test_a_nested_entity_is_marked_as_both() -> None:
     html = pair("Turin University", (0, 16), (0, 5))
     assert text_of(html) == "Turin University"
     assert html.count("ent--tail") == 1
@@ -85,14 +85,14 @@ def test_an_inner_span_is_drawn_within_the_outer_one() -> None:
     assert text_of(drawn.html) == "University of Turin"
 
 
-def test_a_span_that_crosses_another_is_told_in_words() -> None:
+def test_a_crossing_span_is_listed_below_the_text() -> None:
     drawn = text_highlighting.mark_spans(Item(text="abcdef"), [[0, 4, "PER"], [2, 6, "LOC"]], colours=COLOURS)
     assert drawn.crossing == [("cdef", "LOC")]
     assert text_of(drawn.html) == "abcdef"
 
 
 @pytest.mark.parametrize("sizes", [[24], [5, 4, 5, 3, 7], [1, 1, 3, 3, 1], [1], [53], [20, 1]])
-def test_relations_stand_in_three_columns_each_once_and_in_order(sizes: list[int]) -> None:
+def test_relations_are_arranged_in_three_columns_in_order(sizes: list[int]) -> None:
     choices = [
         Choice(f"r{group}.{at}", "x", group=f"group {group}")
         for group, n in enumerate(sizes)

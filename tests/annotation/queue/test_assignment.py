@@ -37,7 +37,7 @@ def take(project: Project, user: User, *, current_leases: tuple[int, ...] = ()) 
 
 
 @pytest.mark.django_db
-def test_items_come_in_order_and_never_twice() -> None:
+def test_items_are_leased_in_order_and_never_twice() -> None:
     project = project_with_items(3)
     user = annotators(project, 1)[0]
     seen = []
@@ -67,7 +67,7 @@ def test_a_reloaded_page_gets_its_item_back_and_a_prefetch_gets_the_next() -> No
 
 
 @pytest.mark.django_db
-def test_an_expired_lease_goes_back_into_the_pool() -> None:
+def test_an_expired_lease_frees_its_item() -> None:
     project = project_with_items(1, k=1)
     away, next_one = annotators(project, 2)
     lease = take(project, away)
@@ -77,7 +77,7 @@ def test_an_expired_lease_goes_back_into_the_pool() -> None:
 
 
 @pytest.mark.django_db
-def test_a_person_with_an_expired_lease_may_get_the_item_again() -> None:
+def test_an_annotator_can_lease_an_item_again_after_expiry() -> None:
     project = project_with_items(1, k=1)
     user = annotators(project, 1)[0]
     lease = take(project, user)
@@ -87,7 +87,7 @@ def test_a_person_with_an_expired_lease_may_get_the_item_again() -> None:
 
 
 @pytest.mark.django_db
-def test_a_late_answer_is_kept_and_counts_if_it_is_among_the_first_k() -> None:
+def test_a_late_answer_counts_if_it_is_among_the_first_k() -> None:
     project = project_with_items(1, k=1)
     late, other = annotators(project, 2)
     lease = take(project, late)
@@ -112,7 +112,7 @@ def test_a_heartbeat_renews_an_active_lease_only() -> None:
 
 
 @pytest.mark.django_db
-def test_a_returned_item_is_free_for_others() -> None:
+def test_a_returned_item_is_leased_to_others() -> None:
     project = project_with_items(1, k=1)
     one, other = annotators(project, 2)
     leases.return_lease(take(project, one).pk, one)
@@ -148,7 +148,7 @@ def test_a_person_cannot_lease_a_whole_project(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.django_db
-def test_progress_counts_own_answers_skips_and_what_waits() -> None:
+def test_progress_counts_own_answers_skips_and_remaining_items() -> None:
     project = project_with_items(3)
     user = annotators(project, 1)[0]
     answer_item(take(project, user).item, user, "A")
@@ -159,7 +159,7 @@ def test_progress_counts_own_answers_skips_and_what_waits() -> None:
 
 
 @pytest.mark.django_db
-def test_the_next_item_is_found_through_the_index_of_wanting_items(django_assert_max_num_queries) -> None:
+def test_the_next_item_is_found_by_an_index(django_assert_max_num_queries) -> None:
     project = project_with_items(3)
     user = annotators(project, 1)[0]
     wanting = assignment.assignable_items(project, participants.annotator_of(project, user)).filter(
@@ -206,7 +206,7 @@ def test_many_people_at_once_give_every_item_exactly_k_answers(either_database: 
 
 
 @pytest.mark.postgres
-def test_the_last_item_is_waited_for_while_it_is_locked(
+def test_a_lease_waits_for_the_last_item_while_it_is_locked(
     postgres: dict[str, Any],
 ) -> None:
     project = project_with_items(1, k=2)
@@ -239,7 +239,7 @@ def test_one_person_in_many_tabs_writes_one_answer(either_database: str) -> None
     assert item.votes.count() == 1
 
 
-def test_tabs_that_do_not_know_of_each_other_conflict_and_lose_nothing(either_database: str) -> None:
+def test_independent_tabs_conflict_and_lose_no_answer(either_database: str) -> None:
     project = project_with_items(1, k=2)
     user = annotators(project, 1)[0]
     item = project.items.get()
@@ -255,7 +255,7 @@ def test_tabs_that_do_not_know_of_each_other_conflict_and_lose_nothing(either_da
 
 
 @pytest.mark.django_db
-def test_an_annotators_role_is_needed() -> None:
+def test_leasing_needs_the_role_of_an_annotator() -> None:
     project = project_with_items(1)
     projects.set_member(project, user=person("looker"), role="viewer", by=curator())
     with pytest.raises(NotAllowed):

@@ -54,7 +54,7 @@ def test_items_of_an_excluded_annotator_need_another_answer() -> None:
     assert (made.n, state(project), Vote.objects.count()) == (1, ("open", 1), 2)
 
 
-def test_a_surplus_answer_moves_up_in_their_place() -> None:
+def test_a_surplus_answer_replaces_an_excluded_one() -> None:
     project = project_with_items(1, k=2)
     item = answered_item(project, ["B"], ["A"], ["A"])
     assert item.state == "disputed"
@@ -113,7 +113,7 @@ def test_an_answer_excluded_alone_stays_excluded_after_a_skip_and_a_new_answer()
     assert state(project)[0] == "settled"
 
 
-def test_an_answer_excluded_with_its_annotator_stays_excluded_when_given_anew() -> None:
+def test_an_answer_excluded_with_its_annotator_stays_excluded_when_given_again() -> None:
     project = project_with_items(1, k=1)
     item = answered_item(project, ["A"])
     made = exclusions.exclude_annotator(who(project, "ann0"), by=curator())
@@ -125,7 +125,7 @@ def test_an_answer_excluded_with_its_annotator_stays_excluded_when_given_anew() 
     assert state(project)[0] == "settled"
 
 
-def test_an_answer_that_was_put_back_while_it_was_skipped_counts_when_it_is_given_anew() -> None:
+def test_an_answer_included_while_skipped_counts_when_given_again() -> None:
     project = project_with_items(1, k=1)
     item = answered_item(project, ["A"])
     exclusions.exclude_annotator(who(project, "ann0"), by=curator())
@@ -150,7 +150,7 @@ def test_an_excluded_annotator_gets_no_items_until_resumed() -> None:
     assert (state(project)[0], state(project, "s1")[0]) == ("open", "settled")
 
 
-def test_imported_answers_leave_the_others_of_the_import_to_decide() -> None:
+def test_excluding_imported_answers_leaves_the_decision_to_the_others() -> None:
     project = imported(("s0", "w1", "A"), ("s0", "w2", "B"), ("s1", "w1", "A"))
     assert state(project)[0] == "disputed"
     exclusions.exclude_annotator(who(project, "w1"), by=curator())
@@ -159,13 +159,13 @@ def test_imported_answers_leave_the_others_of_the_import_to_decide() -> None:
     assert (state(project)[0], state(project, "s1")[0]) == ("disputed", "settled")
 
 
-def test_an_import_that_stated_its_number_of_answers_wants_them_again() -> None:
+def test_an_import_with_a_stated_k_needs_excluded_answers_again() -> None:
     project = imported(("s0", "w1", "A"), ("s0", "w2", "A"), k=2)
     exclusions.exclude_annotator(who(project, "w1"), by=curator())
     assert state(project) == ("open", 1)
 
 
-def test_a_later_import_under_the_same_name_is_set_aside_too() -> None:
+def test_a_later_import_of_an_excluded_annotator_is_excluded_too() -> None:
     project = imported(("s0", "w1", "A"))
     exclusions.exclude_annotator(who(project, "w1"), by=curator())
     import_lines(project, [{"item": "s1", "annotator": "w1", "labels": ["A"]}], what="votes")
@@ -174,7 +174,7 @@ def test_a_later_import_under_the_same_name_is_set_aside_too() -> None:
     assert Item.objects.filter(answers__set_aside=True).count() == 0
 
 
-def test_excluding_twice_is_rejected_and_needs_a_curator() -> None:
+def test_excluding_twice_is_rejected_and_only_curators_exclude() -> None:
     project = project_with_items(1, k=1)
     answered_item(project, ["A"])
     with pytest.raises(NotAllowed):
@@ -187,7 +187,7 @@ def test_excluding_twice_is_rejected_and_needs_a_curator() -> None:
     assert Oversight.objects.filter(act="set aside").count() == 1
 
 
-def test_an_answer_changed_by_a_paused_person_does_not_count() -> None:
+def test_an_answer_changed_by_a_paused_annotator_does_not_count() -> None:
     project = project_with_items(1, k=1)
     item = answered_item(project, ["A"])
     gold_questions.pause(who(project, "ann0"), by=curator())
@@ -226,7 +226,7 @@ def test_an_exclusion_waits_for_a_running_vote(
 
 
 @pytest.mark.postgres
-def test_answers_are_set_aside_and_counted_again_while_people_work(postgres: object) -> None:
+def test_exclusions_stay_consistent_during_work(postgres: object) -> None:
     """Whoever hands out, answers and sets aside takes turns; afterwards all is as the answers say."""
     project = project_with_items(30, k=2)
     people = annotators(project, 4)

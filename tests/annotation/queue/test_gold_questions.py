@@ -37,7 +37,7 @@ def me(project: Project) -> Annotator:
     return Annotator.objects.get(project=project, user__username="ann0")
 
 
-def test_the_round_comes_first_and_tells_each_choice() -> None:
+def test_the_round_comes_first_and_gives_feedback_on_each_choice() -> None:
     project, user = with_known("qualify", qualifies=True)
     item, cast = answer_next(project, user, "B")
     assert item.external_id == "known0"
@@ -65,7 +65,7 @@ def test_a_person_who_fails_is_paused_until_a_curator_resumes_them() -> None:
     assert answer_next(project, user, "A")[0].external_id == "s0"
 
 
-def test_a_skip_in_the_round_is_not_right_and_a_second_try_changes_no_mark() -> None:
+def test_a_skip_in_the_round_is_wrong_and_a_second_try_changes_no_mark() -> None:
     project, user = with_known("qualify", n=1, qualifies=True)
     item = assignment.lease_next(project, user).item
     votes.skip(item, user, client_id=uuid4(), reason="undecided")
@@ -88,17 +88,17 @@ def test_a_round_is_skipped_unless_the_project_requires_it() -> None:
     assert project.items.live().count() == 3
 
 
-def test_a_round_needs_known_items() -> None:
+def test_a_round_needs_gold_questions() -> None:
     with pytest.raises(Conflict, check=code("no_known_items")):
         gold_questions.set_quality_options(project_with_items(1), by=curator(), qualifies=True)
 
 
-def test_curators_know_the_answers_and_are_not_asked() -> None:
+def test_curators_get_no_gold_questions() -> None:
     project, _ = with_known("qualify", qualifies=True)
     assert assignment.lease_next(project, curator()).item.external_id == "s0"
 
 
-def test_a_hidden_check_comes_after_so_many_items_and_tells_nothing() -> None:
+def test_a_hidden_check_comes_at_its_interval_without_feedback() -> None:
     project, user = with_known("check", check_every=1)
     seen = [answer_next(project, user, "A") for _ in range(5)]
     assert [item.external_id for item, _ in seen] == ["s0", "known0", "s1", "known1", "s2"]
@@ -106,7 +106,7 @@ def test_a_hidden_check_comes_after_so_many_items_and_tells_nothing() -> None:
     assert not any(cast.surplus for _, cast in seen)
 
 
-def test_a_reserve_taken_at_once_has_its_checks_where_they_would_come_one_by_one() -> None:
+def test_a_reserve_has_checks_at_the_same_positions_as_single_leases() -> None:
     project, user = with_known("check", n=1, check_every=2)
     held = assignment.lease_several(project, user, n=5)
     assert [lease.item.external_id for lease in held] == ["s0", "s1", "known0", "s2"]
@@ -135,7 +135,7 @@ def test_late_answers_of_a_paused_person_are_stored_but_not_counted() -> None:
     assert (item.state, item.answers.get().set_aside, Vote.objects.count()) == ("open", True, 1)
 
 
-def test_marks_before_a_resumption_count_no_more() -> None:
+def test_marks_before_a_resumption_no_longer_count() -> None:
     project, user = with_known("check", n=3, check_every=1, least_checks=1)
     answer_next(project, user, "A")
     answer_next(project, user, "B")
@@ -145,7 +145,7 @@ def test_marks_before_a_resumption_count_no_more() -> None:
     assert me(project).paused_at is None
 
 
-def test_known_items_stay_out_of_the_freeze_and_out_of_the_count() -> None:
+def test_gold_questions_are_neither_frozen_nor_counted() -> None:
     project, user = with_known("check", check_every=1)
     answer_next(project, user, "A")
     answer_next(project, user, "A")
@@ -158,7 +158,7 @@ def test_known_items_stay_out_of_the_freeze_and_out_of_the_count() -> None:
     }
 
 
-def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> None:
+def test_only_an_untouched_item_becomes_a_gold_question() -> None:
     project, user = with_known("check")
     first, second = project.items.filter(use="")[:2]
     made = gold_questions.make_gold_question(first, payload={"relations": ["A"]}, use="qualify", by=curator())
@@ -170,13 +170,13 @@ def test_an_item_of_the_work_becomes_known_only_while_nobody_touched_it() -> Non
         gold_questions.make_gold_question(second, payload={"relations": ["A"]}, use="other", by=curator())
 
 
-def test_known_items_need_their_answer() -> None:
+def test_a_gold_question_needs_an_answer() -> None:
     project = project_with_items(1)
     batch = import_lines(project, [sentence("k0"), sentence("k1", relations=[])], known="check")
     assert (batch.refused, project.items.filter(use="check").count()) == (1, 1)
 
 
-def test_only_curators_change_how_annotators_are_watched() -> None:
+def test_only_curators_change_quality_options() -> None:
     project, user = with_known("check")
     with pytest.raises(NotAllowed):
         gold_questions.set_quality_options(project, by=user, check_every=3)

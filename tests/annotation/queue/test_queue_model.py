@@ -285,7 +285,7 @@ class Queue(RuleBasedStateMachine):
 
 
 @pytest.mark.django_db
-def test_the_queue_agrees_with_its_model_whatever_people_do() -> None:
+def test_the_queue_agrees_with_its_model() -> None:
     examples = max(10, int(os.environ.get("CI_SECONDS", "20")) // 3)
     run_state_machine_as_test(
         Queue,

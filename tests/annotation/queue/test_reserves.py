@@ -20,7 +20,7 @@ from workers.runner import run_next
 pytestmark = pytest.mark.django_db
 
 
-def test_a_device_takes_a_reserve_in_order_and_no_item_twice() -> None:
+def test_a_reserve_is_in_order_without_repeats() -> None:
     project = project_with_items(6)
     user = annotators(project, 1)[0]
     first = assignment.lease_next(project, user)
@@ -28,7 +28,7 @@ def test_a_device_takes_a_reserve_in_order_and_no_item_twice() -> None:
     assert [lease.item.external_id for lease in (first, *more)] == ["s0", "s1", "s2", "s3", "s4"]
 
 
-def test_a_reserve_goes_to_somebody_who_has_nothing_and_the_current_three_never() -> None:
+def test_reserved_items_go_to_an_annotator_without_work_except_the_next_three() -> None:
     project = project_with_items(5, k=1)
     greedy, idle = annotators(project, 2)
     held = assignment.lease_several(project, greedy, n=5)
@@ -47,7 +47,7 @@ def test_a_reserve_goes_to_somebody_who_has_nothing_and_the_current_three_never(
     ]
 
 
-def test_an_answer_to_a_reserve_that_was_taken_back_is_kept_as_surplus() -> None:
+def test_an_answer_to_a_reassigned_item_is_surplus() -> None:
     project = project_with_items(4, k=1)
     greedy, idle = annotators(project, 2)
     held = assignment.lease_several(project, greedy, n=4)
@@ -57,7 +57,7 @@ def test_an_answer_to_a_reserve_that_was_taken_back_is_kept_as_surplus() -> None
     assert (late.surplus, item.gold["relations"], item.answers.count()) == (True, ["A"], 2)
 
 
-def test_a_person_with_a_lease_takes_nothing_from_a_reserve() -> None:
+def test_reserved_items_are_not_reassigned_to_an_annotator_with_a_lease() -> None:
     project = project_with_items(5, k=1)
     greedy, other = annotators(project, 2)
     assignment.lease_several(project, greedy, n=4)
@@ -65,7 +65,7 @@ def test_a_person_with_a_lease_takes_nothing_from_a_reserve() -> None:
     assert assignment.lease_next(project, other, current_leases=[own.pk]) is None
 
 
-def test_an_expired_lease_comes_back_by_the_workers_clock_without_anybody_asking() -> None:
+def test_an_expired_lease_is_ended_by_a_worker() -> None:
     project = project_with_items(1, k=1)
     lease = assignment.lease_next(project, annotators(project, 1)[0])
     Lease.objects.filter(pk=lease.pk).update(expires_at=Now() - timedelta(seconds=1))
@@ -74,7 +74,7 @@ def test_an_expired_lease_comes_back_by_the_workers_clock_without_anybody_asking
     assert (lease.ending, project.items.get().free) == ("expired", 1)
 
 
-def test_k_goes_up_and_down_while_people_work() -> None:
+def test_k_can_be_raised_and_lowered_during_work() -> None:
     project = project_with_items(1, k=2)
     item = answered_item(project, ["A"], ["A"])
     assert (item.state, item.free) == ("settled", 0)
@@ -87,7 +87,7 @@ def test_k_goes_up_and_down_while_people_work() -> None:
     assert answer_item(item, third, "B").surplus
 
 
-def test_a_tie_calls_in_one_more_person_by_itself_up_to_the_limit() -> None:
+def test_a_tie_asks_one_more_annotator_up_to_the_limit() -> None:
     project = project_with_items(1, k=2)
     gold_questions.set_quality_options(project, by=curator(), calls_extra=True, most_extra=1)
     item = answered_item(project, ["A"], ["B"])
@@ -99,7 +99,7 @@ def test_a_tie_calls_in_one_more_person_by_itself_up_to_the_limit() -> None:
         decisions.ask_one_more(item, by=curator())
 
 
-def test_a_changed_answer_withdraws_the_extra_place() -> None:
+def test_a_changed_answer_cancels_the_request_for_one_more() -> None:
     project = project_with_items(1, k=2)
     gold_questions.set_quality_options(project, by=curator(), calls_extra=True)
     item = answered_item(project, ["A"], ["B"])

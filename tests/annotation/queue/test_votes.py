@@ -28,7 +28,7 @@ def test_k_answers_settle_an_item() -> None:
     assert (item.state, item.gold["relations"], item.free) == ("settled", ["A", "B"], 0)
 
 
-def test_the_same_write_twice_is_one_write() -> None:
+def test_a_repeated_write_is_stored_once() -> None:
     project = project_with_items()
     user, item, name = annotators(project, 1)[0], project.items.first(), uuid4()
     first = votes.answer(item, user, client_id=name, payload=A)
@@ -47,7 +47,7 @@ def test_an_outdated_write_is_rejected_and_overwrites_nothing() -> None:
     assert Answer.objects.get().payload == A
 
 
-def test_an_answer_given_upon_the_last_one_replaces_it_and_both_stay_in_the_log() -> None:
+def test_a_changed_answer_replaces_the_last_one_and_both_stay_in_the_log() -> None:
     project = project_with_items()
     user, item = annotators(project, 1)[0], project.items.first()
     answer_item(item, user, "A")
@@ -56,7 +56,7 @@ def test_an_answer_given_upon_the_last_one_replaces_it_and_both_stay_in_the_log(
     assert [vote.payload["relations"] for vote in Vote.objects.order_by("number")] == [["A"], ["B"]]
 
 
-def test_answers_beyond_k_are_kept_and_not_counted() -> None:
+def test_answers_beyond_k_are_stored_and_not_counted() -> None:
     project = project_with_items(k=2)
     item = answered_item(project, ["A"], ["A"])
     late = answer_item(item, annotators(project, 3)[2], "B")
@@ -64,7 +64,7 @@ def test_answers_beyond_k_are_kept_and_not_counted() -> None:
     assert (late.surplus, item.gold["relations"], item.answers.count()) == (True, ["A"], 3)
 
 
-def test_a_raised_k_counts_what_was_surplus() -> None:
+def test_raising_k_counts_surplus_answers() -> None:
     project = project_with_items(k=2)
     item = answered_item(project, ["A"], ["B"], ["A"])
     assert item.state == "disputed"
@@ -73,7 +73,7 @@ def test_a_raised_k_counts_what_was_surplus() -> None:
     assert (item.state, item.gold["relations"]) == ("settled", ["A"])
 
 
-def test_an_answer_set_aside_leaves_the_count_and_the_item_wants_another() -> None:
+def test_an_excluded_answer_is_not_counted_and_the_item_needs_another() -> None:
     project = project_with_items(k=2)
     item = answered_item(project, ["A"], ["B"])
     exclusions.exclude_answer(item.answers.get(position=2), by=curator())
@@ -81,7 +81,7 @@ def test_an_answer_set_aside_leaves_the_count_and_the_item_wants_another() -> No
     assert (item.state, item.free) == ("open", 1)
 
 
-def test_a_skip_is_no_vote_and_takes_a_former_answer_back() -> None:
+def test_a_skip_replaces_an_earlier_answer_and_is_not_counted() -> None:
     project = project_with_items(k=1)
     user, item = annotators(project, 1)[0], project.items.first()
     answer_item(item, user, "A")
@@ -91,7 +91,7 @@ def test_a_skip_is_no_vote_and_takes_a_former_answer_back() -> None:
     assert assignment.lease_next(project, user).item != item
 
 
-def test_a_skip_says_why() -> None:
+def test_a_skip_needs_a_listed_reason() -> None:
     project = project_with_items()
     with pytest.raises(DomainError, check=code("unknown_reason")):
         votes.skip(project.items.first(), annotators(project, 1)[0], client_id=uuid4(), reason="dull")
@@ -112,7 +112,7 @@ def test_na_is_an_answer() -> None:
         ({"relations": [1]}, "unknown_label"),
     ],
 )
-def test_an_answer_outside_the_inventory_or_the_kind_is_refused(payload: dict, code: str) -> None:
+def test_an_answer_outside_the_inventory_or_the_kind_is_rejected(payload: dict, code: str) -> None:
     project = project_with_items()
     with pytest.raises(DomainError) as refused:
         votes.answer(project.items.first(), annotators(project, 1)[0], client_id=uuid4(), payload=payload)
@@ -123,7 +123,7 @@ def test_an_answer_outside_the_inventory_or_the_kind_is_refused(payload: dict, c
 @pytest.mark.parametrize(
     "span", [[0, 99, "A"], [3, 3, "A"], [-1, 2, "A"], [0, 1], ["0", 1, "A"], [True, 2, "A"]]
 )
-def test_spans_lie_in_the_text(span: list) -> None:
+def test_spans_outside_the_text_are_rejected(span: list) -> None:
     from tests.cast.projects import create_project, import_lines
 
     project = create_project("entities", labels=["A"])
@@ -135,7 +135,7 @@ def test_spans_lie_in_the_text(span: list) -> None:
         )
 
 
-def test_viewers_and_adjudicators_do_not_vote() -> None:
+def test_viewers_and_adjudicators_cannot_vote() -> None:
     project = project_with_items()
     for role in ("viewer", "adjudicator"):
         user = person(role)
@@ -144,7 +144,7 @@ def test_viewers_and_adjudicators_do_not_vote() -> None:
             answer_item(project.items.first(), user, "A")
 
 
-def test_a_project_that_is_not_open_takes_no_answers() -> None:
+def test_a_project_that_is_not_open_accepts_no_answers() -> None:
     project = project_with_items()
     user = annotators(project, 1)[0]
     projects.close(project, by=curator())
@@ -160,7 +160,7 @@ def test_a_repeated_write_is_acknowledged_even_after_closing() -> None:
     assert votes.answer(project.items.first(), user, client_id=name, payload=A).repeated
 
 
-def test_history_shows_each_item_once_latest_first_with_the_number_to_answer_upon() -> None:
+def test_history_lists_each_item_once_latest_first_with_its_base_number() -> None:
     project = project_with_items()
     user, (first, second, _) = annotators(project, 1)[0], project.items.all()
     answer_item(first, user, "A")
@@ -170,7 +170,7 @@ def test_history_shows_each_item_once_latest_first_with_the_number_to_answer_upo
     assert [(entry.item.external_id, entry.base) for entry in past] == [("s0", 2), ("s1", 1)]
 
 
-def test_another_answer_under_a_used_id_is_refused_and_not_dropped_in_silence() -> None:
+def test_another_answer_under_a_used_client_id_is_rejected() -> None:
     project = project_with_items()
     user, name = annotators(project, 1)[0], uuid4()
     first = votes.answer(project.items.first(), user, client_id=name, payload={"relations": ["A", "B"]})

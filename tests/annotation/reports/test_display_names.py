@@ -110,7 +110,7 @@ def test_viewers_see_numbers_instead_of_names() -> None:
         assert not [name for name in ("Mira", "ann0", "w7") if name in page_text]
 
 
-def test_rows_of_the_heatmap_are_sorted_by_name_in_natural_order() -> None:
+def test_heat_map_rows_are_sorted_by_name_in_natural_order() -> None:
     names = ["bo", "Annotator 10", "Annotator 2", "Ada"]
     pairs = [
         {"first": a, "second": b, "common": 12, "measure": "kappa", "value": 0.5, "observed": 0.5}

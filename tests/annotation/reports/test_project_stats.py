@@ -127,7 +127,7 @@ def test_the_agreement_is_computed_by_a_job_and_stored() -> None:
     assert figures["relations"]["C"]["observed"]["low"] == 0.0
 
 
-def test_the_intervals_are_the_same_however_many_questions_share_a_draw(
+def test_intervals_do_not_depend_on_the_batch_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     project = labelled()
@@ -138,7 +138,7 @@ def test_the_intervals_are_the_same_however_many_questions_share_a_draw(
         assert alone[part] == together[part]
 
 
-def test_answers_all_set_aside_while_the_job_waited_make_an_empty_report() -> None:
+def test_a_report_on_excluded_answers_only_is_empty() -> None:
     project = labelled()
     report = agreement.request_report(project, by=curator())
     for who in project.annotators.all():
@@ -149,7 +149,7 @@ def test_answers_all_set_aside_while_the_job_waited_make_an_empty_report() -> No
     assert report.figures["overall"]["alpha"]["value"] is None
 
 
-def test_the_agreement_of_two_people_of_one_mind_is_one_and_chance_tells_nothing_on_one_category() -> None:
+def test_agreement_on_a_single_category_is_one_without_kappa() -> None:
     project = project_with_items(3, k=2)
     people = annotators(project, 2)
     for item in project.items.all():
@@ -173,7 +173,7 @@ def test_the_agreement_of_spans_is_their_f1() -> None:
     assert reported(project)["pairs"][0]["value"] == pytest.approx(2 / 3)
 
 
-def test_a_report_under_way_is_not_made_twice_and_an_empty_project_has_none() -> None:
+def test_a_running_report_is_reused_and_an_empty_project_has_none() -> None:
     project = labelled()
     assert (
         agreement.request_report(project, by=curator()).pk
@@ -194,7 +194,7 @@ def test_the_raw_judgments_can_be_imported_again() -> None:
     )
 
 
-def test_an_answer_left_without_a_label_is_another_one_than_na() -> None:
+def test_an_answer_without_a_label_differs_from_na() -> None:
     project = project_with_items(3)
     answers = [{"item": f"s{at}", "annotator": who, "na": True} for at in range(3) for who in ("x", "y")]
     answers[0] = {"item": "s0", "annotator": "x", "labels": []}
@@ -205,7 +205,7 @@ def test_an_answer_left_without_a_label_is_another_one_than_na() -> None:
     assert (figures["na"]["answers"], figures["na"]["observed"]["value"]) == (5, pytest.approx(2 / 3))
 
 
-def test_each_person_has_their_share_of_na_and_their_agreement_with_the_others() -> None:
+def test_each_annotator_has_an_na_share_and_an_agreement_with_the_others() -> None:
     project = project_with_items(12, k=3)
     people = annotators(project, 3)
     for at, item in enumerate(project.items.all()):
@@ -220,7 +220,7 @@ def test_each_person_has_their_share_of_na_and_their_agreement_with_the_others()
     assert (people["ann0"]["agrees"], people["ann2"]["agrees"]) == (0.25, 0.0)
 
 
-def test_pairs_are_kept_of_the_forty_who_answered_most() -> None:
+def test_pairs_are_limited_to_the_forty_annotators_with_most_answers() -> None:
     project = project_with_items(2)
     answers = [{"item": "s0", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(45)]
     answers += [{"item": "s1", "annotator": f"a{at:02}", "labels": ["A"]} for at in range(5, 45)]

@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_read_is_named_without_numbers_of_the_system(two, 
             assert capsys.readouterr().err == f"{wrong}: {why}.\n"
 
 
-def test_a_file_that_is_not_there_ends_with_two(two, capsys):
+def test_a_missing_file_ends_with_two(two, capsys):
     assert main([two[0], "nowhere.jsonl", *two[2:]]) == 2
     assert "nowhere.jsonl" in capsys.readouterr().err
 

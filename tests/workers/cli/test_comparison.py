@@ -57,7 +57,7 @@ def test_p_values_are_adjusted_over_the_measures(write, options, capsys):
     assert [row["p_holm"] for row in rows] == pytest.approx(holm([row["p"] for row in rows]).tolist())
 
 
-def test_equal_runs_have_no_p_but_a_reason(write, options, capsys):
+def test_equal_runs_have_a_reason_instead_of_p(write, options, capsys):
     same = [write(f"{name}.jsonl", run(1)) for name in "abcd"]
     found = report(capsys, *same[:2], "--against", *same[2:], *options)
     row = rows_of(found)["accuracy"]
@@ -65,7 +65,7 @@ def test_equal_runs_have_no_p_but_a_reason(write, options, capsys):
     assert row["reason"] == "the runs of both sides do not vary"
 
 
-def test_one_run_against_two_has_no_p_but_a_reason(write, options, capsys):
+def test_one_run_against_two_has_a_reason_instead_of_p(write, options, capsys):
     files = [write(f"{at}.jsonl", run(at)) for at in range(3)]
     found = report(capsys, files[0], "--against", *files[1:], *options)
     assert rows_of(found)["accuracy"]["reason"] == "a side has fewer than two runs"
@@ -125,7 +125,7 @@ def entities_report(capsys, a, b, gold, *more):
     return rows_of(report(capsys, a, "--against", b, *words))
 
 
-def test_entities_are_resampled_and_their_words_too(write, capsys):
+def test_entities_and_their_words_are_resampled(write, capsys):
     both = "".join(f"w{at} B-X {'B-X' if at % 3 else 'O'}\n\n" for at in range(30))
     path = write("both.txt", both)
     rows = entities_report(capsys, path, path, path)
@@ -163,7 +163,7 @@ def test_the_report_is_the_same_table_from_both_commands(write, options, capsys)
     assert math.isclose(float(accuracy.split()[1]), 1 - 0.5 / 60, abs_tol=5e-5)
 
 
-def test_runs_in_forms_that_have_other_measures_are_not_compared(write, capsys):
+def test_runs_with_different_measures_are_not_compared(write, capsys):
     gold = write("gold.jsonl", [{"id": "1", "relations": ["a"]}, {"id": "2", "relations": []}])
     labels = write("labels.jsonl", [{"id": "1", "label": "a"}, {"id": "2", "label": "NA"}])
     scores = write("scores.jsonl", [{"id": "1", "scores": {"a": 0.5}}])

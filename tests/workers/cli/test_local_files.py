@@ -66,7 +66,7 @@ def test_classification_gives_the_schemes_from_every_form(write: Write, form):
     assert found.counts["items"] == 97
 
 
-def test_a_missing_answer_is_rejected_unless_it_counts_wrong(write: Write):
+def test_a_missing_prediction_is_rejected_unless_it_counts_as_wrong(write: Write):
     gold = write("gold.txt", "1\tR(e1,e2)\n2\tR(e2,e1)\n3\tOther\n")
     predictions = write("p.txt", "1\tR(e1,e2)\n3\tOther\n")
     options = Options(task="classification", negative="Other")
@@ -136,7 +136,7 @@ def test_columns_are_scored_as_line_by_line(write: Write, monkeypatch, family, c
     assert quick.classes == careful.classes
 
 
-def test_spans_and_tags_are_answers_to_spans(write: Write):
+def test_spans_and_tags_are_scored_against_spans(write: Write):
     gold = write(
         "gold.jsonl", [{"id": "a", "tokens": ["Ada", "saw", "Rome"], "spans": [[0, 1, "P"], [2, 3, "L"]]}]
     )
@@ -237,7 +237,7 @@ WRONG = [
 ]
 
 
-def test_predictions_about_other_items_are_left_out_and_counted(write: Write):
+def test_predictions_for_other_items_are_dropped_and_counted(write: Write):
     gold, options = write("gold.jsonl", GOLD), Options(task="bags", negative="NA")
     others = [{"id": "s9", "scores": {"r1": 0.95}}, {"id": "s8", "scores": {"unknown": 0.1}}]
     alone = score(gold, write("alone.jsonl", SCORES), options)
@@ -247,7 +247,7 @@ def test_predictions_about_other_items_are_left_out_and_counted(write: Write):
     assert [note.split(" predictions")[0] for note in more.notes] == ["Left out: 2"]
 
 
-def test_a_file_about_other_items_only_is_rejected(write: Write):
+def test_a_file_for_other_items_only_is_rejected(write: Write):
     gold = write("gold.jsonl", GOLD)
     predictions = write("p.jsonl", [{"id": f"x{at}", "scores": {"r1": 0.5}} for at in range(3)])
     with pytest.raises(InvalidFile) as rejected:

@@ -28,7 +28,7 @@ def gold(lines: list[Any], **options: Any) -> Batch:
     return import_lines(None, lines, what="gold", name="G", version="1", **options)
 
 
-def test_sentences_pairs_facts_and_the_spread_of_labels() -> None:
+def test_sentences_pairs_facts_and_labels_are_counted() -> None:
     other = {"h": {"id": "Q3", "name": "Ada", "pos": [0, 3]}}
     lines = [
         sentence("s0", relations=["A"]),
@@ -44,7 +44,7 @@ def test_sentences_pairs_facts_and_the_spread_of_labels() -> None:
     assert found["perplexity_with_negative"] == pytest.approx(exp(-sum(p * log(p) for p in shares)))
 
 
-def test_without_entities_pairs_and_facts_are_left_open() -> None:
+def test_items_without_entities_have_no_pairs_or_facts() -> None:
     found = described(gold(["1\tA", "2\tB"]).test_set)
     assert (found["sentences"], found["pairs"], found["facts"]) == (2, None, None)
 
@@ -55,7 +55,7 @@ def test_spans_are_counted_by_type() -> None:
     assert found["labels"] == {"per": 1}
 
 
-def test_source_labels_are_held_against_the_gold_on_the_annotated_sentences() -> None:
+def test_source_labels_are_scored_against_the_gold_of_annotated_sentences() -> None:
     project = create_project(k=1)
     pairs = [{"t": {"id": f"Q{n}", "name": "Turin", "pos": [16, 21]}} for n in range(4)]
     source_labels: list[list[str]] = [["A"], ["A"], [], ["B"]]

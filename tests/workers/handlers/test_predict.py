@@ -90,7 +90,7 @@ def test_texts_without_tokens_are_predicted_in_characters(cast: BenchmarkCast, o
     assert figure(submission, "conll_micro_f1") == 1.0
 
 
-def test_no_gold_is_among_what_the_model_sees(cast: BenchmarkCast, tmp_path: Path) -> None:
+def test_the_inputs_of_a_model_contain_no_gold(cast: BenchmarkCast, tmp_path: Path) -> None:
     from evalsvc.evaluation.benchmarks import file_contract
 
     benchmark = cast.entities()
@@ -100,7 +100,7 @@ def test_no_gold_is_among_what_the_model_sees(cast: BenchmarkCast, tmp_path: Pat
     assert {key for line in lines for key in line} == {"id", "tokens"}
 
 
-def test_a_pipeline_may_lie_in_one_folder_of_the_tar(cast: BenchmarkCast, on: Any, model: Path) -> None:
+def test_a_pipeline_may_be_in_a_folder_of_the_tar(cast: BenchmarkCast, on: Any, model: Path) -> None:
     submission = worked(send(cast, cast.entities(), tiny.packed(model, root="tiny")))
     assert submission.state == "scored"
 
@@ -114,7 +114,7 @@ def test_the_same_model_as_the_same_run_is_the_same_submission(
     assert send(cast, benchmark, tar, run="2") != first
 
 
-def test_the_same_model_as_another_run_is_scored_without_being_run_again(
+def test_the_same_model_as_another_run_reuses_its_predictions(
     cast: BenchmarkCast, on: Any, model: Path
 ) -> None:
     benchmark, tar = cast.entities(), tiny.packed(model)
@@ -130,9 +130,7 @@ def test_the_same_model_as_another_run_is_scored_without_being_run_again(
     assert send(cast, benchmark, tar, run="2") == again
 
 
-def test_the_same_model_is_run_anew_where_the_inputs_are_others(
-    cast: BenchmarkCast, on: Any, model: Path
-) -> None:
+def test_the_same_model_is_run_again_on_other_inputs(cast: BenchmarkCast, on: Any, model: Path) -> None:
     benchmark, tar = cast.entities(), tiny.packed(model)
     worked(send(cast, benchmark, tar))
     gold = freeze("more", ENTITY_GOLD[:2], by=cast.olga, labels=["PER", "LOC"], kind="entities")
@@ -141,20 +139,20 @@ def test_the_same_model_is_run_anew_where_the_inputs_are_others(
     assert (again.state, again.format) == ("queued", "spacy-pipeline")
 
 
-def test_a_model_that_takes_too_long_is_ended(cast: BenchmarkCast, on: Any, model: Path) -> None:
+def test_a_model_over_the_time_limit_is_stopped(cast: BenchmarkCast, on: Any, model: Path) -> None:
     on.MODEL_SECONDS = 0.2
     submission = worked(send(cast, cast.entities(), tiny.packed(model)))
     assert (submission.state, submission.reason_code) == ("invalid", "model_too_slow")
 
 
-def test_a_model_that_needs_more_memory_is_ended(cast: BenchmarkCast, on: Any, model: Path) -> None:
+def test_a_model_over_the_memory_limit_is_stopped(cast: BenchmarkCast, on: Any, model: Path) -> None:
     on.MODEL_MEMORY_BYTES = 1_000_000
     submission = worked(send(cast, cast.entities(), tiny.packed(model)))
     assert submission.state == "invalid"
     assert submission.reason_code in {"model_too_big", "model_failed"}
 
 
-def test_a_result_larger_than_the_limit_is_cut_off_by_the_kernel(
+def test_a_result_over_the_size_limit_is_stopped_by_the_kernel(
     cast: BenchmarkCast, on: Any, model: Path
 ) -> None:
     on.MODEL_RESULT_BYTES = 100
@@ -163,13 +161,13 @@ def test_a_result_larger_than_the_limit_is_cut_off_by_the_kernel(
     assert "OSError" in submission.reason
 
 
-def test_a_broken_weight_file_is_the_models_fault(cast: BenchmarkCast, on: Any, model: Path) -> None:
+def test_a_broken_weight_file_makes_the_submission_invalid(cast: BenchmarkCast, on: Any, model: Path) -> None:
     tar = tiny.packed(model, leave={"ner/model"}, more={"ner/model": b"no weights"})
     submission = worked(send(cast, cast.entities(), tar))
     assert (submission.state, submission.reason_code) == ("invalid", "model_failed")
 
 
-def test_labels_that_the_board_lacks_make_the_submission_invalid(
+def test_labels_missing_from_the_benchmark_make_the_submission_invalid(
     cast: BenchmarkCast, on: Any, model: Path
 ) -> None:
     gold = freeze(
@@ -196,7 +194,7 @@ def test_a_pickle_among_the_weights_is_not_run(
     assert not mark.exists()
 
 
-def test_cancelling_stops_a_model_that_runs(cast: BenchmarkCast, on: Any, model: Path) -> None:
+def test_cancelling_stops_a_running_model(cast: BenchmarkCast, on: Any, model: Path) -> None:
     submission = send(cast, cast.entities(), tiny.packed(model))
     assert submission.job is not None
     job = runner.claim.claim_job(submission.job)
@@ -220,7 +218,7 @@ def test_a_worker_whose_sandbox_fails_leaves_the_model_to_others(
     assert "Nothing holds here." in job.events.filter(what="retried").get().detail
 
 
-def test_models_are_refused_where_no_worker_can_run_them(
+def test_models_are_rejected_without_a_worker_that_can_run_them(
     cast: BenchmarkCast, settings: Any, model: Path
 ) -> None:
     settings.MODEL_UPLOADS = "auto"
@@ -233,12 +231,12 @@ def test_models_are_refused_where_no_worker_can_run_them(
     assert "MODEL_UPLOADS=off" in model_intake.unavailable_reason()
 
 
-def test_models_are_for_entities_only(cast: BenchmarkCast, on: Any, model: Path) -> None:
+def test_models_are_rejected_by_relation_benchmarks(cast: BenchmarkCast, on: Any, model: Path) -> None:
     with pytest.raises(DomainError, match="ranks relations"):
         send(cast, cast.relations(), tiny.packed(model))
 
 
-def test_what_a_stranger_wrote_is_not_repeated() -> None:
+def test_error_messages_of_a_model_are_not_repeated() -> None:
     for kind, message in (("canary", "canary"), ("ValueError", "canary canary"), ("ValueError", "[canary]")):
         with pytest.raises(predict.InputFault) as fault:
             predict.require_success(ProcessEnd(1, overdue=False, kind=kind, message=message))
@@ -259,13 +257,13 @@ def test_what_a_stranger_wrote_is_not_repeated() -> None:
         (ProcessEnd(-signal.SIGSEGV, overdue=False), "model_failed"),
     ],
 )
-def test_the_end_of_a_model_has_a_code(ended: ProcessEnd, code: str) -> None:
+def test_each_failure_of_a_model_has_a_code(ended: ProcessEnd, code: str) -> None:
     with pytest.raises(predict.InputFault) as fault:
         predict.require_success(ended)
     assert fault.value.code == code
 
 
-def test_a_model_comes_in_by_api_and_limits_say_whether(cast: BenchmarkCast, on: Any, model: Path) -> None:
+def test_a_model_is_submitted_by_api_if_limits_allow_it(cast: BenchmarkCast, on: Any, model: Path) -> None:
     client = Client()
     client.force_login(cast.kim)
     cast.entities()

@@ -19,7 +19,7 @@ from workers.sandbox.readiness import readiness
 
 
 @pytest.mark.worker
-def test_a_worker_says_that_it_can_run_models_and_runs_one(
+def test_a_worker_reports_that_it_can_run_models_and_runs_one(
     sqlite: None, worker: StartWorker, settings: Any, tmp_path: Path
 ) -> None:
     if not readiness().ready:

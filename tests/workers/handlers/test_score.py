@@ -49,12 +49,12 @@ def test_single_labels_are_scored_as_a_classification(cast: BenchmarkCast) -> No
     assert "semeval2010_f1" not in found
 
 
-def test_where_the_score_was_lost_is_told(cast: BenchmarkCast) -> None:
+def test_errors_are_counted_by_type(cast: BenchmarkCast) -> None:
     submission = scored(cast.submit(cast.relations(), LABEL_LINES))
     assert submission.evaluations.get().detail["lost"] == {"missed": 1, "spurious": 1, "confused": 1}
 
 
-def test_scores_are_ranked_and_also_counted_at_the_threshold(cast: BenchmarkCast) -> None:
+def test_scores_are_ranked_and_counted_at_the_threshold(cast: BenchmarkCast) -> None:
     found = figures(scored(cast.submit(cast.relations(), SCORE_LINES)))
     # claims by score: s1+ .9, s3+ .8, s6− .7, s2− .6, s5+ .4, s1− .2; four facts
     assert found["ap"] == pytest.approx((1 / 1 + 2 / 2 + 3 / 5) / 4)
@@ -68,7 +68,7 @@ def test_the_threshold_is_an_option_stored_with_the_score(cast: BenchmarkCast) -
     assert figures(submission)["micro_recall"] == pytest.approx(3 / 4)
 
 
-def test_bags_take_the_best_sentence_or_the_mean_as_the_submission_says(cast: BenchmarkCast) -> None:
+def test_bags_are_scored_by_maximum_or_mean_as_submitted(cast: BenchmarkCast) -> None:
     benchmark = cast.relations("bag", "ap")
     one = scored(cast.submit(benchmark, SCORE_LINES, run="one", aggregate="ONE"))
     mean = scored(cast.submit(benchmark, SCORE_LINES, run="mean", aggregate="AVG"))
@@ -88,14 +88,14 @@ def test_triples_of_bags_are_scored_in_bag_settings_only(cast: BenchmarkCast) ->
     assert figures(submission, "bags")["ap"] == pytest.approx(1 / 4)
 
 
-def test_label_sets_of_sentences_unite_in_their_bag(cast: BenchmarkCast) -> None:
+def test_label_sets_of_sentences_are_united_in_their_bag(cast: BenchmarkCast) -> None:
     lines = [{"id": "s1", "labels": []}, {"id": "s2", "labels": ["born_in"]}]
     found = figures(scored(cast.submit(cast.relations("bag", "micro_f1"), lines)))
     assert found["micro_precision"] == 1.0
     assert found["micro_recall"] == pytest.approx(1 / 4)
 
 
-def test_a_setting_may_keep_only_the_sentences_of_another_set(cast: BenchmarkCast) -> None:
+def test_a_setting_can_be_restricted_to_the_sentences_of_another_set(cast: BenchmarkCast) -> None:
     whole = freeze("whole", RELATION_GOLD, by=cast.olga, origin="source")
     part = freeze("part", RELATION_GOLD[:3], by=cast.olga)
     settings = [("all", whole, "sentence", "micro_f1"), ("same", whole, "sentence", "micro_f1", part)]
@@ -106,7 +106,7 @@ def test_a_setting_may_keep_only_the_sentences_of_another_set(cast: BenchmarkCas
     assert same.options["only"] == part.sha256
 
 
-def test_a_missing_answer_counts_wrong_where_the_benchmark_says_so(cast: BenchmarkCast) -> None:
+def test_a_missing_prediction_counts_as_wrong_on_request(cast: BenchmarkCast) -> None:
     found = figures(scored(cast.submit(cast.relations(missing="wrong"), LABEL_LINES[:3])))
     assert found["accuracy"] == pytest.approx(2 / 6)
     assert found["micro_recall"] == pytest.approx(2 / 4)
@@ -119,7 +119,7 @@ def test_several_gold_labels_make_label_sets_of_single_answers(cast: BenchmarkCa
     assert (found["micro_precision"], found["micro_recall"]) == (1.0, 0.5)
 
 
-def test_spans_are_scored_exactly_in_part_and_by_words(cast: BenchmarkCast) -> None:
+def test_spans_are_scored_exactly_partially_and_by_words(cast: BenchmarkCast) -> None:
     lines = [
         {"id": "d1", "spans": [[0, 1, "PER"], [3, 4, "LOC"]]},
         {"id": "d2", "spans": []},
@@ -179,7 +179,7 @@ def test_words_of_texts_without_tokens_are_those_of_the_blank_tokenizer(cast: Be
     assert figures(submission)["wrf_strict"] == pytest.approx((1 + 2 / 3 + 4 / 5) / 3)
 
 
-def test_everything_that_made_the_score_is_stored_with_it(cast: BenchmarkCast) -> None:
+def test_the_provenance_of_a_score_is_stored(cast: BenchmarkCast) -> None:
     submission = scored(cast.submit(cast.relations(), LABEL_LINES))
     evaluation = submission.evaluations.get()
     assert evaluation.gold_sha256 == evaluation.setting.test_set.sha256
@@ -197,7 +197,7 @@ def test_an_undefined_figure_is_null_with_its_reason(cast: BenchmarkCast) -> Non
     assert (score.value, score.reason) == (None, FEW_CLAIMS)
 
 
-def test_changed_gold_fails_the_scoring_and_blames_nobody_else(cast: BenchmarkCast) -> None:
+def test_changed_gold_fails_the_submission_without_an_evaluation(cast: BenchmarkCast) -> None:
     gold = freeze("forged", RELATION_GOLD, by=cast.olga, sha256="0" * 64)
     benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
     submission = cast.submit(benchmark, LABEL_LINES)

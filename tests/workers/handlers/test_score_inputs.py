@@ -112,7 +112,7 @@ def test_a_form_that_no_setting_accepts_is_rejected(cast: BenchmarkCast) -> None
     assert fault.value.code == "mixed_forms"
 
 
-def test_answers_may_be_missing_where_they_count_wrong(
+def test_missing_predictions_are_accepted_where_they_count_as_wrong(
     monkeypatch: pytest.MonkeyPatch, cast: BenchmarkCast
 ) -> None:
     quick, careful = both(monkeypatch, board(cast, LABELS, missing="wrong"), LABELS[2:])

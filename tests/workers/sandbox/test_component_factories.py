@@ -9,7 +9,7 @@ from evalsvc.core.formats.spacy_pipeline import FACTORIES, check_config, parse_c
 
 
 @pytest.mark.parametrize("factory", sorted(FACTORIES))
-def test_a_component_as_spacy_makes_it_is_taken(factory: str) -> None:
+def test_a_default_spacy_component_is_accepted(factory: str) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe(factory)
     check_config(parse_config(nlp.config.to_str()))

@@ -47,7 +47,7 @@ def test_every_forbidden_action_is_tried(report: dict[str, bool]) -> None:
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
-def test_it_is_denied_inside(report: dict[str, bool], name: str) -> None:
+def test_a_forbidden_action_is_denied_inside(report: dict[str, bool], name: str) -> None:
     assert report[name]
 
 
@@ -58,7 +58,7 @@ def test_it_is_denied_inside(report: dict[str, bool], name: str) -> None:
      "writing outside", "writing beside", "a new file in its folder", "cutting short", "linking",
      "the environment", "io_uring", "another program by its number", "deleting"],
 )  # fmt: skip
-def test_it_succeeds_outside(name: str) -> None:
+def test_a_forbidden_action_succeeds_outside(name: str) -> None:
     with work_folder() as folder:
         (folder / "beside.txt").write_text("x")
         (folder / "model" / "config.cfg").write_text("x")
@@ -67,7 +67,7 @@ def test_it_succeeds_outside(name: str) -> None:
     Path(f"/tmp/evalsvc-{os.getpid()}").unlink(missing_ok=True)
 
 
-def test_an_allowed_action_switches_models_off_and_is_named(tmp_path: Path) -> None:
+def test_an_action_that_was_not_denied_switches_models_off_and_is_named(tmp_path: Path) -> None:
     result = tmp_path / "result"
     result.write_text('{"denied": {"tracing": true, "bpf": false}, "tokens": 5}')
     reason, _ = readiness.evaluate(ProcessEnd(0, overdue=False), result)
@@ -78,13 +78,13 @@ def test_an_allowed_action_switches_models_off_and_is_named(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "ended", [ProcessEnd(-9, overdue=True), ProcessEnd(1, overdue=False), ProcessEnd(-31, overdue=False)]
 )
-def test_a_self_test_that_did_not_end_well_counts_as_failed(tmp_path: Path, ended: ProcessEnd) -> None:
+def test_a_self_test_with_an_error_counts_as_failed(tmp_path: Path, ended: ProcessEnd) -> None:
     result = tmp_path / "result"
     result.write_text('{"denied": {"tracing": true}, "tokens": 5}')
     assert readiness.evaluate(ended, result)[0] != ""
 
 
-def test_a_silent_self_test_counts_as_failed(tmp_path: Path) -> None:
+def test_a_self_test_without_output_counts_as_failed(tmp_path: Path) -> None:
     result = tmp_path / "result"
     result.touch()
     assert readiness.evaluate(ProcessEnd(0, overdue=False), result)[0] != ""
@@ -113,7 +113,7 @@ def test_an_unknown_processor_is_named_as_the_reason(monkeypatch: pytest.MonkeyP
         readiness.readiness.cache_clear()
 
 
-def test_a_second_thread_keeps_a_process_from_running_anything() -> None:
+def test_a_process_with_a_second_thread_runs_nothing() -> None:
     with work_folder() as folder:
         ended = launch(
             "probe",
@@ -126,14 +126,14 @@ def test_a_second_thread_keeps_a_process_from_running_anything() -> None:
         assert (folder / "out" / "result.jsonl").read_bytes() == b""
 
 
-def test_the_clock_ends_a_process_and_leaves_nothing_behind() -> None:
+def test_a_process_over_its_time_limit_is_stopped_and_its_folder_deleted() -> None:
     with work_folder() as folder:
         bounds = Bounds(seconds=0, memory_bytes=2_000_000_000, result_bytes=1_000)
         assert launch("probe", folder, bounds=bounds, arguments={"memory_bytes": 1}).overdue
     assert not folder.exists()
 
 
-def test_an_exception_of_the_watch_stops_the_process() -> None:
+def test_an_exception_in_the_watch_function_stops_the_process() -> None:
     class Enough(Exception):
         pass
 
@@ -146,15 +146,13 @@ def test_an_exception_of_the_watch_stops_the_process() -> None:
     assert str(folder) not in running
 
 
-def test_an_error_is_read_even_where_a_pipeline_wrote_anything() -> None:
+def test_an_error_is_read_from_any_output() -> None:
     assert read_error(b'{"kind": "broken') == ("", '{"kind": "broken')
     assert read_error(b'{"kind": "KeyError", "message": "x"}\n') == ("KeyError", "x")
     assert read_error(b"\xff\n") == ("", "\ufffd\n")
 
 
-def test_the_folders_of_killed_workers_are_deleted_in_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_folders_of_killed_workers_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     other, old, young = (tmp_path / name for name in ("mine", "evalsvc-model-old", "evalsvc-model-young"))
     for folder in (other, old, young):
@@ -241,7 +239,7 @@ def test_a_process_whose_parent_has_ended_runs_nothing() -> None:
     assert "NotConfined" in ended.stderr
 
 
-def test_the_end_of_processor_time_has_a_signal_of_its_own(ready: None) -> None:
+def test_exceeding_processor_time_ends_with_SIGXCPU(ready: None) -> None:
     ended = subprocess.run(endless(seconds=1), timeout=60, check=False)
     assert ended.returncode == -signal.SIGXCPU
 

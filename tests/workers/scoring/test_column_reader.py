@@ -27,11 +27,11 @@ def codes() -> _Codes:
         ["f"],
     ],
 )
-def test_ids_have_the_same_rows_in_whatever_order_they_come(parts: list[str]) -> None:
+def test_ids_have_the_same_rows_in_any_order(parts: list[str]) -> None:
     rows = codes().rows
     assert [rows(list(part)).tolist() for part in parts] == [[ITEMS[name] for name in part] for part in parts]
 
 
-def test_an_id_that_is_not_there_is_irregular() -> None:
+def test_an_unknown_id_is_irregular() -> None:
     with pytest.raises(Irregular):
         codes().rows(["a", "x"])

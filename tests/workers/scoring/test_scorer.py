@@ -63,7 +63,7 @@ def test_both_profiles_give_the_reference_figures(cast: BenchmarkCast) -> None:
     assert {key: found[key] for key in expected} == pytest.approx(expected, abs=5e-11)
 
 
-def test_a_sentence_stands_for_the_pair(cast: BenchmarkCast) -> None:
+def test_a_sentence_is_scored_for_its_pair(cast: BenchmarkCast) -> None:
     gold = freeze("ranked", ranked_gold(), by=cast.olga, labels=RELATIONS)
     benchmark = cast.benchmark(labels=RELATIONS, negative="NA", settings=[("main", gold, "sentence", "ap")])
     lines: list[Line] = [{"id": f"s{n}", "scores": {}} for n in range(120)]
@@ -91,7 +91,7 @@ def test_directed_relations_get_their_official_score(cast: BenchmarkCast) -> Non
     assert found["semeval2010_coverage"] == pytest.approx(4 / 5)
 
 
-def test_the_negative_class_is_averaged_only_when_asked(cast: BenchmarkCast) -> None:
+def test_the_negative_class_is_averaged_only_on_request(cast: BenchmarkCast) -> None:
     lines = [{"id": "1", "relations": ["a"]}, {"id": "2", "relations": []}, {"id": "3", "relations": []}]
     gold = freeze("small", lines, by=cast.olga, labels=["a"])
     answers = [{"id": "1", "label": "NA"}, {"id": "2", "label": "NA"}, {"id": "3", "label": "NA"}]

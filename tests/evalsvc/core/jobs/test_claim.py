@@ -35,7 +35,7 @@ def test_a_claim_counts_the_attempt_and_sets_a_lease(settings) -> None:
 
 
 @pytest.mark.django_db
-def test_a_team_with_a_thousand_waiting_jobs_does_not_block_the_next_team() -> None:
+def test_a_team_with_a_thousand_queued_jobs_does_not_block_the_next_team() -> None:
     many, one = put("greedy", 30), put("patient")
     first, second = claim.claim("score"), claim.claim("score")
     assert (first.pk, second.pk) == (many[0], one[0])

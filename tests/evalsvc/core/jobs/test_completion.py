@@ -75,7 +75,7 @@ def test_a_failure_has_code_and_reason_on_the_job_and_in_its_event() -> None:
 
 
 @pytest.mark.parametrize(("done", "total", "ended"), [(0, 12, (12, 12)), (5, 12, (12, 12)), (0, 0, (1, 1))])
-def test_a_job_that_is_done_has_done_every_step(done: int, total: int, ended: tuple[int, int]) -> None:
+def test_a_finished_job_has_all_steps_done(done: int, total: int, ended: tuple[int, int]) -> None:
     enqueue("count", 1)
     job = claimed()
     Job.objects.update(done=done, total=total)

@@ -25,7 +25,7 @@ def job(either_database: str) -> Job:
     return claimed
 
 
-def test_the_heartbeat_renews_the_lease_while_the_work_says_nothing(job: Job, settings) -> None:
+def test_the_heartbeat_renews_the_lease_without_progress_reports(job: Job, settings) -> None:
     settings.JOB_HEARTBEAT_SECONDS = 0.05
     Job.objects.update(lease_until=Now() - timedelta(seconds=1))
     with Lease(job):
@@ -39,7 +39,7 @@ def test_the_heartbeat_stops_with_the_work(job: Job, settings) -> None:
     assert not lease._thread.is_alive()
 
 
-def test_progress_is_written_and_not_at_every_report(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_stored_at_intervals(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Progress, "EVERY_SECONDS", 3_600)
     progress = Progress(Lease(job))
     progress(1, 9, "reading")
@@ -47,7 +47,7 @@ def test_progress_is_written_and_not_at_every_report(job: Job, monkeypatch: pyte
     assert Job.objects.values_list("done", "total", "step").get() == (1, 9, "reading")
 
 
-def test_work_on_a_lost_lease_is_stopped_and_leaves_no_trace(job: Job) -> None:
+def test_work_on_a_lost_lease_is_stopped_and_stores_nothing(job: Job) -> None:
     Job.objects.update(attempt=2)
     with pytest.raises(LeaseLost):
         Progress(Lease(job))(5, 9)
@@ -61,7 +61,7 @@ def test_the_heartbeat_notices_a_lost_lease(job: Job, settings) -> None:
         until(lambda: lease.lost, seconds=30)
 
 
-def test_work_that_was_cancelled_stops_at_its_next_report(job: Job) -> None:
+def test_cancelled_work_stops_at_its_next_report(job: Job) -> None:
     request_cancel(job)
     with pytest.raises(Cancelled):
         Progress(Lease(job))(5, 9)

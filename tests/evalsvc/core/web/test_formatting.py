@@ -13,7 +13,7 @@ from evalsvc.core.web import formatting
     ("value", "digits", "text"),
     [(69.44, 1, "69.4"), (-3.52, 1, "−3.5"), (1204, 0, "1,204"), (-0.01, 1, "0.0"), (-1234.5, 1, "−1,234.5")],
 )
-def test_a_number_has_a_true_minus_and_thousands_set_off(value: float, digits: int, text: str) -> None:
+def test_a_number_has_a_true_minus_and_grouped_thousands(value: float, digits: int, text: str) -> None:
     assert formatting.number(value, digits=digits) == text
 
 
@@ -36,7 +36,7 @@ def test_a_share_of_nothing_is_a_dash() -> None:
         (2_000_000_000, "2 GB"),
     ],
 )
-def test_a_size_is_said_in_the_unit_people_read(size: int, text: str) -> None:
+def test_a_size_is_shown_in_a_readable_unit(size: int, text: str) -> None:
     assert formatting.byte_size(size) == text
 
 

@@ -48,18 +48,18 @@ def parts(module: Path) -> set[Path]:
     return found
 
 
-def test_every_part_of_the_form_is_served_once_under_a_name_of_its_contents(folder: Path) -> None:
+def test_every_module_of_the_form_is_served_under_a_hashed_name(folder: Path) -> None:
     found = parts(collected(folder))
     assert [path.name for path in found if not HASHED.search(path.name)] == []
     assert sorted(HASHED.sub(".js", path.name) for path in found) == sorted(x.name for x in parts(SOURCE))
 
 
-def test_the_page_names_every_part_so_that_all_are_fetched_at_once() -> None:
+def test_the_page_preloads_every_module_of_the_form() -> None:
     found = {str(path.relative_to(SOURCE.parents[1])) for path in parts(SOURCE)}
     assert found == {"annotation/label.js", *PARTS}
 
 
-def test_a_change_in_a_part_of_a_part_gives_the_form_another_name(folder: Path) -> None:
+def test_a_change_in_an_imported_module_changes_the_hashed_name_of_the_form(folder: Path) -> None:
     before = collected(folder).name
     assert collected(folder).name == before
     part = folder / "annotation/label/storage.js"

@@ -50,14 +50,14 @@ def ask(either_database: str, tmp_path: Path, settings: Any) -> Ask:
         "/boards/?%00=1",
     ],
 )
-def test_a_nul_in_an_address_is_refused(ask: Ask, address: str) -> None:
+def test_a_nul_in_a_url_is_rejected(ask: Ask, address: str) -> None:
     answer = ask("get", address)
     assert answer.status_code == 400
     assert "NUL" in answer.content.decode()
 
 
 @pytest.mark.parametrize("query", ["system=a%00b&run=1", "system=a&run=%00", "system=a&run=1&filename=%00"])
-def test_a_nul_beside_a_file_is_refused(ask: Ask, query: str) -> None:
+def test_a_nul_in_a_field_beside_a_file_is_rejected(ask: Ask, query: str) -> None:
     answer = ask("post", f"{SUBMISSIONS}?{query}", FILE, content_type="application/x-ndjson")
     assert (answer.status_code, answer.json()["code"]) == (400, "strange_text")
 
@@ -72,7 +72,7 @@ def test_a_nul_beside_a_file_is_refused(ask: Ask, query: str) -> None:
         ("tags", "[" * 3_000, "bad_tags"),
     ],
 )
-def test_a_form_with_such_text_is_refused(ask: Ask, field: str, value: str, code: str) -> None:
+def test_a_form_with_invalid_text_is_rejected(ask: Ask, field: str, value: str, code: str) -> None:
     form = {"file": SimpleUploadedFile("x.jsonl", FILE), "system": "a", "run": "1"} | {field: value}
     answer = ask("post", SUBMISSIONS, form)
     assert (answer.status_code, answer.json()["code"]) == (400, code)
@@ -90,17 +90,17 @@ def test_a_form_with_such_text_is_refused(ask: Ask, field: str, value: str, code
         ('{"\\u0000": 1}', "strange_text"),
     ],
 )
-def test_json_that_nests_without_end_or_holds_such_text_is_refused(ask: Ask, body: str, code: str) -> None:
+def test_json_nested_too_deeply_or_with_invalid_text_is_rejected(ask: Ask, body: str, code: str) -> None:
     answer = ask("post", "/api/v1/benchmarks", body, content_type="application/json")
     assert (answer.status_code, answer.json()["code"]) == (400, code)
 
 
-def test_a_form_of_a_page_with_a_nul_is_refused(ask: Ask) -> None:
+def test_a_page_form_with_a_nul_is_rejected(ask: Ask) -> None:
     answer = ask("post", "/login/", {"username": "a\0b", "password": "x"})
     assert answer.status_code == 400
 
 
-def test_emoji_and_what_json_usually_nests_are_taken() -> None:
+def test_emoji_and_usual_json_nesting_are_accepted() -> None:
     check_storable({"a": ["\N{GRINNING FACE}", {"b": None}, 1.5, True]})
     nested: Any = "in"
     for _ in range(MAX_DEPTH):

@@ -278,7 +278,7 @@ def test_a_submit_token_cannot_create_benchmarks(cast: BenchmarkCast) -> None:
     )
 
 
-def test_without_a_name_nothing_is_answered(cast: BenchmarkCast) -> None:
+def test_reading_benchmarks_requires_authentication(cast: BenchmarkCast) -> None:
     cast.relations()
     assert APIClient().get("/api/v1/benchmarks").status_code == 401
 

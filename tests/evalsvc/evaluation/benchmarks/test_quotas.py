@@ -104,9 +104,7 @@ def test_a_failed_or_invalid_run_does_not_count(cast: BenchmarkCast, code: str) 
 
 
 @pytest.mark.parametrize(("code", "used"), [("model_too_slow", 1), ("unknown_label", 1), ("worker_lost", 0)])
-def test_a_model_that_was_run_costs_one_unless_the_fault_was_ours(
-    cast: BenchmarkCast, code: str, used: int
-) -> None:
+def test_a_model_run_uses_quota_unless_the_service_failed(cast: BenchmarkCast, code: str, used: int) -> None:
     benchmark = cast.relations(per_day=1)
     cast.submit(benchmark, LINES)
     Submission.objects.update(model=F("file"))

@@ -102,7 +102,7 @@ def test_a_newer_scorer_removes_no_score_of_a_run(
     assert scoring_identity.not_covered(submission) == []
 
 
-def test_documents_of_another_length_are_others(cast: BenchmarkCast) -> None:
+def test_documents_with_another_length_are_different_documents(cast: BenchmarkCast) -> None:
     benchmark = cast.entities()
     setting = benchmark.settings.get()
     submission = cast.submit(benchmark, SPANS)
@@ -127,7 +127,7 @@ def test_moving_the_dates_removes_no_run_from_the_board(cast: BenchmarkCast) -> 
     assert [row.figures["accuracy"].mean for row in board(setting).rows] == [1.0]
 
 
-def test_a_gold_revised_while_a_run_waits_does_not_make_its_file_wrong(cast: BenchmarkCast) -> None:
+def test_a_gold_revised_while_a_run_is_queued_keeps_its_file_valid(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission, setting = cast.submit(benchmark, LINES), benchmark.settings.get()
     creation.revise_setting(setting, test_set=freeze("fewer", RELATION_GOLD[:5], by=cast.olga), by=cast.olga)

@@ -207,7 +207,7 @@ def phased(cast: BenchmarkCast, **test: Any) -> Benchmark:
     return benchmark
 
 
-def test_a_phase_that_is_not_open_wants_no_lines(cast: BenchmarkCast) -> None:
+def test_a_phase_that_is_not_open_expects_no_predictions(cast: BenchmarkCast) -> None:
     submission = cast.submit(phased(cast), LINES[:3])
     work()
     assert submission.phase == "dev"

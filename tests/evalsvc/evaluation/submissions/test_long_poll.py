@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.conf import settings as told_settings
+from django.conf import settings as django_settings
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -60,7 +60,7 @@ def test_waiting_for_an_ended_submission_returns_at_once(
 def test_no_more_than_a_quarter_of_the_threads_wait(cast: BenchmarkCast, client: Client) -> None:
     submission = cast.submit(cast.relations(), LINES)
     client.force_login(cast.kim)
-    seats = long_poll.slots(told_settings.WEB_THREADS)
+    seats = long_poll.slots(django_settings.WEB_THREADS)
     taken = [long_poll._slots.acquire(blocking=False) for _ in range(seats)]
     try:
         answer = status(client, submission, wait="20")
@@ -97,9 +97,9 @@ def test_a_change_since_the_last_request_returns_at_once(
     assert long_poll.wait_for_change(seen, 20)
 
 
-def test_the_server_has_the_threads_that_are_reckoned_with() -> None:
+def test_the_thread_limit_is_that_of_the_web_server() -> None:
     command = commands(host="127.0.0.1", port=8000)["web"]
-    assert command[command.index("--threads") + 1] == str(told_settings.WEB_THREADS)
+    assert command[command.index("--threads") + 1] == str(django_settings.WEB_THREADS)
 
 
 @pytest.mark.parametrize("wait", ["soon", "-1", "1e3", "", "٣"])
@@ -114,7 +114,7 @@ def test_a_wait_that_is_not_whole_seconds_is_rejected(cast: BenchmarkCast, clien
 
 
 def test_a_wait_is_capped_at_the_limit() -> None:
-    assert long_poll.seconds_of("999") == told_settings.WAIT_MAX_SECONDS == 20
+    assert long_poll.seconds_of("999") == django_settings.WAIT_MAX_SECONDS == 20
 
 
 def test_the_status_has_position_attempt_and_timeline(cast: BenchmarkCast, client: Client) -> None:
@@ -184,7 +184,7 @@ def test_queues_report_no_worker_until_one_is_seen(cast: BenchmarkCast, client: 
     client.force_login(cast.kim)
     own = reverse("submission", args=[Submission.objects.get().pk])
     assert "no active workers" in client.get(own).content.decode()
-    for queue in told_settings.JOB_QUEUES:
+    for queue in django_settings.JOB_QUEUES:
         queue_status.record_seen(queue, worker="canary-host:17")
     assert "no active workers" not in client.get(own).content.decode()
     page = client.get("/status/")

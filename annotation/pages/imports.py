@@ -19,6 +19,7 @@ from annotation.models import Batch, Project
 from annotation.ontology import inventory
 from annotation.pages.project_page import project_context, project_for
 from annotation.testset import Kind
+from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import KINDS as PROBLEM_KINDS
@@ -88,6 +89,7 @@ class FileForm(PageForm):
     """Form with a file whose first lines are checked."""
 
     content: str = ""
+    options = OPTIONS
 
     def __init__(self, *args: Any, kind: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -104,6 +106,20 @@ class FileForm(PageForm):
         except DomainError as error:
             add_form_error(self, error, "upload")
         return cleaned
+
+    def receive(self, project: Project | None = None, *, by: User) -> Batch | None:
+        """Store a valid form's file and queue its import; otherwise show errors."""
+        if not self.is_valid():
+            return None
+        values, what = self.cleaned_data, self.content or self.cleaned_data["what"]
+        arguments = {
+            "content": what,
+            "upload": values["upload"],
+            "filename": values["upload"].name,
+            "format": values.get("format", ""),
+            "options": {name: values[name] for name in self.options.get(what, ()) if values[name]},
+        }
+        return attempt(self, lambda: batches.receive(**arguments, by=by, project=project), "upload")
 
 
 class ImportForm(FileForm):
@@ -146,52 +162,18 @@ class GoldForm(FileForm):
 def project_import(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     form = ImportForm(request.POST or None, request.FILES or None, kind=project.kind)
-    if form.is_valid():
-        values = form.cleaned_data
-        what = values["what"]
-        batch = attempt(
-            form,
-            lambda: receive(request, values, what=what, options=OPTIONS[what], project=project),
-            "upload",
-        )
-        if batch:
-            return redirect("import", batch.pk)
-    latest = project.batches.order_by("-pk")[:10]
-    return render(
-        request, "annotation/import_new.html", project_context(project, role, form=form, batches=latest)
-    )
-
-
-def receive(
-    request: HttpRequest,
-    values: dict[str, Any],
-    *,
-    what: str,
-    options: tuple[str, ...],
-    project: Project | None = None,
-) -> Batch:
-    """Store the upload of a valid form and queue its import."""
-    upload = values["upload"]
-    return batches.receive(
-        content=what,
-        upload=upload,
-        filename=upload.name,
-        format=values.get("format", ""),
-        options={name: values[name] for name in options if values[name]},
-        by=person(request),
-        project=project,
-    )
+    if batch := form.receive(project, by=person(request)):
+        return redirect("import", batch.pk)
+    context = project_context(project, role, form=form, batches=project.batches.order_by("-pk")[:10])
+    return render(request, "annotation/import_new.html", context)
 
 
 @page("GET", "POST")
 def test_set_import(request: HttpRequest) -> HttpResponse:
     roles.require_organiser(person(request))
     form = GoldForm(request.POST or None, request.FILES or None)
-    if form.is_valid():
-        gold = Batch.What.GOLD
-        batch = attempt(form, lambda: receive(request, form.cleaned_data, what=gold, options=OPTIONS[gold]))
-        if batch:
-            return redirect("import", batch.pk)
+    if batch := form.receive(by=person(request)):
+        return redirect("import", batch.pk)
     return render(request, "annotation/test_set_import.html", {"form": form})
 
 

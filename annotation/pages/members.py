@@ -10,15 +10,16 @@ from django.shortcuts import redirect, render
 
 from annotation import projects, roles
 from annotation.models import Member, Project
-from annotation.pages.project_page import project_context, project_for
+from annotation.pages.project_page import ActionForm, project_context, project_for
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.accounts.users import person
-from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.views import attempt, page, row_id
+from evalsvc.core.web.views import page, row_id, submit
+
+ADVICE = "Invite people without an account by a link."
 
 
-class MemberForm(PageForm):
+class MemberForm(ActionForm):
     user = forms.CharField(
         label="User names",
         max_length=2_000,
@@ -29,36 +30,35 @@ class MemberForm(PageForm):
     def clean_user(self) -> list[User]:
         names = list(dict.fromkeys(self.cleaned_data["user"].replace(",", " ").split()))
         users = {user.username: user for user in get_user_model().objects.filter(username__in=names)}
-        unknown = [_unknown_user(name) for name in names if name not in users]
-        if unknown or not names:
-            raise forms.ValidationError(unknown or ["Enter at least one user name."])
+        errors = [] if names else ["Enter at least one user name."]
+        for name in names:
+            if name not in users:
+                similar = get_user_model().objects.filter(username__iexact=name).first()
+                advice = f"Did you mean {similar.username}?" if similar else ADVICE
+                errors.append(f"No user is named {name}. {advice}")
+        if errors:
+            raise forms.ValidationError(errors)
         return [users[name] for name in names]
 
-
-def _unknown_user(name: str) -> str:
-    """Return the message for an unknown name, suggesting one that differs in case."""
-    similar = get_user_model().objects.filter(username__iexact=name).first()
-    advice = "Invite people without an account by a link."
-    return f"No user is named {name}. {f'Did you mean {similar.username}?' if similar else advice}"
+    def apply(self, project: Project, *, by: User) -> str:
+        role = self.cleaned_data["role"]
+        members = projects.set_members(project, users=self.cleaned_data["user"], role=role, by=by)
+        names = ", ".join(member.user.shown_name for member in members)
+        return f"Role saved for {names}: {role}."
 
 
 @page("GET", "POST")
 def members(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
-    removed = request.POST.get("remove")
-    form = MemberForm(request.POST if request.method == "POST" and not removed else None)
-    if removed:
-        _remove(request, project, removed)
+    user = person(request)
+    if removed := request.POST.get("remove"):
+        if member := project.members.filter(pk=row_id(removed)).first():
+            projects.remove_member(project, user=member.user, by=user)
+            messages.info(request, f"{member.user.shown_name} removed. Their answers stay.")
         return redirect("project-members", slug)
-    if form.is_valid():
-        users, new_role, by = form.cleaned_data["user"], form.cleaned_data["role"], person(request)
-        added = attempt(
-            form, lambda: projects.set_members(project, users=users, role=new_role, by=by), "user"
-        )
-        if added:
-            names = ", ".join(member.user.shown_name for member in added)
-            messages.info(request, f"Role saved for {names}: {new_role}.")
-            return redirect("project-members", slug)
+    form = MemberForm(request.POST or None)
+    if submit(request, form, lambda: form.apply(project, by=user), "user"):
+        return redirect("project-members", slug)
     can_label = projects.annotator_count(project)
     context = project_context(
         project,
@@ -70,10 +70,3 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
         **invitation_panel(projects.INVITATION_TARGET, project),
     )
     return render(request, "annotation/members.html", context)
-
-
-def _remove(request: HttpRequest, project: Project, pk: str) -> None:
-    member = Member.objects.filter(project=project, pk=row_id(pk)).first()
-    if member:
-        projects.remove_member(project, user=member.user, by=person(request))
-        messages.info(request, f"{member.user.shown_name} removed. Their answers stay.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -13,17 +14,16 @@ from annotation import roles
 from annotation.models import OntologyStep, Project
 from annotation.ontology import inventory as ontology
 from annotation.ontology.presets import PRESETS
-from annotation.pages.project_page import choices_by_name, project_context, project_for
+from annotation.pages.project_page import ActionForm, choices_by_name, project_context, project_for
+from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.formatting import counted
-from evalsvc.core.web.forms import PageForm
-from evalsvc.core.web.views import attempt, page, row_id
+from evalsvc.core.web.views import page, row_id, submit, submitted
 
 MAX_NAME = 200
-Forms = dict[str, Any]
 
 
-class PresetForm(PageForm):
+class PresetForm(ActionForm):
     preset = forms.ChoiceField()
 
     def __init__(self, *args: Any, parts: tuple[str, ...], **kwargs: Any) -> None:
@@ -31,8 +31,12 @@ class PresetForm(PageForm):
         presets = [(key, preset.title) for key, preset in PRESETS.items() if preset.part in parts]
         self.fields["preset"].choices = presets  # type: ignore[attr-defined]
 
+    def apply(self, project: Project, *, by: User) -> str:
+        choices = ontology.apply_preset(project, self.cleaned_data["preset"], by=by)
+        return f"Preset applied. The project now has {len(choices):,} labels."
 
-class LabelsForm(PageForm):
+
+class LabelsForm(ActionForm):
     labels = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 5}),
         help_text="One label per line, spelled as in the data. A title may follow after a tab.",
@@ -72,8 +76,14 @@ class LabelsForm(PageForm):
             return f"the name has {len(name):,} characters. Use at most {MAX_NAME}."
         return ""
 
+    def apply(self, project: Project, *, by: User) -> str:
+        entries = self.cleaned_data["labels"]
+        added = ontology.add_labels(project, entries, by=by)
+        existing = f"; {len(entries) - len(added):,} already existed" if len(added) < len(entries) else ""
+        return f"{counted(len(added), 'label')} added{existing}."
 
-class StepForm(PageForm):
+
+class StepForm(ActionForm):
     operation = forms.ChoiceField(choices=OntologyStep.Operation.choices)
     sources = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, error_messages={"required": "Select at least one label."}
@@ -95,13 +105,33 @@ class StepForm(PageForm):
             self.add_error("sources", "Select only one label to rename.")
         return cleaned
 
+    def apply(self, project: Project, *, by: User) -> str:
+        operation, sources, target = (self.cleaned_data[name] for name in ("operation", "sources", "target"))
+        if operation == OntologyStep.Operation.MERGE:
+            ontology.merge(project, sources, target=target, by=by)
+        elif operation == OntologyStep.Operation.RENAME:
+            ontology.rename(project, sources[0], target=target, by=by)
+        else:
+            ontology.delete(project, sources, by=by)
+        return "Step applied to all answers. You can undo it below."
+
 
 @page("GET", "POST")
 def inventory(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
-    choices = choices_by_name(project)
-    forms = _forms(request, project, list(choices))
-    if request.method == "POST" and _act(request, project, forms):
+    user, choices = person(request), choices_by_name(project)
+    forms = {
+        "preset_form": PresetForm(*submitted(request, "preset"), parts=ontology.parts_of(project)),
+        "labels_form": LabelsForm(*submitted(request, "labels"), names=list(choices)),
+        "step_form": StepForm(*submitted(request, "step"), names=list(choices)),
+    }
+    if request.POST.get("action") == "undo":
+        number = row_id(request.POST.get("number", ""))
+        step = get_object_or_404(OntologyStep, project=project, number=number)
+        ontology.undo(step, by=user)
+        messages.info(request, f"Step {step.number} undone.")
+        return redirect("ontology", slug)
+    if any(submit(request, form, partial(form.apply, project, by=user)) for form in forms.values()):
         return redirect("ontology", slug)
     steps, frequencies = project.steps.select_related("by"), ontology.label_frequencies(project)
     context = project_context(
@@ -115,59 +145,3 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
         **forms,
     )
     return render(request, "annotation/ontology.html", context)
-
-
-def _forms(request: HttpRequest, project: Project, names: list[str]) -> Forms:
-    """Return all forms, with data only in the one that was submitted."""
-    action = request.POST.get("action") if request.method == "POST" else ""
-
-    def data(form: str) -> Any:
-        return request.POST if action == form else None
-
-    return {
-        "preset_form": PresetForm(data("preset"), parts=ontology.parts_of(project)),
-        "labels_form": LabelsForm(data("labels"), names=names),
-        "step_form": StepForm(data("step"), names=names),
-    }
-
-
-def _act(request: HttpRequest, project: Project, forms: Forms) -> bool:
-    """Do the submitted action; False if its form has to be shown again."""
-    action = request.POST.get("action", "")
-    if action == "undo":
-        number = row_id(request.POST.get("number", ""))
-        step = get_object_or_404(OntologyStep, project=project, number=number)
-        ontology.undo(step, by=person(request))
-        messages.info(request, f"Step {step.number} undone.")
-        return True
-    form = forms.get(f"{action}_form")
-    if form is None or not form.is_valid():
-        return False
-    apply = {"preset": _apply_preset, "labels": _add_labels, "step": _take_step}[action]
-    message = attempt(form, lambda: apply(request, project, form.cleaned_data))
-    if message:
-        messages.info(request, message)
-    return message is not None
-
-
-def _apply_preset(request: HttpRequest, project: Project, values: dict[str, Any]) -> str:
-    choices = ontology.apply_preset(project, values["preset"], by=person(request))
-    return f"Preset applied. The project now has {len(choices):,} labels."
-
-
-def _add_labels(request: HttpRequest, project: Project, values: dict[str, Any]) -> str:
-    entries = values["labels"]
-    added = ontology.add_labels(project, entries, by=person(request))
-    existing = len(entries) - len(added)
-    return f"{counted(len(added), 'label')} added" + (f"; {existing:,} already existed." if existing else ".")
-
-
-def _take_step(request: HttpRequest, project: Project, values: dict[str, Any]) -> str:
-    sources, target, by = values["sources"], values["target"], person(request)
-    if values["operation"] == OntologyStep.Operation.MERGE:
-        ontology.merge(project, sources, target=target, by=by)
-    elif values["operation"] == OntologyStep.Operation.RENAME:
-        ontology.rename(project, sources[0], target=target, by=by)
-    else:
-        ontology.delete(project, sources, by=by)
-    return "Step applied to all answers. You can undo it below."

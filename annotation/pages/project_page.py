@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,24 @@ from annotation.consensus.label_mapping import Payload
 from annotation.models import Project
 from annotation.ontology.inventory import Choice, inventory, parts_of
 from annotation.testset import TestSet
+from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.web.forms import PageForm
 
 Counts = dict[str, int]
+OPEN_DETAILS = {
+    Project.State.SETUP: "Annotators can then label",
+    Project.State.OPEN: "Annotators can label",
+    Project.State.CLOSED: "Closed again: no new sentences are handed out",
+}
+
+
+class ActionForm(PageForm):
+    """Form that changes a project."""
+
+    def apply(self, project: Project, *, by: User) -> str:
+        """Make the change, and return the message to show."""
+        raise NotImplementedError
 
 
 def project_for(request: HttpRequest, slug: str, *allowed: str) -> tuple[Project, str]:
@@ -79,17 +94,64 @@ class SetupStep:
 
 def checklist(project: Project, counts: Counts) -> list[SetupStep]:
     """Return all steps in order, done or not."""
-    makers: tuple[Callable[[Project, Counts], SetupStep], ...]
-    makers = (_sentences, _labels, _guideline, _members, _open, _disputes, _freeze)
-    return [make(project, counts) for make in makers]
+    waiting = counts["disputed"] + counts["unanswerable"]
+    decided = counts["all"] > 0 and not counts["open"] + counts["disputed"]
+    detail = f"{waiting:,} to decide, {counts['adjudicated']:,} decided"
+    disputes = SetupStep("Decide disputes", detail, decided, _to("disputes", project), "Decide disputes")
+    frozen = project.test_sets.filter(state=TestSet.State.FROZEN).count()
+    detail = f"{frozen:,} frozen" if frozen else "Makes an immutable, hashed test set"
+    freeze = SetupStep("Freeze a test set", detail, frozen > 0, _to("freeze", project), "Freeze test set")
+    return [*_before_labelling(project, counts["all"]), disputes, freeze]
 
 
 def setup_steps(project: Project) -> list[SetupStep]:
     """Return the steps before labelling begins; none once it has begun."""
-    if project.state != Project.State.SETUP:
-        return []
-    counts = {"all": project.items.live().count()}
-    return [make(project, counts) for make in (_sentences, _labels, _guideline, _members, _open)]
+    in_setup = project.state == Project.State.SETUP
+    return _before_labelling(project, project.items.live().count()) if in_setup else []
+
+
+def _before_labelling(project: Project, n: int) -> list[SetupStep]:
+    labels, words = len(choices_by_name(project)), len(project.guideline.split())
+    people, opened = projects.annotator_count(project), project.state != Project.State.SETUP
+    return [
+        SetupStep(
+            "Import sentences",
+            f"{n:,} imported" if n else "From a file in any supported format",
+            n > 0,
+            _to("project-import", project),
+            "Import file",
+        ),
+        SetupStep(
+            "Add labels",
+            f"{labels:,} labels" if labels else "From a preset, from the file, or typed",
+            labels > 0,
+            _to("ontology", project),
+            "Edit labels",
+        ),
+        SetupStep(
+            "Write the guideline",
+            f"{words:,} words, shown beside the sentence"
+            if words
+            else "Shown to annotators beside the sentence",
+            words > 0,
+            _to("project-guideline", project),
+            "Edit guideline",
+            optional=True,
+        ),
+        SetupStep(
+            "Add annotators",
+            f"{people:,} can label; {project.k} answers per sentence",
+            people >= project.k,
+            _to("project-members", project),
+            "Add members",
+        ),
+        SetupStep(
+            "Open the project",
+            OPEN_DETAILS[Project.State(project.state)],
+            opened,
+            "" if opened else _to("project", project),
+        ),
+    ]
 
 
 def next_step(steps: list[SetupStep]) -> SetupStep | None:
@@ -99,52 +161,3 @@ def next_step(steps: list[SetupStep]) -> SetupStep | None:
 
 def _to(view: str, project: Project) -> str:
     return reverse(view, args=[project.slug])
-
-
-def _sentences(project: Project, counts: Counts) -> SetupStep:
-    n = counts["all"]
-    detail = f"{n:,} imported" if n else "From a file in any supported format"
-    return SetupStep("Import sentences", detail, n > 0, _to("project-import", project), "Import file")
-
-
-def _labels(project: Project, counts: Counts) -> SetupStep:
-    n = len(choices_by_name(project))
-    detail = f"{n:,} labels" if n else "From a preset, from the file, or typed"
-    return SetupStep("Add labels", detail, n > 0, _to("ontology", project), "Edit labels")
-
-
-def _guideline(project: Project, counts: Counts) -> SetupStep:
-    n = len(project.guideline.split())
-    detail = f"{n:,} words, shown beside the sentence" if n else "Shown to annotators beside the sentence"
-    address = _to("project-guideline", project)
-    return SetupStep("Write the guideline", detail, n > 0, address, "Edit guideline", optional=True)
-
-
-def _members(project: Project, counts: Counts) -> SetupStep:
-    n = projects.annotator_count(project)
-    detail = f"{n:,} can label; {project.k} answers per sentence"
-    return SetupStep("Add annotators", detail, n >= project.k, _to("project-members", project), "Add members")
-
-
-def _open(project: Project, counts: Counts) -> SetupStep:
-    details = {
-        Project.State.SETUP: "Annotators can then label",
-        Project.State.OPEN: "Annotators can label",
-        Project.State.CLOSED: "Closed again: no new sentences are handed out",
-    }
-    done = project.state != Project.State.SETUP
-    address = "" if done else _to("project", project)
-    return SetupStep("Open the project", details[Project.State(project.state)], done, address)
-
-
-def _disputes(project: Project, counts: Counts) -> SetupStep:
-    done = counts["all"] > 0 and not counts["open"] + counts["disputed"]
-    waiting = counts["disputed"] + counts["unanswerable"]
-    detail = f"{waiting:,} to decide, {counts['adjudicated']:,} decided"
-    return SetupStep("Decide disputes", detail, done, _to("disputes", project), "Decide disputes")
-
-
-def _freeze(project: Project, counts: Counts) -> SetupStep:
-    frozen = project.test_sets.filter(state=TestSet.State.FROZEN).count()
-    detail = f"{frozen:,} frozen" if frozen else "Makes an immutable, hashed test set"
-    return SetupStep("Freeze a test set", detail, frozen > 0, _to("freeze", project), "Freeze test set")

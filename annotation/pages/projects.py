@@ -17,14 +17,14 @@ from annotation.freezing import builder
 from annotation.models import Answer, Batch, Item, Policy, Project
 from annotation.pages.imports import KINDS
 from annotation.pages.my_work import my_work_page
-from annotation.pages.project_page import checklist, next_step, project_context, project_for
+from annotation.pages.project_page import ActionForm, checklist, next_step, project_context, project_for
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
-from evalsvc.core.web.views import attempt, page
+from evalsvc.core.web.views import attempt, page, submit
 
 LIVE = Q(items__batch__state=Batch.State.DONE)
 NOT_A_NUMBER = {"invalid": "Enter a whole number."}
@@ -67,11 +67,30 @@ class ProjectForm(PageForm):
     )
 
 
-class RuleForm(PageForm):
+class RuleForm(ActionForm):
     k = forms.IntegerField(
         label="Answers per sentence", min_value=1, max_value=projects.MAX_K, error_messages=NOT_A_NUMBER
     )
     policy = forms.ChoiceField(label="Rule", choices=POLICIES, widget=forms.RadioSelect)
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"k": project.k, "policy": project.policy}, **kwargs)
+        n = projects.annotator_count(project)
+        people = "member" if n == 1 else "members"
+        self.fields["k"].help_text = (
+            f"{n} can label."
+            if n >= project.k
+            else f"Each sentence needs {project.k} answers, but only {n} {people} can label. "
+            f"Add annotators, or reduce the number to {max(n, 1)}."
+        )
+
+    def apply(self, project: Project, *, by: User) -> str:
+        k, policy = self.cleaned_data["k"], self.cleaned_data["policy"]
+        if k != project.k:
+            projects.set_k(project, k=k, by=by)
+        if policy != project.policy:
+            projects.set_policy(project, policy=policy, by=by)
+        return ""
 
 
 class GuidelineForm(PageForm):
@@ -122,11 +141,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the project, or to annotators their own work in it."""
     project, role = project_for(request, slug)
-    form = RuleForm(
-        request.POST if "k" in request.POST else None, initial={"k": project.k, "policy": project.policy}
-    )
-    if role in roles.MAY_OVERSEE:
-        form.fields["k"].help_text = _annotators_help(project)
+    form = RuleForm(request.POST if "k" in request.POST else None, project=project)
     problem = None
     if request.method == "POST":
         try:
@@ -142,7 +157,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _act(request: HttpRequest, project: Project, form: RuleForm) -> bool:
-    """Open, close, or change the rule; False if the form has to be shown again."""
+    """Open, close, or change the rule; return False if that failed."""
     user, action = person(request), request.POST.get("action")
     if action == "open":
         projects.open_for_work(project, by=user)
@@ -152,31 +167,9 @@ def _act(request: HttpRequest, project: Project, form: RuleForm) -> bool:
         messages.info(
             request, "Project closed. No new sentences are handed out; disputes can still be decided."
         )
-    elif form.is_valid():
-        values = form.cleaned_data
-        return attempt(form, lambda: _set_rule(project, values, user)) is not None
     else:
-        return False
+        return submit(request, form, lambda: form.apply(project, by=user))
     return True
-
-
-def _annotators_help(project: Project) -> str:
-    n = projects.annotator_count(project)
-    if n >= project.k:
-        return f"{n} can label."
-    people = "member" if n == 1 else "members"
-    return (
-        f"Each sentence needs {project.k} answers, but only {n} {people} can label. "
-        f"Add annotators, or reduce the number to {max(n, 1)}."
-    )
-
-
-def _set_rule(project: Project, values: dict[str, Any], user: User) -> Project:
-    if values["k"] != project.k:
-        projects.set_k(project, k=values["k"], by=user)
-    if values["policy"] != project.policy:
-        projects.set_policy(project, policy=values["policy"], by=user)
-    return project
 
 
 def state_counts(project: Project) -> dict[str, int]:

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.db.models import BooleanField, Count, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from annotation import roles
 from annotation.models import Annotator, Answer, Batch, Item, Mark, Oversight, Project, Suggestion, Vote
 from annotation.ontology.inventory import inventory
-from annotation.pages import imports
 from annotation.pages.imports import FileForm, format_choices, upload_field
-from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
+from annotation.pages.project_page import ActionForm, answer_text, label_titles, project_context, project_for
 from annotation.queue import exclusions, gold_questions
 from annotation.reports.display_names import display_names
 from annotation.testset import Kind
+from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.forms import PageForm, PageRenderer
-from evalsvc.core.web.views import attempt, page, row_id
+from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.views import page, row_id, submit, submitted
 
 MAX_LISTED = 200
 MAX_ANSWERED = 20
-Forms = dict[str, Any]
+# What a curator can do to an annotator, and the message afterwards
+OVERSIGHT: dict[str, tuple[Callable[..., Any], str]] = {
+    "pause": (gold_questions.pause, "{} is paused. Their reserved sentences are available again."),
+    "resume": (gold_questions.resume, "{} can continue."),
+    "set-aside": (exclusions.exclude_annotator, "Answers of {} excluded. The outcomes are recomputed."),
+    "put-back": (exclusions.include_annotator, "Answers of {} included again. The outcomes are recomputed."),
+}
 
 
 class GoldQuestionFileForm(FileForm):
     content = Batch.What.ITEMS
+    options = {Batch.What.ITEMS: ("known",)}
     known = forms.ChoiceField(
         label="Use",
         choices=[
@@ -51,10 +59,8 @@ class PredictionsForm(FileForm):
     format = forms.ChoiceField(required=False, choices=format_choices("suggestions"))
 
 
-class QualityForm(forms.ModelForm):
+class QualityForm(ActionForm, forms.ModelForm):
     """Quality settings; `gold_questions` validates their combination."""
-
-    default_renderer = PageRenderer()
 
     class Meta:
         model = Project
@@ -81,18 +87,16 @@ class QualityForm(forms.ModelForm):
             "most_extra": "At most this many beyond the usual number of answers. 0 for none.",
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
-        for field in self.fields.values():
-            if not isinstance(field.widget, forms.CheckboxInput):
-                field.widget.attrs.setdefault("class", "field")
+    def apply(self, project: Project, *, by: User) -> str:
+        gold_questions.set_quality_options(project, by=by, **self.cleaned_data)
+        return "Settings saved. They apply from the next sentence handed out."
 
 
 class ReasonForm(PageForm):
     reason = forms.CharField(max_length=200)
 
 
-class GoldQuestionForm(PageForm):
+class GoldQuestionForm(ActionForm):
     sentence = forms.CharField(
         label="Sentence id", max_length=200, help_text="As in the file, for example: s17."
     )
@@ -111,92 +115,51 @@ class GoldQuestionForm(PageForm):
         super().__init__(*args, **kwargs)
         self.fields["answer"].choices = choices  # type: ignore[attr-defined]
 
+    def apply(self, project: Project, *, by: User) -> str:
+        values = self.cleaned_data
+        external_id = values["sentence"].strip()
+        item = project.items.present().filter(external_id=external_id).first()
+        if item is None:
+            raise DomainError(
+                "unknown_id",
+                f"No sentence of this project has the id {external_id!r}.",
+                hint="Use an id from the imported file.",
+                field="sentence",
+            )
+        payload = {"spans": [], "relations": values["answer"]}
+        gold_questions.make_gold_question(
+            item, payload=payload, use=values["use"], explains=values["explains"], by=by
+        )
+        return f"{item.external_id} is now a gold question and no longer in the queue."
+
 
 @page("GET", "POST")
 def quality(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
-    forms = _forms(request, project)
-    if request.method == "POST":
-        response = _act(request, project, forms)
-        if response is not None:
-            return response
-        project.refresh_from_db()
-    context = project_context(project, role, **forms, **_quality_context(project))
-    return render(request, "annotation/quality.html", context)
-
-
-def _forms(request: HttpRequest, project: Project) -> Forms:
-    """Return all forms, with data only in the one that was submitted."""
-    action = request.POST.get("action", "")
-
-    def data(form: str) -> Any:
-        return request.POST if action == form else None
-
-    files = request.FILES or None
-    choices = [(choice.name, choice.title) for choice in inventory(project)]
-    return {
-        # on a copy of the project, which the page must not show with invalid values
-        "settings": QualityForm(data("settings"), instance=Project.objects.get(pk=project.pk)),
-        "known_file": GoldQuestionFileForm(data("known_file"), files, kind=project.kind, prefix="k"),
-        "known_one": GoldQuestionForm(data("known_one"), choices=choices, prefix="one"),
-        "predictions": PredictionsForm(data("predictions"), files, kind="", prefix="p"),
+    user, choices = person(request), [(choice.name, choice.title) for choice in inventory(project)]
+    copy = Project.objects.get(pk=project.pk)  # the page must not show a project with invalid values
+    files = {
+        "known_file": GoldQuestionFileForm(*submitted(request, "known_file"), kind=project.kind, prefix="k"),
+        "predictions": PredictionsForm(*submitted(request, "predictions"), prefix="p"),
     }
-
-
-def _act(request: HttpRequest, project: Project, forms: Forms) -> HttpResponse | None:
-    """Do the submitted action; None if its form has to be shown again."""
-    action = request.POST.get("action", "")
-    if action == "work":
+    forms = {
+        "settings": QualityForm(*submitted(request, "settings"), instance=copy),
+        "known_one": GoldQuestionForm(*submitted(request, "known_one"), choices=choices, prefix="one"),
+    }
+    for file_form in files.values():
+        if batch := file_form.receive(project, by=user):
+            return redirect("import", batch.pk)
+    if any(
+        submit(request, form, partial(form.apply, project, by=user), "sentence") for form in forms.values()
+    ):
+        return redirect("project-quality", slug)
+    if request.POST.get("action") == "work":
         item = get_object_or_404(Item, project=project, pk=row_id(request.POST.get("item", "")))
-        gold_questions.make_ordinary_item(item, by=person(request))
+        gold_questions.make_ordinary_item(item, by=user)
         messages.info(request, f"{item.external_id} is no longer a gold question.")
-        return redirect("project-quality", project.slug)
-    form = forms.get(action)
-    if form is None or not form.is_valid():
-        return None
-    if action in ("known_file", "predictions"):
-        batch = _receive(request, project, form, action)
-        return redirect("import", batch.pk) if batch else None
-    apply = {"settings": _set_options, "known_one": _make_gold_question}[action]
-    message = attempt(form, lambda: apply(request, project, form), "sentence")
-    if message:
-        messages.info(request, message)
-    return redirect("project-quality", project.slug) if message else None
-
-
-def _receive(request: HttpRequest, project: Project, form: BaseForm, action: str) -> Batch | None:
-    known = action == "known_file"
-    what = Batch.What.ITEMS if known else Batch.What.SUGGESTIONS
-    options = ("known",) if known else ()
-    values = form.cleaned_data
-    return attempt(
-        form,
-        lambda: imports.receive(request, values, what=what, options=options, project=project),
-        "upload",
-    )
-
-
-def _set_options(request: HttpRequest, project: Project, form: BaseForm) -> str:
-    gold_questions.set_quality_options(project, by=person(request), **form.cleaned_data)
-    return "Settings saved. They apply from the next sentence handed out."
-
-
-def _make_gold_question(request: HttpRequest, project: Project, form: BaseForm) -> str:
-    values = form.cleaned_data
-    external_id = values["sentence"].strip()
-    item = project.items.present().filter(external_id=external_id).first()
-    if item is None:
-        raise DomainError(
-            "unknown_id",
-            f"No sentence of this project has the id {external_id!r}.",
-            hint="Use an id from the imported file.",
-            field="sentence",
-        )
-    payload = {"spans": [], "relations": values["answer"]}
-    gold_questions.make_gold_question(
-        item, payload=payload, use=values["use"], explains=values["explains"], by=person(request)
-    )
-    return f"{item.external_id} is now a gold question and no longer in the queue."
+        return redirect("project-quality", slug)
+    context = project_context(project, role, **files, **forms, **_quality_context(project))
+    return render(request, "annotation/quality.html", context)
 
 
 def _quality_context(project: Project) -> dict[str, Any]:
@@ -244,14 +207,21 @@ def annotators(project: Project) -> QuerySet[Annotator]:
 
 @page("GET", "POST")
 def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Show an annotator; on POST pause, resume, exclude or include them."""
+    """Show, pause, resume, exclude or include an annotator."""
     project, role = project_for(request, slug, roles.CURATOR)
     annotator = get_object_or_404(annotators(project), pk=pk)
     name = display_names(project)[annotator.name]
     action = request.POST.get("action", "")
     form = ReasonForm(request.POST or None)
-    if form.is_valid() and _oversee(request, annotator, name, action, form):
-        return redirect("annotator", slug, pk)
+    if action in OVERSIGHT:
+        act, message = OVERSIGHT[action]
+
+        def oversee() -> str:
+            act(annotator, by=person(request), reason=form.cleaned_data["reason"])
+            return message.format(name)
+
+        if submit(request, form, oversee, "reason"):
+            return redirect("annotator", slug, pk)
     marks = Mark.objects.filter(annotator=annotator).select_related("item")
     context = project_context(
         project,
@@ -266,27 +236,3 @@ def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         log=Oversight.objects.filter(annotator=annotator).select_related("by").order_by("-pk"),
     )
     return render(request, "annotation/annotator.html", context)
-
-
-def _oversee(request: HttpRequest, annotator: Annotator, name: str, action: str, form: ReasonForm) -> bool:
-    """Do the submitted action; False if the form has to be shown again."""
-    actions: dict[str, tuple[Any, str]] = {
-        "pause": (gold_questions.pause, f"{name} is paused. Their reserved sentences are available again."),
-        "resume": (gold_questions.resume, f"{name} can continue."),
-        "set-aside": (
-            exclusions.exclude_annotator,
-            f"Answers of {name} excluded. The outcomes are recomputed.",
-        ),
-        "put-back": (
-            exclusions.include_annotator,
-            f"Answers of {name} included again. The outcomes are recomputed.",
-        ),
-    }
-    if action not in actions:
-        return False
-    act, message = actions[action]
-    by, reason = person(request), form.cleaned_data["reason"]
-    done = attempt(form, lambda: (act(annotator, by=by, reason=reason), True)[1], "reason")
-    if done:
-        messages.info(request, message)
-    return bool(done)

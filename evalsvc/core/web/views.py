@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -34,6 +35,19 @@ def attempt(form: BaseForm, action: Callable[[], Result], *fields: str) -> Resul
     except DomainError as error:
         add_form_error(form, error, *fields)
         return None
+
+
+def submitted(request: HttpRequest, action: str) -> tuple[Any, Any]:
+    """Return data and files for one of a page's forms, if it was submitted."""
+    return (request.POST, request.FILES) if request.POST.get("action") == action else (None, None)
+
+
+def submit(request: HttpRequest, form: BaseForm, apply: Callable[[], str], *fields: str) -> bool:
+    """Apply a valid form and show the message; add a domain error to the form."""
+    message = attempt(form, apply, *fields) if form.is_valid() else None
+    if message:
+        messages.info(request, message)
+    return message is not None
 
 
 def row_id(value: str) -> int:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
 from statistics import median
 from typing import Any
 
 from django.utils.safestring import SafeString
 
 from annotation.models import Project
-from annotation.pages.agreement_heatmap import Heatmap, heatmap_of
+from annotation.pages.agreement_heatmap import heatmap_of
 from annotation.pages.interval_chart import Estimate, IntervalColumn, coefficient, estimate_text, share
 from annotation.pages.project_page import label_titles
 from evalsvc.core.web.formatting import counted, listed
@@ -52,152 +54,127 @@ class CoefficientTable:
     more: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class AgreementView:
-    """Page of a finished report."""
+    """Figures of a report as the page shows them."""
 
-    lead: str
-    basis: str
-    heatmap: Heatmap | None
-    outlier_note: str
-    overall: CoefficientTable | None
-    relations: CoefficientTable | None
+    def __init__(
+        self, project: Project, figures: Figures, *, order: str = "", show_all: bool = False
+    ) -> None:
+        self.figures, self.order, self.show_all = figures, order, show_all
+        self.titles = label_titles(project)
+        self.heatmap = heatmap_of(figures["pairs"], figures["annotators"]) if figures["pairs"] else None
+
+    @property
+    def lead(self) -> str:
+        if not self.figures.get("overall"):
+            values = self.heatmap.values if self.heatmap else []
+            if not values:
+                return "No two people marked spans in the same texts, so there is nothing to compare."
+            low, middle, high = (coefficient(of(values)) for of in (min, median, max))
+            return f"Pairs of annotators agree on spans with an F1 of {low} to {high}, median {middle}."
+        alpha = Estimate.of(self.figures["overall"]["alpha_masi"])
+        if alpha.value is None:
+            return "Agreement is undefined: no sentence has two answers, or all answers are the same."
+        if alpha.value >= RELIABLE:
+            verdict = "Agreement is good"
+        elif alpha.value >= TENTATIVE:
+            verdict = "Agreement allows tentative conclusions"
+        else:
+            verdict = "Agreement is too low for conclusions"
+        return f"{verdict}: α over whole answers is {estimate_text(alpha)}. {self.weak_relations}".strip()
+
+    @property
+    def weak_relations(self) -> str:
+        """Count the relations below the bound and name the lowest."""
+        relations = self.figures["relations"]
+        alphas = {name: row["alpha"]["value"] for name, row in relations.items() if _has_enough(row)}
+        weak = sorted((name for name in alphas if alphas[name] < TENTATIVE), key=lambda name: alphas[name])
+        if not weak:
+            return "Every relation with enough answers reaches .667." if alphas else ""
+        lowest = listed([self.titles.get(name, name) for name in weak[:2]])
+        if len(weak) <= 2:
+            return f"Below .667: {lowest}."
+        return f"{len(weak)} of {counted(len(alphas), 'relation')} are below .667, the lowest {lowest}."
+
+    @property
+    def basis(self) -> str:
+        figures = self.figures
+        answers, people = counted(figures["answers"], "answer"), len(figures["annotators"])
+        by = f"{counted(people, 'person', 'people')} on {counted(figures['items'], 'sentence')}"
+        basis = f"{answers} by {by}, {figures['several_answers']:,} of them with two or more answers"
+        if not figures.get("overall"):
+            return f"{basis}."
+        resamples = f"{figures['replicates']:,} resamples of sentences"
+        return f"{basis}. N/A counts as an answer. 95 % intervals from {resamples}."
+
+    @property
+    def outlier_note(self) -> str:
+        """Compare the outlier's share of N/A with the others', if it differs."""
+        if self.heatmap is None or self.heatmap.outlier is None:
+            return ""
+        outlier, people = self.heatmap.outlier, self.figures["people"]
+        own = people[outlier]["na"]
+        others = [people[at]["na"] for at in self.heatmap.shown if at != outlier]
+        low, high = min(others), max(others)
+        if low - NA_GAP < own < high + NA_GAP:
+            return ""
+        name = self.figures["annotators"][outlier]
+        return f"{name} answers N/A in {share(own)} of cases, the others in {share(low)} to {share(high)}."
+
+    @cached_property
+    def overall(self) -> CoefficientTable | None:
+        if not self.figures.get("overall"):
+            return None
+        estimates = {key: Estimate.of(self.figures["overall"][key]) for key, _, _ in OVERALL}
+        column = IntervalColumn.of(list(estimates.values()), width=150)
+        rows = [
+            CoefficientRow(
+                title,
+                detail,
+                {"value": coefficient(estimates[key].value)},
+                column.interval(estimates[key]),
+                reason=estimates[key].reason if estimates[key].value is None else "",
+            )
+            for key, title, detail in OVERALL
+        ]
+        return CoefficientTable(column.axis(), rows)
+
+    @cached_property
+    def relations(self) -> CoefficientTable | None:
+        relations = self.figures["relations"]
+        rows = [(self.titles.get(name, name), row) for name, row in relations.items()]
+        if not rows:
+            return None
+        if "na" in self.figures:
+            rows.append(("N/A", self.figures["na"]))
+        rows.sort(key=lambda row: (-row[1]["answers"], row[0]))
+        if self.order == "least":  # relations with too few answers last
+            rows.sort(
+                key=lambda row: (row[1]["alpha"]["value"], row[0]) if _has_enough(row[1]) else (inf, "")
+            )
+        estimates = [Estimate.of(row["alpha"]) for _, row in rows if _has_enough(row)]
+        column = IntervalColumn.of(estimates, width=300, unit=True)
+        shown = rows if self.show_all or len(rows) <= SHOWN + 4 else rows[:SHOWN]
+        shown_rows = [_relation_row(title, row, column) for title, row in shown]
+        return CoefficientTable(column.axis(), shown_rows, more=len(rows) - len(shown))
 
 
-def agreement_view(
-    project: Project, figures: Figures, *, order: str = "", show_all: bool = False
-) -> AgreementView:
-    """Present the figures of a report."""
-    names, titles = figures["annotators"], label_titles(project)
-    heatmap = heatmap_of(figures["pairs"], names) if figures["pairs"] else None
-    return AgreementView(
-        lead=_lead(figures, titles, heatmap),
-        basis=_basis(figures),
-        heatmap=heatmap,
-        outlier_note=_outlier_note(figures, names, heatmap),
-        overall=_overall(figures["overall"]) if figures.get("overall") else None,
-        relations=_relations(figures, titles, order=order, show_all=show_all),
-    )
-
-
-def _lead(figures: Figures, titles: Mapping[str, str], heatmap: Heatmap | None) -> str:
-    if not figures.get("overall"):
-        values = heatmap.values if heatmap else []
-        if not values:
-            return "No two people marked spans in the same texts, so there is nothing to compare."
-        low, middle, high = (coefficient(of(values)) for of in (min, median, max))
-        return f"Pairs of annotators agree on spans with an F1 of {low} to {high}, median {middle}."
-    alpha = Estimate.of(figures["overall"]["alpha_masi"])
-    if alpha.value is None:
-        return "Agreement is undefined: no sentence has two answers, or all answers are the same."
-    if alpha.value >= RELIABLE:
-        verdict = "Agreement is good"
-    elif alpha.value >= TENTATIVE:
-        verdict = "Agreement allows tentative conclusions"
-    else:
-        verdict = "Agreement is too low for conclusions"
-    weak = _weak_relations(figures["relations"], titles)
-    return f"{verdict}: α over whole answers is {estimate_text(alpha)}. {weak}".strip()
-
-
-def _weak_relations(relations: Mapping[str, Any], titles: Mapping[str, str]) -> str:
-    """Count the relations below the bound and name the lowest."""
-    alphas = {name: row["alpha"]["value"] for name, row in relations.items() if _has_enough(row)}
-    weak = sorted((name for name in alphas if alphas[name] < TENTATIVE), key=lambda name: alphas[name])
-    if not weak:
-        return "Every relation with enough answers reaches .667." if alphas else ""
-    lowest = listed([titles.get(name, name) for name in weak[:2]])
-    if len(weak) <= 2:
-        return f"Below .667: {lowest}."
-    return f"{len(weak)} of {counted(len(alphas), 'relation')} are below .667, the lowest {lowest}."
-
-
-def _has_enough(row: Mapping[str, Any]) -> bool:
+def _has_enough(row: Figures) -> bool:
     return row["answers"] >= MIN_ANSWERS and row["alpha"]["value"] is not None
 
 
-def _basis(figures: Figures) -> str:
-    people = counted(len(figures["annotators"]), "person", "people")
-    basis = f"{counted(figures['answers'], 'answer')} by {people} on {counted(figures['items'], 'sentence')}"
-    basis = f"{basis}, {figures['several_answers']:,} of them with two or more answers"
-    if not figures.get("overall"):
-        return f"{basis}."
-    resamples = f"{figures['replicates']:,} resamples of sentences"
-    return f"{basis}. N/A counts as an answer. 95 % intervals from {resamples}."
-
-
-def _outlier_note(figures: Figures, names: Sequence[str], heatmap: Heatmap | None) -> str:
-    """Compare the outlier's share of N/A with that of the others, if it stands out."""
-    if heatmap is None or heatmap.outlier is None:
-        return ""
-    own = figures["people"][heatmap.outlier]["na"]
-    others = [figures["people"][at]["na"] for at in heatmap.shown if at != heatmap.outlier]
-    low, high = min(others), max(others)
-    if low - NA_GAP < own < high + NA_GAP:
-        return ""
-    name = names[heatmap.outlier]
-    return f"{name} answers N/A in {share(own)} of cases, the others in {share(low)} to {share(high)}."
-
-
-def _overall(figures: Figures) -> CoefficientTable:
-    estimates = {key: Estimate.of(figures[key]) for key, _, _ in OVERALL}
-    column = IntervalColumn.of(list(estimates.values()), width=150)
-    rows = [
-        CoefficientRow(
-            title,
-            detail,
-            {"value": coefficient(estimate.value)},
-            column.interval(estimate) if estimate.value is not None else "",
-            reason=estimate.reason if estimate.value is None else "",
-        )
-        for key, title, detail in OVERALL
-        for estimate in [estimates[key]]
-    ]
-    return CoefficientTable(column.axis(), rows)
-
-
-def _relations(
-    figures: Figures, titles: Mapping[str, str], *, order: str, show_all: bool
-) -> CoefficientTable | None:
-    rows = [(titles.get(name, name), row) for name, row in figures["relations"].items()]
-    if not rows:
-        return None
-    if "na" in figures:
-        rows.append(("N/A", figures["na"]))
-    rows.sort(key=_lowest_first if order == "least" else lambda row: (-row[1]["answers"], row[0]))
-    column = IntervalColumn.of(
-        [Estimate.of(row["alpha"]) for _, row in rows if _has_enough(row)], width=300, unit=True
+def _relation_row(title: str, row: Figures, column: IntervalColumn) -> CoefficientRow:
+    n, estimates = (
+        row["answers"],
+        {key: Estimate.of(row[key]) for key in ("observed", "fleiss", "alpha", "ac1")},
     )
-    shown = rows if show_all or len(rows) <= SHOWN + 4 else rows[:SHOWN]
-    return CoefficientTable(
-        column.axis(),
-        [
-            _relation_row(title, row, lambda alpha: column.interval(alpha, below=TENTATIVE))
-            for title, row in shown
-        ],
-        more=len(rows) - len(shown),
-    )
-
-
-def _lowest_first(row: tuple[str, Mapping[str, Any]]) -> Any:
-    title, figures = row
-    enough = _has_enough(figures)
-    return (not enough, figures["alpha"]["value"] if enough else -figures["answers"], title)
-
-
-def _relation_row(title: str, row: Mapping[str, Any], draw: Callable[[Estimate], Any]) -> CoefficientRow:
-    estimates = {key: Estimate.of(row[key]) for key in ("observed", "fleiss", "alpha", "ac1")}
     alpha = estimates["alpha"]
     values = {key: coefficient(estimates[key].value, digits=3) for key in ("observed", "ac1")}
-    values["answers"] = f"{row['answers']:,}"
+    values["answers"] = f"{n:,}"
     if not _has_enough(row):
         values |= {"alpha": coefficient(None), "fleiss": coefficient(None)}
-        return CoefficientRow(title, "", values, "", reason=_reason(row["answers"], alpha))
+        reason = alpha.reason if n >= MIN_ANSWERS else f"chosen {counted(n, 'time')}, needs {MIN_ANSWERS}"
+        return CoefficientRow(title, "", values, "", reason=reason if n else "never chosen")
     values |= {"alpha": coefficient(alpha.value), "fleiss": coefficient(estimates["fleiss"].value)}
-    return CoefficientRow(title, "", values, draw(alpha), low=(alpha.value or 0) < TENTATIVE)
-
-
-def _reason(n: int, alpha: Estimate) -> str:
-    if n == 0:
-        return "never chosen"
-    return alpha.reason if n >= MIN_ANSWERS else f"chosen {counted(n, 'time')}, needs {MIN_ANSWERS}"
+    chart = column.interval(alpha, below=TENTATIVE)
+    return CoefficientRow(title, "", values, chart, low=(alpha.value or 0) < TENTATIVE)

@@ -17,7 +17,7 @@ from annotation.imports import batches, imported_labels
 from annotation.imports.upload_precheck import precheck
 from annotation.models import Batch, Project
 from annotation.ontology import inventory
-from annotation.pages.project_page import project_context, project_for
+from annotation.pages.project_page import job_context, project_context, project_for
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -186,17 +186,36 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         roles.require(batch.project, user, roles.CURATOR)
     elif not (user.is_superuser or batch.by_id == user.pk):
         raise Http404
-    job = Job.objects.filter(kind="import", subject=batch.pk).order_by("-pk").first()
+    jobs = job_context("import", batch.pk)
     if request.method == "POST":
-        _act(request, batch, job)
+        _act(request, batch, jobs["job"])
         return redirect("import", pk)
-    htmx = getattr(request, "htmx", False)
-    template = "annotation/_import.html" if htmx else "annotation/import.html"
-    return render(request, template, _context(batch, job))
+    state, title = STATE_TITLES[Batch.State(batch.state)]
+    by_code, warnings = batch.counts.get("by_code") or {}, batch.counts.get("warnings") or {}
+    context = {
+        **(project_context(batch.project, roles.CURATOR) if batch.project else {}),
+        **_label_context(batch),
+        **jobs,
+        "batch": batch,
+        "content": CONTENT_TITLES[Batch.What(batch.what)],
+        "project": batch.project,
+        "state": state,
+        "state_title": title,
+        "ended": batch.state in ENDED,
+        "test_set": getattr(batch, "test_set", None),
+        "problems": _problem_rows(batch.problems),
+        "n_problems": sum(by_code.values()),
+        "problem_counts": _problem_counts(by_code),
+        "warnings": _problem_rows(batch.counts.get("first_warnings", [])),
+        "n_warnings": sum(warnings.values()),
+        "counts": _counts(batch.counts),
+    }
+    template = "annotation/_import.html" if getattr(request, "htmx", False) else "annotation/import.html"
+    return render(request, template, context)
 
 
 def _act(request: HttpRequest, batch: Batch, job: Job | None) -> None:
-    """Cancel a running import, or merge, add or remove labels of a finished one."""
+    """Cancel the import, or merge, add or remove its labels."""
     sent, user, project = request.POST, person(request), batch.project
     action, name, part = sent.get("action"), sent.get("name", ""), sent.get("part", "")
     if action is None and job:
@@ -219,35 +238,8 @@ def _act(request: HttpRequest, batch: Batch, job: Job | None) -> None:
         messages.info(request, f"{counted(removed, 'label')} removed from the ontology.")
 
 
-def _context(batch: Batch, job: Job | None) -> dict[str, Any]:
-    shape, title = STATE_TITLES[Batch.State(batch.state)]
-    counts = batch.counts
-    return {
-        **(project_context(batch.project, roles.CURATOR) if batch.project else {}),
-        **_label_context(batch),
-        "batch": batch,
-        "content": CONTENT_TITLES[Batch.What(batch.what)],
-        "project": batch.project,
-        "job": job,
-        "state": shape,
-        "state_title": title,
-        "ended": batch.state in ENDED,
-        "width": round(600 * min(job.done / job.total, 1), 1) if job and job.total else 0.0,
-        "test_set": getattr(batch, "test_set", None),
-        "problems": _problem_rows(batch.problems),
-        "n_problems": sum((counts.get("by_code") or {}).values()),
-        "problem_counts": _problem_counts(counts.get("by_code") or {}),
-        "warnings": _problem_rows(counts.get("first_warnings", [])),
-        "n_warnings": sum((counts.get("warnings") or {}).values()),
-        "counts": _counts(counts),
-    }
-
-
 def _counts(counts: dict[str, Any]) -> list[tuple[str, int]]:
-    """Return the counts of lines read and rows stored, in the order of the page.
-
-    Exact repeats are left out when all repeats are exact, as one expects.
-    """
+    """Return the titled counts; exact repeats only if some are not exact."""
     hidden = {"labels_added", "labels_in_file"}
     if counts.get("exact_repeats") == counts.get("repeated_lines"):
         hidden.add("exact_repeats")
@@ -260,7 +252,7 @@ def _counts(counts: dict[str, Any]) -> list[tuple[str, int]]:
 
 
 def _label_context(batch: Batch) -> dict[str, Any]:
-    """Return the file's labels: added, missing from the ontology, and probable misspellings."""
+    """Return the file's labels: added, missing, and probable misspellings."""
     if batch.state != Batch.State.DONE:
         return {}
     labels = imported_labels.imported_labels(batch)
@@ -292,8 +284,8 @@ def _visible_tabs(text: str) -> str:
 
 def _problem_counts(by_code: dict[str, int]) -> str:
     """List the numbers of lines with the same problem, most frequent first."""
-    order = sorted(by_code.items(), key=lambda entry: -entry[1])
-    titles = [
-        (n, PROBLEM_KINDS[code].message.rstrip(".") if code in PROBLEM_KINDS else code) for code, n in order
-    ]
-    return "; ".join(f"{n:,} × {title[:1].lower()}{title[1:]}" for n, title in titles)
+    texts = []
+    for code, n in sorted(by_code.items(), key=lambda entry: -entry[1]):
+        title = PROBLEM_KINDS[code].message.rstrip(".") if code in PROBLEM_KINDS else code
+        texts.append(f"{n:,} × {title[:1].lower()}{title[1:]}")
+    return "; ".join(texts)

@@ -17,6 +17,7 @@ from annotation.ontology.inventory import Choice, inventory, parts_of
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.forms import PageForm
 
 Counts = dict[str, int]
@@ -54,6 +55,13 @@ def project_context(project: Project, role: str, **more: Any) -> dict[str, Any]:
         "labels": role in roles.MAY_LABEL,
         "oversees": role in roles.MAY_OVERSEE,
     } | more
+
+
+def job_context(kind: str, subject: int) -> dict[str, Any]:
+    """Return the latest job of this kind, and the width of its progress bar."""
+    job = Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first()
+    width = round(600 * min(job.done / job.total, 1), 1) if job and job.total else 0.0
+    return {"job": job, "width": width}
 
 
 def choices_by_name(project: Project) -> dict[str, Choice]:

@@ -12,13 +12,11 @@ from annotation import roles
 from annotation.adjudication import unanswerable_items
 from annotation.freezing import builder
 from annotation.models import Project
-from annotation.pages.project_page import project_context, project_for
+from annotation.pages.project_page import job_context, project_context, project_for
 from annotation.pages.projects import may_organise
-from annotation.pages.testset_composition import composition
+from annotation.pages.testset_composition import Composition
 from annotation.testset import Origin, TestSet, TestSetQuerySet, export_lines
-from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
-from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page
@@ -81,31 +79,28 @@ def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     test_set = get_object_or_404(visible(request), slug=slug)
     htmx = getattr(request, "htmx", False)
     if htmx and test_set.state == TestSet.State.BUILDING:
-        return render(request, "annotation/_freeze_state.html", {"set": test_set, "job": _job(test_set)})
-    response = render(request, "annotation/test_set.html", _context(test_set, person(request)))
+        return render(request, "annotation/_freeze_state.html", {"set": test_set, **_job(test_set)})
+    user, project = person(request), test_set.project
+    context = {
+        "content": Composition(test_set),
+        "set": test_set,
+        "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),
+        "may_read": test_set.readable_by(user),
+        "sees_project": project is not None and roles.role_in(project, user) is not None,
+        "source": TestSet.objects.filter(twin=test_set).first(),
+    }
+    if test_set.state == TestSet.State.BUILDING:
+        context |= _job(test_set)
+    response = render(request, "annotation/test_set.html", context)
     if htmx and request.GET.get("of") != "figures":
         response["HX-Refresh"] = "true"
     return response
 
 
-def _context(test_set: TestSet, user: User) -> dict[str, Any]:
-    project = test_set.project
-    return {
-        "set": test_set,
-        "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),
-        "job": _job(test_set) if test_set.state == TestSet.State.BUILDING else None,
-        "may_read": test_set.readable_by(user),
-        "sees_project": project is not None and roles.role_in(project, user) is not None,
-        "source": TestSet.objects.filter(twin=test_set).first(),
-        **composition(test_set),
-    }
-
-
-def _job(test_set: TestSet) -> Job | None:
-    kind, subject = "freeze", test_set.twin_id or test_set.pk
+def _job(test_set: TestSet) -> dict[str, Any]:
     if test_set.batch_id:
-        kind, subject = "import", test_set.batch_id
-    return Job.objects.filter(kind=kind, subject=subject).order_by("-pk").first()
+        return job_context("import", test_set.batch_id)
+    return job_context("freeze", test_set.twin_id or test_set.pk)
 
 
 @page()

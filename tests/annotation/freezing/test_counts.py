@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotation.freezing import builder
 from annotation.models import Project
-from annotation.pages.testset_composition import composition
+from annotation.pages.testset_composition import Composition
 from tests.cast.basics import run_job
 from tests.cast.projects import (
     annotators,
@@ -73,7 +73,7 @@ def test_a_frozen_set_shows_the_range_of_answers_per_sentence() -> None:
     run_job("freeze", made.pk)
     made.refresh_from_db()
     assert made.manifest["k_of_items"] == [3, 5]
-    assert "3 to 5 people" in composition(made)["lead"]
+    assert "3 to 5 people" in Composition(made).lead
 
 
 @pytest.mark.django_db

@@ -213,7 +213,7 @@ def test_undefined_agreement_shows_its_reason() -> None:
         "answers": 1,
     }
     report |= {"items": 1, "several_answers": 0, "replicates": 1000}
-    view = agreement_view.agreement_view(project_with_items(1), report)
+    view = agreement_view.AgreementView(project_with_items(1), report)
     assert not re.search(r"\d", view.lead)
     assert view.overall is not None
     assert {row.reason for row in view.overall.rows} == {"no item has two answers"}

@@ -84,7 +84,7 @@ def test_a_set_being_imported_shows_its_own_job(client: Client, cast: ProjectCas
     )
     made = TestSet.objects.get(origin="imported")
     assert made.batch_id not in (None, made.pk)
-    job = testsets._job(made)
+    job = testsets._job(made)["job"]
     assert job is not None
     assert (job.kind, job.subject) == ("import", made.batch_id)
 

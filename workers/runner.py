@@ -7,12 +7,11 @@ import logging
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection
 
-from evalsvc.core.jobs import claim, completion, kinds
+from evalsvc.core.jobs import kinds, transitions
 from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.exceptions import Cancelled, InputFault, LeaseLost, RetryLater, caught
-from evalsvc.core.jobs.lease import Lease, Progress
+from evalsvc.core.jobs.lease import Lease, Progress, reconcile
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.reconciler import reconcile
 from workers.handlers.registry import HANDLERS
 
 log = logging.getLogger(__name__)
@@ -25,10 +24,10 @@ def run_next(queue: str) -> bool:
     """Run the fairest due job of the queue, if any."""
     reconcile()
     kinds.run_periodic()
-    job = claim.claim(queue)
+    job = job_queue.claim(queue)
     if job is None:
         return False
-    if claim.due(queue).exists():
+    if job_queue.due(queue).exists():
         job_queue.wake_worker(queue)
     run(job)
     return True
@@ -36,7 +35,7 @@ def run_next(queue: str) -> bool:
 
 def run_inline(job: Job) -> Job:
     """Run this job in this process unless another worker has it."""
-    claimed = claim.claim_job(job)
+    claimed = job_queue.claim_job(job)
     if claimed:
         run(claimed)
     return Job.objects.get(pk=job.pk)
@@ -62,7 +61,7 @@ def _work(job: Job) -> None:
     with Lease(job) as lease:
         store = HANDLERS[job.kind](job.subject, Progress(lease))
     lease.check()
-    completion.complete(job, store)
+    transitions.complete(job, store)
 
 
 def _end(job: Job, error: Exception) -> None:
@@ -70,14 +69,14 @@ def _end(job: Job, error: Exception) -> None:
     if isinstance(error, LeaseLost):
         log.warning("Job %s: attempt %s came too late; its result is discarded", job.pk, job.attempt)
     elif isinstance(error, InputFault):
-        completion.fail(job, code=error.code, reason=error.reason)
+        transitions.fail(job, code=error.code, reason=error.reason)
     elif isinstance(error, Cancelled):
-        completion.cancel(job)
+        transitions.cancel(job)
     elif isinstance(error, SoftTimeLimitExceeded):
-        completion.fail(job, code="time_limit", reason=TIMED_OUT)
+        transitions.fail(job, code="time_limit", reason=TIMED_OUT)
     elif isinstance(error, INFRASTRUCTURE):
         log.warning("Job %s is retried later: %s", job.pk, error)
-        completion.retry(job, reason=str(error) or type(error).__name__)
+        transitions.retry(job, reason=str(error) or type(error).__name__)
     else:
         log.error("Job %s (%s %s) met a defect", job.pk, job.kind, job.subject, exc_info=error)
-        completion.fail(job, code="defect", reason=DEFECT.format(pk=job.pk))
+        transitions.fail(job, code="defect", reason=DEFECT.format(pk=job.pk))

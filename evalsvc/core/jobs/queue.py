@@ -1,12 +1,18 @@
-"""Queue jobs and request their cancellation."""
+"""Queue jobs, claim the fairest one under a lease, request cancellations."""
 
 from __future__ import annotations
 
 import logging
+import os
+import socket
+from datetime import timedelta
 
 from celery import current_app as app
-from django.db import transaction
-from django.db.models.functions import Now
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Coalesce, Now
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
@@ -16,6 +22,8 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.transitions import change_state, record_event
 
 log = logging.getLogger(__name__)
+# A lane last served longer ago than this waits as if never served.
+REMEMBERED = timedelta(hours=1)
 
 
 def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
@@ -49,3 +57,62 @@ def request_cancel(job: Job) -> None:
         if row.state == Job.State.RUNNING and not row.cancel_asked:
             Job.objects.filter(pk=job.pk, state=Job.State.RUNNING).update(cancel_asked=True)
             record_event(job.pk, "cancel asked")
+
+
+def due(queue: str) -> QuerySet[Job]:
+    return Job.objects.filter(queue=queue, state=Job.State.QUEUED, run_after__lte=Now())
+
+
+def lanes_in_turn(queue: str) -> list[str]:
+    """Order lanes by running jobs, last service and longest wait.
+
+    Without the second rule a single worker, which finds nothing running, would go by arrival alone.
+    """
+    waiting = due(queue).order_by().values_list("lane").annotate(first=Min("run_after"))
+    lately = Q(state=Job.State.RUNNING) | Q(started_at__gt=Now() - REMEMBERED)
+    running = Count("pk", filter=Q(state=Job.State.RUNNING))
+    recent = Job.objects.filter(lately, queue=queue).order_by().values_list("lane")
+    served = {lane: (n, at.timestamp()) for lane, n, at in recent.annotate(n=running, at=Max("started_at"))}
+    return [lane for lane, first in sorted(waiting, key=lambda w: (*served.get(w[0], (0, 0.0)), w[1], w[0]))]
+
+
+def claim(queue: str, *, worker: str = "") -> Job | None:
+    """Claim the fairest due job of the queue, if any."""
+    for lane in lanes_in_turn(queue):  # reading takes no write lock
+        job = _claim_first(due(queue).filter(lane=lane).order_by("run_after", "pk"), worker)
+        if job:
+            return job
+    return None
+
+
+def claim_job(job: Job, *, worker: str = "") -> Job | None:
+    """Claim this job if it is due and free."""
+    return _claim_first(due(job.queue).filter(pk=job.pk), worker)
+
+
+def worker_name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def lease_end() -> CombinedExpression:
+    return Now() + timedelta(seconds=settings.JOB_LEASE_SECONDS)
+
+
+def _claim_first(jobs: QuerySet[Job], worker: str) -> Job | None:
+    worker = worker or worker_name()
+    with transaction.atomic():
+        if connection.features.has_select_for_update_skip_locked:
+            jobs = jobs.select_for_update(skip_locked=True, of=("self",))
+        job = jobs.first()
+        if job is None:
+            return None
+        return change_state(
+            job,
+            Job.State.RUNNING,
+            event="claimed",
+            detail=worker,
+            attempt=F("attempt") + 1,
+            lease_until=lease_end(),
+            started_at=Coalesce(F("started_at"), Now()),  # of the first attempt; events have the others
+            worker=worker[:120],
+        )

@@ -1,4 +1,4 @@
-"""Health of the queues, active workers, and forecasts made from the last jobs."""
+"""Health of the queues, active workers, forecasts of jobs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from evalsvc.core.jobs.claim import due, worker_name
 from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job, Worker
+from evalsvc.core.jobs.queue import due, worker_name
 
 log = logging.getLogger(__name__)
 State = Job.State

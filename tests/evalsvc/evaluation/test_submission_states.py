@@ -8,7 +8,7 @@ import pytest
 from django.http import Http404
 
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.jobs import claim, completion, kinds
+from evalsvc.core.jobs import kinds, queue, transitions
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
@@ -53,10 +53,10 @@ def test_a_transition_from_an_outdated_state_is_rejected(cast: BenchmarkCast) ->
 
 def test_the_submission_mirrors_its_job(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert fresh(submission).state == "running"
     assert job is not None
-    completion.retry(job, reason="The disk is away.")
+    transitions.retry(job, reason="The disk is away.")
     assert fresh(submission).state == "queued"
 
 
@@ -65,9 +65,9 @@ def test_a_fault_of_the_file_is_invalid_and_any_other_failed(
     cast: BenchmarkCast, code: str, state: str
 ) -> None:
     submission = cast.submit(cast.relations(), LINES)
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job is not None
-    completion.fail(job, code=code, reason="As it is.")
+    transitions.fail(job, code=code, reason="As it is.")
     updated = fresh(submission)
     assert (updated.state, updated.reason_code, updated.reason) == (state, code, "As it is.")
     assert updated.ended_at is not None
@@ -86,7 +86,7 @@ def test_cancelling_while_it_waits_ends_it_at_once(cast: BenchmarkCast) -> None:
 
 def test_cancelling_a_running_job_is_requested_of_the_worker(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
-    claim.claim("score")
+    queue.claim("score")
     submission_states.cancel(fresh(submission), by=cast.kim)
     assert Job.objects.get(pk=submission.job_id).cancel_asked
 
@@ -125,7 +125,7 @@ def test_another_team_can_neither_cancel_nor_withdraw(cast: BenchmarkCast) -> No
 
 def test_the_timeline_lists_every_attempt(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LINES)
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job is not None
     Job.objects.filter(pk=job.pk).update(lease_until=job.created_at)
     run_next("score")
@@ -145,9 +145,9 @@ def test_the_timeline_lists_a_models_run_then_its_scoring(cast: BenchmarkCast) -
     submission = cast.submit(cast.relations(), LINES)
     Submission.objects.filter(pk=submission.pk).update(model=submission.file)
     Job.objects.update(kind="predict")
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job is not None
-    completion.complete(job, lambda: submission_states.queue(fresh(submission)))
+    transitions.complete(job, lambda: submission_states.queue(fresh(submission)))
     run_next("score")
     steps = [(step.title, step.detail) for step in timeline(fresh(submission))]
     assert steps[1:] == [

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from evalsvc.core.jobs import claim
+from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 from tests.places.postgres import in_threads
@@ -21,14 +21,14 @@ def put(lane: str, n: int = 1, *, kind: str = "count") -> list[int]:
 
 @pytest.mark.django_db
 def test_an_empty_queue_gives_nothing() -> None:
-    assert claim.claim("score") is None
+    assert queue.claim("score") is None
 
 
 @pytest.mark.django_db
 def test_a_claim_counts_the_attempt_and_sets_a_lease(settings) -> None:
     settings.JOB_LEASE_SECONDS = 10
     put("a")
-    job = claim.claim("score", worker="me:1")
+    job = queue.claim("score", worker="me:1")
     assert job
     assert (job.state, job.attempt, job.worker) == ("running", 1, "me:1")
     assert timedelta(seconds=9) < job.lease_until - job.started_at < timedelta(seconds=11)
@@ -37,37 +37,37 @@ def test_a_claim_counts_the_attempt_and_sets_a_lease(settings) -> None:
 @pytest.mark.django_db
 def test_a_team_with_a_thousand_queued_jobs_does_not_block_the_next_team() -> None:
     many, one = put("greedy", 30), put("patient")
-    first, second = claim.claim("score"), claim.claim("score")
+    first, second = queue.claim("score"), queue.claim("score")
     assert (first.pk, second.pk) == (many[0], one[0])
 
 
 @pytest.mark.django_db
 def test_among_equals_the_longest_waiting_goes_first() -> None:
     pks = put("a") + put("b") + put("c")
-    assert [claim.claim("score").pk for _ in pks] == pks
+    assert [queue.claim("score").pk for _ in pks] == pks
 
 
 @pytest.mark.django_db
 def test_a_job_to_be_retried_later_is_not_due() -> None:
     (pk,) = put("a")
     Job.objects.update(run_after=Now() + timedelta(seconds=60))
-    assert claim.claim("score") is None
+    assert queue.claim("score") is None
     Job.objects.update(run_after=Now() - timedelta(seconds=1))
-    assert claim.claim("score").pk == pk
+    assert queue.claim("score").pk == pk
 
 
 @pytest.mark.django_db
 def test_queues_do_not_take_from_each_other() -> None:
     put("a")
-    assert claim.claim("heavy") is None
+    assert queue.claim("heavy") is None
 
 
 @pytest.mark.django_db
 def test_a_given_job_is_claimed_only_once() -> None:
     put("a", 2)
     last = Job.objects.last()
-    assert claim.claim_job(last).pk == last.pk
-    assert claim.claim_job(last) is None
+    assert queue.claim_job(last).pk == last.pk
+    assert queue.claim_job(last) is None
 
 
 def test_sixteen_claimers_take_each_job_exactly_once(either_database: str) -> None:
@@ -77,7 +77,7 @@ def test_sixteen_claimers_take_each_job_exactly_once(either_database: str) -> No
 
     def take_all(_: int) -> list[int]:
         taken = []
-        while job := claim.claim("score"):
+        while job := queue.claim("score"):
             taken.append(job.pk)
         return taken
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from evalsvc.core.jobs import claim, completion
+from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.models import Job, JobEvent
 from evalsvc.core.jobs.queue import enqueue, request_cancel
 
@@ -16,33 +16,33 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("changes")]
 
 def claimed() -> Job:
     Job.objects.update(run_after=Now() - timedelta(seconds=1))
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job
     return job
 
 
 def test_the_waits_double_up_to_five_minutes() -> None:
-    assert [completion.wait_seconds(n) for n in range(10)] == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+    assert [transitions.wait_seconds(n) for n in range(10)] == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
 
 
 def test_a_retried_job_waits_and_is_not_counted_as_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completion, "FIRST_WAIT_SECONDS", 200)
+    monkeypatch.setattr(transitions, "FIRST_WAIT_SECONDS", 200)
     made = enqueue("count", 1)
-    job = completion.retry(claimed(), reason="no storage")
+    job = transitions.retry(claimed(), reason="no storage")
     assert (job.state, job.lease_until, job.attempt) == ("queued", None, 1)
     assert job.run_after - made.created_at >= timedelta(seconds=200)
-    assert claim.claim("score") is None
+    assert queue.claim("score") is None
     assert not JobEvent.objects.filter(what="lost").exists()
 
 
 def test_the_start_of_a_retried_job_stays_that_of_its_first_attempt() -> None:
     enqueue("count", 1)
     first = claimed()
-    completion.retry(first, reason="no storage")
+    transitions.retry(first, reason="no storage")
     assert Job.objects.get().started_at == first.started_at
     second = claimed()
     assert (second.attempt, second.started_at) == (2, first.started_at)
-    ended = completion.complete(second, lambda: None)
+    ended = transitions.complete(second, lambda: None)
     assert ended.started_at == first.started_at <= ended.ended_at
     begun = JobEvent.objects.filter(what="claimed").order_by("pk").values_list("attempt", "at")
     assert [attempt for attempt, _ in begun] == [1, 2]
@@ -51,11 +51,11 @@ def test_the_start_of_a_retried_job_stays_that_of_its_first_attempt() -> None:
 
 def test_after_the_last_retry_the_job_fails_with_the_last_reason(settings) -> None:
     enqueue("count", 1)
-    for _ in range(completion.RETRIES):
-        completion.retry(claimed(), reason="no storage")
-    job = completion.retry(claimed(), reason="still no storage")
+    for _ in range(transitions.RETRIES):
+        transitions.retry(claimed(), reason="no storage")
+    job = transitions.retry(claimed(), reason="still no storage")
     assert (job.state, job.error_code) == ("failed", "unavailable")
-    assert f"{completion.RETRIES + 1} attempts" in job.error
+    assert f"{transitions.RETRIES + 1} attempts" in job.error
     assert "still no storage" in job.error
 
 
@@ -63,12 +63,12 @@ def test_a_cancelled_job_is_not_retried() -> None:
     enqueue("count", 1)
     job = claimed()
     request_cancel(job)
-    assert completion.retry(job, reason="no storage").state == "cancelled"
+    assert transitions.retry(job, reason="no storage").state == "cancelled"
 
 
 def test_a_failure_has_code_and_reason_on_the_job_and_in_its_event() -> None:
     enqueue("count", 1)
-    job = completion.fail(claimed(), code="bad_gold", reason="The gold has no lines.")
+    job = transitions.fail(claimed(), code="bad_gold", reason="The gold has no lines.")
     assert (job.state, job.error_code, job.error) == ("failed", "bad_gold", "The gold has no lines.")
     assert job.ended_at is not None
     assert JobEvent.objects.last().detail == "bad_gold: The gold has no lines."
@@ -79,5 +79,5 @@ def test_a_finished_job_has_all_steps_done(done: int, total: int, ended: tuple[i
     enqueue("count", 1)
     job = claimed()
     Job.objects.update(done=done, total=total)
-    job = completion.complete(job, lambda: None)
+    job = transitions.complete(job, lambda: None)
     assert (job.done, job.total) == ended

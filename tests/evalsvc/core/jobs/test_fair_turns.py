@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from evalsvc.core.jobs import claim, completion, queue_status
+from evalsvc.core.jobs import queue, queue_status, transitions
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 
@@ -18,7 +18,7 @@ def put(lane: str, n: int = 1) -> list[Job]:
 
 
 def take() -> Job:
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job is not None
     return job
 
@@ -28,7 +28,7 @@ def serve(workers: int, jobs: int) -> list[str]:
     order, busy = [], [take() for _ in range(workers)]
     order += [job.lane for job in busy]
     while len(order) < jobs:
-        completion.complete(busy.pop(0), lambda: None)
+        transitions.complete(busy.pop(0), lambda: None)
         busy.append(take())
         order.append(busy[-1].lane)
     return order
@@ -49,7 +49,7 @@ def test_one_job_that_comes_later_is_next_when_a_worker_is_free() -> None:
     put("many", 20)
     running = take()
     put("one")
-    completion.complete(running, lambda: None)
+    transitions.complete(running, lambda: None)
     assert take().lane == "one"
 
 
@@ -79,7 +79,7 @@ def test_a_time_is_forecast_only_with_enough_jobs_and_a_worker() -> None:
     first = put("a", 4)
     assert queue_status.forecast(first[-1]) == queue_status.JobForecast(4, None)
     for _ in range(3):
-        completion.complete(take(), lambda: None)
+        transitions.complete(take(), lambda: None)
     without_worker = queue_status.forecast(Job.objects.get(pk=first[-1].pk))
     assert without_worker == queue_status.JobForecast(1, None)
     queue_status.record_seen("score")
@@ -91,13 +91,13 @@ def test_a_time_is_forecast_only_with_enough_jobs_and_a_worker() -> None:
 
 def test_an_ended_job_has_no_forecast() -> None:
     put("a")
-    assert queue_status.forecast(completion.complete(take(), lambda: None)) is None
+    assert queue_status.forecast(transitions.complete(take(), lambda: None)) is None
 
 
 def test_the_health_of_a_queue_counts_waiting_running_and_ended_jobs() -> None:
     put("a", 4)
-    completion.complete(take(), lambda: None)
-    completion.fail(take(), code="defect", reason="For the test.")
+    transitions.complete(take(), lambda: None)
+    transitions.fail(take(), code="defect", reason="For the test.")
     take()
     score = {health.queue: health for health in queue_status.queue_health()}["score"]
     assert (score.waiting, score.running, score.done, score.failed, score.workers) == (1, 1, 1, 1, 1)

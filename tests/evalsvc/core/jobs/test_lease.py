@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from evalsvc.core.jobs import claim
+from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.exceptions import Cancelled, LeaseLost
 from evalsvc.core.jobs.lease import Lease, Progress
 from evalsvc.core.jobs.models import Job
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("changes")
 @pytest.fixture
 def job(either_database: str) -> Job:
     enqueue("count", 1)
-    claimed = claim.claim("score")
+    claimed = queue.claim("score")
     assert claimed
     return claimed
 

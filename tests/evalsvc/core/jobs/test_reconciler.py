@@ -7,16 +7,16 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from evalsvc.core.jobs import claim, kinds
+from evalsvc.core.jobs import kinds, queue
+from evalsvc.core.jobs.lease import CRASHES_ALLOWED, reconcile
 from evalsvc.core.jobs.models import Job, JobEvent
 from evalsvc.core.jobs.queue import enqueue, request_cancel
-from evalsvc.core.jobs.reconciler import CRASHES_ALLOWED, reconcile
 from tests.places.postgres import in_threads
 
 
 def lose() -> None:
     """Claim the due job and let its lease run out."""
-    assert claim.claim("score")
+    assert queue.claim("score")
     Job.objects.filter(state="running").update(lease_until=Now() - timedelta(seconds=1))
 
 
@@ -25,7 +25,7 @@ def lose() -> None:
 class TestReconcile:
     def test_a_job_under_lease_is_left_alone(self) -> None:
         enqueue("count", 1)
-        claim.claim("score")
+        queue.claim("score")
         assert reconcile() == 0
         assert Job.objects.get().state == "running"
 
@@ -33,7 +33,7 @@ class TestReconcile:
         enqueue("count", 1)
         lose()
         assert reconcile() == 1
-        assert claim.claim("score").attempt == 2
+        assert queue.claim("score").attempt == 2
 
     def test_the_third_crash_is_the_last(self, changes: list[tuple[int, str]]) -> None:
         enqueue("count", 1)

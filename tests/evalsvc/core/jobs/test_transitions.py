@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from evalsvc.core.jobs import claim, completion
+from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.exceptions import IllegalTransition, LeaseLost
 from evalsvc.core.jobs.models import Job, JobEvent
 from evalsvc.core.jobs.queue import enqueue, request_cancel
@@ -43,7 +43,7 @@ def test_an_ended_job_stays_as_it_ended() -> None:
 
 def test_every_change_calls_the_hook_and_writes_an_event(changes: list[tuple[int, str]]) -> None:
     enqueue("count", 1)
-    completion.complete(claim.claim("score", worker="w"), store=lambda: None)
+    transitions.complete(queue.claim("score", worker="w"), store=lambda: None)
     assert changes == [(0, "queued"), (1, "running"), (1, "done")]
     assert list(JobEvent.objects.values_list("what", "attempt")) == [
         ("queued", 0),
@@ -54,14 +54,14 @@ def test_every_change_calls_the_hook_and_writes_an_event(changes: list[tuple[int
 
 def test_a_late_worker_may_not_store_its_result() -> None:
     enqueue("count", 1)
-    late = claim.claim("score")
+    late = queue.claim("score")
     Job.objects.update(attempt=2)
     stored: list[str] = []
     for end in (
-        lambda: completion.complete(late, store=lambda: stored.append("late")),
-        lambda: completion.fail(late, code="x", reason="y"),
-        lambda: completion.cancel(late),
-        lambda: completion.retry(late, reason="y"),
+        lambda: transitions.complete(late, store=lambda: stored.append("late")),
+        lambda: transitions.fail(late, code="x", reason="y"),
+        lambda: transitions.cancel(late),
+        lambda: transitions.retry(late, reason="y"),
     ):
         with pytest.raises(LeaseLost):
             end()
@@ -71,14 +71,14 @@ def test_a_late_worker_may_not_store_its_result() -> None:
 
 def test_a_job_whose_storing_fails_is_not_done() -> None:
     enqueue("count", 1)
-    job = claim.claim("score")
+    job = queue.claim("score")
 
     def store() -> None:
         JobEvent.objects.create(job=job, attempt=1, what="half")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        completion.complete(job, store=store)
+        transitions.complete(job, store=store)
     assert Job.objects.get().state == "running"
     assert not JobEvent.objects.filter(what="half").exists()
 
@@ -87,12 +87,12 @@ def test_a_waiting_job_is_cancelled_at_once() -> None:
     job = enqueue("count", 1)
     request_cancel(job)
     assert Job.objects.get().state == "cancelled"
-    assert claim.claim("score") is None
+    assert queue.claim("score") is None
 
 
 def test_a_running_job_is_asked_to_stop_once() -> None:
     enqueue("count", 1)
-    job = claim.claim("score")
+    job = queue.claim("score")
     request_cancel(job)
     request_cancel(job)
     assert Job.objects.values_list("state", "cancel_asked").get() == ("running", True)
@@ -101,7 +101,7 @@ def test_a_running_job_is_asked_to_stop_once() -> None:
 
 def test_cancelling_an_ended_job_changes_nothing(changes: list[tuple[int, str]]) -> None:
     enqueue("count", 1)
-    job = completion.complete(claim.claim("score"), store=lambda: None)
+    job = transitions.complete(queue.claim("score"), store=lambda: None)
     changes.clear()
     request_cancel(job)
     assert (Job.objects.get().state, changes) == ("done", [])

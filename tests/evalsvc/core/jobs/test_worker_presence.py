@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from evalsvc.core.jobs import claim, queue_status
+from evalsvc.core.jobs import queue, queue_status
 from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.queue import enqueue
 from workers import tasks
@@ -44,7 +44,7 @@ def test_a_worker_at_long_work_is_active_while_its_lease_lasts() -> None:
     silent_for(30)
     enqueue("count", 1)
     Job.objects.update(run_after=Now() - timedelta(seconds=1))
-    assert claim.claim("score")
+    assert queue.claim("score")
     assert queue_status.active_workers("score") == 1
     Job.objects.update(lease_until=Now() - timedelta(seconds=1))
     assert queue_status.active_workers("score") == 0

@@ -11,8 +11,8 @@ from django.test import Client
 
 from evalsvc.core.accounts.tokens import issue
 from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
-from evalsvc.core.jobs import completion
-from evalsvc.core.jobs.claim import claim
+from evalsvc.core.jobs import transitions
+from evalsvc.core.jobs.queue import claim
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import quotas, rules
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Submission, System
@@ -98,7 +98,7 @@ def test_a_failed_or_invalid_run_does_not_count(cast: BenchmarkCast, code: str) 
     cast.submit(benchmark, LINES)
     job = claim("score")
     assert job is not None
-    completion.fail(job, code=code, reason="For the test.")
+    transitions.fail(job, code=code, reason="For the test.")
     assert [allowance.used for allowance in quotas.allowances(benchmark, cast.kelpie)] == [0, 0, 0]
     assert cast.submit(benchmark, LINES, run="2").state == "queued"
 
@@ -110,7 +110,7 @@ def test_a_model_run_uses_quota_unless_the_service_failed(cast: BenchmarkCast, c
     Submission.objects.update(model=F("file"))
     job = claim("score")
     assert job is not None
-    completion.fail(job, code=code, reason="For the test.")
+    transitions.fail(job, code=code, reason="For the test.")
     assert quotas.allowances(benchmark, cast.kelpie)[0].used == used
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation.testset import TestSet
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.jobs import claim, completion, queue
+from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.lease import Lease, Progress
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation, quotas, scoring_identity, versions
@@ -162,9 +162,9 @@ def test_cancelling_a_rescoring_leaves_the_run_scored_and_counted(cast: Benchmar
 @pytest.mark.parametrize("code", ["worker_lost", "missing_id", "gold_label"])
 def test_a_failed_rescoring_leaves_the_run_scored_with_the_reason(cast: BenchmarkCast, code: str) -> None:
     submission, setting = rescored(cast)
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job is not None
-    completion.fail(job, code=code, reason="As it is.")
+    transitions.fail(job, code=code, reason="As it is.")
     updated = fresh(submission)
     assert (updated.state, updated.reason_code, updated.reason) == ("scored", code, "As it is.")
     assert [row.n for row in board(setting).rows] == [1]
@@ -172,10 +172,10 @@ def test_a_failed_rescoring_leaves_the_run_scored_with_the_reason(cast: Benchmar
 
 def test_cancelling_a_rescoring_that_runs_leaves_the_run_scored(cast: BenchmarkCast) -> None:
     submission, _ = rescored(cast)
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job is not None
     queue.request_cancel(job)
-    completion.cancel(job)
+    transitions.cancel(job)
     assert fresh(submission).state == "scored"
 
 
@@ -198,7 +198,7 @@ def test_rescoring_does_not_count_among_waiting_runs(cast: BenchmarkCast) -> Non
 def test_changes_during_scoring_are_scored_afterwards(cast: BenchmarkCast, change: str) -> None:
     benchmark = cast.relations()
     submission, setting = cast.submit(benchmark, LINES), benchmark.settings.get()
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job is not None
     with Lease(job) as lease:
         store = score(submission.pk, Progress(lease))
@@ -207,7 +207,7 @@ def test_changes_during_scoring_are_scored_afterwards(cast: BenchmarkCast, chang
         setting = added(benchmark, mended, cast)
     else:
         creation.revise_setting(setting, test_set=mended, by=cast.olga)
-    completion.complete(job, store)
+    transitions.complete(job, store)
     assert fresh(submission).state == "queued"
     work()
     assert fresh(submission).state == "scored"
@@ -217,13 +217,13 @@ def test_changes_during_scoring_are_scored_afterwards(cast: BenchmarkCast, chang
 def test_a_run_withdrawn_during_scoring_is_not_scored_again(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LINES)
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job is not None
     with Lease(job) as lease:
         store = score(submission.pk, Progress(lease))
     added(benchmark, freeze("mended", MENDED, by=cast.olga), cast)
     Submission.objects.filter(pk=submission.pk).update(withdrawn_at=timezone.now())
-    completion.complete(job, store)
+    transitions.complete(job, store)
     assert fresh(submission).state == "scored"
 
 
@@ -232,4 +232,4 @@ def test_settings_that_no_run_covers_queue_nothing(cast: BenchmarkCast) -> None:
     versions.score_anew(setting)
     work()
     added(submission.benchmark, freeze("others", OTHERS, by=cast.olga), cast)
-    assert not claim.due("score").exists()
+    assert not queue.due("score").exists()

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.jobs import claim, completion
+from evalsvc.core.jobs import queue, transitions
 from evalsvc.core.jobs.lease import Lease, Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation.benchmarks import creation
@@ -101,7 +101,7 @@ def test_a_gold_revised_in_the_moment_a_run_is_stored_is_not_missed(people: Benc
     submission, setting = people.submit(benchmark, LINES), benchmark.settings.get()
     gold = [gold_sentence(line["id"], "Q1", "Q2", "born_in") for line in RELATION_GOLD]
     mended = freeze("mended", gold, by=people.olga)
-    job = claim.claim("score")
+    job = queue.claim("score")
     assert job is not None
     with Lease(job) as lease:
         store = score(submission.pk, Progress(lease))
@@ -120,7 +120,7 @@ def test_a_gold_revised_in_the_moment_a_run_is_stored_is_not_missed(people: Benc
             until(lambda: revising[0].done() or waits_for_a_lock())
 
         revising: list[Future[None]] = []
-        completion.complete(job, stored)
+        transitions.complete(job, stored)
         revising[0].result(60)
     while run_next("score"):
         pass

@@ -1,17 +1,50 @@
-"""Home page, context of every page, and the health check."""
+"""Home page with the tasks of a user, context of every page, health check."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 
-from evalsvc import home_tasks
+from annotation.adjudication import decisions
+from annotation.models import Member, Project
+from annotation.reports.progress import available_items
+from annotation.testset import TestSet
+from evalsvc.core.accounts.models import User
+from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import roles
+from evalsvc.evaluation.models import Submission
+from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.board_summary import overviews
+
+
+@dataclass(frozen=True)
+class HomeTask:
+    """A task on the home page with its link."""
+
+    title: str
+    detail: str
+    action: str
+    address: str
+    submission: Submission | None = None
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    title: str
+    detail: str
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class FirstSteps:
+    title: str
+    steps: list[FirstStep]
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
@@ -20,17 +53,19 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 
 
 def home(request: HttpRequest) -> HttpResponse:
+    person = request.user if isinstance(request.user, User) else None
     boards = overviews(roles.visible(request.user).order_by("title"))
-    todo = home_tasks.tasks_for(request.user)
-    test_sets = home_tasks.test_sets_of(request.user).order_by("-pk")
+    left = items_left(person) if person else []
+    todo = [*labelling(left), *disputes_to_decide(person), *running_submissions(person)] if person else []
+    test_sets = TestSet.objects.visible_to(person).order_by("-pk") if person else TestSet.objects.none()
     is_empty = not (boards or todo or test_sets.exists())
     context = {
         "boards": boards,
         "todo": todo,
         "test_sets": test_sets[:6],
-        "steps": home_tasks.first_steps(request.user) if is_empty else None,
-        "label_now": home_tasks.next_project(request.user),
-        "submit_to": boards[0].benchmark if boards and home_tasks.has_team(request.user) else None,
+        "steps": first_steps(person) if is_empty else None,
+        "label_now": left[0][0] if left else None,
+        "submit_to": boards[0].benchmark if boards and person and person.memberships.exists() else None,
     }
     return render(request, "home.html", context)
 
@@ -40,3 +75,71 @@ def health(request: HttpRequest) -> JsonResponse:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return JsonResponse({"status": "ok", "version": settings.VERSION})
+
+
+def items_left(person: User) -> list[tuple[Project, int]]:
+    """Open projects of an annotator, with the number of available items."""
+    mine = Project.objects.filter(members__user=person, members__role=Member.Role.ANNOTATOR)
+    projects = mine.filter(state=Project.State.OPEN).order_by("title")
+    left = [(project, available_items(project, person, role=Member.Role.ANNOTATOR)) for project in projects]
+    return [(project, n) for project, n in left if n]
+
+
+def labelling(left: list[tuple[Project, int]]) -> list[HomeTask]:
+    return [
+        HomeTask(
+            f"{counted(n, 'sentence')} to label",
+            project.title,
+            "Label",
+            reverse("label", args=[project.slug]),
+        )
+        for project, n in left
+    ]
+
+
+def disputes_to_decide(person: User) -> list[HomeTask]:
+    deciding = [Member.Role.ADJUDICATOR, Member.Role.CURATOR]
+    mine = Project.objects.filter(members__user=person, members__role__in=deciding)
+    tasks = []
+    for project in mine.order_by("title"):
+        disputes = decisions.disputes(project).count()
+        if disputes:
+            title = f"{counted(disputes, 'dispute')} to decide"
+            tasks.append(HomeTask(title, project.title, "Decide", reverse("disputes", args=[project.slug])))
+    return tasks
+
+
+def running_submissions(person: User) -> list[HomeTask]:
+    mine = Submission.objects.filter(system__team__members__user=person, state__in=run_list.IN_PROGRESS)
+    return [
+        HomeTask(str(s), s.benchmark.title, "Watch", reverse("submission", args=[s.pk]), s)
+        for s in mine.select_related("system", "benchmark").order_by("-pk")[:5]
+    ]
+
+
+def first_steps(person: User | None) -> FirstSteps:
+    """First steps for this user on an empty installation."""
+    if person is None:
+        detail = "An administrator creates accounts. Create the first with manage.py createsuperuser."
+        return FirstSteps("Nothing here yet", [FirstStep("Log in", detail, reverse("login"))])
+    if not (person.is_superuser or person.may_organise):
+        detail = "Once a curator adds you to a project, or an owner to a team, your tasks appear here."
+        return FirstSteps("Nothing for you yet", [FirstStep("Wait to be added", detail)])
+    steps = [
+        FirstStep(
+            "Create a project and import sentences",
+            "Several people label each sentence; the majority decides, you decide disputes and freeze.",
+            reverse("project-new"),
+        ),
+        FirstStep(
+            "Import a published test set",
+            "Existing gold: relation lines, CoNLL columns, or a list of ids and labels.",
+            reverse("test-set-import"),
+        ),
+        FirstStep(
+            "Create a benchmark on a frozen test set",
+            "Choose settings and main measure; teams then submit prediction files.",
+            reverse("board-new"),
+        ),
+    ]
+    return FirstSteps("Nothing here yet: three ways to start", steps)

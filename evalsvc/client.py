@@ -122,9 +122,25 @@ class ServiceError(Exception):
         detail = body.get("detail") or f"The service answered with status {status}."
         super().__init__(" ".join(filter(None, [detail, body.get("hint")])))
 
+    @classmethod
+    def of(cls, error: urllib.error.HTTPError) -> ServiceError:
+        """Read the problem of a response, if its body is one."""
+        try:
+            body = json.loads(error.read())
+        except ValueError:
+            body = {}
+        after = error.headers.get("Retry-After") or ""
+        problem = body if isinstance(body, dict) else {}
+        return cls(error.code, problem, float(after) if after.isdecimal() else None)
+
 
 class ServiceUnreachable(Exception):
     """No response after all retries."""
+
+    def __init__(self, url: str, error: Exception) -> None:
+        reason = getattr(error, "reason", error)  # without error numbers and class names
+        text = str(getattr(reason, "strerror", None) or reason or type(error).__name__)
+        super().__init__(f"Cannot reach {url}: {text.strip('.').lower()}.")
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -178,8 +194,7 @@ class Client:
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
         path = f"benchmarks/{_quote(benchmark)}/submissions"
         with gzipped(file) as body:
-            submission: Submission = self._request("POST", path, query, headers=headers, body=body, sent=sent)
-        return submission
+            return self._request(path, query, headers=headers, body=body, sent=sent)
 
     def validate(
         self, benchmark: str, file: str | Path, *, phase: str = "", sent: OnSent | None = None
@@ -187,14 +202,11 @@ class Client:
         """Check a file without storing it or using quota."""
         with gzipped(file) as body:
             path = f"benchmarks/{_quote(benchmark)}/check"
-            result: CheckResult = self._request("POST", path, {"phase": phase}, body=body, sent=sent)
-        return result
+            return self._request(path, {"phase": phase}, body=body, sent=sent)
 
     def status(self, submission: int, *, wait: int = 0) -> Submission:
         """Return a submission; wait that many seconds for its next change."""
-        query = {"wait": str(wait) if wait else ""}
-        body: Submission = self._request("GET", f"submissions/{submission:d}", query)
-        return body
+        return self._request(f"submissions/{submission:d}", {"wait": str(wait or "")})
 
     def watch(self, submission: int) -> Iterator[Submission]:
         """Yield the submission now and after each change, until it has ended."""
@@ -209,83 +221,57 @@ class Client:
 
     def scores(self, submission: int, *, version: int = 0) -> Scores:
         """Return the scores under each setting, now or under an earlier version."""
-        query = {"version": str(version) if version else ""}
-        scores: Scores = self._request("GET", f"submissions/{submission:d}/scores", query)
-        return scores
+        return self._request(f"submissions/{submission:d}/scores", {"version": str(version or "")})
 
     def _request(
         self,
-        method: str,
         path: str,
-        query: Mapping[str, str] | None = None,
+        query: Mapping[str, str],
         *,
         headers: Mapping[str, str] | None = None,
         body: IO[bytes] | None = None,
         sent: OnSent | None = None,
     ) -> Any:
-        """Send a request; retry transient failures, as each is repeatable."""
-        parameters = urllib.parse.urlencode({name: value for name, value in (query or {}).items() if value})
+        """Get, or post the body; retry transient failures, as each request is repeatable."""
+        parameters = urllib.parse.urlencode({name: value for name, value in query.items() if value})
         address = f"{self.url}/api/v1/{path}" + (f"?{parameters}" if parameters else "")
+        all_headers = {"Accept": "application/json", **(headers or {})}
+        if self.token:
+            all_headers["Authorization"] = f"Bearer {self.token}"
         for attempt in range(TRIES):
             pause = min(0.5 * 2**attempt, MAX_PAUSE_SECONDS)
             try:
-                return self._send(method, address, headers or {}, body, sent)
+                return self._send(address, all_headers, body, sent)
             except ServiceError as error:
                 pause = pause if error.retry_after is None else error.retry_after
                 if error.status not in TRANSIENT or pause > MAX_PAUSE_SECONDS or attempt == TRIES - 1:
                     raise
             except (OSError, http.client.HTTPException) as error:
                 if attempt == TRIES - 1:
-                    raise ServiceUnreachable(f"Cannot reach {self.url}: {_reason(error)}.") from error
+                    raise ServiceUnreachable(self.url, error) from error
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
     def _send(
-        self,
-        method: str,
-        address: str,
-        headers: Mapping[str, str],
-        body: IO[bytes] | None,
-        sent: OnSent | None,
+        self, address: str, headers: dict[str, str], body: IO[bytes] | None, sent: OnSent | None
     ) -> Any:
-        all_headers = {"Accept": "application/json", **headers}
-        if self.token:
-            all_headers["Authorization"] = f"Bearer {self.token}"
-        data: Any = None
-        if body is not None:
+        request = urllib.request.Request(address, headers=headers)  # noqa: S310
+        if body is not None:  # makes it a POST
             size = body.seek(0, os.SEEK_END)
             body.seek(0)
-            all_headers |= {"Content-Type": "application/gzip", "Content-Length": str(size)}
-            data = _ReportingFile(body, size, sent)
-        request = urllib.request.Request(address, data=data, headers=all_headers, method=method)  # noqa: S310
+            request.data = _ReportingFile(body, size, sent)  # type: ignore[assignment]
+            request.add_header("Content-Type", "application/gzip")
+            request.add_header("Content-Length", str(size))
         try:
             with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
             with error:
-                raise _service_error(error) from None
-
-
-def _reason(error: Exception) -> str:
-    """The operating system's message, without error numbers and class names."""
-    reason = getattr(error, "reason", error)
-    return str(getattr(reason, "strerror", None) or reason or type(error).__name__).strip(".").lower()
+                raise ServiceError.of(error) from None
 
 
 def _quote(name: str) -> str:
     return urllib.parse.quote(name, safe="")
-
-
-def _service_error(error: urllib.error.HTTPError) -> ServiceError:
-    """Read the problem of a response, if its body is one."""
-    try:
-        body = json.loads(error.read())
-    except ValueError:
-        body = {}
-    after = error.headers.get("Retry-After") or ""
-    return ServiceError(
-        error.code, body if isinstance(body, dict) else {}, float(after) if after.isdecimal() else None
-    )
 
 
 @contextmanager
@@ -316,6 +302,10 @@ def draw_bar(title: str, done: int, total: int) -> None:
         sys.stderr.flush()
 
 
+def draw_sent(done: int, total: int) -> None:
+    draw_bar("sending", done, total)
+
+
 def clear_bar() -> None:
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
@@ -326,7 +316,7 @@ def show_problems(errors: Sequence[FileProblem], count: int) -> None:
     for problem in errors:
         write(f"{problem['code']}: {problem['message']}")
         example = problem.get("example", "")
-        if example and example != previous:
+        if example not in ("", previous):
             write(f"    example: {example}")
         previous = example
     if count > len(errors):
@@ -334,12 +324,7 @@ def show_problems(errors: Sequence[FileProblem], count: int) -> None:
 
 
 def do_validate(client: Client, arguments: argparse.Namespace) -> int:
-    result = client.validate(
-        arguments.board,
-        arguments.file,
-        phase=arguments.phase,
-        sent=lambda done, total: draw_bar("sending", done, total),
-    )
+    result = client.validate(arguments.board, arguments.file, phase=arguments.phase, sent=draw_sent)
     clear_bar()
     show_problems(result["errors"], result["error_count"])
     if result["fits"]:
@@ -349,26 +334,16 @@ def do_validate(client: Client, arguments: argparse.Namespace) -> int:
 
 
 def do_submit(client: Client, arguments: argparse.Namespace) -> int:
-    names = ("team", "aggregate", "phase", "tags")
+    names = ("system", "run", "key", "team", "aggregate", "phase", "tags")
     options = {name: getattr(arguments, name) for name in names}
-    submission = client.submit(
-        arguments.board,
-        arguments.file,
-        system=arguments.system,
-        run=arguments.run,
-        key=arguments.key,
-        sent=lambda done, total: draw_bar("sending", done, total),
-        **options,
-    )
+    submission = client.submit(arguments.board, arguments.file, sent=draw_sent, **options)
     clear_bar()
     write(f"Submission {submission['id']}: {submission['state']}")
     return follow(client, submission["id"]) if arguments.watch else OK
 
 
 def do_status(client: Client, arguments: argparse.Namespace) -> int:
-    if arguments.watch:
-        return follow(client, arguments.id)
-    return write_state(client.status(arguments.id))
+    return follow(client, arguments.id) if arguments.watch else write_state(client.status(arguments.id))
 
 
 def do_scores(client: Client, arguments: argparse.Namespace) -> int:
@@ -384,25 +359,17 @@ def show_scores(scores: Scores) -> None:
     if not scores["evaluations"] and not scores["sealed"]:
         write(f"Submission {scores['submission']} is {scores['state']} and has no scores.")
     for evaluation in scores["evaluations"]:
-        write(evaluation["setting"] + _version_note(evaluation, scores))
+        setting, available = evaluation["setting"], scores["versions"].get(evaluation["setting"], [])
+        used, all_versions = (", ".join(map(str, these)) for these in (evaluation["versions"], available))
+        write(setting + (f" (version {used}; available: {all_versions})" if len(available) > 1 else ""))
         for measure, score in sorted(evaluation["scores"].items()):
             value = score["value"]
-            write(
-                f"  {measure:<28} "
-                + (f"{value:.6g}" if value is not None else f"– {score.get('reason', '')}")
-            )
+            shown = f"– {score.get('reason', '')}" if value is None else f"{value:.6g}"
+            write(f"  {measure:<28} {shown}")
     for setting in scores["sealed"]:
         write(f"{setting}: sealed until it closes")
     for setting in scores["not_covered"]:
         write(f"{setting}: not scored, because its gold changed after this submission")
-
-
-def _version_note(evaluation: Evaluation, scores: Scores) -> str:
-    """The version of these scores, where several have scores."""
-    versions, available = evaluation["versions"], scores["versions"].get(evaluation["setting"], [])
-    if len(available) < 2:
-        return ""
-    return f" (version {', '.join(map(str, versions))}; available: {', '.join(map(str, available))})"
 
 
 def follow(client: Client, submission: int) -> int:

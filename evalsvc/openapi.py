@@ -27,14 +27,6 @@ TEXT, NON_BLANK_TEXT = r"^[^\u0000]*$", r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 
 def complete(result: Schema, **kwargs: Any) -> Schema:
     """Postprocess the description generated from the views."""
-    _group(result)
-    _add_etags(result)
-    _add_text_patterns(result)
-    return result
-
-
-def _group(result: Schema) -> None:
-    """Group operations by task; summarise descriptions by first sentences."""
     paths = sorted(result["paths"].items(), key=lambda item: (_rank(item[0]), "/submissions" not in item[0]))
     result["paths"] = dict(paths)
     result["tags"] = [{"name": name, "description": description} for name, description, _ in GROUPS]
@@ -42,6 +34,12 @@ def _group(result: Schema) -> None:
         for operation in item.values():
             operation["tags"] = [GROUPS[_rank(path)][0]]
             operation["summary"] = operation["description"].split(". ")[0].split("; ")[0].rstrip(".")
+        if "get" in item:
+            _add_etags(item["get"])
+    for name, shape in result["components"]["schemas"].items():
+        if name.endswith("Request"):
+            _add_text_patterns(shape)
+    return result
 
 
 def _rank(path: str) -> int:
@@ -50,27 +48,19 @@ def _rank(path: str) -> int:
     return next((n for n, (_, _, words) in enumerate(GROUPS) if parts & words), len(GROUPS) - 1)
 
 
-def _add_etags(result: Schema) -> None:
-    """Describe ETag and 304 of every GET that returns JSON."""
-    for item in result["paths"].values():
-        read = item.get("get")
-        response = read["responses"].get("200") if read else None
-        if response and "application/json" in response.get("content", {}):
-            response["headers"] = response.get("headers", {}) | ETAG
-            read["parameters"] = [*read.get("parameters", []), dict(IF_NONE_MATCH)]
-            read["responses"]["304"] = {"description": "Not modified.", "headers": dict(ETAG)}
+def _add_etags(read: Schema) -> None:
+    """Describe ETag and 304 of a GET that returns JSON."""
+    response = read["responses"].get("200", {})
+    if "application/json" in response.get("content", {}):
+        response["headers"] = response.get("headers", {}) | ETAG
+        read["parameters"] = [*read.get("parameters", []), dict(IF_NONE_MATCH)]
+        read["responses"]["304"] = {"description": "Not modified.", "headers": dict(ETAG)}
 
 
-def _add_text_patterns(result: Schema) -> None:
+def _add_text_patterns(shape: Schema) -> None:
     """Request texts contain no NUL; required ones are not blank."""
-    for name, shape in result["components"]["schemas"].items():
-        if name.endswith("Request"):
-            for field in shape.get("properties", {}).values():
-                for text in (field, field.get("items", {}), field.get("additionalProperties", {})):
-                    _add_pattern(text)
-
-
-def _add_pattern(text: Any) -> None:
-    is_text = isinstance(text, dict) and text.get("type") == "string"
-    if is_text and not text.keys() & {"enum", "format", "pattern"}:
-        text["pattern"] = NON_BLANK_TEXT if text.get("minLength") else TEXT
+    for field in shape.get("properties", {}).values():
+        for text in (field, field.get("items"), field.get("additionalProperties")):
+            is_text = isinstance(text, dict) and text.get("type") == "string"
+            if is_text and not text.keys() & {"enum", "format", "pattern"}:
+                text["pattern"] = NON_BLANK_TEXT if text.get("minLength") else TEXT

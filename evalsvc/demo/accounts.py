@@ -50,7 +50,13 @@ def read_passwords() -> dict[str, str]:
 
 def ensure_accounts() -> DemoAccounts:
     """Create the users and teams that are missing."""
-    passwords = read_passwords() or _generate_passwords()
+    passwords = read_passwords()
+    if not passwords:
+        passwords = {name: secrets.token_urlsafe(9) for name in FULL_NAMES}
+        draft = _passwords_path().with_suffix(".new")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(passwords, file)
+        draft.replace(_passwords_path())  # atomic: never half a file
     users = {name: _ensure_user(name, passwords[name]) for name in FULL_NAMES}
     existing = {team.name: team for team in Team.objects.filter(name__in=TEAM_OWNERS)}
     return DemoAccounts(
@@ -64,15 +70,6 @@ def ensure_accounts() -> DemoAccounts:
 
 def _passwords_path() -> Path:
     return Path(settings.DATA_DIR) / "demo-logins.json"
-
-
-def _generate_passwords() -> dict[str, str]:
-    passwords = {name: secrets.token_urlsafe(9) for name in FULL_NAMES}
-    draft = _passwords_path().with_suffix(".new")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(passwords, file)
-    draft.replace(_passwords_path())  # atomic: never half a file
-    return passwords
 
 
 def _ensure_user(name: str, password: str) -> User:

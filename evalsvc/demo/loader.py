@@ -87,15 +87,13 @@ def is_wanted() -> bool:
 def load(report: Callable[[str], None]) -> None:
     """Load projects, test sets and benchmarks; submit runs for a worker."""
     accounts = ensure_accounts()
-    report("loading 317 sentences with the votes of four annotators")
-    relations = _relation_project(accounts)
-    report("loading 140 sentences with the names that three annotators marked")
-    entities = _entity_project(accounts)
-    report("freezing a test set of each project")
-    gold, spans = (_freeze(project, by=accounts.users[CURATOR]) for project in (relations, entities))
+    report("loading and freezing 317 sentences with the votes of four annotators")
+    relations = _relation_test_set(accounts)
+    report("loading and freezing 140 sentences with the names that three annotators marked")
+    entities = _entity_test_set(accounts)
     report("submitting 30 runs; the worker scores them")
-    _submit_runs(accounts, _relation_benchmark(accounts, gold), RELATION_SYSTEMS)
-    _submit_runs(accounts, _entity_benchmark(accounts, spans), ENTITY_SYSTEMS)
+    _submit_runs(accounts, _relation_benchmark(accounts, relations), RELATION_SYSTEMS)
+    _submit_runs(accounts, _entity_benchmark(accounts, entities), ENTITY_SYSTEMS)
     _finished_marker().touch()
 
 
@@ -116,8 +114,8 @@ def _client_id(*parts: object) -> UUID:
     return uuid5(NAMESPACE_URL, "demo/" + "/".join(str(part) for part in parts))
 
 
-def _relation_project(accounts: DemoAccounts) -> Project:
-    """Import sentences, record votes and decide most disputes."""
+def _relation_test_set(accounts: DemoAccounts) -> TestSet:
+    """Import sentences, record votes, decide most disputes, freeze."""
     curator = accounts.users[CURATOR]
     project = _ensure_project(
         "harbour-news", by=curator, title="Harbour news, relations", kind="relations", k=4,
@@ -138,11 +136,11 @@ def _relation_project(accounts: DemoAccounts) -> Project:
             payload={"spans": [], "relations": vote["relations"]},
         )
     _decide_disputes(project, accounts.users[ADJUDICATOR])
-    return project
+    return _freeze(project, by=curator)
 
 
-def _entity_project(accounts: DemoAccounts) -> Project:
-    """Import tokenised sentences and the span votes of three annotators."""
+def _entity_test_set(accounts: DemoAccounts) -> TestSet:
+    """Import tokenised sentences with the votes of three annotators, freeze."""
     curator = accounts.users[CURATOR]
     project = _ensure_project(
         "harbour-names", by=curator, title="Harbour news, names", kind="entities", k=3,
@@ -153,7 +151,7 @@ def _entity_project(accounts: DemoAccounts) -> Project:
     _import(project, "items", "entities.jsonl", "harbour-names.jsonl", curator)
     _import(project, "votes", "entity_votes.jsonl", "harbour-names-votes.jsonl", curator, k=3)
     projects.open_for_work(project, by=curator)
-    return project
+    return _freeze(project, by=curator)
 
 
 def _ensure_project(slug: str, *, by: User, **fields: Any) -> Project:

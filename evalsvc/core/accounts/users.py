@@ -122,11 +122,10 @@ class Installation:
     def __str__(self) -> str:
         return "evalsvc"
 
-
-def _admit(installation: Installation, user: User, role: str, by: User) -> None:
-    require_administrator(by)
-    if role == ORGANISER:
-        User.objects.filter(pk=user.pk).update(may_organise=True)
+    def admit(self, user: User, role: str, by: User) -> None:
+        require_administrator(by)
+        if role == ORGANISER:
+            set_organiser(user, may=True, by=by)
 
 
 INVITATION_TARGET = InvitationTarget(
@@ -136,7 +135,7 @@ INVITATION_TARGET = InvitationTarget(
     find=lambda pk: Installation(),
     require_inviter=lambda installation, user: require_administrator(user),
     role_of=lambda installation, user: ORGANISER if user.may_organise else None,
-    admit=_admit,
+    admit=Installation.admit,
     url=lambda installation: "/",
     members_url=lambda installation: reverse("people"),
 )

@@ -1,4 +1,4 @@
-"""Pages of API lists; validation of queries, JSON bodies and forms without a page."""
+"""Pagination of API lists; validation of queries, bodies and forms."""
 
 from __future__ import annotations
 

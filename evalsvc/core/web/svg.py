@@ -9,7 +9,7 @@ from math import floor, log10
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
-# What a downloaded drawing has instead of the style sheet: the light theme's colours, literally.
+# The light theme's colours, for downloads, which have no style sheet.
 LITERAL = (
     {
         "ax": 'fill="#63686f" font-size="12" font-family="sans-serif"',
@@ -41,17 +41,13 @@ LITERAL = (
 
 def element(name: str, *inside: str, **attributes: object) -> SafeString:
     """SVG element; `class_` is class, other underscores are hyphens."""
-    attrs = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{conditional_escape(_number(value))}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
+    attrs = ""
+    for key, value in attributes.items():
+        if value is not None:
+            text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
+            attrs += f' {key.rstrip("_").replace("_", "-")}="{conditional_escape(text)}"'
     body = "".join(conditional_escape(part) for part in inside)
     return mark_safe(f"<{name}{attrs}>{body}</{name}>" if body else f"<{name}{attrs}/>")  # noqa: S308
-
-
-def _number(value: object) -> str:
-    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def drawing(width: int, height: int, name: str, *inside: str, class_: str | None = None) -> SafeString:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
@@ -41,13 +39,9 @@ def account(request: HttpRequest) -> HttpResponse:
         update_session_auth_hash(request, password.save())
         messages.info(request, "Password changed. Your other sessions are logged out; tokens stay valid.")
         return redirect("account")
-    context = {"profile": profile, "password": password} | _context(user)
-    status = 400 if profile.errors or password.errors else 200
-    return render(request, "accounts/account.html", context, status=status)
-
-
-def _context(user: User) -> dict[str, Any]:
-    return {
+    context = {
+        "profile": profile,
+        "password": password,
         "memberships": user.memberships.select_related("team").order_by("team__name"),
         "tokens": token_rows(
             user.tokens.filter(revoked_at=None), revocable=lambda token: True, route="account-token-revoke"
@@ -58,6 +52,8 @@ def _context(user: User) -> dict[str, Any]:
         "may_disconnect": users.may_disconnect(user),
         "provider": settings.OIDC_TITLE if settings.SINGLE_SIGN_ON else "",
     }
+    status = 400 if profile.errors or password.errors else 200
+    return render(request, "accounts/account.html", context, status=status)
 
 
 @login_required

@@ -11,7 +11,7 @@ from django.conf import settings
 from evalsvc.celery import app
 
 django.setup()
-app.conf.imports = ("workers.tasks",)
+app.conf.imports = ("workers.runner",)
 
 
 class Preload(bootsteps.Step):
@@ -19,7 +19,7 @@ class Preload(bootsteps.Step):
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
-        from workers.handlers.registry import HANDLER_PATHS
+        from workers.handlers import HANDLER_PATHS
 
         for path in HANDLER_PATHS.values():
             import_module(path.partition(":")[0])

@@ -7,17 +7,28 @@ import logging
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection
 
-from evalsvc.core.jobs import kinds, transitions
+from evalsvc.celery import app
+from evalsvc.core.jobs import kinds, queue_status, transitions
 from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.exceptions import Cancelled, InputFault, LeaseLost, RetryLater, caught
 from evalsvc.core.jobs.lease import Lease, Progress, reconcile
 from evalsvc.core.jobs.models import Job
-from workers.handlers.registry import HANDLERS
+from workers.handlers import HANDLERS
+from workers.sandbox import readiness
 
 log = logging.getLogger(__name__)
 DEFECT = "An internal error occurred. It was logged as job {pk}; the input is probably not at fault."
 TIMED_OUT = "The job exceeded the time limit of the service."
 INFRASTRUCTURE = (RetryLater, OperationalError, InterfaceError, ConnectionError)
+
+
+@app.task(name="workers.run_next")
+def run_next_task(queue: str) -> None:
+    """Celery's one task: run one job of the queue, if any is due."""
+    if readiness.serves_models(queue):
+        readiness.record_active()
+    queue_status.record_seen(queue)
+    run_next(queue)
 
 
 def run_next(queue: str) -> bool:

@@ -21,7 +21,7 @@ from annotation.api.labelling import ItemSerializer, PayloadSerializer
 from annotation.api.projects import project_of
 from annotation.models import Item
 from evalsvc.core.accounts.users import person
-from evalsvc.core.errors.serializers import problems
+from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import Pages, validated
 
 

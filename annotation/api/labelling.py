@@ -18,7 +18,7 @@ from annotation.models import Item, Lease, Suggestion
 from annotation.queue import assignment, leases, votes
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
-from evalsvc.core.errors.serializers import problems
+from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
 
 

@@ -19,7 +19,7 @@ from annotation.ontology.inventory import TEXT_FIELDS
 from annotation.ontology.label_texts import MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, MAX_LENGTHS
 from annotation.roles import CURATOR
 from evalsvc.core.accounts.users import person
-from evalsvc.core.errors.serializers import problems
+from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import validated
 
 

@@ -21,7 +21,7 @@ from annotation.queue import exclusions, gold_questions
 from annotation.reports import agreement, project_stats
 from annotation.roles import CURATOR
 from evalsvc.core.accounts.users import person
-from evalsvc.core.errors.serializers import problems
+from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.request_validation import validated
 

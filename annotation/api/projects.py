@@ -23,7 +23,7 @@ from annotation.ontology import inventory
 from annotation.reports.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
-from evalsvc.core.errors.serializers import problems
+from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import Pages, query_choices, validated
 
 FORMAT_HELP = "Detected from the content when absent."

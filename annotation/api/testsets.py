@@ -27,7 +27,7 @@ from annotation.freezing import builder
 from annotation.models import Batch
 from annotation.testset import Kind, Origin, TestSet, export_lines
 from evalsvc.core.accounts.users import person
-from evalsvc.core.errors.serializers import problems
+from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.request_validation import query_choices, validated
 

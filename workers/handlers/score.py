@@ -1,4 +1,4 @@
-"""Handler of job kind `score`: evaluate a submission under its settings."""
+"""Handlers of job kinds `score` and `check`: evaluate a submission, check dense scores."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from annotation.testset import TestSet, TestSetRow, export_batches
-from evalsvc.core.formats import jsonl_items
-from evalsvc.core.formats.problems import FileRejected
+from evalsvc.core.formats import jsonl_items, npy
+from evalsvc.core.formats.problems import FileRejected, Problem, Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
@@ -21,13 +23,12 @@ from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
-from evalsvc.evaluation.submissions import gold_exposure
+from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
-from workers.handlers.dense_scores import load_dense
 from workers.metrics.report import Curve, Report
 from workers.scoring.column_reader import Tick, uncollected
 from workers.scoring.gold import Gold, read_gold
-from workers.scoring.predictions import Predictions, read_predictions
+from workers.scoring.predictions import Predictions, dense_predictions, read_predictions
 from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of
 
 PIECE_BYTES = 1 << 18
@@ -87,6 +88,15 @@ def score(subject: int, progress: Progress) -> Store:
     return store
 
 
+def check(subject: int, progress: Progress) -> Store:
+    """Check every number of a dense file, then queue the scoring."""
+    submission = Submission.objects.select_related("benchmark", "file", "system").get(pk=subject)
+    progress(0, int(submission.counts["rows"]), "Checking the numbers")
+    with stored_file(submission) as file:
+        load_dense(file_contract.of_submission(submission), submission, file.read())
+    return lambda: submission_states.queue(submission)
+
+
 def _results(
     submission: Submission, contract: FileContract, settings: list[Setting], progress: Progress
 ) -> Iterator[SettingResult]:
@@ -111,11 +121,7 @@ def _results(
 
 
 def _stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:
-    try:
-        file = open_file(submission.file)
-    except FileNotFoundError as error:
-        raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
-    with file:
+    with stored_file(submission) as file:
         digest = hashlib.sha256()
         for piece in iter(lambda: file.read(PIECE_BYTES), b""):
             digest.update(piece)
@@ -129,6 +135,13 @@ def _stored_predictions(submission: Submission, contract: FileContract, tick: Ti
         return load_predictions(contract, file, format=submission.format, tick=tick)
 
 
+def stored_file(submission: Submission) -> BinaryIO:
+    try:
+        return open_file(submission.file)
+    except FileNotFoundError as error:
+        raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
+
+
 def load_predictions(
     contract: FileContract, file: BinaryIO, *, format: str, tick: Tick = lambda done: None
 ) -> Predictions:
@@ -137,6 +150,25 @@ def load_predictions(
         return read_predictions(file, contract.check, format=format, limits=contract.limits, tick=tick)
     except FileRejected as error:
         raise InputFault(next(iter(error.problems.by_code)), error.problems.summary()) from error
+
+
+def load_dense(contract: FileContract, submission: Submission, content: bytes) -> Predictions:
+    """Read a dense file as predictions."""
+    header = npy.read_header(content[: npy.LONGEST_HEADER + 12], Problems())
+    if dense_scores.layout(contract, submission.form, rows=header.rows) != submission.layout:
+        raise InputFault(
+            "wrong_shape", "The items changed after the upload. Submit scores for the current inputs."
+        )
+    numbers = np.frombuffer(content, dtype=header.type, offset=header.begin)
+    matrix = numbers.reshape(header.rows, header.columns)
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        row, column = (int(at) for at in bad[0])
+        name, value = [*contract.labels, contract.benchmark.negative][column], str(matrix[row, column])
+        problem = Problem("bad_score", row + 1, name, value, "a finite number in every cell")
+        raise InputFault("bad_score", f"{problem.sentence()} {len(bad):,} cells have such a value.")
+    keys = dense_scores.rows_of(contract, submission.form)
+    return dense_predictions(matrix, keys, submission.form, len(contract.labels))
 
 
 def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:

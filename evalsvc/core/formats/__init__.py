@@ -18,7 +18,6 @@ def load() -> None:
         label_list,
         npy,
         nyt10,
-        opennre,
         semeval,
         spacy_pipeline,
     )

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from evalsvc.core.formats.json_lines import identifier
 from evalsvc.core.formats.jsonl_votes import FirstVotes
-from evalsvc.core.formats.mention_search import locate
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, VoteLine, payload
 from evalsvc.core.formats.registry import EmptyCell, Format, Reader, Sample, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
+from evalsvc.core.formats.text_spans import locate
 
 JUDGMENTS = ("unit", "worker", "relations")
 UNITS = ("unit", "term1", "term2", "sentence")

@@ -26,12 +26,11 @@ from evalsvc.core.formats.json_lines import (
     identifier,
     is_plain,
 )
-from evalsvc.core.formats.mention_search import locate
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, Link, Span, content_id, token_starts
 from evalsvc.core.formats.registry import Format, Reader, Sample, register
-from evalsvc.core.formats.span_checks import check_bounds, checked_spans
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, read_blocks
+from evalsvc.core.formats.text_spans import check_bounds, checked_spans, locate
 
 TEXT_KEYS = {"text", "tokens", "token"}
 PREDICTION_KEYS = {"label", "labels", "scores", "score", "tags", "spans", "entpair"}
@@ -368,5 +367,20 @@ FORMAT = register(
         rank=20,
         recognise=_recognise,
         readers={"items": Reader(read_items, ("require_text",)), "gold": Reader(read_gold)},
+    )
+)
+OPENNRE = register(
+    Format(
+        "opennre-gold",
+        "OpenNRE data",
+        "One sentence and one relation per line. Lines with the same sentence and pair are one item.",
+        '{"h":{"id":"Q1","name":"Ada","pos":[0,3]},"relation":"born_in",'
+        '"t":{"id":"Q2","name":"Turin","pos":[16,21]},"text":"Ada was born in Turin."}',
+        roles=("items", "gold"),
+        rank=30,
+        recognise=lambda sample: bool(sample.keys & TEXT_KEYS and sample.keys & {"relation", "token"}),
+        readers=FORMAT.readers,
+        repeats_items=True,
+        marks="pairs",
     )
 )

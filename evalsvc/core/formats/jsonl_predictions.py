@@ -26,8 +26,8 @@ from evalsvc.core.formats.records import (
     TagsPrediction,
 )
 from evalsvc.core.formats.registry import Format, Reader, Variant, register
-from evalsvc.core.formats.span_checks import checked_spans
 from evalsvc.core.formats.text_lines import LIMITS, Block, Irregular, Limits, Source, read_blocks
+from evalsvc.core.formats.text_spans import checked_spans
 
 
 class WirePrediction(msgspec.Struct, forbid_unknown_fields=True):
@@ -298,5 +298,18 @@ FORMAT = register(
                 '{"id": "d1", "tags": ["B-person", "I-person", "O"]}',
             ),
         ),
+    )
+)
+OPENNRE = register(
+    Format(
+        "opennre-results",
+        "OpenNRE results",
+        "One scored triple of an entity pair per line.",
+        '{"entpair":["Q1","Q2"],"relation":"born_in","score":0.93}',
+        roles=("predictions",),
+        rank=50,
+        recognise=lambda sample: "entpair" in sample.keys,
+        readers={"predictions": Reader(read_predictions)},
+        task="relations",
     )
 )

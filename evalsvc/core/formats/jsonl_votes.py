@@ -11,8 +11,8 @@ from evalsvc.core.formats.json_lines import Identifier, decode_lines, identifier
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Link, Payload, Span, VoteLine, payload
 from evalsvc.core.formats.registry import Format, Reader, register
-from evalsvc.core.formats.span_checks import checked_spans
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source
+from evalsvc.core.formats.text_spans import checked_spans
 
 
 class WireVote(msgspec.Struct, forbid_unknown_fields=True):

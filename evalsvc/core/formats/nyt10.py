@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalsvc.core.formats.mention_search import locate
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import ItemLine, content_id
 from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
+from evalsvc.core.formats.text_spans import locate
 
 END = "###END###"
 COLUMNS = ("head id", "tail id", "head", "tail", "relation", "sentence", END)

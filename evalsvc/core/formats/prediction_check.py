@@ -29,8 +29,8 @@ from evalsvc.core.formats.records import (
     SpansPrediction,
     TagsPrediction,
 )
-from evalsvc.core.formats.span_checks import check_bounds
 from evalsvc.core.formats.tag_schemes import Repair, Scheme, expected_tags, first_bad_tag, tags_to_spans
+from evalsvc.core.formats.text_spans import check_bounds
 
 Form = Literal["label", "labels", "scores", "bag", "spans", "tags"]
 Claim = tuple[Any, ...]

@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Team, User
-from evalsvc.core.errors.serializers import problems
+from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import Pages, query_choices, validated
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, phases, quotas, rules, versions

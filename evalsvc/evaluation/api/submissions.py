@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsvc.core.accounts.models import ApiToken
-from evalsvc.core.errors.serializers import problems
+from evalsvc.core.errors.handlers import problems
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.request_validation import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -116,44 +117,41 @@ class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):
     class Meta:
         model = Benchmark
         fields = [
-            "slug",
-            "title",
-            "summary",
-            "description",
-            "task",
-            "labels",
-            "negative",
-            "missing",
-            "options",
-            "public",
-            *("per_day", "in_total", "at_once", "time_zone", "limits", "training_counts"),
-            "settings",
+            *("slug", "title", "summary", "description", "task", "labels", "negative", "missing", "options"),
+            *(
+                "public",
+                "per_day",
+                "in_total",
+                "at_once",
+                "time_zone",
+                "limits",
+                "training_counts",
+                "settings",
+            ),
         ]
         read_only_fields = fields
+
+
+MOST = 2**31 - 1
+QuotaField = partial(serializers.IntegerField, required=False, allow_null=True, min_value=1, max_value=MOST)
 
 
 class RulesSerializer(serializers.Serializer[Any]):
     """Rules of a benchmark that no score depends on."""
 
-    per_day = serializers.IntegerField(
-        required=False,
-        allow_null=True,
-        min_value=1,
-        max_value=2**31 - 1,
-        help_text="Submissions per team and day.",
-    )
-    in_total = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
-    at_once = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
+    per_day = QuotaField(help_text="Submissions per team and day.")
+    in_total = QuotaField()
+    at_once = QuotaField()
     time_zone = serializers.CharField(
         required=False, max_length=60, help_text="Time zone of the daily quota, such as Europe/Vienna."
     )
     limits = serializers.DictField(
-        child=serializers.IntegerField(min_value=1, max_value=2**31 - 1),
+        child=serializers.IntegerField(min_value=1, max_value=MOST),
         required=False,
         help_text="`upload_bytes` and `lines`, up to the limits of the service.",
     )
     training_counts = serializers.DictField(
-        child=serializers.IntegerField(min_value=0, max_value=2**31 - 1),
+        child=serializers.IntegerField(min_value=0, max_value=MOST),
         required=False,
         help_text="Examples per label in the training data.",
     )
@@ -318,10 +316,9 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
     pagination_class = BySlug
 
     def get_queryset(self) -> QuerySet[Benchmark]:
-        seen = roles.visible(self.request.user).filter(
-            **query_choices(self.request, task=Benchmark.Task.values)
-        )
-        return seen.prefetch_related("settings__test_set", "settings__only")
+        chosen = query_choices(self.request, task=Benchmark.Task.values)
+        visible = roles.visible(self.request.user).filter(**chosen)
+        return visible.prefetch_related("settings__test_set", "settings__only")
 
     @extend_schema(
         operation_id="benchmarks_list",
@@ -339,16 +336,13 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
     )
     def post(self, request: Request) -> Response:
         """Create a benchmark that you organise."""
-        given = validated(request, NewBenchmarkSerializer)
-        benchmark = creation.create(by=roles.person(request), **given)
+        values = validated(request, NewBenchmarkSerializer)
+        benchmark = creation.create(by=roles.person(request), **values)
         return Response(BenchmarkSerializer(benchmark).data, status=201)
 
 
 class OneBenchmark(APIView):
-    @extend_schema(
-        operation_id="benchmark",
-        responses={200: BenchmarkSerializer} | problems(401, 404),
-    )
+    @extend_schema(operation_id="benchmark", responses={200: BenchmarkSerializer} | problems(401, 404))
     def get(self, request: Request, slug: str) -> Response:
         """A benchmark with its settings."""
         return Response(BenchmarkSerializer(roles.benchmark_for(request.user, slug)).data)
@@ -388,8 +382,8 @@ class OneSetting(APIView):
     def patch(self, request: Request, slug: str, key: str) -> Response:
         """Change title, dates and display of a setting."""
         benchmark, person = organised(request, slug)
-        given = validated(request, ChangeSettingSerializer)
-        setting = creation.change_setting(setting_of(benchmark, key), by=person, **given)
+        values = validated(request, ChangeSettingSerializer)
+        setting = creation.change_setting(setting_of(benchmark, key), by=person, **values)
         return Response(SettingSerializer(setting).data)
 
 
@@ -426,11 +420,10 @@ class Inputs(APIView):
         """Download the items to predict, in order and without gold."""
         setting = setting_of(roles.benchmark_for(request.user, slug), key)
         phases.require_begun(setting, request.user)
-        named = f'attachment; filename="{slug}-{key}.jsonl"'
         return StreamingHttpResponse(
             file_contract.input_lines(setting),
             content_type="application/x-ndjson",
-            headers={"Content-Disposition": named},
+            headers={"Content-Disposition": f'attachment; filename="{slug}-{key}.jsonl"'},
         )
 
 
@@ -446,19 +439,15 @@ class OneBoard(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """Leaderboard of a setting: mean, deviation and range over runs."""
-        asked = request.query_params
-        setting = setting_of(roles.benchmark_for(request.user, slug), asked.get("setting", ""))
-        version = requested_version(request)
-        board = leaderboard.board(setting, asked.get("order", ""), person=request.user, version=version)
-        held = file_contract.as_of(versions.of_setting(setting, board.version))
-        return Response(BoardSerializer(replace(board, setting=held)).data)
+        query, version = request.query_params, requested_version(request)
+        setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
+        board = leaderboard.board(setting, query.get("order", ""), person=request.user, version=version)
+        setting = file_contract.as_of(versions.of_setting(setting, board.version))
+        return Response(BoardSerializer(replace(board, setting=setting)).data)
 
 
 class Measures(APIView):
-    @extend_schema(
-        operation_id="measures",
-        responses={200: MeasureSerializer(many=True)} | problems(401),
-    )
+    @extend_schema(operation_id="measures", responses={200: MeasureSerializer(many=True)} | problems(401))
     def get(self, request: Request) -> Response:
         """List the measures with formula and source."""
         return Response(MeasureSerializer(list(MENU.values()), many=True).data)

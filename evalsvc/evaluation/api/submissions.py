@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -60,29 +61,9 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     class Meta:
         model = Submission
         fields = [
-            "id",
-            "status_url",
-            "benchmark",
-            "team",
-            "system",
-            "run",
-            "state",
-            "reason_code",
-            "reason",
-            "file_sha256",
-            "size",
-            "model_sha256",
-            "filename",
-            "format",
-            "form",
-            "phase",
-            "aggregate",
-            "counts",
-            "saw_gold",
-            "created_at",
-            "ended_at",
-            "withdrawn_at",
-            "progress",
+            *("id", "status_url", "benchmark", "team", "system", "run", "state", "reason_code", "reason"),
+            *("file_sha256", "size", "model_sha256", "filename", "format", "form", "phase", "aggregate"),
+            *("counts", "saw_gold", "created_at", "ended_at", "withdrawn_at", "progress"),
         ]
         read_only_fields = fields
 
@@ -137,17 +118,8 @@ class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
     class Meta:
         model = Evaluation
         fields = [
-            "setting",
-            "versions",
-            "gold_sha256",
-            "file_sha256",
-            "options",
-            "scorer",
-            "libraries",
-            "created_at",
-            "scores",
-            "classes",
-            "detail",
+            *("setting", "versions", "gold_sha256", "file_sha256", "options", "scorer", "libraries"),
+            *("created_at", "scores", "classes", "detail"),
         ]
         read_only_fields = fields
 
@@ -214,12 +186,11 @@ class UploadSerializer(serializers.Serializer[Any]):
 
 
 # ---- views ------------------------------------------------------------------------------------------
-BYTES: dict[str, Any] = {
-    "application/x-ndjson": OpenApiTypes.BINARY,
-    "application/gzip": OpenApiTypes.BINARY,
-    "application/octet-stream": OpenApiTypes.BINARY,
-    "text/plain": OpenApiTypes.BINARY,
-}
+BYTES: dict[str, Any] = dict.fromkeys(
+    ("application/x-ndjson", "application/gzip", "application/octet-stream", "text/plain"),
+    OpenApiTypes.BINARY,
+)
+TAR: dict[str, Any] = dict.fromkeys(("application/x-tar", "application/octet-stream"), OpenApiTypes.BINARY)
 PHASE = OpenApiParameter("phase", str, enum=["dev", "test"], description="Required if both are open.")
 FIELDS = [
     OpenApiParameter("system", str, description="Name of the system (raw body; a form has it as a field)."),
@@ -276,13 +247,14 @@ class Submissions(generics.ListAPIView[Submission]):
 
     def get_queryset(self) -> QuerySet[Submission]:
         benchmark = roles.benchmark_for(self.request.user, self.kwargs["slug"])
-        seen = roles.requested_submissions(self.request).filter(benchmark=benchmark)
-        asked = self.request.query_params
-        seen = seen.filter(
-            **query_choices(self.request, state=Submission.State.values, phase=Setting.Phase.values)
+        visible = roles.requested_submissions(self.request).filter(benchmark=benchmark)
+        chosen = query_choices(self.request, state=Submission.State.values, phase=Setting.Phase.values)
+        query, fields = (
+            self.request.query_params,
+            {"system": "system__name", "team": "system__team__slug", "run": "run"},
         )
-        fields = {"system": "system__name", "team": "system__team__slug", "run": "run"}
-        return seen.filter(**{field: asked[name] for name, field in fields.items() if asked.get(name)})
+        named = {field: query[name] for name, field in fields.items() if query.get(name)}
+        return visible.filter(**chosen, **named)
 
     @extend_schema(
         operation_id="submissions_list",
@@ -355,8 +327,8 @@ class OneSubmission(APIView):
     def get(self, request: Request, pk: int) -> Response:
         """State, progress, position in the queue and timeline of a submission."""
         submission = roles.requested_submission(request, pk)
-        asked, headers = request.query_params.get("wait"), {}
-        seconds = None if asked is None else long_poll.seconds_of(asked)
+        wait, headers = request.query_params.get("wait"), {}
+        seconds = None if wait is None else long_poll.seconds_of(wait)
         if seconds is not None and submission.state not in submission_states.ENDED:
             if not long_poll.wait_for_change(submission, seconds):
                 headers["Retry-After"] = str(long_poll.RETRY_SECONDS)
@@ -382,18 +354,23 @@ class Scores(APIView):
         if version:
             versions.require_version(submission.benchmark, version)
         evaluations = leaderboard.shown(submission, person=request.user)
-        scores: dict[str, Any] = {"submission": submission.pk, "state": submission.state}
-        scores["evaluations"] = leaderboard.under_version(evaluations, version)
-        scores["versions"] = leaderboard.versions_scored(evaluations)
-        scores["sealed"] = [each.key for each in settings if phases.hidden_from(each, request.user)]
-        scores["not_covered"] = [each.key for each in scoring_identity.not_covered(submission)]
+        scores = {
+            "submission": submission.pk,
+            "state": submission.state,
+            "evaluations": leaderboard.under_version(evaluations, version),
+            "versions": leaderboard.versions_scored(evaluations),
+            "sealed": [each.key for each in settings if phases.hidden_from(each, request.user)],
+            "not_covered": [each.key for each in scoring_identity.not_covered(submission)],
+        }
         return Response(ScoresSerializer(scores).data)
 
 
 ENDED = {200: SubmissionSerializer} | problems(401, 403, 404, 409)
 
 
-def _shown(request: Request, pk: int) -> Response:
+def changed(request: Request, pk: int, change: Callable[..., None]) -> Response:
+    """Apply a change to a submission and answer with its new state."""
+    change(roles.requested_submission(request, pk, to_change=True), by=roles.person(request))
     submission = roles.requested_submission(request, pk)
     return Response(SubmissionSerializer(submission, context={"request": request}).data)
 
@@ -404,10 +381,7 @@ class Cancel(APIView):
     @extend_schema(operation_id="submission_cancel", request=None, responses=ENDED)
     def post(self, request: Request, pk: int) -> Response:
         """Cancel a waiting or running submission."""
-        submission_states.cancel(
-            roles.requested_submission(request, pk, to_change=True), by=roles.person(request)
-        )
-        return _shown(request, pk)
+        return changed(request, pk, submission_states.cancel)
 
 
 class Withdraw(APIView):
@@ -416,17 +390,7 @@ class Withdraw(APIView):
     @extend_schema(operation_id="submission_withdraw", request=None, responses=ENDED)
     def post(self, request: Request, pk: int) -> Response:
         """Withdraw a submission from all boards for good."""
-        submission_states.withdraw(
-            roles.requested_submission(request, pk, to_change=True), by=roles.person(request)
-        )
-        return _shown(request, pk)
-
-
-TAR: dict[str, Any] = {
-    "application/x-tar": OpenApiTypes.BINARY,
-    "application/octet-stream": OpenApiTypes.BINARY,
-}
-MODEL_FIELDS = [field for field in FIELDS if field.name != "aggregate"]
+        return changed(request, pk, submission_states.withdraw)
 
 
 class Models(APIView):
@@ -435,7 +399,10 @@ class Models(APIView):
 
     @extend_schema(
         operation_id="models_create",
-        parameters=[*MODEL_FIELDS, OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        parameters=[
+            *(field for field in FIELDS if field.name != "aggregate"),
+            OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER),
+        ],
         request=TAR | {"multipart/form-data": UploadSerializer},
         responses={202: SubmissionSerializer, 200: SubmissionSerializer}
         | problems(400, 401, 403, 404, 409, 411, 413, 429),

@@ -28,7 +28,7 @@ from evalsvc.core.formats.json_lines import (
 )
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, Link, Span, content_id, token_starts
-from evalsvc.core.formats.registry import Format, Reader, Sample, register
+from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, read_blocks
 from evalsvc.core.formats.text_spans import check_bounds, checked_spans, locate
 
@@ -138,27 +138,22 @@ class _ItemBuilder:
         return msgspec.structs.replace(item, spans=checked[0], relations=checked[1] if has_links else None)
 
     def _with_mentions(self) -> ItemLine:
-        relations = self._relations()
-        head, tail = self._mention("h"), self._mention("t")
-        by_content = content_id(self.text, head, tail) if self.text is not None and head is not None else None
-        item_id = self._id(by_content or f"line-{self.line}")
-        return ItemLine(item_id, self.text, self.tokens, head, tail, None, relations)
-
-    def _relations(self) -> tuple[str, ...] | None:
         wire = self.wire
         relations: list[str | Link] | None = None if wire.relations is UNSET else wire.relations
         relations = [wire.relation] if wire.relation is not UNSET else relations
         # OpenNRE: several human labels, if present, replace the single one.
         relations = list(wire.anno_relation_list) if wire.anno_relation_list is not UNSET else relations
-        names = [name for name in relations or [] if isinstance(name, str) and name]
-        if relations is not None and len(names) < len(relations):
+        names = dict.fromkeys(name for name in relations or () if isinstance(name, str) and name)
+        if not names.keys() >= set(relations or ()):
             raise self._problem("mixed_forms", field="relations", expected="names of relations")
-        return None if relations is None else tuple(dict.fromkeys(names))
+        head, tail = self._mention("h"), self._mention("t")
+        by_content = content_id(self.text, head, tail) if self.text is not None and head is not None else None
+        item_id = self._id(by_content or f"line-{self.line}")
+        labels = None if relations is None else tuple(names)
+        return ItemLine(item_id, self.text, self.tokens, head, tail, None, labels)
 
     def _id(self, default: str) -> str:
-        if self.wire.id is UNSET:
-            return default
-        return self._checked_id(self.wire.id, "id")
+        return default if self.wire.id is UNSET else self._checked_id(self.wire.id, "id")
 
     def _checked_id(self, value: Identifier, field: str) -> str:
         checked = identifier(value, line=self.line, field=field, problems=self.problems)
@@ -170,29 +165,24 @@ class _ItemBuilder:
         mention: WireMention | UnsetType = getattr(self.wire, key)
         if mention is UNSET:
             return None
-        entity = self._entity(mention, key)
-        return msgspec.structs.replace(entity, type=mention.type) if mention.type else entity
-
-    def _entity(self, mention: WireMention, key: str) -> Entity:
         entity_id = None
-        if mention.id is not UNSET and mention.id is not None:
+        if isinstance(mention.id, str | int):
             entity_id = self._checked_id(mention.id, f"{key}.id")
-        offsets = None if mention.pos is UNSET else self._offsets(mention, key)
-        name, text = "" if mention.name is UNSET else mention.name, self.text
+        offsets = None if mention.pos is UNSET else self._offsets(mention.pos, mention.name, key)
+        name, text, kind = mention.name or "", self.text, mention.type or ""
         if not name and (text is None or offsets is None):
             raise self._problem("missing_key", field=f"{key}.name", expected="a name, or pos in a text")
         if text is None:
-            return Entity(entity_id, name, *(offsets or ()))
+            return Entity(entity_id, name, *(offsets or (None, None)), kind)
         if offsets is not None:
             if name:
                 self._compare(name, text[slice(*offsets)], key)
-            return Entity(entity_id, name or text[slice(*offsets)], *offsets)
-        entity = locate(
-            text, name, entity_id=entity_id, line=self.line, field=f"{key}.name", problems=self.problems
-        )
+            return Entity(entity_id, name or text[slice(*offsets)], *offsets, kind)
+        field = f"{key}.name"
+        entity = locate(text, name, entity_id=entity_id, line=self.line, field=field, problems=self.problems)
         if entity is None:
             raise _BadLine
-        return entity
+        return msgspec.structs.replace(entity, type=kind)
 
     def _compare(self, name: str, covered: str, key: str) -> None:
         """Warn if the name occurs elsewhere in the text.
@@ -209,26 +199,21 @@ class _ItemBuilder:
                 hint="Offsets count characters from 0, not bytes or UTF-16 units; the end is exclusive.",
             )
 
-    def _offsets(self, mention: WireMention, key: str) -> tuple[int, int]:
+    def _offsets(self, pos: tuple[int, int], name: str | UnsetType, key: str) -> tuple[int, int]:
         """Return the offsets of a mention in code points of the text."""
-        assert mention.pos is not UNSET
-        start, end = mention.pos
-        length = None if self.text is None else len(self.text)
-        in_tokens = self.tokens is not None and not self._are_code_points(mention.name, start, end)
-        length = len(self.tokens) if self.tokens is not None and in_tokens else length
-        field = f"{key}.pos"
+        (start, end), text, tokens = pos, self.text, self.tokens
+        if text is not None and tokens is not None and name is not UNSET and 0 <= start < end <= len(text):
+            wanted = name.casefold()
+            if text[start:end].casefold() == wanted != " ".join(tokens[start:end]).casefold():
+                tokens = None  # these offsets are code points already
+        unit = text if tokens is None else tokens
+        length, field = None if unit is None else len(unit), f"{key}.pos"
         if not check_bounds(start, end, length=length, line=self.line, field=field, problems=self.problems):
             raise _BadLine
-        if self.tokens is None or not in_tokens:
+        if tokens is None:
             return start, end
-        starts = token_starts(self.tokens)
-        return starts[start], starts[end - 1] + len(self.tokens[end - 1])
-
-    def _are_code_points(self, name: str | UnsetType, start: int, end: int) -> bool:
-        text, tokens = self.text or "", self.tokens or ()
-        if name is UNSET or not 0 <= start < end <= len(text):
-            return False
-        return text[start:end].casefold() == name.casefold() != " ".join(tokens[start:end]).casefold()
+        starts = token_starts(tokens)
+        return starts[start], starts[end - 1] + len(tokens[end - 1])
 
 
 def read_gold(
@@ -350,12 +335,6 @@ def read_gold_columns(
         yield columns
 
 
-def _recognise(sample: Sample) -> bool:
-    if sample.keys & TEXT_KEYS:
-        return not sample.keys & {"relation", "token"}
-    return bool(sample.keys & {"relation", "relations"}) and not sample.keys & PREDICTION_KEYS
-
-
 FORMAT = register(
     Format(
         "jsonl-items",
@@ -365,7 +344,11 @@ FORMAT = register(
         '"t":{"id":"Q2","name":"Turin","pos":[16,21]},"text":"Ada was born in Turin."}',
         roles=("items", "gold"),
         rank=20,
-        recognise=_recognise,
+        recognise=lambda sample: (
+            not sample.keys & {"relation", "token"}
+            if sample.keys & TEXT_KEYS
+            else bool(sample.keys & {"relation", "relations"}) and not sample.keys & PREDICTION_KEYS
+        ),
         readers={"items": Reader(read_items, ("require_text",)), "gold": Reader(read_gold)},
     )
 )

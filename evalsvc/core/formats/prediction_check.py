@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -25,7 +26,6 @@ from evalsvc.core.formats.records import (
     LabelsPrediction,
     PredictionLine,
     ScoresPrediction,
-    Span,
     SpansPrediction,
     TagsPrediction,
 )
@@ -55,27 +55,24 @@ KEY_OF = {str(form): f'"{form}"'.encode() for form in FORMS} | {"bag": b'"relati
 SINGLE_TAG = {"BIOES": "S", "BILOU": "U"}
 
 
+@dataclass
 class ExampleLines:
     """Correct prediction lines in the form of the file.
 
     They are shown with errors. Their answer is arbitrary.
     """
 
-    def __init__(
-        self,
-        *,
-        ids: Collection[str],
-        labels: Collection[str],
-        pairs: Collection[tuple[str, str]] | None,
-        forms: Sequence[str],
-        lengths: Mapping[str, int] | None,
-        scheme: str | None,
-        relations: Collection[str],
-    ) -> None:
-        self.ids, self.labels, self.pairs, self.relations = ids, labels, pairs, relations
-        self.lengths, self.first_tag = lengths or {}, SINGLE_TAG.get(scheme or "", "B")
-        self.forms, self.form = forms, (*forms, "label")[0]
-        self.write_line: Callable[[str, str, str], str | None] = lambda id, label, tag: None
+    ids: Collection[str]
+    labels: Collection[str]
+    pairs: Collection[tuple[str, str]] | None
+    forms: Sequence[str]
+    lengths: Mapping[str, int] | None
+    scheme: str | None
+    relations: Collection[str]
+    write_line: Callable[[str, str, str], str | None] = lambda id, label, tag: None
+
+    def __post_init__(self) -> None:
+        self.form = (*self.forms, "label")[0]
 
     def guess_form(self, head: bytes) -> None:
         """Take the form that the first lines seem to have."""
@@ -95,11 +92,11 @@ class ExampleLines:
         """Return a correct line, with the id and label if given."""
         usual_id, usual_label, pair = self.usual
         name, label = id or usual_id, label or usual_label
-        tag = f"{self.first_tag}-{label}"
+        tag = f"{SINGLE_TAG.get(self.scheme or '', 'B')}-{label}"
         line = self.write_line(name, label, tag)
         if line is not None:
             return line
-        length = self.lengths.get(name, 1)
+        length = (self.lengths or {}).get(name, 1)
         tags = [tag, "O", "…"] if length > MAX_EXAMPLE_TAGS else [tag] + ["O"] * (length - 1)
         shapes: dict[str, dict[str, Any]] = {
             "label": {"id": name, "label": label},
@@ -250,23 +247,13 @@ class PredictionCheck:
         if not self._all_labels(labels, line, "labels"):
             return None
         if len(labels) < len(prediction.labels):
-            self.problems.add(
-                "duplicate_label",
-                line=line,
-                field="labels",
-                value=", ".join(prediction.labels),
-                expected="each label once",
-            )
-            return None
+            given, expected = ", ".join(prediction.labels), "each label once"
+            return self._reject("duplicate_label", line, "labels", given, expected)
         if self.negative in labels and len(labels) > 1:
             expected = f"{self.negative} alone, or the others without it"
-            self.problems.add(
-                "negative_with_label", line=line, field="labels", value=", ".join(labels), expected=expected
-            )
-            return None
-        return (
-            (prediction.id, tuple(label for label in labels if label != self.negative)) if is_known else None
-        )
+            return self._reject("negative_with_label", line, "labels", ", ".join(labels), expected)
+        positive = tuple(label for label in labels if label != self.negative)
+        return (prediction.id, positive) if is_known else None
 
     def _scores(self, prediction: ScoresPrediction, line: int) -> Claim | None:
         is_known = self._check_id(prediction.id, line)
@@ -275,8 +262,7 @@ class PredictionCheck:
             return None
         if not all(map(math.isfinite, scores.values())):
             bad = next(f"{label}: {score}" for label, score in scores.items() if not math.isfinite(score))
-            self.problems.add("bad_score", line=line, field="scores", value=bad, expected="finite numbers")
-            return None
+            return self._reject("bad_score", line, "scores", bad, "finite numbers")
         if self.negative in scores:
             self.dropped_negative += 1
             scores = {label: score for label, score in scores.items() if label != self.negative}
@@ -287,29 +273,20 @@ class PredictionCheck:
             self._unknown_label(prediction.relation, self.labels, line, "relation")
             return None
         if not math.isfinite(prediction.score):
-            self.problems.add(
-                "bad_score", line=line, field="score", value=prediction.score, expected="a finite number"
-            )
-            return None
-        is_new = self.bags.add(prediction.head, prediction.tail, prediction.relation)
+            return self._reject("bad_score", line, "score", prediction.score, "a finite number")
+        pair, relation = (prediction.head, prediction.tail), prediction.relation
+        is_new = self.bags.add(*pair, relation)
         if is_new is None:
-            reversed_pair = (prediction.tail, prediction.head) in self.bags.rows
-            hint = (
-                "The reversed pair is expected. Write the head first, then the tail."
-                if reversed_pair
-                else None
-            )
-            pair, expected = f"{prediction.head}, {prediction.tail}", "a pair of the benchmark"
-            self.problems.add("unknown_id", line=line, value=pair, expected=expected, hint=hint)
-        elif not is_new:
-            claim = f"{prediction.head}, {prediction.tail}, {prediction.relation}"
-            self.problems.add("duplicate_claim", line=line, value=claim, expected="one score for each")
+            hint = "The reversed pair is expected. Write the head first, then the tail."
+            hint = hint if pair[::-1] in self.bags.rows else None
+            return self._reject("unknown_id", line, None, ", ".join(pair), "a pair of the benchmark", hint)
         if not is_new:
-            return None
-        if prediction.relation == self.negative:
+            claim = ", ".join((*pair, relation))
+            return self._reject("duplicate_claim", line, None, claim, "one score for each")
+        if relation == self.negative:
             self.dropped_negative += 1
             return None
-        return (prediction.head, prediction.tail, prediction.relation, prediction.score)
+        return (*pair, relation, prediction.score)
 
     def _spans(self, prediction: SpansPrediction, line: int) -> Claim | None:
         is_known = self._check_id(prediction.id, line)
@@ -323,40 +300,28 @@ class PredictionCheck:
         for at, (_, name, _) in enumerate(prediction.relations):
             if name not in self.relations:
                 self._unknown_label(name, self.relations, line, f"relations[{at}]")
-        return (
-            (prediction.id, prediction.spans, prediction.relations)
-            if is_known and self.problems.total == before
-            else None
-        )
+        is_valid = is_known and self.problems.total == before
+        return (prediction.id, prediction.spans, prediction.relations) if is_valid else None
 
     def _tags(self, prediction: TagsPrediction, line: int) -> Claim | None:
         if not self._check_id(prediction.id, line) or not self._check_tokens(prediction, line):
             return None
-        spans = self._decode_tags(prediction.tags, line)
-        unknown = [
-            label for label in dict.fromkeys(span[2] for span in spans or ()) if label not in self.labels
-        ]
-        for label in unknown:
-            self._unknown_label(label, self.labels, line, "tags")
-        return None if spans is None or unknown else (prediction.id, tuple(spans), ())
-
-    def _decode_tags(self, tags: tuple[str, ...], line: int) -> list[Span] | None:
         if self.scheme is None:
             self.problems.stop("bad_tag", field="scheme", expected="a stated tag scheme")
-        at = first_bad_tag(tags, self.scheme)
-        if at is None:
-            return tags_to_spans(tags, self.scheme, repair=self.repair)
-        expected = f"{expected_tags(self.scheme)} ({self.scheme})"
-        self.problems.add("bad_tag", line=line, field=f"tags[{at}]", value=tags[at], expected=expected)
-        return None
+        at = first_bad_tag(prediction.tags, self.scheme)
+        if at is not None:
+            expected = f"{expected_tags(self.scheme)} ({self.scheme})"
+            return self._reject("bad_tag", line, f"tags[{at}]", prediction.tags[at], expected)
+        spans = tags_to_spans(prediction.tags, self.scheme, repair=self.repair)
+        labels = dict.fromkeys(label for _, _, label in spans)
+        return (prediction.id, tuple(spans), ()) if self._all_labels(labels, line, "tags") else None
 
     def _check_tokens(self, prediction: TagsPrediction, line: int) -> bool:
         """Return whether tags and tokens match the text."""
         length = self.lengths.get(prediction.id) if self.lengths is not None else None
         if length is not None and len(prediction.tags) != length:
             tags, expected = f"{len(prediction.tags):,} tags", f"{length:,} for {prediction.id}"
-            field = "tag" if prediction.tokens else "tags"
-            self.problems.add("token_mismatch", line=line, field=field, value=tags, expected=expected)
+            self._reject("token_mismatch", line, "tag" if prediction.tokens else "tags", tags, expected)
             return False
         if prediction.tokens is None or self.tokens is None:
             return True
@@ -366,9 +331,7 @@ class PredictionCheck:
             if token != expected:
                 # The expected token is not shown: texts of sealed gold must not leak through error messages.
                 place = f"token {at + 1:,} of {prediction.id} as in the text"
-                self.problems.add(
-                    "token_mismatch", line=line + at, field="token", value=token, expected=place
-                )
+                self._reject("token_mismatch", line + at, "token", token, place)
                 return False
         return True
 
@@ -376,19 +339,22 @@ class PredictionCheck:
         first = self.first_lines.setdefault(name, line)
         if first != line:
             hint = f"Line {first:,} already has this id. Remove one of the lines."
-            self.problems.add(
-                "duplicate_id", line=line, field="id", value=name, expected="each id once", hint=hint
-            )
+            self._reject("duplicate_id", line, "id", name, "each id once", hint)
             return False
         if name not in self.ids:
             candidates = self.ids if len(self.ids) <= MAX_IDS_FOR_HINTS else ()
             expected = f"one of the {len(self.ids):,} ids of the inputs, such as {self.example.usual[0]}"
-            self.problems.add(
-                "unknown_id", line=line, field="id", value=name, expected=expected,
-                hint=lambda: did_you_mean(name, candidates),
-            )  # fmt: skip
+            self._reject("unknown_id", line, "id", name, expected, lambda: did_you_mean(name, candidates))
             return False
         return True
+
+    def _reject(
+        self, code: str, line: int, field: str | None, value: object, expected: str,
+        hint: str | Callable[[], str | None] | None = None,
+    ) -> Claim | None:  # fmt: skip
+        """Report a problem; such a line claims nothing."""
+        self.problems.add(code, line=line, field=field, value=value, expected=expected, hint=hint)
+        return None
 
     def _all_labels(self, labels: Iterable[str], line: int, field: str) -> bool:
         unknown = [label for label in labels if label not in self.labels]

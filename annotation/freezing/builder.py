@@ -1,4 +1,4 @@
-"""Freeze decided items as a test set, source labels as a source set."""
+"""Freeze decided items as a test set, source labels beside it."""
 
 from __future__ import annotations
 
@@ -148,18 +148,14 @@ def build(test_set: TestSet, progress: Progress) -> Store:
         parts.append((source_set, n_source, common | source.manifest()))
 
     def store() -> None:
-        _require_same_rules(project)
+        now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        changed = any(getattr(now, name) != getattr(project, name) for name in RULES)
+        if changed or item_state.is_recomputing(now):
+            raise RetryLater(f"Labels or rules of {project} changed in the meantime; it is frozen again.")
         for part, count, manifest in parts:
             writer.seal(part, count=count, labels=labels, manifest=manifest)
 
     return store
-
-
-def _require_same_rules(project: Project) -> None:
-    """Retry if the project's labels or rules have changed since."""
-    now = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    if any(getattr(now, name) != getattr(project, name) for name in RULES) or item_state.is_recomputing(now):
-        raise RetryLater(f"Labels or rules of {project} changed in the meantime; it is frozen again.")
 
 
 def mirror_job(job: Job) -> None:

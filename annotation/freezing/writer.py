@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
@@ -90,8 +89,3 @@ def seal(
         frozen_at=Now(),
     )
     enqueue("describe", test_set.pk)
-
-
-def by_frequency(counts: Counter[str]) -> list[str]:
-    """Return names, the most frequent first, ties by name."""
-    return [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]

@@ -59,10 +59,7 @@ OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1_000,
         "a whole number from 1 to 1,000",
     ),
-    "column": (
-        _is_column,
-        "a column number; 0 is the first column, -1 the last",
-    ),
+    "column": (_is_column, "a column number; 0 is the first column, -1 the last"),
     "negative": (
         lambda value: (isinstance(value, str) and bool(value)) or (_are_names(value) and bool(value)),
         "a name, or a list of names, for N/A",
@@ -97,9 +94,15 @@ def receive(
     digest, size = _digest_and_size(upload)
     with transaction.atomic():
         batch = Batch(
-            project=project, what=content, format=format, options=options, filename=filename[:200], by=by
+            project=project,
+            what=content,
+            format=format,
+            options=options,
+            filename=filename[:200],
+            sha256=digest,
+            size=size,
+            by=by,
         )
-        batch.sha256, batch.size = digest, size
         if project is not None:
             _require_no_running_import(project)
         batch.file.save(f"{digest[:16]}", upload if isinstance(upload, File) else File(upload), save=False)
@@ -117,13 +120,13 @@ def _require_may_import(content: str, project: Project | None, by: User) -> None
             "unknown_import", f"Unknown content {content!r}. Use one of: {', '.join(OPTIONS)}.", field="what"
         )
     if content == Batch.What.GOLD:
-        return require_organiser(by)
-    if project is None:
+        require_organiser(by)
+    elif project is None:
         raise DomainError(
             "project_missing", f"An import of {content} needs a project. Specify one.", field="project"
         )
-    require(project, by, CURATOR)
-    return None
+    else:
+        require(project, by, CURATOR)
 
 
 def _check_options(content: str, format: str, options: dict[str, Any]) -> None:
@@ -138,16 +141,12 @@ def _check_options(content: str, format: str, options: dict[str, Any]) -> None:
     if format and format not in formats():
         detail = f"Unknown format {format!r}. Use one of: {', '.join(formats())}."
         raise DomainError("unknown_format", detail, field="format")
-    for name, (is_valid, expected) in OPTION_CHECKS.items():
-        if name in options and not is_valid(options[name]):
-            raise DomainError("bad_option", f"Invalid {name}: {options[name]!r}. Use {expected}.", field=name)
-    for name, allowed in CHOICES.items():
-        if name in options and options[name] not in allowed:
-            raise DomainError(
-                "bad_option",
-                f"Invalid {name}: {options[name]!r}. Use one of: {', '.join(allowed)}.",
-                field=name,
-            )
+    for name, value in options.items():
+        is_valid, expected = OPTION_CHECKS.get(name, (None, ""))
+        if name in CHOICES:
+            is_valid, expected = CHOICES[name].__contains__, f"one of: {', '.join(CHOICES[name])}"
+        if is_valid and not is_valid(value):
+            raise DomainError("bad_option", f"Invalid {name}: {value!r}. Use {expected}.", field=name)
 
 
 def _digest_and_size(upload: BinaryIO | File) -> tuple[str, int]:
@@ -160,12 +159,8 @@ def _digest_and_size(upload: BinaryIO | File) -> tuple[str, int]:
         lines += 0 if gzipped else piece.count(b"\n")
         digest.update(piece)
         if size > limit:
-            raise TooLarge(
-                "too_large",
-                f"The file is larger than {limit:,} bytes.",
-                hint="Compress it with gzip.",
-                limit=limit,
-            )
+            hint = "Compress it with gzip."
+            raise TooLarge("too_large", f"The file is larger than {limit:,} bytes.", hint=hint, limit=limit)
         if lines > most:
             hint = "Split it into several files."
             raise TooLarge("too_many_lines", f"The file has more than {most:,} lines.", hint=hint, limit=most)
@@ -208,9 +203,10 @@ def load(batch: Batch, progress: Progress) -> Store:
     _note(batch, problems)
 
     def finish() -> None:
-        done = {"state": Batch.State.DONE, "ended_at": Now()}
-        Batch.objects.filter(pk=batch.pk).update(counts=batch.counts, format=batch.format, **done)
-        store()
+        rows = Batch.objects.filter(pk=batch.pk)
+        rows.update(state=Batch.State.DONE, format=batch.format, ended_at=Now())
+        store()  # may add to the counts
+        rows.update(counts=batch.counts)
 
     return finish
 
@@ -246,28 +242,24 @@ def mirror_job(job: Job) -> None:
 def sweep() -> int:
     """Remove rows of rejected, failed and cancelled imports."""
     unfinished = Batch.objects.filter(state__in=UNFINISHED_STATES)
-    return sum(clear(batch) for batch in unfinished.filter(items__isnull=False).distinct()) + sum(
-        clear(batch) for batch in unfinished.filter(votes__isnull=False).distinct()
-    )
+    staged = (unfinished.filter(items__isnull=False), unfinished.filter(votes__isnull=False))
+    return sum(clear(batch) for batches in staged for batch in batches.distinct())
 
 
 def clear(batch: Batch) -> int:
     """Remove the rows of an unfinished import, in short transactions."""
     if batch.state == Batch.State.DONE:
         raise Conflict("import_done", f"{batch} is done. Its rows cannot be removed.")
-    staged = (
+    staged: tuple[QuerySet[Any], ...] = (
         Vote.objects.filter(batch=batch),
         Suggestion.objects.filter(batch=batch),
         Item.objects.filter(batch=batch),
         TestSetRow.objects.filter(test_set__batch=batch),
     )
-    return sum(_clear(rows) for rows in staged)
-
-
-def _clear(rows: QuerySet[Any]) -> int:
     removed = 0
-    while keys := list(rows.values_list("pk", flat=True)[:CHUNK]):
-        with transaction.atomic():
-            rows.model._default_manager.filter(pk__in=keys).delete()
-        removed += len(keys)
+    for rows in staged:
+        while keys := list(rows.values_list("pk", flat=True)[:CHUNK]):
+            with transaction.atomic():
+                rows.model._default_manager.filter(pk__in=keys).delete()
+            removed += len(keys)
     return removed

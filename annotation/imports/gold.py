@@ -11,15 +11,16 @@ import msgspec
 from django.conf import settings
 
 from annotation.freezing import writer
-from annotation.imports.line_reader import NEGATIVE, reading_options, with_progress
+from annotation.imports.line_reader import NEGATIVE, read_item_lines, with_progress
+from annotation.imports.staging import by_frequency
 from annotation.models import Batch
 from annotation.ontology.presets import title_from_name
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.duplicates import MergedItem, NumberedItem, find_repeats
+from evalsvc.core.formats.duplicates import MergedItem, find_repeats
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.records import ItemLine
-from evalsvc.core.formats.registry import formats, open_items
+from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.formats.writer import item_object
 from evalsvc.core.jobs.lease import Progress
@@ -47,19 +48,22 @@ def create_test_set(batch: Batch) -> TestSet:
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read twice, merging repeated lines; stage only a file without invalid lines."""
     test_set = TestSet.objects.get(batch=batch)
-    lines = with_progress(_lines(batch, file, problems, limits), progress)
-    repeats = find_repeats(lines, problems=problems, by="id")
+    lines = read_item_lines(batch, file, problems, limits, require_text=False)
+    repeats = find_repeats(with_progress(lines, progress), problems=problems, by="id")
 
     def merged_lines() -> Iterator[MergedItem]:
-        return repeats.merged(_lines(batch, file, Problems(), limits))
+        return repeats.merged(read_item_lines(batch, file, Problems(), limits, require_text=False))
 
-    summary = _GoldSummary.of(_checked(merged_lines(), test_set.kind, problems))
-    negative, stated = _negative(batch, summary.names)
-    labels = _labels(batch, summary.names, negative)
-    if batch.options.get("labels"):
-        _check_labels(merged_lines(), labels, negative, problems)
+    summary = _summary(merged_lines(), test_set.kind, problems)
+    negative, negative_from = _negative(batch, summary.names)
+    del summary.names[negative]
+    stated = [str(name) for name in batch.options.get("labels") or () if name != negative]
+    labels = list(dict.fromkeys(stated or by_frequency(summary.names)))
+    for entry in merged_lines() if stated else ():
+        for name in set(_names(entry.item)) - {*labels, negative}:
+            problems.add("unknown_label", line=entry.line, value=name, hint=did_you_mean(name, labels))
     problems.raise_if_any()
-    golds = (_gold(entry.item, negative) for entry in merged_lines())
+    golds = (item_object(_without_negative(entry.item, negative)) for entry in merged_lines())
     count = writer.write_rows(test_set, golds, progress=progress, total=repeats.items)
     batch.counts = {
         "lines": problems.lines_read,
@@ -74,7 +78,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
         "options": batch.options,
         "counts": batch.counts,
         "labels_from": "options" if batch.options.get("labels") else "data",
-        "negative": {"name": negative, "from": stated},
+        "negative": {"name": negative, "from": negative_from},
         "evalsvc": settings.VERSION,
     }
     inventory = [{"name": name, "title": title_from_name(name)} for name in labels]
@@ -86,30 +90,6 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     return seal
 
 
-def _lines(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits) -> Iterator[NumberedItem]:
-    """Read the file from its beginning."""
-    file.seek(0)
-    options = reading_options(batch) | {"require_text": False}
-    return open_items(file, format=batch.format, problems=problems, limits=limits, **options)
-
-
-def _checked(entries: Iterable[MergedItem], kind: str, problems: Problems) -> Iterator[MergedItem]:
-    """Report lines without gold, or with gold of another kind."""
-    for entry in entries:
-        line, item = entry.line, entry.item
-        missing = item.relations is None if kind == Kind.RELATIONS else item.spans is None
-        if missing:
-            field = "relations" if kind == Kind.RELATIONS else "spans"
-            problems.add(
-                "missing_key", line=line, field=field, expected=f"the key {field} with the gold labels"
-            )
-        elif kind == Kind.RELATIONS and item.spans:
-            problems.add("mixed_forms", line=line, field="spans", expected="relations only")
-        elif kind == Kind.ENTITIES and item.relations:
-            problems.add("mixed_forms", line=line, field="relations", expected="spans only")
-        yield entry
-
-
 @dataclass
 class _GoldSummary:
     """Counts over the whole file."""
@@ -118,14 +98,21 @@ class _GoldSummary:
     repeated_lines: int = 0
     without_text: int = 0
 
-    @classmethod
-    def of(cls, entries: Iterable[MergedItem]) -> _GoldSummary:
-        summary = cls()
-        for entry in entries:
-            summary.names.update(_names(entry.item))
-            summary.repeated_lines += len(entry.repeats)
-            summary.without_text += entry.item.text is None
-        return summary
+
+def _summary(entries: Iterable[MergedItem], kind: str, problems: Problems) -> _GoldSummary:
+    """Count the lines; report those without gold, or with gold of another kind."""
+    summary = _GoldSummary()
+    key, other = ("relations", "spans") if kind == Kind.RELATIONS else ("spans", "relations")
+    for entry in entries:
+        if getattr(entry.item, key) is None:
+            expected = f"the key {key} with the gold labels"
+            problems.add("missing_key", line=entry.line, field=key, expected=expected)
+        elif kind != Kind.JOINT and getattr(entry.item, other):
+            problems.add("mixed_forms", line=entry.line, field=other, expected=f"{key} only")
+        summary.names.update(_names(entry.item))
+        summary.repeated_lines += len(entry.repeats)
+        summary.without_text += entry.item.text is None
+    return summary
 
 
 def _negative(batch: Batch, used: Container[str]) -> tuple[str, str]:
@@ -144,25 +131,7 @@ def _names(item: ItemLine) -> list[str]:
     return [span[2] for span in item.spans or ()] + links
 
 
-def _labels(batch: Batch, names: Counter[str], negative: str) -> list[str]:
-    """Return the inventory: as stated, else from the data by frequency."""
-    stated = [str(name) for name in batch.options.get("labels") or () if name != negative]
-    if stated:
-        return list(dict.fromkeys(stated))
-    return writer.by_frequency(Counter({name: n for name, n in names.items() if name != negative}))
-
-
-def _check_labels(
-    entries: Iterable[MergedItem], stated: list[str], negative: str, problems: Problems
-) -> None:
-    for entry in entries:
-        for name in set(_names(entry.item)) - {*stated, negative}:
-            problems.add("unknown_label", line=entry.line, value=name, hint=did_you_mean(name, stated))
-
-
-def _gold(item: ItemLine, negative: str) -> dict[str, Any]:
-    """Return the frozen line; N/A is the empty list."""
-    if item.spans is not None:
-        return item_object(msgspec.structs.replace(item, relations=item.relations or ()))
-    positive = tuple(name for name in item.relations or () if name != negative)
-    return item_object(msgspec.structs.replace(item, relations=positive))
+def _without_negative(item: ItemLine, negative: str) -> ItemLine:
+    """Spell N/A as the empty list."""
+    positive: Any = tuple(name for name in item.relations or () if name != negative)
+    return msgspec.structs.replace(item, relations=positive)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotation.consensus import item_state
@@ -117,18 +118,12 @@ def remove_labels(project: Project, names: Collection[str], *, part: str, by: Us
 def _used(project: Project, **vote_filters: Any) -> set[str]:
     """Return labels used in votes, decisions, gold questions and steps."""
     in_project = {"item__project": project}
-    rows: Iterable[Any] = (
-        *(
-            Vote.objects.filter(payload__isnull=False, **in_project, **vote_filters),
-            Adjudication.objects.filter(**in_project),
-        ),
+    answers: tuple[QuerySet[Any], ...] = (
+        Vote.objects.filter(payload__isnull=False, **in_project, **vote_filters),
+        Adjudication.objects.filter(**in_project),
         KnownAnswer.objects.filter(**in_project),
     )
-    names = {
-        name
-        for row in rows
-        for payload in row.values_list("payload", flat=True)
-        for name in labels_in(payload)
-    }
+    payloads = (payload for rows in answers for payload in rows.values_list("payload", flat=True))
+    names = {name for payload in payloads for name in labels_in(payload)}
     steps = project.steps.values_list("sources", "target")
     return names | {name for sources, target in steps for name in (*sources, target)}

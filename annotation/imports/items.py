@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, BinaryIO
@@ -13,13 +12,11 @@ from django.db import transaction
 from django.db.models import Max
 
 from annotation.consensus.label_mapping import Payload
-from annotation.imports import imported_labels
-from annotation.imports.line_reader import CHUNK, fitting_lines, negatives, read_item_lines, with_progress
-from annotation.models import Batch, Item, KnownAnswer, OntologyLabel, SourceLabels
-from annotation.ontology.inventory import add_entries, mapping_of, parts_of
-from annotation.ontology.presets import PresetLabel
+from annotation.imports.line_reader import CHUNK, fitting_lines, read_item_lines, with_progress
+from annotation.imports.staging import Staging
+from annotation.models import Batch, Item, KnownAnswer, SourceLabels
 from evalsvc.core.formats.duplicates import FactCounter, MergedItem, find_repeats
-from evalsvc.core.formats.problems import Problems, did_you_mean
+from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Entity, ItemLine, payload
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.formats.text_lines import Limits
@@ -35,10 +32,8 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     )
     staging = _Staging(batch, problems)
     ignored = Problems()  # reported by the first reading already
-    merged, done = (
-        repeats.merged(fitting_lines(read_item_lines(batch, file, ignored, limits), batch, ignored)),
-        0,
-    )
+    lines = fitting_lines(read_item_lines(batch, file, ignored, limits), batch, ignored)
+    merged, done = repeats.merged(lines), 0
     while chunk := list(islice(merged, CHUNK)):
         progress(done, repeats.items, "storing items")
         staging.take(chunk)
@@ -56,43 +51,16 @@ def content_key(item: ItemLine, *, by: str = "content") -> str:
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
-class _Staging:
+class _Staging(Staging):
     """Staged items, and those the project already has."""
 
     def __init__(self, batch: Batch, problems: Problems) -> None:
-        assert batch.project is not None
-        self.batch, self.project, self.problems = batch, batch.project, problems
-        self.negative = negatives(batch)
+        super().__init__(batch, problems)
         self.rank = self.project.items.aggregate(last=Max("rank"))["last"] or 0
         self.use = str(batch.options.get("known", ""))
-        self.valid_labels = {part: self._valid_labels(part) for part in parts_of(self.project)}
-        self.stored = 0
         self.repeated_lines = self.exact_repeats = self.several = 0
         self.facts = FactCounter()
         self.repeated: dict[int, list[MergedItem]] = {}
-        self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
-
-    def _valid_labels(self, part: str) -> set[str] | None:
-        """Return the ontology's labels; None if the file may add some."""
-        names = set(self.project.labels.filter(part=part).values_list("name", flat=True))
-        return None if not names or self.batch.options.get("labels") == "add" else names
-
-    def _has_valid_labels(self, entry: MergedItem) -> bool:
-        """Report gold questions with labels outside the ontology."""
-        for part, names in names_by_part(self.source(entry.item)).items():
-            valid = self.valid_labels.get(part)
-            unknown = sorted(names - valid) if valid is not None else []
-            if unknown and valid is not None:
-                self.problems.add(
-                    "unknown_label",
-                    line=entry.line,
-                    field="relations" if part == OntologyLabel.Part.RELATION else "spans",
-                    value=unknown[0],
-                    expected="a label of the ontology",
-                    hint=did_you_mean(unknown[0], valid) or "Add it to the ontology, or correct the line.",
-                )
-                return False
-        return True
 
     def counts(self) -> dict[str, Any]:
         """Return the counts so far."""
@@ -129,25 +97,38 @@ class _Staging:
             elif names.get(entry.item.id, key) != key:
                 hint = "Another sentence of this project has the same id."
                 self.problems.add("duplicate_id", line=entry.line, field="id", value=entry.item.id, hint=hint)
-            elif not self.use or self._has_valid_labels(entry):
+            elif not self.use or self.has_valid_labels(entry.line, self.source(entry.item)):
                 fresh.append((key, entry))
         self._insert(fresh)
         for entry in chunk:
-            self._count(entry)
-
-    def _count(self, entry: MergedItem) -> None:
-        for part, labels in names_by_part(self.source(entry.item)).items():
-            self.labels[part].update(labels)
-        item = self.positive(entry.item)
-        self.facts.add(item)
-        self.several += len(item.relations or ()) > 1
-        self.repeated_lines += len(entry.repeats)
-        self.exact_repeats += entry.exact
+            self.count_labels(self.source(entry.item))
+            positive = self.positive(entry.item)
+            self.facts.add(positive)
+            self.several += len(positive.relations or ()) > 1
+            self.repeated_lines += len(entry.repeats)
+            self.exact_repeats += entry.exact
 
     @transaction.atomic
     def _insert(self, fresh: Sequence[tuple[str, MergedItem]]) -> None:
-        rows = [self._row(key, entry) for key, entry in fresh]
+        rows = [
+            Item(
+                project=self.project,
+                batch=self.batch,
+                external_id=entry.item.id,
+                content_key=key,
+                rank=rank,
+                use=self.use,
+                text=entry.item.text or "",
+                tokens=list(entry.item.tokens) if entry.item.tokens is not None else None,
+                head=entity_json(entry.item.head),
+                tail=entity_json(entry.item.tail),
+                repeats=self._repeats(entry),
+            )
+            for rank, (key, entry) in enumerate(fresh, self.rank + 1)
+        ]
         rows = Item.objects.bulk_create(rows, batch_size=500)
+        self.rank += len(rows)
+        self.stored += len(rows)
         pairs = [(row, self.source(entry.item)) for row, (_, entry) in zip(rows, fresh, strict=True)]
         if self.use:
             answers = [KnownAnswer(item=row, payload=labels) for row, labels in pairs if labels is not None]
@@ -155,24 +136,6 @@ class _Staging:
         else:
             sealed = [SourceLabels(item=row, labels=labels) for row, labels in pairs if labels is not None]
             SourceLabels.objects.bulk_create(sealed, batch_size=500)
-        self.stored += len(rows)
-
-    def _row(self, key: str, entry: MergedItem) -> Item:
-        self.rank += 1
-        item = entry.item
-        return Item(
-            project=self.project,
-            batch=self.batch,
-            external_id=item.id,
-            content_key=key,
-            rank=self.rank,
-            use=self.use,
-            text=item.text or "",
-            tokens=list(item.tokens) if item.tokens is not None else None,
-            head=entity_json(item.head),
-            tail=entity_json(item.tail),
-            repeats=self._repeats(entry),
-        )
 
     def _repeats(self, entry: MergedItem) -> list[dict[str, Any]]:
         file = self.batch.filename
@@ -189,13 +152,6 @@ class _Staging:
         """Open the items and add labels of repeats, in one transaction."""
         self.project.refresh_from_db()
         Item.objects.filter(batch=self.batch, use="").update(free=self.project.k)
-        self._extend_repeated()
-        added = {part: self._add_labels(part, counts) for part, counts in self.labels.items()}
-        self.batch.counts["labels_added"] = sum(map(len, added.values()))
-        self.batch.counts |= imported_labels.label_counts(self.labels, added)
-        Batch.objects.filter(pk=self.batch.pk).update(counts=self.batch.counts)
-
-    def _extend_repeated(self) -> None:
         keys = list(self.repeated)
         for start in range(0, len(keys), 500):
             items = list(Item.objects.filter(pk__in=keys[start : start + 500]).select_related("sealed"))
@@ -205,40 +161,21 @@ class _Staging:
                     item.repeats = [*item.repeats, own, *self._repeats(entry)]
                     self._merge_source_labels(item, entry)
             Item.objects.bulk_update(items, ["repeats"], batch_size=100)
+        # labels may have been added while the file was read
+        self.valid_labels = {part: self._valid_labels(part) for part in self.labels}
+        self.batch.counts["labels_added"] = self.add_labels()
 
     def _merge_source_labels(self, item: Item, entry: MergedItem) -> None:
         """Merge the source labels of repeated lines."""
-        labels = self.source(entry.item)
-        sealed = getattr(item, "sealed", None)
+        labels, sealed = self.source(entry.item), getattr(item, "sealed", None)
         if labels is None or item.use or self.use:
             return
         if sealed is None:
             SourceLabels.objects.create(item=item, labels=labels)
         elif item.head is not None and set(labels["relations"]) - set(sealed.labels["relations"]):
-            sealed.labels["relations"] = list(
-                dict.fromkeys([*sealed.labels["relations"], *labels["relations"]])
-            )
+            names = dict.fromkeys([*sealed.labels["relations"], *labels["relations"]])
+            sealed.labels["relations"] = list(names)
             sealed.save(update_fields=["labels"])
-
-    def _add_labels(self, part: str, counts: Counter[str]) -> set[str]:
-        """Add the file's labels to an empty ontology, or if requested."""
-        empty = not self.project.labels.filter(part=part).exists()
-        if not (empty or self.batch.options.get("labels") == "add"):
-            return set()
-        mapping = mapping_of(self.project)
-        names = [name for name, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
-        entries = [PresetLabel(name) for name in names if name not in mapping]
-        return {row.name for row in add_entries(self.project, entries, part=part)}
-
-
-def names_by_part(labels: Payload | None) -> dict[str, set[str]]:
-    """Return the labels of a payload by inventory."""
-    if labels is None:
-        return {}
-    spans = {span[2] for span in labels["spans"]}
-    relations = {name if isinstance(name, str) else name[1] for name in labels["relations"]}
-    by_part = {OntologyLabel.Part.ENTITY.value: spans, OntologyLabel.Part.RELATION.value: relations}
-    return {part: names for part, names in by_part.items() if names}
 
 
 def entity_json(entity: Entity | None) -> dict[str, Any] | None:

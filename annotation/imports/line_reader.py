@@ -17,12 +17,6 @@ CHUNK = 1_000
 NEGATIVE = ("NA", "N/A", "no_relation")
 
 
-def reading_options(batch: Batch) -> dict[str, Any]:
-    """Return the options of the format's reader."""
-    options = {key: batch.options[key] for key in ("scheme", "repair") if key in batch.options}
-    return options | ({"column": int(batch.options["column"])} if "column" in batch.options else {})
-
-
 def negatives(batch: Batch) -> frozenset[str]:
     """Return the spellings of N/A in this file."""
     stated = batch.options.get("negative")
@@ -39,11 +33,14 @@ def with_progress(lines: Iterable[NumberedItem], progress: Progress) -> Iterator
 
 
 def read_item_lines(
-    batch: Batch, file: BinaryIO, problems: Problems, limits: Limits
+    batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, **more: Any
 ) -> Iterator[NumberedItem]:
-    """Read the file from its beginning."""
+    """Read the file from its beginning, by the options of its import."""
     file.seek(0)
-    return open_items(file, format=batch.format, problems=problems, limits=limits, **reading_options(batch))
+    options = {key: batch.options[key] for key in ("scheme", "repair") if key in batch.options} | more
+    if "column" in batch.options:
+        options["column"] = int(batch.options["column"])
+    return open_items(file, format=batch.format, problems=problems, limits=limits, **options)
 
 
 def fitting_lines(lines: Iterable[NumberedItem], batch: Batch, problems: Problems) -> Iterator[NumberedItem]:

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from annotation.consensus.label_mapping import Payload
 from annotation.imports.line_reader import CHUNK, negatives
-from annotation.models import Batch, ItemQuerySet, OntologyLabel, Suggestion
+from annotation.models import Batch, OntologyLabel, Suggestion
 from annotation.testset import Kind
 from evalsvc.core.formats.prediction_check import Claim, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
@@ -55,12 +55,15 @@ def _check(batch: Batch, items: dict[str, int], problems: Problems) -> Predictio
     for part, name in project.labels.values_list("part", "name"):
         names[part].add(name)
     paired = project.kind == Kind.RELATIONS
+    texts = project.items.present().values_list("external_id", "text", "tokens").iterator()
     return PredictionCheck(
         ids=items,
         labels=names["relation" if paired else "entity"],
         negative=NA if paired else None,
         relations=names["relation"],
-        lengths=None if paired else _lengths(project.items.present()),
+        lengths=None
+        if paired
+        else {name: len(text if tokens is None else tokens) for name, text, tokens in texts},
         forms=FORMS.get(project.kind, ("spans",)),
         missing="wrong",
         problems=problems,
@@ -80,18 +83,11 @@ def _with_usual_negative(prediction: PredictionLine, negative_names: frozenset[s
             return prediction
 
 
-def _lengths(items: ItemQuerySet) -> dict[str, int]:
-    fields = items.values_list("external_id", "text", "tokens")
-    return {
-        name: len(tokens) if tokens is not None else len(text) for name, text, tokens in fields.iterator()
-    }
-
-
 def _payload(form: Form | None, claim: Claim) -> Payload:
     """Convert the claim to an answer; scores need at least 0.5."""
-    if form == "spans":
-        return {"spans": [list(span) for span in claim[1]], "relations": [list(link) for link in claim[2]]}
     value = claim[1]
+    if form == "spans":
+        return {"spans": [list(span) for span in value], "relations": [list(link) for link in claim[2]]}
     if form == "label":
         return {"spans": [], "relations": [] if value == NA else [value]}
     if form == "scores":
@@ -102,10 +98,10 @@ def _payload(form: Form | None, claim: Claim) -> Payload:
 @transaction.atomic
 def _store(batch: Batch, rows: list[Row]) -> None:
     for start in range(0, len(rows), CHUNK):
-        made = [
+        suggestions = [
             Suggestion(item_id=item, batch=batch, payload=msgspec.json.decode(payload))
             for item, payload in rows[start : start + CHUNK]
         ]
         Suggestion.objects.bulk_create(
-            made, update_conflicts=True, unique_fields=["item"], update_fields=["batch", "payload"]
+            suggestions, update_conflicts=True, unique_fields=["item"], update_fields=["batch", "payload"]
         )

@@ -32,6 +32,9 @@ PURPOSES = {
     Batch.What.VOTES: "answers given elsewhere",
     Batch.What.SUGGESTIONS: "predictions",
 }
+PREDICTIONS_HINT = (
+    "Import predictions on the project’s Quality page, or submit a system’s run to a benchmark."
+)
 
 
 def precheck(upload: BinaryIO, *, content: str, format: str = "", scheme: str = "", kind: str = "") -> None:
@@ -100,16 +103,11 @@ def _reject_format(content: str, format_key: str, first_line: str) -> None:
     for other, role in ROLES.items():
         if format_key in formats(role) and other != Batch.What.GOLD:
             detail = f"This looks like {title}: {PURPOSES[Batch.What(other)]}, not {purpose}."
-            raise DomainError("unknown_format", detail, hint=_upload_hint(content, other), field="upload")
+            hint = PREDICTIONS_HINT if other == Batch.What.SUGGESTIONS else "Choose another file."
+            if {content, other} == {Batch.What.ITEMS, Batch.What.VOTES}:
+                hint = f"Choose “{PURPOSES[Batch.What(other)]}” above, or choose another file."
+            raise DomainError("unknown_format", detail, hint=hint, field="upload")
     raise DomainError("unknown_format", f"This looks like {title}, not {purpose}.", field="upload")
-
-
-def _upload_hint(content: str, other: str) -> str:
-    if {content, other} == {Batch.What.ITEMS, Batch.What.VOTES}:
-        return f"Choose “{PURPOSES[Batch.What(other)]}” above, or choose another file."
-    if other == Batch.What.SUGGESTIONS:
-        return "Import predictions on the project’s Quality page, or submit a system’s run to a benchmark."
-    return "Choose another file."
 
 
 def _require_kind(format_key: str, kind: str) -> None:

@@ -124,6 +124,11 @@ class Item(models.Model):
     def __str__(self) -> str:
         return self.external_id
 
+    @property
+    def length(self) -> int:
+        """Return the number of tokens, or of code points without tokens."""
+        return len(self.text if self.tokens is None else self.tokens)
+
 
 class SourceLabels(models.Model):
     """Source labels of an item. Sealed: only a freeze reads them."""

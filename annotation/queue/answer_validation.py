@@ -34,11 +34,10 @@ def validate_answer(payload: dict[str, Any], *, item: Item, project: Project) ->
 
 def _spans(spans: list[Any], item: Item, project: Project) -> list[list[Any]]:
     names = label_names(project, "entity")
-    length = len(item.tokens) if item.tokens is not None else len(item.text)
     for span in spans:
         valid = isinstance(span, list) and len(span) == 3 and all(type(end) is int for end in span[:2])
-        if not valid or not 0 <= span[0] < span[1] <= length:
-            _reject(f"[start, end, label] with 0 ≤ start < end ≤ {length:,}", span, "spans")
+        if not valid or not 0 <= span[0] < span[1] <= item.length:
+            _reject(f"[start, end, label] with 0 ≤ start < end ≤ {item.length:,}", span, "spans")
         _require_label(span[2], names, "spans")
     return [list(span) for span in dict.fromkeys(tuple(span) for span in spans)]
 

@@ -85,25 +85,31 @@ def answers_needed(project: Project) -> int:
     return int(free - given_up) + Lease.objects.filter(item__in=live, ending="").count()
 
 
-def own_days(project: Project, user: User, *, days: int = 90) -> list[WorkDay]:
-    """Return a person's last days with votes, oldest first."""
+def work_days(votes: QuerySet[Vote], *, days: int) -> list[WorkDay]:
+    """Return the last days with votes, oldest first."""
     rows = (
-        _own_votes(project, user)
-        .annotate(day=TruncDate("at"))
+        votes.annotate(day=TruncDate("at"))
         .values("day")
         .annotate(
-            answers=Count("pk", filter=Q(act=Vote.Act.ANSWER)), skips=Count("pk", filter=Q(act=Vote.Act.SKIP))
+            answers=Count("pk", filter=Q(act=Vote.Act.ANSWER)),
+            skips=Count("pk", filter=Q(act=Vote.Act.SKIP)),
+            annotators=Count("annotator", distinct=True),
         )
         .order_by("-day")[:days]
     )
-    return [WorkDay(row["day"], row["answers"], row["skips"], 1) for row in reversed(rows)]
+    return [WorkDay(**row) for row in reversed(rows)]
+
+
+def own_days(project: Project, user: User, *, days: int = 90) -> list[WorkDay]:
+    """Return a person's last days with votes, oldest first."""
+    return work_days(_own_votes(project, user), days=days)
 
 
 def own_times(project: Project, user: User) -> OwnAnswerTimes:
     """Return a person's recent and earlier median answer times."""
     timed = _own_votes(project, user).filter(act=Vote.Act.ANSWER, milliseconds__isnull=False)
     latest = timed.order_by("-pk").values_list("milliseconds", flat=True)[: 2 * RECENT_ANSWERS]
-    times = [each / 1_000 for each in latest if each is not None]
+    times = [milliseconds / 1_000 for milliseconds in latest if milliseconds is not None]
     recent, earlier = times[:RECENT_ANSWERS], times[RECENT_ANSWERS:]
     return OwnAnswerTimes(median(recent) if recent else None, median(earlier) if earlier else None)
 

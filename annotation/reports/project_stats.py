@@ -10,7 +10,7 @@ from math import sqrt
 from typing import Any
 
 from django.db.models import Avg, Count, Exists, F, Max, OuterRef, Q, QuerySet
-from django.db.models.functions import Coalesce, Length, Now, TruncDate
+from django.db.models.functions import Coalesce, Length, Now
 
 from annotation.consensus import item_state, majority
 from annotation.consensus.label_mapping import Payload
@@ -18,7 +18,7 @@ from annotation.models import Annotator, Answer, Item, ItemQuerySet, Lease, Mark
 from annotation.ontology import label_usage
 from annotation.reports import workload
 from annotation.reports.display_names import display_names, numbered_names
-from annotation.reports.progress import WorkDay
+from annotation.reports.progress import WorkDay, work_days
 from annotation.roles import CURATOR, MAY_DECIDE, MAY_OVERSEE, require
 from evalsvc.core.accounts.models import User
 
@@ -68,7 +68,7 @@ class LabelStats:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Wilson interval at 95 %: within 0 and 1 for few items too."""
+        """Wilson interval at 95 %, which stays within 0 and 1."""
         if not self.items:
             return None
         n, p, z = self.items, self.disputed / self.items, 1.959964
@@ -111,58 +111,48 @@ def _votes(project: Project) -> QuerySet[Vote]:
 def by_day(project: Project, *, for_user: User, days: int = 90) -> list[WorkDay]:
     """Return the last days with votes, oldest first."""
     require(project, for_user, *MAY_OVERSEE)
-    rows = (
-        _votes(project)
-        .annotate(day=TruncDate("at"))
-        .values("day")
-        .annotate(
-            answers=Count("pk", filter=Q(act=Vote.Act.ANSWER)),
-            skips=Count("pk", filter=Q(act=Vote.Act.SKIP)),
-            annotators=Count("annotator", distinct=True),
-        )
-        .order_by("-day")[:days]
-    )
-    return [WorkDay(row["day"], row["answers"], row["skips"], row["annotators"]) for row in reversed(rows)]
+    return work_days(_votes(project), days=days)
 
 
 def by_annotator(project: Project, *, for_user: User) -> list[AnnotatorStats]:
     """Return every annotator, busiest first; curators see names, others numbers."""
     numbers = None if require(project, for_user, *MAY_OVERSEE) == CURATOR else numbered_names(project)
     shown_names = display_names(project) if numbers is None else numbers
-    votes = _vote_counts(project)
-    included = Answer.objects.filter(item__project=project, item__use="")
-    answers = _by_annotator(included.active())
-    excluded = _by_annotator(included.filter(set_aside=True).active())
+    skips, flags = Count("pk", filter=Q(act=Vote.Act.SKIP)), Count("pk", filter=Q(flagged=True))
+    votes = _by_annotator(_votes(project), skips=skips, flags=flags, last=Max("at"))
+    included = Answer.objects.filter(item__project=project, item__use="").active()
+    answers, excluded = _by_annotator(included), _by_annotator(included.filter(set_aside=True))
     surplus = _surplus(project)
     leases = _by_annotator(Lease.objects.filter(item__project=project, ending=""))
-    gold = _gold_question_counts(project)
+    marks = Mark.objects.filter(item__project=project)
+    gold = _by_annotator(marks, right=Count("pk", filter=Q(right=True)))
     times = _times(project)
     bound = _rushed_bound(project, _median(sum(times.values(), Counter[int]())))
-    stats = []
-    for row in Annotator.objects.filter(project=project).annotate(is_idle=_idle()):
-        own = votes.get(row.pk, {})
-        gold_answered, gold_right = gold.get(row.pk, (0, 0))
-        stats.append(
-            AnnotatorStats(
-                annotator=row.pk,
-                name=row.name if numbers is None else numbers[row.name],
-                display_name=shown_names[row.name],
-                answers=answers[row.pk],
-                counted=answers[row.pk] - excluded[row.pk] - surplus[row.pk],
-                skips=own.get("skips", 0),
-                flags=own.get("flags", 0),
-                surplus=surplus[row.pk],
-                leases=leases[row.pk],
-                median_seconds=_median(times[row.pk]),
-                rushed=_rushed_share(times[row.pk], bound),
-                gold_answered=gold_answered,
-                gold_right=gold_right,
-                paused=row.paused_at is not None,
-                pause_reason=row.pause_reason,
-                last_at=own.get("last"),
-                idle=row.is_idle,
-            )
+    recent = Vote.objects.filter(annotator=OuterRef("pk"), at__gt=Now() - timedelta(days=workload.IDLE_DAYS))
+    active_leases = Lease.objects.filter(annotator=OuterRef("pk"), ending="")
+    rows = Annotator.objects.filter(project=project)
+    stats = [
+        AnnotatorStats(
+            annotator=row.pk,
+            name=row.name if numbers is None else numbers[row.name],
+            display_name=shown_names[row.name],
+            answers=answers[row.pk]["n"],
+            counted=answers[row.pk]["n"] - excluded[row.pk]["n"] - surplus[row.pk],
+            skips=votes[row.pk]["skips"],
+            flags=votes[row.pk]["flags"],
+            surplus=surplus[row.pk],
+            leases=leases[row.pk]["n"],
+            median_seconds=_median(times[row.pk]),
+            rushed=_rushed_share(times[row.pk], bound),
+            gold_answered=gold[row.pk]["n"],
+            gold_right=gold[row.pk]["right"],
+            paused=row.paused_at is not None,
+            pause_reason=row.pause_reason,
+            last_at=votes[row.pk]["last"] or None,
+            idle=row.is_idle,
         )
+        for row in rows.annotate(is_idle=~Exists(recent) & ~Exists(active_leases))
+    ]
     return sorted(stats, key=lambda person: (-person.answers, person.display_name))
 
 
@@ -175,21 +165,11 @@ def answer_times(project: Project, *, for_user: User) -> AnswerTimes:
     return AnswerTimes(times.total(), usual, bound, _rushed_share(times, bound))
 
 
-def _vote_counts(project: Project) -> dict[int, dict[str, Any]]:
-    rows = (
-        _votes(project)
-        .values("annotator")
-        .annotate(
-            skips=Count("pk", filter=Q(act=Vote.Act.SKIP)),
-            flags=Count("pk", filter=Q(flagged=True)),
-            last=Max("at"),
-        )
-    )
-    return {row["annotator"]: dict(row) for row in rows}
-
-
-def _by_annotator(rows: QuerySet[Any]) -> Counter[int]:
-    return Counter(dict(rows.order_by().values_list("annotator").annotate(n=Count("pk"))))
+def _by_annotator(rows: QuerySet[Any], **figures: Any) -> dict[int, dict[str, Any]]:
+    """Return the number of rows, and other figures, by annotator."""
+    groups = rows.order_by().values("annotator").annotate(n=Count("pk"), **figures)
+    zeros = dict.fromkeys(("n", *figures), 0)
+    return defaultdict(lambda: zeros, {row["annotator"]: dict(row) for row in groups})
 
 
 def _surplus(project: Project) -> Counter[int]:
@@ -212,12 +192,6 @@ def _surplus(project: Project) -> Counter[int]:
             counted = item_state.counted_answers(answers, k=item_state.answers_needed(item, rules))
             surplus.update(answer.annotator_id for answer in answers if answer not in counted)
     return surplus
-
-
-def _gold_question_counts(project: Project) -> dict[int, tuple[int, int]]:
-    rows = Mark.objects.filter(item__project=project).values("annotator")
-    rows = rows.annotate(n=Count("pk"), right=Count("pk", filter=Q(right=True)))
-    return {row["annotator"]: (row["n"], row["right"]) for row in rows}
 
 
 def _times(project: Project) -> dict[int, Counter[int]]:
@@ -261,13 +235,6 @@ def _rushed_share(times: Counter[int], bound: RushedBound | None) -> float | Non
         return None
     rushed = sum(n for bucket, n in times.items() if (bucket + 0.5) * BUCKET / 1_000 < bound.seconds)
     return rushed / times.total()
-
-
-def _idle() -> Any:
-    """Condition: no lease, and no vote in the last days."""
-    recent = Vote.objects.filter(annotator=OuterRef("pk"), at__gt=Now() - timedelta(days=workload.IDLE_DAYS))
-    leases = Lease.objects.filter(annotator=OuterRef("pk"), ending="")
-    return ~Exists(recent) & ~Exists(leases)
 
 
 def by_label(project: Project, *, for_user: User) -> list[LabelStats]:

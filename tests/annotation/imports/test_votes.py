@@ -75,7 +75,7 @@ def test_storing_an_import_and_changing_labels_exclude_each_other(
         by=curator(),
         project=project,
     )
-    ending, add_labels, boss = Event(), import_votes._Staging._add_labels, curator()
+    ending, add_labels, boss = Event(), import_votes._Staging.add_labels, curator()
 
     def slowly(staging: Any) -> Any:
         ending.set()
@@ -88,7 +88,7 @@ def test_storing_an_import_and_changing_labels_exclude_each_other(
         assert ending.wait(30)
         return inventory.merge(project, ["A", "B"], target="AB", by=boss).target
 
-    monkeypatch.setattr(import_votes._Staging, "_add_labels", slowly)
+    monkeypatch.setattr(import_votes._Staging, "add_labels", slowly)
     assert in_threads(2, act) == ["done", "AB"]
     assert project.items.get(external_id="s0").gold == {"spans": [], "relations": ["AB"]}
 

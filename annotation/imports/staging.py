@@ -1,0 +1,78 @@
+"""Rows staged from a file, and the labels that the file adds to the ontology."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from annotation.consensus import item_state
+from annotation.consensus.label_mapping import Payload
+from annotation.imports.imported_labels import label_counts
+from annotation.imports.line_reader import negatives
+from annotation.models import Batch, OntologyLabel
+from annotation.ontology.inventory import add_entries, mapping_of, parts_of
+from annotation.ontology.presets import PresetLabel
+from evalsvc.core.formats.problems import Problems, did_you_mean
+
+ADVICE = "Add it to the ontology, or correct the line."
+
+
+class Staging:
+    """Rows of a file, stored in short transactions and counted in the last."""
+
+    def __init__(self, batch: Batch, problems: Problems) -> None:
+        assert batch.project is not None
+        self.batch, self.project, self.problems = batch, batch.project, problems
+        self.negative = negatives(batch)
+        self.stored = 0
+        self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
+        self.valid_labels = {part: self._valid_labels(part) for part in self.labels}
+
+    def _valid_labels(self, part: str) -> set[str] | None:
+        """Return the valid labels; None if the file's labels become the inventory."""
+        raw = self.project.labels.filter(part=part, derived=False).values_list("name", flat=True)
+        names = {*raw, *item_state.label_names(self.project, part)}
+        return names if names and self.batch.options.get("labels") != "add" else None
+
+    def has_valid_labels(self, line: int, payload: Payload | None) -> bool:
+        """Report a label that is not in the inventory."""
+        unknown = [
+            (name, valid)
+            for part, names in names_by_part(payload).items()
+            if (valid := self.valid_labels.get(part)) is not None
+            for name in sorted(names - valid)
+        ]
+        if unknown:
+            name, valid = unknown[0]
+            self.problems.add(
+                "unknown_label", line=line, value=name, hint=lambda: did_you_mean(name, valid) or ADVICE
+            )
+        return not unknown
+
+    def count_labels(self, payload: Payload | None) -> None:
+        for part, names in names_by_part(payload).items():
+            self.labels[part].update(names)
+
+    def add_labels(self) -> int:
+        """Add the file's labels where they become the inventory, and count them."""
+        mapping, added = mapping_of(self.project), dict[str, set[str]]()
+        for part, counts in self.labels.items():
+            if self.valid_labels[part] is None:
+                entries = [PresetLabel(name) for name in by_frequency(counts) if name not in mapping]
+                added[part] = {row.name for row in add_entries(self.project, entries, part=part)}
+        self.batch.counts |= label_counts(self.labels, added)
+        return sum(map(len, added.values()))
+
+
+def names_by_part(payload: Payload | None) -> dict[str, set[str]]:
+    """Return the labels of a payload by inventory."""
+    if payload is None:
+        return {}
+    spans = {span[2] for span in payload["spans"]}
+    relations = {name if isinstance(name, str) else name[1] for name in payload["relations"]}
+    by_part = {OntologyLabel.Part.ENTITY.value: spans, OntologyLabel.Part.RELATION.value: relations}
+    return {part: names for part, names in by_part.items() if names}
+
+
+def by_frequency(counts: Counter[str]) -> list[str]:
+    """Return names, the most frequent first, ties by name."""
+    return sorted(counts, key=lambda name: (-counts[name], name))

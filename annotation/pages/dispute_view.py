@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
-from annotation.adjudication.decisions import AnonymousAnswer, DisputeDetails
+from annotation.adjudication.decisions import DisputeDetails
 from annotation.consensus.label_mapping import Payload, empty_answer
-from annotation.consensus.majority import Verdict
-from annotation.models import Project
-from annotation.ontology.inventory import Choice
 from annotation.pages import text_highlighting
 from annotation.pages.project_page import answer_text, choices_by_name, labels_of
 from annotation.pages.text_highlighting import HighlightedText
@@ -25,7 +21,6 @@ MAX_RELATIONS, MAX_ANSWERS = 8, 9
 FULL_SIZE_BOXES = 5
 NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth"}
-Choices = dict[str, Choice]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,55 +47,139 @@ class DecisionOption:
     links: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
 class DisputeView:
-    """Votes, options and policies on the page of a dispute."""
+    """A dispute of relations or spans as its page shows it."""
 
-    people: str
-    relations: bool
-    rows: list[VoteRow]
-    options: list[DecisionOption]
-    policies: list[tuple[str, str, bool]]
-    voted: list[Choice]
-    all: list[Choice]
-    comments: list[tuple[str, str]]
-    next_person: str
-    bar: float
-    half: float
-    box_size: SafeString
+    def __init__(self, details: DisputeDetails) -> None:
+        self.details, self.project, n = details, details.item.project, details.n
+        self.relations = self.project.kind == Kind.RELATIONS
+        self.choices = choices_by_name(self.project)
+        self.titles = {name: choice.title for name, choice in self.choices.items()}
+        chosen = [label for column in details.columns for label in labels_of(column.payload)]
+        self.labels = sorted(dict.fromkeys(chosen), key=lambda label: -chosen.count(label))
+        self.voted = [self.choices[name] for name in self.labels if name in self.choices]
+        self.all = list(self.choices.values()) if self.relations else []
+        self.comments = [(column.letter, column.comment) for column in details.columns if column.comment]
+        self.people = NUMBERS[n] if n < len(NUMBERS) else str(n)
+        self.next_person = ORDINALS.get(details.k + 1, f"{details.k + 1}th")
+        # more boxes than five share the room of five
+        self.step, gap = (15.0, 3) if n <= FULL_SIZE_BOXES else (15 * FULL_SIZE_BOXES / n, 1)
+        self.bar = self.step * n
+        self.half = (self.bar - gap) / 2
+        width = self.step - gap
+        self.box_size = format_html('width="{}" height="10" rx="{}"', f"{width:.2f}", 2 if width > 6 else 1)
 
     def value_of(self, answer: str) -> str:
         """Return the value of the option equal to an answer."""
         wanted = _canonical(answer)
         return next((option.value for option in self.options if _canonical(option.value) == wanted), "")
 
+    @property
+    def policies(self) -> list[tuple[str, str, bool]]:
+        return [
+            (
+                policy,
+                "disputed: you decide" if verdict.gold is None else answer_text(verdict.gold, self.titles),
+                policy == self.project.policy,
+            )
+            for policy, verdict in self.details.by_policy.items()
+        ]
 
-def dispute_view(details: DisputeDetails) -> DisputeView:
-    """Present a dispute of relations or spans."""
-    project = details.item.project
-    choices = choices_by_name(project)
-    relations = project.kind == Kind.RELATIONS
-    step, gap = box_step(details.n), box_gap(details.n)
-    voted = _voted_labels(details.columns)
-    return DisputeView(
-        people=NUMBERS[details.n] if details.n < len(NUMBERS) else str(details.n),
-        relations=relations,
-        rows=(_relation_rows if relations else _span_rows)(details, choices),
-        options=(_relation_options if relations else _span_options)(details, choices),
-        policies=_policies(project, details.by_policy, choices),
-        voted=[choices[name] for name in voted if name in choices],
-        all=list(choices.values()) if relations else [],
-        comments=[(column.letter, column.comment) for column in details.columns if column.comment],
-        next_person=ORDINALS.get(details.k + 1, f"{details.k + 1}th"),
-        bar=step * details.n,
-        half=(step * details.n - gap) / 2,
-        box_size=_box_size(step - gap),
-    )
+    @property
+    def rows(self) -> list[VoteRow]:
+        return self.relation_rows() if self.relations else self.span_rows()
+
+    def relation_rows(self) -> list[VoteRow]:
+        answers = [set(column.payload["relations"]) for column in self.details.columns]
+        rows = [self._row(self._title(name), [name in answer for answer in answers]) for name in self.labels]
+        return [*rows, self._row("N/A", [not answer for answer in answers])]
+
+    def span_rows(self) -> list[VoteRow]:
+        """Return a row per span and relation, and one for empty answers."""
+        answers = [_choices_of(column.payload) for column in self.details.columns]
+        rows = [
+            self._row(text, [count.choice in answer for answer in answers], label, accepted=count.accepted)
+            for count in self.details.tally
+            for text, label in [self._text_and_label(count.choice)]
+        ]
+        empty = [not answer for answer in answers]
+        return [*rows, self._row("Nothing", empty)] if any(empty) else rows
+
+    def _row(self, title: str, votes: list[bool], detail: str = "", *, accepted: bool = False) -> VoteRow:
+        n = sum(votes)
+        boxes = [(round(self.step * at, 2), at < n) for at in range(len(votes))]
+        return VoteRow(title, votes, n, boxes, detail, accepted)
+
+    @cached_property
+    def options(self) -> list[DecisionOption]:
+        return self.relation_options() if self.relations else self.span_options()
+
+    def relation_options(self) -> list[DecisionOption]:
+        """Return the most chosen relations, all of them together, and N/A."""
+        answers = [column.payload["relations"] for column in self.details.columns]
+        names = self.labels[:MAX_RELATIONS]
+        options = [
+            DecisionOption(
+                str(number),
+                self._title(name),
+                f"{sum(name in answer for answer in answers)} of {self.details.n} chose it",
+                _json({"spans": [], "relations": [name]}),
+            )
+            for number, name in enumerate(names, 1)
+        ]
+        if len(names) > 1:
+            title = "Both" if len(names) == 2 else f"All {len(names)}"
+            value = _json({"spans": [], "relations": names})
+            options.append(DecisionOption(str(len(names) + 1), title, "all of them apply", value))
+        detail = f"none of the {len(self.choices)} relations applies"
+        return [*options, DecisionOption("N", "N/A", detail, _json(empty_answer()))]
+
+    def span_options(self) -> list[DecisionOption]:
+        """Return distinct answers, accepted choices together, and an empty answer."""
+        item, colours = self.details.item, text_highlighting.colours_of(list(self.choices))
+        letters_by_answer: dict[frozenset[Any], list[str]] = {}
+        for column in self.details.columns:
+            letters_by_answer.setdefault(_choices_of(column.payload), []).append(column.letter)
+        empty = letters_by_answer.pop(frozenset(), [])
+        if accepted := frozenset(count.choice for count in self.details.tally if count.accepted):
+            letters_by_answer.setdefault(accepted, [])
+        order = sorted(letters_by_answer.items(), key=lambda entry: -len(entry[1]))[:MAX_ANSWERS]
+        options = [
+            DecisionOption(
+                str(number),
+                " and ".join(letters) if letters else "Choices with a majority",
+                self._answered_by(letters, "marked this"),
+                _json(payload),
+                text_highlighting.mark_spans(item, payload["spans"], colours=colours),
+                [" · ".join(self._text_and_label(link)) for link in chosen if _is_link(link)],
+            )
+            for number, (chosen, letters) in enumerate(order, 1)
+            for payload in [_answer_of(chosen)]
+        ]
+        detail = self._answered_by(empty, "marked nothing")
+        return [*options, DecisionOption("N", "Nothing", detail, _json(empty_answer()))]
+
+    def _answered_by(self, letters: list[str], action: str) -> str:
+        if not letters:
+            return f"nobody {action.replace('this', 'exactly this')}"
+        return f"{len(letters)} of {self.details.n} {action}"
+
+    def _text_and_label(self, choice: Any) -> tuple[str, str]:
+        if _is_link(choice):
+            head, name, tail = choice
+            return f"{self._clipped(head)} – {self._clipped(tail)}", self._title(name)
+        return self._clipped(choice), self._title(choice[2])
+
+    def _clipped(self, span: Any) -> str:
+        text = text_highlighting.span_text(self.details.item, span)
+        return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+    def _title(self, name: str) -> str:
+        return self.titles.get(name, name)
 
 
-def _box_size(width: float) -> SafeString:
-    """Return the SVG attributes of a box of the tally; small boxes have smaller corners."""
-    return format_html('width="{}" height="10" rx="{}"', f"{width:.2f}", 2 if width > 6 else 1)
+def _json(payload: Payload) -> str:
+    return json.dumps(payload, ensure_ascii=False)
 
 
 def _canonical(answer: str) -> Any:
@@ -111,151 +190,22 @@ def _canonical(answer: str) -> Any:
         return answer
 
 
-def _voted_labels(columns: Sequence[AnonymousAnswer]) -> list[str]:
-    """Return the labels anybody chose, most chosen first."""
-    chosen = [label for column in columns for label in labels_of(column.payload)]
-    return sorted(dict.fromkeys(chosen), key=lambda label: -chosen.count(label))
-
-
-def _relation_rows(details: DisputeDetails, choices: Choices) -> list[VoteRow]:
-    answers = [set(column.payload["relations"]) for column in details.columns]
-    rows = [
-        _row(_title(choices, name), [name in answer for answer in answers])
-        for name in _voted_labels(details.columns)
-    ]
-    return [*rows, _row("N/A", [not answer for answer in answers])]
-
-
-def _row(title: str, votes: list[bool], detail: str = "", *, accepted: bool = False) -> VoteRow:
-    n = sum(votes)
-    step = box_step(len(votes))
-    boxes = [(round(step * at, 2), at < n) for at in range(len(votes))]
-    return VoteRow(title, votes, n, boxes, detail, accepted)
-
-
-def box_step(n: int) -> float:
-    """Return the distance between boxes; at most five are full-sized."""
-    return 15 if n <= FULL_SIZE_BOXES else 15 * FULL_SIZE_BOXES / n
-
-
-def box_gap(n: int) -> float:
-    """Return the space between two boxes."""
-    return 3 if n <= FULL_SIZE_BOXES else 1
-
-
-def _span_rows(details: DisputeDetails, choices: Choices) -> list[VoteRow]:
-    """Return a row for each span and each relation marked, and one for empty answers."""
-    answers = [span_choices(column.payload) for column in details.columns]
-    rows = [
-        _row(text, [count.choice in answer for answer in answers], label, accepted=count.accepted)
-        for count in details.tally
-        for text, label in [_text_and_label(details, count.choice, choices)]
-    ]
-    empty = [not answer for answer in answers]
-    return [*rows, _row("Nothing", empty)] if any(empty) else rows
-
-
-def span_choices(payload: Payload) -> set[Any]:
+def _choices_of(payload: Payload) -> frozenset[Any]:
     """Return an answer's spans, and its relations between them."""
     spans = [tuple(span) for span in payload["spans"]]
     links = [(spans[head], name, spans[tail]) for head, name, tail in payload["relations"]]
-    return {*spans, *links}
+    return frozenset([*spans, *links])
+
+
+def _answer_of(choices: frozenset[Any]) -> Payload:
+    """Return the answer with these spans and the relations between them."""
+    spans = sorted(choice for choice in choices if not _is_link(choice))
+    at = {span: number for number, span in enumerate(spans)}
+    links = [choice for choice in choices if _is_link(choice) and {choice[0], choice[2]} <= at.keys()]
+    relations = sorted([at[head], name, at[tail]] for head, name, tail in links)
+    return {"spans": [list(span) for span in spans], "relations": relations}
 
 
 def _is_link(choice: Any) -> bool:
     """Tell a relation between two spans from a span."""
     return isinstance(choice[0], tuple)
-
-
-def _text_and_label(details: DisputeDetails, choice: Any, choices: Choices) -> tuple[str, str]:
-    if _is_link(choice):
-        head, name, tail = choice
-        return f"{_clipped(details, head)} – {_clipped(details, tail)}", _title(choices, name)
-    return _clipped(details, choice), _title(choices, choice[2])
-
-
-def _clipped(details: DisputeDetails, span: Any) -> str:
-    text = text_highlighting.span_text(details.item, span)
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
-
-
-def _title(choices: Choices, name: str) -> str:
-    return choices[name].title if name in choices else name
-
-
-def _json(payload: Payload) -> str:
-    return json.dumps(payload, ensure_ascii=False)
-
-
-def _relation_options(details: DisputeDetails, choices: Choices) -> list[DecisionOption]:
-    answers = [column.payload["relations"] for column in details.columns]
-    names = _voted_labels(details.columns)[:MAX_RELATIONS]
-    options = [
-        DecisionOption(
-            str(number),
-            _title(choices, name),
-            f"{sum(name in answer for answer in answers)} of {details.n} chose it",
-            _json({"spans": [], "relations": [name]}),
-        )
-        for number, name in enumerate(names, 1)
-    ]
-    if len(names) > 1:
-        title = "Both" if len(names) == 2 else f"All {len(names)}"
-        value = _json({"spans": [], "relations": names})
-        options.append(DecisionOption(str(len(names) + 1), title, "all of them apply", value))
-    detail = f"none of the {len(choices)} relations applies"
-    return [*options, DecisionOption("N", "N/A", detail, _json(empty_answer()))]
-
-
-def _span_options(details: DisputeDetails, choices: Choices) -> list[DecisionOption]:
-    """Return each distinct answer, the accepted choices together, and an empty answer."""
-    colours = text_highlighting.colours_of(list(choices))
-    letters_by_answer: dict[frozenset[Any], list[str]] = {}
-    for column in details.columns:
-        letters_by_answer.setdefault(frozenset(span_choices(column.payload)), []).append(column.letter)
-    empty = letters_by_answer.pop(frozenset(), [])
-    accepted = frozenset(count.choice for count in details.tally if count.accepted)
-    if accepted:
-        letters_by_answer.setdefault(accepted, [])
-    order = sorted(letters_by_answer.items(), key=lambda entry: -len(entry[1]))[:MAX_ANSWERS]
-    options = [
-        DecisionOption(
-            str(number),
-            " and ".join(letters) if letters else "Choices with a majority",
-            _answered_by(len(letters), details.n, "marked this"),
-            _json(payload),
-            text_highlighting.mark_spans(details.item, payload["spans"], colours=colours),
-            [" · ".join(_text_and_label(details, link, choices)) for link in chosen if _is_link(link)],
-        )
-        for number, (chosen, letters) in enumerate(order, 1)
-        for payload in [_payload(chosen)]
-    ]
-    detail = _answered_by(len(empty), details.n, "marked nothing")
-    return [*options, DecisionOption("N", "Nothing", detail, _json(empty_answer()))]
-
-
-def _answered_by(n: int, of: int, action: str) -> str:
-    return f"{n} of {of} {action}" if n else f"nobody {action.replace('this', 'exactly this')}"
-
-
-def _payload(chosen: frozenset[Any]) -> Payload:
-    """Return an answer from its choices, without relations whose spans are not chosen."""
-    spans = sorted(choice for choice in chosen if not _is_link(choice))
-    at = {span: number for number, span in enumerate(spans)}
-    links = [choice for choice in chosen if _is_link(choice) and {choice[0], choice[2]} <= at.keys()]
-    relations = sorted([at[head], name, at[tail]] for head, name, tail in links)
-    return {"spans": [list(span) for span in spans], "relations": relations}
-
-
-def _policies(
-    project: Project, verdicts: dict[str, Verdict], choices: Choices
-) -> list[tuple[str, str, bool]]:
-    titles = {name: choice.title for name, choice in choices.items()}
-    return [
-        (
-            policy,
-            "disputed: you decide" if verdict.gold is None else answer_text(verdict.gold, titles),
-            policy == project.policy,
-        )
-        for policy, verdict in verdicts.items()
-    ]

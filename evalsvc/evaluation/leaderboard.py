@@ -1,25 +1,27 @@
-"""Leaderboard of a setting: figures over each system's active runs."""
+"""Leaderboard of a setting: figures over each system's active runs, ranks, reversals."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from statistics import fmean, stdev
 
 from django.db.models import Q
 
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.evaluation.benchmarks import phases, versions
-from evalsvc.evaluation.measures.menu import MENU, as_shown
+from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, shown_measures
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
-from evalsvc.evaluation.roles import Person
+from evalsvc.evaluation.roles import Person, hidden_from
 from evalsvc.evaluation.submissions import gold_exposure
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class RunStatistics:
     """Measure over the runs of a system.
 
     `n` counts runs with a defined value.
@@ -33,14 +35,46 @@ class Figure:
     runs: list[tuple[str, float | None]]
     reason: str = ""
 
-    @property
-    def undefined(self) -> int:
-        return len(self.runs) - self.n
+
+@dataclass(frozen=True)
+class Column:
+    """Measure of a board, by the key of the system; `title` names it in a sentence."""
+
+    measure: Measure
+    figures: Mapping[int, RunStatistics]
+    title: str
+
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        """Ranks by mean; equal means share the better one, undefined have none."""
+        means = {system: figure.mean for system, figure in self.figures.items() if figure.mean is not None}
+        first: dict[float, int] = {}
+        for rank, mean in enumerate(sorted(means.values(), reverse=self.measure.higher_is_better), start=1):
+            first.setdefault(mean, rank)
+        return {system: first[mean] for system, mean in means.items()}
+
+    @cached_property
+    def order(self) -> list[int]:
+        return sorted(self.ranks, key=lambda system: (self.ranks[system], system))
+
+    def ahead(self, first: int, second: int) -> float | None:
+        """Return the lead of one system over another, None when either is undefined."""
+        a, b = self.figures.get(first), self.figures.get(second)
+        if a is None or b is None or a.mean is None or b.mean is None:
+            return None
+        return (a.mean - b.mean) * (1 if self.measure.higher_is_better else -1)
+
+    def apart(self, first: int, second: int) -> bool:
+        """True when the ranges of one standard deviation don't meet."""
+        gap, a, b = self.ahead(first, second), self.figures.get(first), self.figures.get(second)
+        if gap is None or a is None or b is None or a.sd is None or b.sd is None:
+            return False
+        return abs(gap) > a.sd + b.sd
 
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """System on a board.
+    """System on a board, with its rank by every measure that ranks.
 
     Equal means share a rank, an undefined mean has none.
     """
@@ -48,9 +82,10 @@ class BoardRow:
     system: System
     team: Team
     n: int
-    figures: dict[str, Figure]
+    figures: dict[str, RunStatistics]
+    ranks: dict[str, int]
+    rank: int | None
     submissions: list[Submission]
-    rank: int | None = None
     saw_gold: bool = False
 
     @property
@@ -61,14 +96,25 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Leaderboard; without rows while `sealed`."""
+    """Leaderboard; without rows while `sealed`.
+
+    `columns` are the measures with a score, by key; `ordering` ranks the rows.
+    """
 
     setting: Setting
-    order_by: str
-    measures: list[str]
+    version: SettingVersion
+    ordering: Column
+    columns: dict[str, Column]
     rows: list[BoardRow]
-    version: int = 1
     sealed: bool = False
+
+    @property
+    def order_by(self) -> str:
+        return self.ordering.measure.key
+
+    @property
+    def measures(self) -> list[str]:
+        return list(self.columns)
 
 
 def under(setting: Setting, version: SettingVersion, *, prefix: str = "") -> Q:
@@ -115,87 +161,118 @@ def board(
     if not MENU[order_by].ranks:
         detail = f"{MENU[order_by].title} is a threshold and cannot rank systems."
         raise DomainError("bad_measure", detail, field="order")
-    shown_version = versions.of_setting(setting, version)
-    if phases.hidden_from(setting, person):
-        return Board(setting, order_by, [], [], shown_version.number, sealed=True)
-    submissions = list(active_runs(setting, shown_version))
-    scores = _scores(setting, shown_version, submissions, measures={*measures, order_by} if measures else ())
-    runs: dict[int, list[Submission]] = defaultdict(list)
-    for submission in submissions:
-        runs[submission.system_id].append(submission)
-    teams_with_gold = gold_exposure.teams_that_saw((shown_version.test_set, shown_version.only))
-    rows = [_row(of_system, scores, teams_with_gold) for of_system in runs.values()]
-    scored = {key for row in rows for key in row.figures}
-    shown = [key for key in MENU if key in scored and key in (setting.measures or MENU)]
-    higher = as_shown(setting, order_by).higher_is_better
-    return Board(setting, order_by, shown, _ranked(rows, order_by, higher=higher), shown_version.number)
+    of_version = versions.of_setting(setting, version)
+    if hidden_from(setting, person):
+        return Board(setting, of_version, _without_scores(setting, order_by), {}, [], sealed=True)
+    runs: dict[System, list[Submission]] = defaultdict(list)
+    for submission in active_runs(setting, of_version):
+        runs[submission.system].append(submission)
+    figures = _figures(setting, of_version, runs, {*measures, order_by} if measures else ())
+    columns = {}
+    for measure in shown_measures(setting, {key for of_system in figures.values() for key in of_system}):
+        of_measure = {system.pk: of[measure.key] for system, of in figures.items() if measure.key in of}
+        columns[measure.key] = Column(measure, of_measure, measure.title)
+    ordering = columns.get(order_by) or _without_scores(setting, order_by)
+    teams_with_gold = gold_exposure.teams_that_saw((of_version.test_set, of_version.only))
+    rows = [
+        BoardRow(
+            system=system,
+            team=system.team,
+            n=len(submissions),
+            figures=figures[system],
+            ranks={
+                key: column.ranks[system.pk]
+                for key, column in columns.items()
+                if column.measure.ranks and system.pk in column.ranks
+            },
+            rank=ordering.ranks.get(system.pk),
+            submissions=submissions,
+            saw_gold=system.team_id in teams_with_gold or any(each.saw_gold for each in submissions),
+        )
+        for system, submissions in runs.items()
+    ]
+    rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.system.name, row.system.pk))
+    return Board(setting, of_version, ordering, columns, rows)
 
 
-def _scores(
-    setting: Setting, version: SettingVersion, submissions: list[Submission], *, measures: Collection[str]
-) -> dict[int, dict[str, Score]]:
-    """Return scores by submission and measure, of the newest evaluation each."""
+def _without_scores(setting: Setting, key: str) -> Column:
+    measure = as_shown(setting, key)
+    return Column(measure, {}, measure.title)
+
+
+def _figures(
+    setting: Setting,
+    version: SettingVersion,
+    runs: Mapping[System, list[Submission]],
+    measures: Collection[str],
+) -> dict[System, dict[str, RunStatistics]]:
+    """Return statistics by system and measure, of the newest evaluation of each run."""
     links = Submission.evaluations.through.objects.filter(
-        under(setting, version, prefix="evaluation__"), submission__in=submissions
+        under(setting, version, prefix="evaluation__"),
+        submission__in=[each for submissions in runs.values() for each in submissions],
     ).order_by("evaluation_id")
     evaluation_of = dict(links.values_list("submission_id", "evaluation_id"))
-    by_evaluation: dict[int, dict[str, Score]] = defaultdict(dict)
+    scores: dict[int, dict[str, Score]] = defaultdict(dict)
     wanted = Score.objects.filter(evaluation__in=set(evaluation_of.values()))
     for score in wanted.filter(measure__in=measures) if measures else wanted:
-        by_evaluation[score.evaluation_id][score.measure] = score
-    return {submission: by_evaluation[evaluation] for submission, evaluation in evaluation_of.items()}
+        scores[score.evaluation_id][score.measure] = score
+    figures = {}
+    for system, submissions in runs.items():
+        of_runs = [(each.run, scores[evaluation_of[each.pk]]) for each in submissions]
+        keys = dict.fromkeys(key for _, of_run in of_runs for key in of_run)
+        figures[system] = {key: run_statistics([(run, got.get(key)) for run, got in of_runs]) for key in keys}
+    return figures
 
 
-def _row(
-    submissions: list[Submission], scores: dict[int, dict[str, Score]], teams_with_gold: set[int]
-) -> BoardRow:
-    measures = {key for submission in submissions for key in scores[submission.pk]}
-    figures = {key: _figure(key, submissions, scores) for key in measures}
-    system = submissions[0].system
-    marked = system.team_id in teams_with_gold or any(submission.saw_gold for submission in submissions)
-    return BoardRow(system, system.team, len(submissions), figures, submissions, saw_gold=marked)
-
-
-def _figure(key: str, submissions: list[Submission], scores: dict[int, dict[str, Score]]) -> Figure:
-    of_runs = [(s.run, scores[s.pk].get(key)) for s in submissions]
-    runs = [(run, score.value if score else None) for run, score in of_runs]
-    values = [value for _, value in runs if value is not None]
-    reason = next((score.reason for _, score in of_runs if score and score.value is None), "")
-    return figure(values, runs=runs, reason=reason)
-
-
-def figure(values: list[float], *, runs: list[tuple[str, float | None]], reason: str = "") -> Figure:
+def run_statistics(runs: Iterable[tuple[str, Score | None]]) -> RunStatistics:
     """Mean, sample deviation (n − 1), count and range."""
+    scores = list(runs)
+    of_runs = [(run, score.value if score else None) for run, score in scores]
+    values = [value for _, value in of_runs if value is not None]
+    reason = next((score.reason for _, score in scores if score and score.value is None), "")
     if not values:
-        return Figure(None, None, 0, None, None, runs, reason)
+        return RunStatistics(None, None, 0, None, None, of_runs, reason)
     sd = stdev(values) if len(values) > 1 else None
-    return Figure(fmean(values), sd, len(values), min(values), max(values), runs, reason)
+    return RunStatistics(fmean(values), sd, len(values), min(values), max(values), of_runs, reason)
 
 
-def _ranked(rows: list[BoardRow], measure: str, *, higher: bool) -> list[BoardRow]:
-    sign = 1 if higher else -1
+# ---- reversals -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Reversal:
+    """Pair in which `first` leads by one column, trails by another.
 
-    def mean(row: BoardRow) -> float | None:
-        figure = row.figures.get(measure)
-        return None if figure is None or figure.mean is None else sign * figure.mean
+    `clear` pairs are apart by both. No significance test is made.
+    """
 
-    known = [value for row in rows if (value := mean(row)) is not None]
-
-    def ranked(row: BoardRow) -> BoardRow:
-        value = mean(row)
-        rank = None if value is None else 1 + sum(other > value for other in known)
-        return replace(row, rank=rank)
-
-    return sorted(map(ranked, rows), key=lambda r: (r.rank is None, r.rank or 0, r.system.name, r.system.pk))
+    first: int
+    second: int
+    here: Column
+    there: Column
+    gain: float
+    loss: float
+    clear: bool
 
 
+def reversals(here: Column, others: Iterable[Column]) -> list[Reversal]:
+    """Return pairs that another column reverses, the clearest and widest first."""
+    pairs = []
+    for there in others:
+        for pair in combinations(here.order, 2):
+            gain, loss = here.ahead(*pair), there.ahead(*pair)
+            if gain is not None and loss is not None and gain > 0 > loss:
+                clear = here.apart(*pair) and there.apart(*pair)
+                pairs.append(Reversal(*pair, here, there, gain, loss, clear))
+    return sorted(pairs, key=lambda pair: (not pair.clear, -min(pair.gain, -pair.loss)))
+
+
+# ---- evaluations of a submission ---------------------------------------------------------------------
 def shown(submission: Submission, *, person: Person | None = None) -> list[Evaluation]:
     """Return its evaluations under every version of settings visible to the person."""
     related = ("setting", "setting__test_set", "setting__benchmark")
     evaluations = submission.evaluations.select_related(*related).prefetch_related(
         "scores", "setting__versions"
     )
-    open_to = [each for each in evaluations if not phases.hidden_from(each.setting, person)]
+    open_to = [each for each in evaluations if not hidden_from(each.setting, person)]
     return sorted(open_to, key=lambda each: (each.setting.rank, each.setting_id, precedence(each)))
 
 

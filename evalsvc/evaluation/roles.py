@@ -1,16 +1,19 @@
-"""Permissions in benchmarks, and the team of a request."""
+"""Permissions in benchmarks, sealed scores, and the team of a request."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from rest_framework.request import Request
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
-from evalsvc.core.errors.exceptions import DomainError, NotAllowed
-from evalsvc.evaluation.models import Benchmark, Organiser, Submission
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.evaluation.models import Benchmark, Organiser, Setting, Submission
 
 VIEWER, ORGANISER = Organiser.Role.VIEWER, Organiser.Role.ORGANISER
 Person = User | AnonymousUser
@@ -30,13 +33,6 @@ def visible(user: Person) -> QuerySet[Benchmark]:
 def benchmark_for(user: Person, slug: str) -> Benchmark:
     """Return the benchmark; answer 404 if it is absent or hidden."""
     return get_object_or_404(visible(user), slug=slug)
-
-
-def person(request: HttpRequest | Request) -> User:
-    """Return the user of a request that requires a login."""
-    if not isinstance(request.user, User):
-        raise NotAllowed("not_known", "Log in first.")
-    return request.user
 
 
 def role_in(benchmark: Benchmark, user: Person) -> str | None:
@@ -59,6 +55,31 @@ def require(benchmark: Benchmark, user: Person, role: str) -> None:
         raise NotAllowed("not_organiser", f"Only organisers of {benchmark} can do this.")
 
 
+# ---- sealed scores and coming settings -----------------------------------------------------------
+def is_sealed(setting: Setting, now: datetime | None = None) -> bool:
+    """True while only organisers see the scores."""
+    return setting.sealed and (setting.closes_at is None or (now or timezone.now()) < setting.closes_at)
+
+
+def hidden_from(setting: Setting, user: Person | None) -> bool:
+    """True while scores are hidden from a user (None: the public)."""
+    return is_sealed(setting) and (user is None or role_in(setting.benchmark, user) != ORGANISER)
+
+
+def sealed_until(setting: Setting) -> str:
+    closes = f"{setting.closes_at:%Y-%m-%d %H:%M} UTC" if setting.closes_at else "it closes"
+    return f"Scores of “{setting.title}” are sealed until {closes}."
+
+
+def require_begun(setting: Setting, user: Person) -> None:
+    """Reject a download before the setting opens, except by organisers."""
+    coming = setting.opens_at is not None and timezone.now() < setting.opens_at
+    if coming and role_in(setting.benchmark, user) != ORGANISER:
+        opens = f"“{setting.title}” opens on {setting.opens_at:%Y-%m-%d %H:%M} UTC"
+        raise Conflict("not_open_yet", f"{opens}. Its inputs are available from then on.")
+
+
+# ---- teams and their submissions -----------------------------------------------------------------
 def teams_of(user: Person) -> QuerySet[Team]:
     return Team.objects.filter(members__user_id=user.pk or 0).order_by("name")
 

@@ -19,11 +19,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.testset import TestSet
+from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import Pages, query_choices, validated
 from evalsvc.evaluation import leaderboard, roles
-from evalsvc.evaluation.benchmarks import creation, file_contract, phases, quotas, rules, versions
+from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 from evalsvc.evaluation.submissions import model_intake
@@ -177,7 +178,7 @@ class NewBenchmarkSerializer(RulesSerializer):
     public = serializers.BooleanField(default=True)
 
 
-class FigureSerializer(serializers.Serializer[leaderboard.Figure]):
+class FigureSerializer(serializers.Serializer[leaderboard.RunStatistics]):
     mean = serializers.FloatField(allow_null=True)
     sd = serializers.FloatField(allow_null=True, help_text="Sample deviation (n − 1); null for one run.")
     n = serializers.IntegerField()
@@ -202,7 +203,7 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
 
 class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     setting = SettingSerializer()
-    version = serializers.IntegerField(help_text="Version of the setting.")
+    version = serializers.IntegerField(source="version.number", help_text="Version of the setting.")
     sealed = serializers.BooleanField(help_text="True while the scores are sealed.")
     order_by = serializers.CharField()
     measures = serializers.ListField(child=serializers.CharField())
@@ -292,7 +293,7 @@ def requested_version(request: Request) -> int | None:
 
 def organised(request: Request, slug: str) -> tuple[Benchmark, User]:
     """Return the benchmark and the user, who must organise it."""
-    benchmark, person = roles.benchmark_for(request.user, slug), roles.person(request)
+    benchmark, person = roles.benchmark_for(request.user, slug), users.person(request)
     roles.require(benchmark, person, roles.ORGANISER)
     return benchmark, person
 
@@ -337,7 +338,7 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
     def post(self, request: Request) -> Response:
         """Create a benchmark that you organise."""
         values = validated(request, NewBenchmarkSerializer)
-        benchmark = creation.create(by=roles.person(request), **values)
+        benchmark = creation.create(by=users.person(request), **values)
         return Response(BenchmarkSerializer(benchmark).data, status=201)
 
 
@@ -419,7 +420,7 @@ class Inputs(APIView):
     def get(self, request: Request, slug: str, key: str) -> StreamingHttpResponse:
         """Download the items to predict, in order and without gold."""
         setting = setting_of(roles.benchmark_for(request.user, slug), key)
-        phases.require_begun(setting, request.user)
+        roles.require_begun(setting, request.user)
         return StreamingHttpResponse(
             file_contract.input_lines(setting),
             content_type="application/x-ndjson",
@@ -442,8 +443,7 @@ class OneBoard(APIView):
         query, version = request.query_params, requested_version(request)
         setting = setting_of(roles.benchmark_for(request.user, slug), query.get("setting", ""))
         board = leaderboard.board(setting, query.get("order", ""), person=request.user, version=version)
-        setting = file_contract.as_of(versions.of_setting(setting, board.version))
-        return Response(BoardSerializer(replace(board, setting=setting)).data)
+        return Response(BoardSerializer(replace(board, setting=file_contract.as_of(board.version))).data)
 
 
 class Measures(APIView):

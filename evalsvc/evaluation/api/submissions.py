@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.jobs import queue_status
@@ -23,7 +24,7 @@ from evalsvc.core.web.request_validation import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.api.benchmarks import requested_version
-from evalsvc.evaluation.benchmarks import file_contract, phases, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
@@ -215,7 +216,7 @@ def fields_of(request: Request, upload: Upload) -> dict[str, Any]:
     fields = upload.fields
     return {
         "team": roles.team_of(request, named=fields.get("team", "")),
-        "by": roles.person(request),
+        "by": request.user,
         "token": request.auth if isinstance(request.auth, ApiToken) else None,
         "system": fields.get("system", ""),
         "run": fields.get("run", ""),
@@ -359,7 +360,7 @@ class Scores(APIView):
             "state": submission.state,
             "evaluations": leaderboard.under_version(evaluations, version),
             "versions": leaderboard.versions_scored(evaluations),
-            "sealed": [each.key for each in settings if phases.hidden_from(each, request.user)],
+            "sealed": [each.key for each in settings if roles.hidden_from(each, request.user)],
             "not_covered": [each.key for each in scoring_identity.not_covered(submission)],
         }
         return Response(ScoresSerializer(scores).data)
@@ -370,7 +371,7 @@ ENDED = {200: SubmissionSerializer} | problems(401, 403, 404, 409)
 
 def changed(request: Request, pk: int, change: Callable[..., None]) -> Response:
     """Apply a change to a submission and answer with its new state."""
-    change(roles.requested_submission(request, pk, to_change=True), by=roles.person(request))
+    change(roles.requested_submission(request, pk, to_change=True), by=users.person(request))
     submission = roles.requested_submission(request, pk)
     return Response(SubmissionSerializer(submission, context={"request": request}).data)
 

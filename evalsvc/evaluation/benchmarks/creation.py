@@ -10,7 +10,7 @@ from django.db import transaction
 from annotation.testset import Kind, TestSet
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
-from evalsvc.evaluation.benchmarks import phases, versions
+from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
 from evalsvc.evaluation.measures.options import validate_options
@@ -177,7 +177,13 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
 
 def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
     """Reject dates out of order, foreign measures and too many digits."""
-    phases.check_window(shown.get("opens_at"), shown.get("closes_at"), sealed=shown.get("sealed") or False)
+    opens_at, closes_at = shown.get("opens_at"), shown.get("closes_at")
+    if opens_at and closes_at and closes_at <= opens_at:
+        detail = "The setting closes before it opens. Choose a later closing time."
+        raise DomainError("bad_window", detail, field="closes_at")
+    if shown.get("sealed") and closes_at is None:
+        detail = "Sealed scores need a closing time. Enter one."
+        raise DomainError("bad_window", detail, field="closes_at")
     if shown.get("phase") not in (None, "", *Setting.Phase.values):
         raise DomainError("bad_choice", "Invalid phase. Use dev, test, or none.", field="phase")
     fitting = {measure.key for measure in offered(unit)}

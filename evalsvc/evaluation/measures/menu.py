@@ -72,13 +72,20 @@ def by_family(measures: Iterable[Measure]) -> list[tuple[str, Family, list[Measu
 
 
 # ---- defaults: measures shown first -----------------------------------------------------------------
-def board_measures(setting: Setting, present: Collection[str]) -> list[str]:
+def shown_measures(setting: Setting, present: Collection[str]) -> list[Measure]:
+    """List the measures present that a setting shows, as it shows them."""
+    allowed = setting.measures or MENU
+    return [as_shown(setting, key) for key in MENU if key in present and key in allowed]
+
+
+def board_measures(setting: Setting, present: Collection[str]) -> list[Measure]:
     """List the columns of a board, the main measure first.
 
     The setting's or the default ones follow, as far as they are present.
     """
     usual = setting.measures or _by_position(setting.unit, "board")
-    return list(dict.fromkeys([setting.main, *(key for key in usual if key in present)]))
+    keys = dict.fromkeys([setting.main, *(key for key in usual if key in present)])
+    return [as_shown(setting, key) for key in keys]
 
 
 def submission_measures(setting: Setting, present: Collection[str]) -> list[str]:

@@ -39,13 +39,12 @@ def run_scale(runs: Iterable[float]) -> Scale:
 def strip_axis(scale: Scale) -> SafeString:
     """Axis over run strips: the ends of their common scale."""
     digits = 0 if scale.step >= 0.01 else 1
-    ends = (scale.low, "start"), (scale.high, "end")
+    low, high = percent(scale.low, digits=digits), percent(scale.high, digits=digits)
     texts = [
-        element("text", percent(v, digits=digits), class_="ax", x=scale(v), y=11, text_anchor=anchor)
-        for v, anchor in ends
+        element("text", text, class_="ax", x=x, y=11, text_anchor=anchor)
+        for text, x, anchor in ((low, scale.start, "start"), (high, scale.stop, "end"))
     ]
-    name = f"Runs, from {percent(scale.low, digits=digits)} to {percent(scale.high, digits=digits)}"
-    return drawing(118, 14, name, *texts, class_="fix")
+    return drawing(118, 14, f"Runs, from {low} to {high}", *texts, class_="fix")
 
 
 def run_strip(
@@ -56,13 +55,12 @@ def run_strip(
     if sd:
         left, right = max(scale(mean - sd), 2.0), min(scale(mean + sd), 116.0)
         parts.append(element("path", class_="l1", d=f"M{left:.1f} 9H{right:.1f}"))
+    texts = {run: percent(run, digits=digits) for run in sorted(runs)}
     for run in sorted(runs):
         ring = {"cx": scale(run), "cy": 9, "r": 3}
-        parts.append(
-            element("circle", element("title", percent(run, digits=digits)), class_="hollow l1 thin", **ring)
-        )
+        parts.append(element("circle", element("title", texts[run]), class_="hollow l1 thin", **ring))
     parts.append(element("path", class_="zero", d=f"M{scale(mean):.1f} 3v12"))
-    name = "Runs: " + ", ".join(percent(run, digits=digits) for run in sorted(runs))
+    name = "Runs: " + ", ".join(texts[run] for run in sorted(runs))
     return drawing(118, 18, name, *parts, class_="fix")
 
 

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.core.web.formatting import percent
 from evalsvc.core.web.svg import drawing, element
-from evalsvc.evaluation.pages.board_summary import Column
+from evalsvc.evaluation.leaderboard import Column
 
 # ---- precision against recall --------------------------------------------------------------------
 Point = tuple[float, float]
@@ -116,61 +116,45 @@ def clip(name: str, *, letters: int) -> str:
     return name if len(name) <= letters else name[: letters - 1].rstrip() + "…"
 
 
-def ranks(columns: Sequence[Column], names: Mapping[str, str], *, narrow: bool = False) -> SafeString:
+def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool = False) -> SafeString:
     """Ranks under each measure, first at the top.
 
     Systems that change rank are coloured.
     """
     xs = [(88 if narrow else 176) + 44 * i for i in range(len(columns))]
-    positions = [{name: row for row, name in enumerate(column.order())} for column in columns]
-    shown = [n for n in columns[0].order() if all(n in column for column in positions)][:SHOWN]
-    rows = [sorted(shown, key=lambda name: position[name]) for position in positions]
-    series = _series(shown, rows)
-    parts = _heads(columns, xs, height=HEAD + ROW * len(shown))
-    for name in sorted(shown, key=lambda n: series[n], reverse=False):
-        ys = [float(HEAD + ROW * row.index(name)) for row in rows]
-        parts.append(
-            _system(name, names[name], columns, list(zip(xs, ys, strict=True)), series[name], narrow)
-        )
-    width, height = 292 if narrow else 528, HEAD + ROW * len(shown)  # the width of their cards
-    name = f"Ranks of {len(shown)} systems under {len(columns)} weightings"
-    return drawing(width, height, name, *parts, class_="narrow-only" if narrow else "wide-only")
-
-
-def _series(shown: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Return colours 1 to 5 of systems that change rank, else 0."""
-    moving = [name for name in shown if len({row.index(name) for row in rows}) > 1][:5]
-    return {name: moving.index(name) + 1 if name in moving else 0 for name in shown}
-
-
-def _heads(columns: Sequence[Column], xs: Sequence[int], *, height: int) -> list[SafeString]:
+    shown = [system for system in columns[0].order if all(system in column.ranks for column in columns)]
+    shown = shown[:SHOWN]
+    rows = [[system for system in column.order if system in shown] for column in columns]
+    height = HEAD + ROW * len(shown)
+    moving = [system for system in shown if len({row.index(system) for row in rows}) > 1][:5]
+    series = {system: moving.index(system) + 1 if system in moving else 0 for system in shown}
     parts = []
     for number, (column, x) in enumerate(zip(columns, xs, strict=True)):
         y = 12 + 16 * (number % 2)
         parts.append(element("text", column.title, class_="lab-b", x=x, y=y, text_anchor="middle"))
         parts.append(element("path", class_="grid", d=f"M{x} 34V{height - 16}"))
-    return parts
+    for system in sorted(shown, key=lambda system: series[system]):
+        points = [(float(x), float(HEAD + ROW * row.index(system))) for x, row in zip(xs, rows, strict=True)]
+        parts.append(_system(system, names[system], columns, points, series[system], narrow))
+    name = f"Ranks of {len(shown)} systems under {len(columns)} weightings"
+    class_ = "narrow-only" if narrow else "wide-only"
+    return drawing(292 if narrow else 528, height, name, *parts, class_=class_)  # the width of their cards
 
 
 def _system(
-    key: str, name: str, columns: Sequence[Column], points: Sequence[Point], series: int, narrow: bool
+    system: int, name: str, columns: Sequence[Column], points: Sequence[Point], series: int, narrow: bool
 ) -> SafeString:
     """Draw the line of a system, its marks and its name."""
-    parts = [
-        element("path", class_=f"l{series}", stroke_dasharray=DASHES[max(series - 1, 0)], d=_path(points))
-    ]
-    for column, (x, y) in zip(columns, points, strict=True):
-        title = (
-            f"{name}: rank {column.ranks()[key]} by {column.title}, {percent(column.figures[key].mean or 0)}"
-        )
-        mark = f"M{x} {y:.0f}{MARKS[max(series - 1, 0)]}"
-        parts.append(element("path", element("title", title), class_=f"f{series} halo", d=mark))
-    ends = [percent(columns[i].figures[key].mean or 0) for i in (0, -1)]
-    style = "lab-b" if series else "lab"
+    style = max(series - 1, 0)
+    parts = [element("path", class_=f"l{series}", stroke_dasharray=DASHES[style], d=_path(points))]
+    scores = [percent(column.figures[system].mean or 0) for column in columns]
+    for column, score, (x, y) in zip(columns, scores, points, strict=True):
+        title = element("title", f"{name}: rank {column.ranks[system]} by {column.title}, {score}")
+        parts.append(element("path", title, class_=f"f{series} halo", d=f"M{x:.0f} {y:.0f}{MARKS[style]}"))
     (x, y), (x2, y2) = points[0], points[-1]
-    first = clip(name, letters=10) if narrow else f"{clip(name, letters=16)}  {ends[0]}"
-    parts.append(element("text", first, class_=style, x=x - 12, y=y + 4, text_anchor="end"))
+    text = {"class_": "lab-b" if series else "lab"}
+    first = clip(name, letters=10) if narrow else f"{clip(name, letters=16)}  {scores[0]}"
+    parts.append(element("text", first, x=x - 12, y=y + 4, text_anchor="end", **text))
     if not narrow:
-        last = f"{ends[1]}  {clip(name, letters=16)}"
-        parts.append(element("text", last, class_=style, x=x2 + 12, y=y2 + 4))
+        parts.append(element("text", f"{scores[-1]}  {clip(name, letters=16)}", x=x2 + 12, y=y2 + 4, **text))
     return element("g", *parts, class_="mark-g")

@@ -14,12 +14,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.testset import TestSet
+from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError, NotAllowed
 from evalsvc.core.web.formatting import byte_size, count, counted
 from evalsvc.core.web.forms import add_form_error
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import creation, file_contract, phases, rules
+from evalsvc.evaluation.benchmarks import creation, file_contract, rules
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -50,7 +51,7 @@ def _form(request: HttpRequest, template: str, form: Form, **more: Any) -> HttpR
 def new_board(request: HttpRequest) -> HttpResponse:
     if not may_organise(request):
         raise NotAllowed("not_organiser", "You are not allowed to create benchmarks.")
-    person = roles.person(request)
+    person = users.person(request)
     form = BoardForm(*_sent(request), test_sets=selectable_sets(person))
     if request.method == "POST" and form.is_valid():
         try:
@@ -125,7 +126,7 @@ def _row(setting: Setting, now: Any) -> dict[str, Any]:
         "unit": UNIT_TITLES[setting.unit].partition(" ")[0],
         "items": file_contract.count_items(setting),
         "main": as_shown(setting, setting.main),
-        "sealed": phases.is_sealed(setting, now),
+        "sealed": roles.is_sealed(setting, now),
     }
 
 
@@ -168,7 +169,7 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
     form = RulesForm(*_sent(request), benchmark=benchmark)
     if request.method == "POST" and form.is_valid():
         try:
-            rules.change(benchmark, by=roles.person(request), **form.rules)
+            rules.change(benchmark, by=users.person(request), **form.rules)
         except DomainError as refusal:
             add_form_error(form, refusal)
         else:
@@ -181,7 +182,7 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_setting(request: HttpRequest, slug: str) -> HttpResponse:
-    benchmark, person = organised(request, slug), roles.person(request)
+    benchmark, person = organised(request, slug), users.person(request)
     form = SettingForm(*_sent(request), benchmark=benchmark, test_sets=selectable_sets(person))
     if request.method == "POST" and form.is_valid():
         try:
@@ -202,7 +203,7 @@ def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     form = ShownForm(*_sent(request), units=[setting.unit], setting=setting)
     if request.method == "POST" and form.is_valid():
         try:
-            creation.change_setting(setting, by=roles.person(request), **form.cleaned_data)
+            creation.change_setting(setting, by=users.person(request), **form.cleaned_data)
         except DomainError as refusal:
             add_form_error(form, refusal)
         else:
@@ -216,7 +217,7 @@ def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """Begin a version with another gold."""
-    benchmark, person = organised(request, slug), roles.person(request)
+    benchmark, person = organised(request, slug), users.person(request)
     setting = get_object_or_404(benchmark.settings.select_related("test_set", "only"), key=key)
     initial = {"only": setting.only_id}
     form = GoldForm(*_sent(request), benchmark=benchmark, test_sets=selectable_sets(person), initial=initial)

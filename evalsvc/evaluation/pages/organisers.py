@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
+from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -51,7 +52,7 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
 def _save_role(request: HttpRequest, benchmark: Benchmark, form: PersonForm) -> bool:
     user, role = form.cleaned_data["username"], form.cleaned_data["role"]
     try:
-        organisers.set_person(benchmark, user=user, role=role, by=roles.person(request))
+        organisers.set_person(benchmark, user=user, role=role, by=users.person(request))
     except DomainError as error:
         add_form_error(form, error)
         return False
@@ -62,7 +63,7 @@ def _save_role(request: HttpRequest, benchmark: Benchmark, form: PersonForm) -> 
 def _remove(request: HttpRequest, benchmark: Benchmark, row: str) -> HttpResponse:
     person = get_object_or_404(Organiser, benchmark=benchmark, pk=int(row) if row.isdecimal() else 0)
     try:
-        organisers.remove_person(benchmark, user=person.user, by=roles.person(request))
+        organisers.remove_person(benchmark, user=person.user, by=users.person(request))
     except Conflict as error:
         messages.warning(request, f"{error.detail} {error.hint}".strip())
         return redirect("board-people", benchmark.slug)

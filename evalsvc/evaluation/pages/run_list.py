@@ -9,7 +9,7 @@ from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 
 from evalsvc.core.web import formatting
-from evalsvc.evaluation.benchmarks import phases
+from evalsvc.evaluation import roles
 from evalsvc.evaluation.leaderboard import precedence
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
@@ -44,7 +44,7 @@ def remark(submission: Submission) -> str:
 
 def main_figure(evaluations: Iterable[Evaluation]) -> tuple[str, str]:
     """Return the main figure of the first visible setting and its measure."""
-    shown = [evaluation for evaluation in evaluations if not phases.is_sealed(evaluation.setting)]
+    shown = [evaluation for evaluation in evaluations if not roles.is_sealed(evaluation.setting)]
     shown.sort(key=precedence, reverse=True)
     for evaluation in sorted(shown, key=lambda each: each.setting.rank):
         key = evaluation.setting.main

@@ -9,12 +9,11 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from evalsvc.core.web.formatting import count, moment
+from evalsvc.core.web.formatting import moment
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import file_contract, phases
-from evalsvc.evaluation.measures.menu import as_shown
-from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
-from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
+from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.pages.board_view import facts
 
 
 def _setting_or_404(request: HttpRequest, slug: str, key: str) -> tuple[Benchmark, Setting]:
@@ -46,21 +45,7 @@ def _lead(setting: Setting) -> str:
         lead = f"Closed on {moment(setting.closes_at)} UTC."
     else:
         lead = f"Open{f' until {moment(setting.closes_at)} UTC' if setting.closes_at else ''}."
-    return lead + (" Its scores are sealed until it closes." if phases.is_sealed(setting) else "")
-
-
-def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple[str, str]]:
-    """Name what a setting scores, or scored under a version."""
-    measure, gold = as_shown(setting, setting.main), version or setting
-    way = "higher" if measure.higher_is_better else "lower"
-    return [
-        ("Test set", f"{gold.test_set}, {gold.test_set.get_origin_display().lower()}"),
-        *([("Limited to", f"items of {gold.only}")] if gold.only else []),
-        ("Unit", UNIT_TITLES[setting.unit]),
-        ("Items", count(file_contract.count_items(gold))),
-        ("Main measure", f"{measure.title}, {way} is better"),
-        ("Accepts submissions", PHASE_TITLES[setting.phase]),
-    ]
+    return lead + (" Its scores are sealed until it closes." if roles.is_sealed(setting) else "")
 
 
 @login_required
@@ -68,7 +53,7 @@ def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple
 def inputs_file(request: HttpRequest, slug: str, key: str) -> HttpResponseBase:
     """Download the items to predict, without their gold."""
     _, setting = _setting_or_404(request, slug, key)
-    phases.require_begun(setting, request.user)
+    roles.require_begun(setting, request.user)
     disposition = f'attachment; filename="{slug}-{key}.jsonl"'
     return StreamingHttpResponse(
         file_contract.input_lines(setting),

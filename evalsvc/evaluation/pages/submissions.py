@@ -10,11 +10,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from evalsvc.core.accounts import users
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, roles, submission_states
-from evalsvc.evaluation.benchmarks import file_contract, phases, scoring_identity
+from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
 from evalsvc.evaluation.pages import charts, run_list, score_view
 from evalsvc.evaluation.submissions import gold_exposure
@@ -181,8 +182,8 @@ def _lead_of(submission: Submission, evaluations: list[Evaluation]) -> str:
 def _sealed(submission: Submission, request: HttpRequest) -> str:
     """Name the settings whose scores are sealed for the user."""
     scored = Setting.objects.filter(evaluations__submissions=submission).select_related("benchmark")
-    hidden = [setting for setting in scored.distinct() if phases.hidden_from(setting, request.user)]
-    return "".join(f" {phases.sealed_until(setting)}" for setting in hidden)
+    hidden = [setting for setting in scored.distinct() if roles.hidden_from(setting, request.user)]
+    return "".join(f" {roles.sealed_until(setting)}" for setting in hidden)
 
 
 def _on_boards(submission: Submission) -> str:
@@ -200,7 +201,7 @@ def _on_boards(submission: Submission) -> str:
 @require_POST
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     submission = roles.submission_for(request.user, pk)
-    submission_states.cancel(submission, by=roles.person(request))
+    submission_states.cancel(submission, by=users.person(request))
     return redirect("submission", submission.pk)
 
 
@@ -208,7 +209,7 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
     submission = roles.submission_for(request.user, pk)
-    submission_states.withdraw(submission, by=roles.person(request))
+    submission_states.withdraw(submission, by=users.person(request))
     return redirect("submission", submission.pk)
 
 

@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
+from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected
@@ -103,7 +104,7 @@ def _receive(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpR
             chunks=file.chunks(),
             phase=values["phase"],
             team=roles.team_of(request, named=values["team"]),
-            by=roles.person(request),
+            by=users.person(request),
             system=values["system"],
             run=values["run"],
             filename=file.name,

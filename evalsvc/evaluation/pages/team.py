@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from evalsvc.core.accounts import teams
+from evalsvc.core.accounts import teams, users
 from evalsvc.core.accounts.forms import ROLES, MemberForm, TokenForm
 from evalsvc.core.accounts.models import Team, TeamMember, User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
@@ -34,7 +34,7 @@ SHOWS: dict[str, tuple[str, Q]] = {
 @require_safe
 def team_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a team: the viewer's role decides which runs are listed."""
-    user, team = roles.person(request), get_object_or_404(Team, slug=slug)
+    user, team = users.person(request), get_object_or_404(Team, slug=slug)
     inside = user.is_superuser or teams.role_in(team, user) is not None
     submissions = Submission.objects if inside else roles.visible_submissions(user)
     submissions = submissions.filter(system__team=team)
@@ -103,7 +103,7 @@ def _curl(request: HttpRequest, team: Team, boards: list[Benchmark]) -> Command 
 
 
 def _people(request: HttpRequest, team: Team, *, inside: bool) -> dict[str, Any]:
-    user = roles.person(request)
+    user = users.person(request)
     members = list(team.members.select_related("user").order_by("user__username"))
     for member in members:
         member.may = dict(ROLES)[TeamMember.Role(member.role)]  # type: ignore[attr-defined]

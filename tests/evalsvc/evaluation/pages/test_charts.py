@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from evalsvc.core.web import svg
 from evalsvc.evaluation.pages import charts, curve_charts
-from evalsvc.evaluation.pages.board_summary import Column
-from tests.evalsvc.evaluation.pages.test_board_summary import runs
+from tests.evalsvc.evaluation.pages.test_board_view import column, runs
 
 COLUMNS = [
-    Column("micro", {"1": runs(0.7, 0.72), "2": runs(0.6, 0.62)}),
-    Column("macro", {"1": runs(0.3, 0.32), "2": runs(0.5, 0.52)}),
+    column("micro", a=runs(0.7, 0.72), b=runs(0.6, 0.62)),
+    column("macro", a=runs(0.3, 0.32), b=runs(0.5, 0.52)),
 ]
-NAMES = {"1": "A <b>net</b>", "2": "Rules & lists"}
+NAMES = {1: "A <b>net</b>", 2: "Rules & lists"}
 DRAWINGS = {
     "rug": charts.rug([0.1, 0.5, 0.5]),
     "strip": charts.run_strip([0.7, 0.72], mean=0.71, sd=0.014, scale=charts.run_scale([0.7, 0.72])),
@@ -60,9 +60,9 @@ def test_equal_runs_still_have_a_scale() -> None:
 
 
 def test_a_system_that_keeps_its_rank_is_grey() -> None:
-    still = {"3": runs(0.1, 0.1)}
-    columns = [Column(c.title, {**c.figures, **still}) for c in COLUMNS]
-    drawn = curve_charts.ranks(columns, {**NAMES, "3": "Last"})
+    still = {3: runs(0.1, 0.1)}
+    columns = [replace(column, figures={**column.figures, **still}) for column in COLUMNS]
+    drawn = curve_charts.ranks(columns, {**NAMES, 3: "Last"})
     assert drawn.count('class="l0"') == 1
     assert re.findall(r'class="l([1-9])"', drawn) == ["1", "2"]
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from evalsvc.evaluation.leaderboard import Figure, figure
-from evalsvc.evaluation.pages.board_summary import Column, leader, reversals, sentence
+from dataclasses import replace
 
-NAMES = {"a": "Alder", "b": "Birch", "c": "Cedar"}
+from evalsvc.evaluation.leaderboard import Column, RunStatistics, reversals, run_statistics
+from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.models import Score
+from evalsvc.evaluation.pages.board_view import leader, sentence
+
+A, B, C = 1, 2, 3
+NAMES = {A: "Alder", B: "Birch", C: "Cedar"}
 
 
-def runs(*values: float) -> Figure:
-    return figure(list(values), runs=[(str(n), value) for n, value in enumerate(values)])
+def runs(*values: float | None) -> RunStatistics:
+    return run_statistics((str(n), Score(value=value)) for n, value in enumerate(values))
 
 
-def column(title: str = "micro F1", **systems: Figure) -> Column:
-    return Column(title, systems)
+def column(
+    title: str = "micro F1",
+    *,
+    a: RunStatistics | None = None,
+    b: RunStatistics | None = None,
+    c: RunStatistics | None = None,
+) -> Column:
+    figures = {system: figure for system, figure in ((A, a), (B, b), (C, c)) if figure}
+    return Column(MENU["micro_f1"], figures, title)
 
 
 def test_a_lead_wider_than_the_variation_of_runs_is_named() -> None:
@@ -40,7 +52,7 @@ def test_equal_means_have_no_leader() -> None:
 
 
 def test_without_scores_no_leader_is_named() -> None:
-    for empty in (column(), column(a=figure([], runs=[("1", None)]))):
+    for empty in (column(), column(a=runs(None))):
         text = leader(empty, NAMES)
         assert text.startswith("No system")
         assert not any(name in text for name in NAMES.values())
@@ -50,7 +62,7 @@ def test_a_pair_is_reversed_when_another_column_orders_it_the_other_way() -> Non
     here = column(a=runs(0.7, 0.71), b=runs(0.6, 0.61))
     there = column("macro F1", a=runs(0.4, 0.41), b=runs(0.5, 0.51))
     (pair,) = reversals(here, [there])
-    assert (pair.first, pair.second, pair.clear) == ("a", "b", True)
+    assert (pair.first, pair.second, pair.clear) == (A, B, True)
     assert round(pair.gain, 6) == 0.1
     assert round(pair.loss, 6) == -0.1
 
@@ -60,18 +72,19 @@ def test_the_sentence_names_only_reversals_that_runs_support() -> None:
     clear = column("macro F1", a=runs(0.40, 0.41), b=runs(0.50, 0.51))
     loose = column("AUC on “Held-out”", a=runs(0.30, 0.50), b=runs(0.32, 0.52))
     assert "Alder is ahead of Birch by micro F1 and behind it by macro F1." in sentence(
-        here, [[clear], [loose]], NAMES
+        here, [reversals(here, [clear]), reversals(here, [loose])], NAMES
     )
-    assert "Held-out" not in sentence(here, [[clear], [loose]], NAMES)
+    assert "Held-out" not in sentence(here, [reversals(here, [loose])], NAMES)
 
 
 def test_a_reversal_of_the_leader_is_named_before_others() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61), c=runs(0.50, 0.51))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.10, 0.11), c=runs(0.45, 0.451))
-    assert "Alder is ahead of Cedar" in sentence(here, [[there]], NAMES)
+    assert "Alder is ahead of Cedar" in sentence(here, [reversals(here, [there])], NAMES)
 
 
 def test_the_lowest_leads_where_lower_is_better() -> None:
-    lower = Column("error", {"a": runs(0.1, 0.11), "b": runs(0.3, 0.31)}, higher_is_better=False)
-    assert lower.order() == ["a", "b"]
-    assert lower.ranks() == {"a": 1, "b": 2}
+    measure = replace(MENU["micro_f1"], higher_is_better=False)
+    lower = replace(column("error", a=runs(0.1, 0.11), b=runs(0.3, 0.31)), measure=measure)
+    assert lower.order == [A, B]
+    assert lower.ranks == {A: 1, B: 2}

@@ -1,0 +1,331 @@
+"""Board page as the template takes it: table, finding, reversed pairs, weightings.
+
+No significance test is made. Two systems are apart when their ranges of one standard deviation don't meet.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from evalsvc.core.web import svg
+from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, signed
+from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, Reversal, RunStatistics, reversals
+from evalsvc.evaluation.measures.menu import Measure, as_shown, board_measures, scheme_measures
+from evalsvc.evaluation.models import Setting, SettingVersion
+from evalsvc.evaluation.pages import charts, curve_charts
+from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
+
+REVERSALS_SHOWN = 12
+KINDS = {"relations": ("relation", "relations"), "entities": ("type", "types")}
+Names = Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class ScoreCell:
+    """Mean with its deviation, or the reason for a dash.
+
+    `mark` counts ranks above or below that of the ordering column.
+    """
+
+    text: str
+    sd: str = ""
+    reason: str = ""
+    mark: str = ""
+    mark_title: str = ""
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """System in the table of a board; `run` is its newest run, if visible."""
+
+    row: BoardRow
+    last: datetime
+    run: int | None
+    first: ScoreCell
+    strip: SafeString | str
+    others: list[ScoreCell]
+    baseline: bool
+    tags: list[str]
+    description: str
+    same_files: str
+
+
+@dataclass(frozen=True)
+class BoardTable:
+    """Table of a board, ordered by the measure `first`."""
+
+    first: Measure
+    others: list[Measure]
+    axis: SafeString | str
+    rows: list[TableRow]
+    notes: list[str]
+
+
+def board_context(board: Board, others: Sequence[Board], *, visible: Collection[int]) -> dict[str, Any]:
+    """Return the template's context; `others` are the boards of the other settings."""
+    setting = board.setting
+    context: dict[str, Any] = {
+        "table": table(board, visible=visible),
+        "sealed": board.sealed,
+        "orders": [column.measure for column in board.columns.values() if column.measure.ranks],
+        "facts": [
+            *facts(setting, board.version),
+            ("Version", f"{board.version.number:,} of {setting.version:,}, scorer {board.version.scorer}"),
+            ("Gold", f"sha256 {board.version.gold_sha256[:12]}…"),
+        ],
+        "shown_version": board.version.number,
+        "past": board.version.number < setting.version,
+        "at_version": f"&version={board.version.number}" if board.version.number < setting.version else "",
+    }
+    if not board.rows:
+        return context
+    names, order_by = system_names([board, *others]), board.ordering.measure.key
+    schemes = scheme_columns(board)
+    # micro against macro is the pair whose disagreement everybody asks for
+    same_setting = [
+        board.columns[column.measure.key]
+        for column in schemes
+        if column.title in ("micro", "macro") and column.measure.key != order_by
+    ]
+    elsewhere = [column for other in others if (column := _column_of_other(other, order_by))]
+    pairs = reversals(board.ordering, [*same_setting, *elsewhere])
+    groups = [[pair for pair in pairs if pair.there in group] for group in (same_setting, elsewhere)]
+    context["sentence"] = sentence(board.ordering, groups, names)
+    context |= _reversed_pairs(pairs, names)
+    return context | (_schemes(board, schemes, names) if schemes and len(board.rows) > 1 else {})
+
+
+def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple[str, str]]:
+    """Name what a setting scores, or scored under a version."""
+    measure, gold = as_shown(setting, setting.main), version or setting
+    way = "higher" if measure.higher_is_better else "lower"
+    return [
+        ("Test set", f"{gold.test_set}, {gold.test_set.get_origin_display().lower()}"),
+        *([("Limited to", f"items of {gold.only}")] if gold.only else []),
+        ("Unit", UNIT_TITLES[setting.unit]),
+        ("Items", count(count_items(gold))),
+        ("Main measure", f"{measure.title}, {way} is better"),
+        ("Accepts submissions", PHASE_TITLES[setting.phase]),
+    ]
+
+
+def system_names(boards: Sequence[Board]) -> dict[int, str]:
+    """Return the system names, with the team where two share a name."""
+    systems = {row.system.pk: row for board in boards for row in board.rows}
+    all_names = [row.system.name for row in systems.values()]
+    return {
+        pk: row.system.name + (f" ({row.team.name})" if all_names.count(row.system.name) > 1 else "")
+        for pk, row in systems.items()
+    }
+
+
+# ---- the table -----------------------------------------------------------------------------------
+def table(board: Board, *, visible: Collection[int] = ()) -> BoardTable:
+    """Build the table; systems link to their newest run where it is visible."""
+    main = board.ordering.measure
+    others = [each for each in board_measures(board.setting, board.columns) if each.key != main.key]
+    runs = [value for row in board.rows for value in _values(row.figures.get(main.key))]
+    # only percentages have run strips, on one scale
+    scale = charts.run_scale(runs) if runs and main.unit == "%" else None
+    same_files = _same_files(board)
+    rows = [_row(row, main, others, scale, visible, same_files[row.system.pk]) for row in board.rows]
+    return BoardTable(
+        main, others, charts.strip_axis(scale) if scale else "", rows, _notes(board, [main, *others])
+    )
+
+
+def _values(figure: RunStatistics | None) -> list[float]:
+    return [value for _, value in figure.runs if value is not None] if figure else []
+
+
+def _same_files(board: Board) -> dict[int, str]:
+    """Describe, by system, runs that share a file with another run."""
+    files = {row.system: row.files for row in board.rows}
+    holders: dict[str, list[str]] = defaultdict(list)
+    for system, digests in files.items():
+        for digest in digests:
+            holders[digest].append(system.name)
+    notes = {}
+    for row in board.rows:
+        own = files[row.system]
+        shared = [f"{counted(row.n, 'run')}, {counted(len(own), 'file')}"] if len(own) < row.n else []
+        others = {name for digest in own for name in holders[digest]} - {row.system.name}
+        shared += [f"same file as {listed(sorted(others))}"] if others else []
+        notes[row.system.pk] = "; ".join(shared)
+    return notes
+
+
+def _row(
+    row: BoardRow,
+    main: Measure,
+    others: Sequence[Measure],
+    scale: svg.Scale | None,
+    visible: Collection[int],
+    same_files: str,
+) -> TableRow:
+    figure, newest = row.figures.get(main.key), row.submissions[-1].pk
+    strip: SafeString | str = ""
+    if scale and figure and figure.mean is not None:
+        strip = charts.run_strip(
+            _values(figure), mean=figure.mean, sd=figure.sd, scale=scale, digits=main.digits
+        )
+    tags = {key: value for key, value in row.system.tags.items() if value not in (False, None, "")}
+    baseline, description = bool(tags.pop("baseline", False)), str(tags.pop("description", ""))
+    cells = []
+    for measure in others:
+        rank = row.ranks.get(measure.key)
+        shift = row.rank - rank if row.rank and rank else 0
+        cells.append(cell(row.figures.get(measure.key), measure, shift=shift))
+    return TableRow(
+        row=row,
+        last=max(submission.created_at for submission in row.submissions),
+        run=newest if newest in visible else None,
+        first=cell(figure, main),
+        strip=strip,
+        others=cells,
+        baseline=baseline,
+        tags=[str(key) if value is True else f"{key}: {value}" for key, value in tags.items()][:3],
+        description=description,
+        same_files=same_files,
+    )
+
+
+def cell(figure: RunStatistics | None, measure: Measure, *, shift: int = 0) -> ScoreCell:
+    """Format a figure, or a dash with its reason."""
+    if figure is None:
+        return ScoreCell(DASH, reason="not computed for this form of predictions")
+    if figure.mean is None:
+        return ScoreCell(DASH, reason=figure.reason or "undefined")
+    text = measured(figure.mean, measure)
+    sd = "" if figure.sd is None else f"± {measured(figure.sd, measure)}"
+    if not shift:
+        return ScoreCell(text, sd)
+    mark, direction = ("▲", "higher") if shift > 0 else ("▼", "lower")
+    title = f"ranked {abs(shift)} {direction} than by the ordering column"
+    return ScoreCell(text, sd, mark=f"{mark}{abs(shift)}", mark_title=title)
+
+
+def _notes(board: Board, measures: Sequence[Measure]) -> list[str]:
+    """Return a note per reason of undefined figures."""
+    systems_by_reason: dict[str, list[str]] = {}
+    for measure in measures:
+        for row in board.rows:
+            figure = row.figures.get(measure.key)
+            if figure is not None and figure.n < len(figure.runs):
+                undefined = f"{len(figure.runs) - figure.n} of {len(figure.runs)} runs of "
+                reason = f"{measure.title} undefined: {figure.reason or 'no reason given'}"
+                system = f"{undefined if figure.n else ''}{row.system.name}"
+                systems_by_reason.setdefault(reason, []).append(system)
+    return [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
+
+
+# ---- the finding in words ------------------------------------------------------------------------
+def sentence(column: Column, groups: Sequence[Sequence[Reversal]], names: Names) -> str:
+    """Describe the leader, and the clearest reversal of each group."""
+    sentences, first = [leader(column, names)], next(iter(column.order), None)
+    for pairs in groups:
+        clear = [pair for pair in pairs if pair.clear]
+        for pair in sorted(clear, key=lambda pair: pair.first != first)[:1]:
+            ahead = f"{names[pair.first]} is ahead of {names[pair.second]} by {pair.here.title}"
+            sentences.append(f"{ahead} and behind it by {pair.there.title}.")
+    return " ".join(sentences)
+
+
+def leader(column: Column, names: Names) -> str:
+    """Name the leader and compare the lead with the variation of runs."""
+    order = column.order
+    if not order:
+        return f"No system has a defined {column.title} yet."
+    figure = column.figures[order[0]]
+    spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
+    mean = measured(figure.mean or 0.0, column.measure)
+    value = f"{mean}{spread} over {counted(figure.n, 'run')}"
+    if len(order) == 1:
+        return f"{names[order[0]]} is the only system with {column.title} so far: {value}."
+    leaders = [names[system] for system in order if column.ranks[system] == 1]
+    if len(leaders) > 1:
+        return f"{' and '.join(leaders)} have the same {column.title}: {value}."
+    most = "highest" if column.measure.higher_is_better else "lowest"
+    return f"{leaders[0]} has the {most} {column.title}, {value}; {_lead(column, names)}."
+
+
+def _lead(column: Column, names: Names) -> str:
+    first, second = column.order[:2]
+    ahead = f"{measured(column.ahead(first, second) or 0.0, column.measure)} ahead of {names[second]}"
+    if any(column.figures[system].sd is None for system in (first, second)):
+        return f"{ahead}, with too few runs to estimate their variation"
+    if column.apart(first, second):
+        return f"{ahead}, more than the variation of their runs"
+    return f"{ahead}, within the variation of their runs"
+
+
+# ---- reversed pairs ------------------------------------------------------------------------------
+def _column_of_other(other: Board, measure: str) -> Column | None:
+    """Return the measure on another setting's board, else its main one."""
+    column = other.columns.get(measure) or other.columns.get(other.setting.main)
+    return column and replace(column, title=f"{column.title} on “{other.setting.title}”")
+
+
+def _reversed_pairs(pairs: Sequence[Reversal], names: Names) -> dict[str, Any]:
+    clear = sum(pair.clear for pair in pairs)
+    shown = f", the first {REVERSALS_SHOWN} shown" if len(pairs) > REVERSALS_SHOWN else ""
+    lead = f"{counted(len(pairs), 'pair')}{shown}; {clear:,} with separate ranges by both measures."
+    rows = [
+        {
+            "first": names[pair.first],
+            "second": names[pair.second],
+            "here": pair.here.title,
+            "there": pair.there.title,
+            "gain": _difference(pair.gain, pair.here.measure),
+            "loss": _difference(pair.loss, pair.there.measure),
+            "ranges": "separate by both measures" if pair.clear else "overlap by one or both measures",
+        }
+        for pair in pairs[:REVERSALS_SHOWN]
+    ]
+    return {"reversals": rows, "reversals_lead": f"{lead} Not a significance test."}
+
+
+def _difference(value: float, measure: Measure) -> str:
+    return signed(value * (100 if measure.unit == "%" else 1), digits=measure.digits)
+
+
+# ---- weighting schemes ---------------------------------------------------------------------------
+def scheme_columns(board: Board) -> list[Column]:
+    """Return the five weightings of F1, or nothing if one is absent."""
+    columns = [board.columns[key] for key in scheme_measures(board.setting, board.columns)]
+    return [replace(column, title=column.title.removesuffix(" F1")) for column in columns]
+
+
+def _schemes(board: Board, columns: Sequence[Column], names: Names) -> dict[str, Any]:
+    rows = [
+        (
+            names[row.system.pk],
+            [cell(column.figures.get(row.system.pk), column.measure) for column in columns],
+        )
+        for row in board.rows
+    ]
+    kind, kinds = KINDS[board.setting.benchmark.task]
+    schemes = {
+        "wide": curve_charts.ranks(columns, names),
+        "narrow": curve_charts.ranks(columns, names, narrow=True),
+        "titles": [column.title for column in columns],
+        "rows": rows,
+        "finding": _scheme_finding(columns, names),
+    }
+    return {"schemes": schemes, "kind": kind, "kinds": kinds}
+
+
+def _scheme_finding(columns: Sequence[Column], names: Names) -> str:
+    if all(column.order == columns[0].order for column in columns):
+        return "The order is the same under all five weightings"
+    first, last = columns[0].order, columns[-1].order
+    if first and last and first[0] != last[0]:
+        return f"{names[first[0]]} is first by micro, {names[last[0]]} by macro"
+    return "The order below the first rank depends on the weighting" if first else "No order yet"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from django.db.models import QuerySet
@@ -24,7 +23,7 @@ from annotation.reports.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.request_validation import Pages, query_choices, validated
+from evalsvc.core.web.request_validation import Pages, query_choices, reused, validated
 
 FORMAT_HELP = "Detected from the content when absent."
 
@@ -123,15 +122,9 @@ def project_of(request: Request, slug: str) -> Project:
     return project
 
 
-@cache
-def _reused(serializer: Callable[..., Any]) -> Any:
-    """Make a serializer once for all requests: it holds no data, and making it is most of the work."""
-    return serializer()
-
-
 def represented(serializer: Callable[..., Any], instance: Any, status: int = 200) -> Response:
     """Return a response made by a reused serializer."""
-    return Response(_reused(serializer).to_representation(instance), status=status)
+    return Response(reused(serializer).to_representation(instance), status=status)
 
 
 class NewestFirst(Pages):

@@ -85,7 +85,10 @@ def _natural_order(name: str) -> list[Any]:
 
 
 def _outlier(pairs: Sequence[Pair], shown: Sequence[int]) -> int | None:
-    """Return the one person whose values all lie below the others' median, and on the whole far below."""
+    """Return the only person who agrees far less than the others.
+
+    All their values lie below the others' median, and their median far below.
+    """
     outliers = []
     defined = [pair for pair in pairs if pair["value"] is not None]
     for person in shown:

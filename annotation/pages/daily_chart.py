@@ -67,11 +67,16 @@ def days_svg(days: Sequence[WorkDay], *, width: int = WIDTH, class_: str | None 
     step = _step(top)
     ticks = range(0, top + step, step)
     scale = (BOTTOM - TOP) / max(ticks)
-    parts = [piece for tick in ticks for piece in _tick(tick, BOTTOM - tick * scale, width)]
     slot = (width - LEFT - 8) / len(days)
-    for at, day in enumerate(days):
-        parts.append(_bar(day, LEFT + slot * at, slot, scale))
-    parts += _dates(days, slot)
+    parts = []
+    for tick in ticks:
+        y = BOTTOM - tick * scale
+        parts.append(element("path", class_="grid", d=f"M{LEFT} {y:.1f}H{width}"))
+        parts.append(element("text", count(tick), class_="ax", x=LEFT - 8, y=y + 4, text_anchor="end"))
+    parts += [_bar(day, LEFT + slot * at, slot, scale) for at, day in enumerate(days)]
+    for at in range(0, len(days), max(1, ceil(60 / slot))):  # as many dates as fit
+        place = {"x": LEFT + slot * (at + 0.5), "y": 206, "text_anchor": "middle"}
+        parts.append(element("text", date_text(days[at].day), class_="ax", **place))
     parts.append(element("path", class_="zero", d=f"M{LEFT} {BOTTOM}H{width}"))
     return drawing(width, HEIGHT, "Answers by day", *parts, class_=class_)
 
@@ -83,17 +88,10 @@ def at_least_a_week(days: Sequence[WorkDay]) -> list[WorkDay]:
 
 
 def _step(top: int) -> int:
-    """Return a round step that cuts the axis into three to five parts."""
+    """Return a round step for three to five parts of the axis."""
     rough = max(top / 4, 1)
     power = 10 ** floor(log10(rough))
     return int(next(power * m for m in (1, 2, 5, 10) if power * m >= rough))
-
-
-def _tick(tick: int, y: float, width: int) -> list[SafeString]:
-    return [
-        element("path", class_="grid", d=f"M{LEFT} {y:.1f}H{width}"),
-        element("text", count(tick), class_="ax", x=LEFT - 8, y=y + 4, text_anchor="end"),
-    ]
 
 
 def _bar(day: WorkDay, x: float, slot: float, scale: float) -> SafeString:
@@ -105,15 +103,3 @@ def _bar(day: WorkDay, x: float, slot: float, scale: float) -> SafeString:
         y = BOTTOM - answers - skips
         parts.append(element("rect", class_="l2", x=left + 1, y=y, width=wide - 2, height=skips))
     return element("g", *parts, class_="mark-g")
-
-
-def _dates(days: Sequence[WorkDay], slot: float) -> list[SafeString]:
-    """Return as many dates as fit under the axis."""
-    every = max(1, ceil(60 / slot))
-    return [
-        element(
-            "text", date_text(day.day), class_="ax", x=LEFT + slot * (at + 0.5), y=206, text_anchor="middle"
-        )
-        for at, day in enumerate(days)
-        if at % every == 0
-    ]

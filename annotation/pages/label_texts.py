@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -17,7 +16,7 @@ from annotation.pages.project_page import project_context, project_for
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import section_html, to_html
-from evalsvc.core.web.views import attempt, page
+from evalsvc.core.web.views import page, submit
 
 RELATION_ONLY = ("phrase", "head_type", "tail_type")
 
@@ -98,11 +97,13 @@ def texts(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     label = get_object_or_404(OntologyLabel, project=project, pk=pk)
     form = LabelTextsForm.of(label, request.POST or None)
-    if form.is_valid() and request.POST.get("action") != "show":
-        saved = attempt(form, lambda: label_texts.set_texts(label, by=person(request), **form.cleaned_data))
-        if saved:
-            messages.info(request, f"{saved.title} saved. Annotators see it when they reload the page.")
-            return redirect("ontology", slug)
+
+    def save() -> str:
+        saved = label_texts.set_texts(label, by=person(request), **form.cleaned_data)
+        return f"{saved.title} saved. Annotators see it when they reload the page."
+
+    if request.POST.get("action") != "show" and submit(request, form, save):
+        return redirect("ontology", slug)
     definition = request.POST.get("definition", label.definition)
     rows = [choice.row for choice in inventory.inventory(project, label.part)]
     following = rows[rows.index(label.pk) + 1 :][:1] if label.pk in rows else []

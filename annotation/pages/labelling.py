@@ -98,51 +98,43 @@ def _member_project(project: Project, user: User) -> MemberProject:
 
 @page()
 def label(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the labelling form, or to a former member a notice."""
+    user = person(request)
     try:
         project, role = project_for(request, slug, *roles.MAY_LABEL)
     except Http404:
-        return _former_member(request, slug)
+        former = participants.former_project(user, slug)
+        if former is None:
+            raise
+        return render(request, "annotation/label_former_member.html", {"project": former}, status=403)
     if not _is_labelled_here(project):
         return render(request, "annotation/label_closed.html", project_context(project, role))
-    choices = inventory(project)
+    choices, progress = inventory(project), progress_of(project, user)
+    done = progress["answered"] + progress["skipped"]
+    total = done + progress["waiting"]  # shrinks as others take sentences
+    width = BAR_WIDTH * done / total if total else 0
     root = f"{reverse('home')}api/v1/"
     context = project_context(
         project,
         role,
         guideline=to_html(project.guideline),
         choices=choices,
-        guides=[_guide(project, choice) for choice in choices],
+        guides=[
+            {
+                "choice": choice,
+                "own": to_html(choice.definition),
+                "section": section_html(project.guideline, choice.name, choice.title),
+            }
+            for choice in choices
+        ],
         columns=columns(choices),
-        progress=_progress(project, person(request)),
+        progress=progress | {"done": done, "total": total, "width": f"{width:.1f}"},
         api={"root": root, "project": f"{root}projects/{project.slug}/"},
         commands=COMMANDS,
         parts=PARTS,
-        qualifying=gold_questions.must_qualify(project, person(request), role=role),
+        qualifying=gold_questions.must_qualify(project, user, role=role),
     )
     return render(request, "annotation/label.html", context)
-
-
-def _former_member(request: HttpRequest, slug: str) -> HttpResponse:
-    """Inform a former member; anybody else gets 404."""
-    project = participants.former_project(person(request), slug)
-    if project is None:
-        raise Http404
-    return render(request, "annotation/label_former_member.html", {"project": project}, status=403)
-
-
-def _guide(project: Project, choice: Choice) -> dict[str, Any]:
-    """Return a relation's definition and its section of the guideline."""
-    section = section_html(project.guideline, choice.name, choice.title)
-    return {"choice": choice, "own": to_html(choice.definition), "section": section}
-
-
-def _progress(project: Project, user: User) -> dict[str, Any]:
-    """Return the person's progress; the total shrinks as others take sentences."""
-    progress = progress_of(project, user)
-    done = progress["answered"] + progress["skipped"]
-    total = done + progress["waiting"]
-    width = BAR_WIDTH * done / total if total else 0
-    return progress | {"done": done, "total": total, "width": f"{width:.1f}"}
 
 
 def columns(choices: list[Choice]) -> list[list[ChoiceGroup]]:
@@ -158,19 +150,16 @@ def columns(choices: list[Choice]) -> list[list[ChoiceGroup]]:
 def _fill(pieces: list[list[Choice]]) -> list[list[Choice]]:
     """Fill at most three columns, as evenly as possible."""
     limit = max(_height(pieces), _height([[choice for piece in pieces for choice in piece]]) / COLUMNS)
-    while len(filled := _columns_below(limit, pieces)) > COLUMNS:
+    while True:
+        filled: list[list[Choice]] = []
+        for piece in pieces:
+            if filled and _height([filled[-1] + piece]) <= limit:
+                filled[-1] = filled[-1] + piece
+            else:
+                filled.append(list(piece))
+        if len(filled) <= COLUMNS:
+            return filled
         limit += 0.2
-    return filled
-
-
-def _columns_below(limit: float, pieces: list[list[Choice]]) -> list[list[Choice]]:
-    filled: list[list[Choice]] = []
-    for piece in pieces:
-        if filled and _height([filled[-1] + piece]) <= limit:
-            filled[-1] = filled[-1] + piece
-        else:
-            filled.append(list(piece))
-    return filled
 
 
 def _height(columns: list[list[Choice]]) -> float:

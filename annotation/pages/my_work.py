@@ -11,7 +11,6 @@ from django.shortcuts import render
 from annotation import roles
 from annotation.models import Annotator, Project, Vote
 from annotation.pages.daily_chart import calendar_of, days_svg, responsive_chart
-from annotation.pages.progress_view import seconds
 from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
 from annotation.queue.votes import SKIP_REASONS
 from annotation.reports import progress as reports
@@ -21,7 +20,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.figures import Stat
-from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.formatting import are, counted, seconds
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.views import page
 
@@ -56,7 +55,7 @@ def my_work_page(request: HttpRequest, project: Project, role: str) -> HttpRespo
     """Render a person's own page; annotators get it as the project's page."""
     user = person(request)
     progress = reports.progress_of(project, user)
-    days = _days(project, user)
+    days, titles = _days(project, user), label_titles(project)
     pages = Paginator(reports.own_history(project, user), PER_PAGE).get_page(request.GET.get("page"))
     context = project_context(
         project,
@@ -66,7 +65,7 @@ def my_work_page(request: HttpRequest, project: Project, role: str) -> HttpRespo
         paused=Annotator.objects.filter(project=project, user=user, paused_at__isnull=False).first(),
         days=days,
         chart=responsive_chart(days),
-        votes=_vote_rows(project, list(pages)),
+        votes=[_vote_row(vote, titles) for vote in pages],
         pages=pages,
         may_label=project.state == Project.State.OPEN and project.kind == Kind.RELATIONS,
         guideline=to_html(project.guideline),
@@ -77,14 +76,10 @@ def my_work_page(request: HttpRequest, project: Project, role: str) -> HttpRespo
 def _lead(progress: dict[str, Any]) -> str:
     n = progress["waiting"]
     if not progress["answered"] + progress["skipped"]:
-        return f"You have not answered any sentence yet; {counted(n, 'sentence')} {_are(n)} available."
+        return f"You have not answered any sentence yet; {counted(n, 'sentence')} {are(n)} available."
     skipped = f" and skipped {progress['skipped']:,}" if progress["skipped"] else ""
-    available = f"{n:,} more {_are(n)} available" if n else "no more are available"
+    available = f"{n:,} more {are(n)} available" if n else "no more are available"
     return f"You have answered {counted(progress['answered'], 'sentence')}{skipped}; {available}."
-
-
-def _are(n: int) -> str:
-    return "is" if n == 1 else "are"
 
 
 def _stats(progress: dict[str, Any], times: OwnAnswerTimes) -> list[Stat]:
@@ -102,17 +97,9 @@ def _stats(progress: dict[str, Any], times: OwnAnswerTimes) -> list[Stat]:
     ]
 
 
-def _vote_rows(project: Project, votes: list[Vote]) -> list[tuple[Vote, str, str]]:
-    titles = label_titles(project)
-    return [(vote, _vote_text(vote, titles), seconds(_duration(vote))) for vote in votes]
-
-
-def _duration(vote: Vote) -> float | None:
-    return None if vote.milliseconds is None else vote.milliseconds / 1_000
-
-
-def _vote_text(vote: Vote, titles: dict[str, str]) -> str:
-    """Write a vote as it was given, with today's label titles."""
+def _vote_row(vote: Vote, titles: dict[str, str]) -> tuple[Vote, str, str]:
+    """Write a vote as it was given, with today's label titles, and its time."""
+    time = seconds(None if vote.milliseconds is None else vote.milliseconds / 1_000)
     if vote.act == Vote.Act.SKIP:
-        return f"Skipped: {SKIP_REASONS.get(vote.reason, vote.reason)}"
-    return answer_text(vote.payload, titles)
+        return vote, f"Skipped: {SKIP_REASONS.get(vote.reason, vote.reason)}", time
+    return vote, answer_text(vote.payload, titles), time

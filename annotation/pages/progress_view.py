@@ -14,7 +14,7 @@ from annotation.reports.progress import WorkDay
 from annotation.reports.project_stats import READING_SPEED, AnnotatorStats, AnswerTimes, LabelStats
 from annotation.reports.workload import IDLE_DAYS, ActiveLeases, IdleAnnotator, Workload
 from evalsvc.core.web.figures import Stat
-from evalsvc.core.web.formatting import DASH, counted, listed, moment, number
+from evalsvc.core.web.formatting import are, counted, listed, moment, number, seconds
 
 SHOWN = 20
 MIN_ITEMS = 10
@@ -28,21 +28,17 @@ class DisputedLabels:
     rows: list[tuple[str, LabelStats, str, Any]]
 
 
-def _are(n: int) -> str:
-    return "is" if n == 1 else "are"
-
-
 def lead(counts: Mapping[str, int], workload: Workload) -> str:
     """Summarise the sentences decided, the answers needed and the time left."""
     if not counts["all"]:
         return "This project has no sentences yet."
     decided = counts["all"] - counts["open"] - counts["disputed"]
-    summary = f"{decided:,} of {counted(counts['all'], 'sentence')} {_are(decided)} decided"
+    summary = f"{decided:,} of {counted(counts['all'], 'sentence')} {are(decided)} decided"
     if waiting := counts["disputed"] + counts.get("unanswerable", 0):
         summary = f"{summary}, and {waiting:,} {'needs' if waiting == 1 else 'need'} a decision"
     if not workload.needed:
         return f"{summary}. No more answers are needed."
-    needed = f"{counted(workload.needed, 'answer')} {_are(workload.needed)} still needed"
+    needed = f"{counted(workload.needed, 'answer')} {are(workload.needed)} still needed"
     if workload.days_left is None:
         return f"{summary}. {needed}, but nobody answered in the last 7 days."
     days = counted(workload.days_left, "day")
@@ -54,6 +50,9 @@ def stats(
 ) -> list[Stat]:
     """Return the figures at the top of the page."""
     people = f"by {counted(workload.people, 'person', 'people')}" if workload.week else "nobody answered"
+    reserved = f"for {counted(leases.people, 'person', 'people')}" if leases.items else "for nobody"
+    if leases.first_expiry:
+        reserved = f"{reserved}; the first until {leases.first_expiry:%H:%M} UTC"
     return [
         Stat(
             "Answers, last 7 days",
@@ -63,7 +62,7 @@ def stats(
         Stat("Answers needed", f"{workload.needed:,}", "to reach enough answers per sentence"),
         Stat("Median time", seconds(times.median_seconds), f"of {counted(times.answers, 'timed answer')}"),
         Stat("Rushed", share(times.rushed), _bound_text(times)),
-        Stat("Reserved", f"{leases.items:,}", _leases_text(leases)),
+        Stat("Reserved", f"{leases.items:,}", reserved),
         Stat("Idle", f"{len(idle):,}", f"no answer for {IDLE_DAYS} days"),
     ]
 
@@ -86,15 +85,6 @@ def rushed_note(times: AnswerTimes) -> str:
         return f"{rushed}, a third of the overall median."
     mean = f"sentences have {counted(times.bound.characters, 'character')} on average"
     return f"{rushed}. The {mean}, and nobody reads {READING_SPEED} characters a second."
-
-
-def _leases_text(leases: ActiveLeases) -> str:
-    text = f"for {counted(leases.people, 'person', 'people')}" if leases.items else "for nobody"
-    return f"{text}; the first until {leases.first_expiry:%H:%M} UTC" if leases.first_expiry else text
-
-
-def seconds(value: float | None) -> str:
-    return DASH if value is None else f"{number(value)} s"
 
 
 def days_finding(days: Sequence[WorkDay]) -> str:
@@ -141,36 +131,31 @@ def disputed_labels(
     rows = [label for label in labels if label.items]
     if not rows:
         return None
-    rows.sort(key=(lambda label: (-label.items, label.name)) if by_frequency else _most_disputed)
+    rows.sort(key=lambda label: label.name)
+    if by_frequency:
+        rows.sort(key=lambda label: -label.items)
+    else:  # labels on few items last
+        rows.sort(key=lambda label: (label.items < MIN_ITEMS, -(label.share or 0)))
     estimates = [Estimate(label.share, *(label.interval or (None, None))) for label in rows]
     column = IntervalColumn.of([Estimate(0.0), *estimates], width=260)
+    axis = column.axis(lambda value: f"{number(100 * value, digits=0)} %")
+    charts = [column.interval(estimate, write=share) for estimate in estimates]
     return DisputedLabels(
-        column.axis(lambda value: f"{number(100 * value, digits=0)} %"),
+        axis,
         [
-            (
-                titles.get(label.name, label.name),
-                label,
-                share(label.share),
-                column.interval(estimate, write=share),
-            )
-            for label, estimate in zip(rows, estimates, strict=True)
+            (titles.get(label.name, label.name), label, share(label.share), chart)
+            for label, chart in zip(rows, charts, strict=True)
         ],
     )
-
-
-def _most_disputed(label: LabelStats) -> Any:
-    return (label.items < MIN_ITEMS, -(label.share or 0), label.name)
 
 
 def disputed_summary(table: DisputedLabels | None, disputed: int, decided: int) -> str:
     """State the disputed share and the most disputed label."""
     if table is None:
         return "No sentence has enough answers yet."
-    overall = (
-        f"{share(disputed / decided)} of sentences with enough answers are or were disputed"
-        if decided
-        else ""
-    )
+    overall = ""
+    if decided:
+        overall = f"{share(disputed / decided)} of sentences with enough answers are or were disputed"
     enough = [row for row in table.rows if row[1].items >= MIN_ITEMS and row[1].disputed]
     worst = max(enough, key=lambda row: row[1].share or 0, default=None)
     return f"{overall}, most often with {worst[0]} ({worst[2]})." if worst else f"{overall}."

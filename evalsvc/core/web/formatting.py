@@ -40,6 +40,16 @@ def counted(value: int, singular: str, plural: str = "") -> str:
     return f"{value:,} {singular if value == 1 else plural or singular + 's'}"
 
 
+def are(n: int) -> str:
+    """`is` after one thing, `are` after several."""
+    return "is" if n == 1 else "are"
+
+
+def seconds(value: float | None) -> str:
+    """`12.4 s`, or a dash."""
+    return DASH if value is None else f"{number(value)} s"
+
+
 def share(part: float, whole: float) -> str:
     """`35 %`, or a dash for a part of nothing."""
     return f"{number(100 * part / whole, digits=0)} %" if whole else DASH

@@ -39,14 +39,14 @@ def query_choices(request: Request, **allowed: Sequence[str]) -> dict[str, str]:
 
 
 @cache
-def _serializer(serializer: Callable[..., Any], partial: bool) -> Any:
-    """Build a serializer once: its fields cost more than validating a body."""
+def reused(serializer: Callable[..., Any], partial: bool = False) -> Any:
+    """Build a serializer once: its fields cost more than its work."""
     return serializer(partial=partial)
 
 
 def validated(request: Request, serializer: Callable[..., Any], *, partial: bool = False) -> dict[str, Any]:
     """Return the validated request body, or answer 400 with every error."""
-    instance = _serializer(serializer, partial)
+    instance = reused(serializer, partial)
     try:
         return dict(instance.run_validation(request.data))
     except ValidationError as error:

@@ -93,9 +93,11 @@ def test_runs_can_be_filtered_to_unfinished_ones(client: Client, cast: Benchmark
     cast.submit(cast.relations(), LABEL_LINES, system="Waiting net")
     client.force_login(cast.kim)
     address = reverse("team", args=["kelpie"])
-    assert "1 in progress" in client.get(address).content.decode()
-    assert "Waiting net</a>" in client.get(address, {"show": "under-way"}).content.decode()
-    assert "No runs." in client.get(address, {"show": "needs-you"}).content.decode()
+    response = client.get(address)
+    assert {key: n for key, _, n in response.context["filters"]} == {"all": 1, "under-way": 1, "needs-you": 0}
+    for show, listed in (("under-way", ["Waiting net"]), ("needs-you", [])):
+        runs = client.get(address, {"show": show}).context["runs"]
+        assert [entry.submission.system.name for entry in runs] == listed
 
 
 def test_a_new_token_is_shown_once_and_stored_as_a_digest(client: Client, cast: BenchmarkCast) -> None:

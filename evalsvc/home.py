@@ -128,7 +128,7 @@ def first_steps(person: User | None) -> FirstSteps:
     steps = [
         FirstStep(
             "Create a project and import sentences",
-            "Several people label each sentence; the majority decides, you decide disputes and freeze.",
+            "One or more people label each sentence; the majority decides, you decide disputes and freeze.",
             reverse("project-new"),
         ),
         FirstStep(

@@ -117,7 +117,7 @@ def _address(project: Project, item: UUID, pattern: str) -> str:
 
 
 def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]:
-    """Return the decision on an item, and a choice that came too late."""
+    """Return an item's decision, and a choice that came too late."""
     titles = label_titles(item.project)
     own_choice = ""
     if sent:

@@ -98,7 +98,7 @@ def _stats(progress: dict[str, Any], times: OwnAnswerTimes) -> list[Stat]:
 
 
 def _vote_row(vote: Vote, titles: dict[str, str]) -> tuple[Vote, str, str]:
-    """Write a vote as it was given, with today's label titles, and its time."""
+    """Write a vote as it was given, and its time."""
     time = seconds(None if vote.milliseconds is None else vote.milliseconds / 1_000)
     if vote.act == Vote.Act.SKIP:
         return vote, f"Skipped: {SKIP_REASONS.get(vote.reason, vote.reason)}", time

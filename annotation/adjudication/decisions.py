@@ -1,4 +1,4 @@
-"""Disputes and unanswerable items: shown without names, decided, reopened when votes change."""
+"""Disputes and unanswerable items: shown without names, decided, reopened."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
     """Return the adjudicator's view; each adjudicator has a fixed answer order."""
     require(item.project, for_user, *MAY_DECIDE)
     rules = Rules(item.project_id)
-    k = item_state.answers_needed(item, rules)
+    k = item_state.answers_needed(item, rules.project)
     answers = list(Answer.objects.filter(item=item).active().select_related("vote"))
     count = counted_answers(answers, k=k)
     late = [answer for answer in answers if answer not in count and not answer.set_aside]
@@ -114,10 +114,17 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
         k=k,
         by_policy=verdicts,
         votes_key=item.votes_key,
-        may_ask_one_more=item.state != Item.State.OPEN and item_state.may_extend(item, rules),
+        may_ask_one_more=item.state != Item.State.OPEN and item_state.may_extend(item, rules.project),
         surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
         passes=unanswerable_items.skip_notes(item) if item.state == Item.State.OPEN else [],
     )
+
+
+def _locked(item: Item, by: User) -> tuple[Item, Project, str]:
+    """Lock an item for an adjudicator; return its project and their role too."""
+    project = Project.objects.get(pk=item.project_id)
+    role = require(project, by, *MAY_DECIDE)
+    return Item.objects.select_for_update(no_key=True).get(pk=item.pk), project, role
 
 
 @transaction.atomic
@@ -135,18 +142,18 @@ def decide(
 
     Rejected if the votes changed after the adjudicator saw them.
     """
-    project = Project.objects.get(pk=item.project_id)
-    require(project, by, *MAY_DECIDE)
-    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    item, project, _ = _locked(item, by)
     before = Adjudication.objects.filter(client_id=client_id).first()
+    if before and (before.item_id, before.by_id) != (item.pk, by.pk):
+        detail = "This `client_id` was already used for a different decision."
+        raise Conflict("client_id_reused", detail, field="client_id")
     if before:
-        return _again(before, item, by)
-    _still_disputed(item, votes_key)
-    answer = _answer(payload, finding, item, project)
+        return before
+    _require_disputed(item, votes_key)
     decision = Adjudication.objects.create(
         item=item,
         by=by,
-        payload=answer,
+        payload=_answer(payload, finding, item, project),
         finding=finding,
         reason=reason,
         votes_key=votes_key,
@@ -173,26 +180,14 @@ def _answer(payload: dict[str, Any] | None, finding: str, item: Item, project: P
     return empty_answer()
 
 
-def _again(before: Adjudication, item: Item, by: User) -> Adjudication:
-    if (before.item_id, before.by_id) != (item.pk, by.pk):
-        raise Conflict(
-            "client_id_reused",
-            "This `client_id` was already used for a different decision.",
-            field="client_id",
-        )
-    return before
-
-
-def _still_disputed(item: Item, votes_key: str) -> None:
+def _require_disputed(item: Item, votes_key: str) -> None:
     if item.state in Item.DECIDED:
         raise Conflict(
             "already_decided", "This sentence has already been decided.", hint="Continue with the next one."
         )
     if item.votes_key != votes_key:
         raise Conflict(
-            "votes_changed",
-            "The answers changed while you were deciding.",
-            hint="Review them, then decide.",
+            "votes_changed", "The answers changed while you were deciding.", hint="Review them, then decide."
         )
     if not needs_decision(item):
         raise Conflict("not_disputed", f"This sentence is {item.state}, not disputed.")
@@ -201,13 +196,10 @@ def _still_disputed(item: Item, votes_key: str) -> None:
 @transaction.atomic
 def ask_one_more(item: Item, *, by: User) -> Item:
     """Ask for one more answer to a disputed item."""
-    project = Project.objects.get(pk=item.project_id)
-    require(project, by, *MAY_DECIDE)
-    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    item, project, _ = _locked(item, by)
     if item.state != Item.State.DISPUTED:
         raise Conflict("not_disputed", f"This sentence is {item.state}, not disputed.")
-    rules = item_state.Rules(project)
-    if not item_state.may_extend(item, rules):
+    if not item_state.may_extend(item, project):
         raise Conflict(
             "enough_asked",
             f"{item.extra} extra people were asked already; the limit is {project.most_extra}.",
@@ -221,9 +213,7 @@ def ask_one_more(item: Item, *, by: User) -> Item:
 @transaction.atomic
 def cancel_one_more(item: Item, *, by: User) -> Item:
     """Cancel the last request for one more answer; later answers are surplus."""
-    project = Project.objects.get(pk=item.project_id)
-    require(project, by, *MAY_DECIDE)
-    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    item, _, _ = _locked(item, by)
     if not may_cancel_one_more(item):
         raise Conflict("not_asked", "No extra answer to this sentence is pending.")
     item.asked -= 1
@@ -239,9 +229,7 @@ def may_cancel_one_more(item: Item) -> bool:
 @transaction.atomic
 def reopen(item: Item, *, by: User) -> Adjudication:
     """Reopen a decided item; the decision stays on record."""
-    project = Project.objects.get(pk=item.project_id)
-    role = require(project, by, *MAY_DECIDE)
-    item = Item.objects.select_for_update(no_key=True).get(pk=item.pk)
+    item, _, role = _locked(item, by)
     decision = item.adjudications.filter(reopened_at=None).first()
     if decision is None:
         raise Conflict("not_decided", f"This sentence is {item.state}: it has no active decision.")

@@ -39,14 +39,14 @@ def unanswerable(project: Project, **of_item: Any) -> ItemQuerySet:
     if working is None:
         return Item.objects.none()
     skips = Vote.objects.filter(annotator__project=project, act=Vote.Act.SKIP, reason__in=FINAL_REASONS)
-    passes = _last(skips.filter(**of_item))
+    passed = _last(skips.filter(**of_item))
     items = Item.objects.filter(project=project, free__gt=0).live()
-    items = items.filter(state=Item.State.OPEN, pk__in=passes.values("item"))
-    theirs = Vote.objects.filter(item=OuterRef("pk"), annotator__in=working).order_by()
+    items = items.filter(state=Item.State.OPEN, pk__in=passed.values("item"))
+    votes = Vote.objects.filter(item=OuterRef("pk"), annotator__in=working).order_by()
     if working:
-        people = theirs.values("item").annotate(n=Count("annotator", distinct=True)).values("n")
+        people = votes.values("item").annotate(n=Count("annotator", distinct=True)).values("n")
         items = items.annotate(n_people=Subquery(people)).filter(n_people=len(working))
-    return items.exclude(Exists(_last(theirs.filter(reason="later"))))
+    return items.exclude(Exists(_last(votes.filter(reason="later"))))
 
 
 def unanswerable_ids(project: Project) -> list[int]:
@@ -70,12 +70,12 @@ def skip_notes(item: Item) -> list[SkipNote]:
     )
 
 
-def _last(acts: QuerySet[Vote]) -> QuerySet[Vote]:
+def _last(votes: QuerySet[Vote]) -> QuerySet[Vote]:
     """Keep votes that are their person's last on the item."""
     after = Vote.objects.filter(
         item=OuterRef("item"), annotator=OuterRef("annotator"), number__gt=OuterRef("number")
     )
-    return acts.exclude(Exists(after))
+    return votes.exclude(Exists(after))
 
 
 def _working_annotators(project: Project) -> list[int] | None:
@@ -83,15 +83,9 @@ def _working_annotators(project: Project) -> list[int] | None:
     if project.state != Project.State.OPEN:
         return []
     roles = dict(project.members.filter(role__in=MAY_LABEL).values_list("user", "role"))
-    began = Exists(Vote.objects.filter(annotator=OuterRef("pk")))
-    rows = Annotator.objects.filter(project=project, user__in=roles).annotate(began=began)
-    here = {row.user_id: row for row in rows}
-    waiting_for = [user for user, role in roles.items() if role == ANNOTATOR and not _began(here.get(user))]
-    if waiting_for:
+    voted = Exists(Vote.objects.filter(annotator=OuterRef("pk")))
+    rows = Annotator.objects.filter(project=project, user__in=roles).annotate(voted=voted)
+    begun = {row.user_id for row in rows if row.voted or row.paused_at}  # nobody waits for paused people
+    if any(role == ANNOTATOR and user not in begun for user, role in roles.items()):
         return None
-    return [row.pk for row in here.values() if row.began and row.paused_at is None]
-
-
-def _began(row: Annotator | None) -> bool:
-    """Don't wait for paused people."""
-    return row is not None and (row.paused_at is not None or bool(getattr(row, "began", False)))
+    return [row.pk for row in rows if row.voted and row.paused_at is None]

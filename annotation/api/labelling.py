@@ -13,13 +13,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.projects import project_of, represented
+from annotation.api.projects import project_of
 from annotation.models import Item, Lease, Suggestion
 from annotation.queue import assignment, leases, votes
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.request_validation import validated
+from evalsvc.core.web.request_validation import represented, validated
 
 
 class MentionSerializer(serializers.Serializer[Any]):
@@ -256,10 +256,7 @@ class History(APIView):
         if not (requested.isascii() and requested.isdecimal()):
             raise ValidationError({"n": f"{requested!r} is not a whole number. Send 0 to 50."})
         n = min(int(requested[:9]), 50)
-        entries = votes.history(project_of(request, slug), person(request), n=n)
-        copied = ("act", "payload", "reason", "comment", "flagged", "at")
-        results = [
-            {name: getattr(entry.vote, name) for name in copied} | {"item": entry.item, "number": entry.base}
-            for entry in entries
-        ]
+        latest = votes.history(project_of(request, slug), person(request), n=n)
+        names = ("item", "number", "act", "payload", "reason", "comment", "flagged", "at")
+        results = [{name: getattr(vote, name) for name in names} for vote in latest]
         return Response(HistorySerializer({"results": results}).data)

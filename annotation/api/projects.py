@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -23,7 +22,7 @@ from annotation.reports.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.request_validation import Pages, query_choices, reused, validated
+from evalsvc.core.web.request_validation import Pages, query_choices, validated
 
 FORMAT_HELP = "Detected from the content when absent."
 
@@ -120,11 +119,6 @@ def project_of(request: Request, slug: str) -> Project:
     if project is None:
         raise Http404
     return project
-
-
-def represented(serializer: Callable[..., Any], instance: Any, status: int = 200) -> Response:
-    """Return a response made by a reused serializer."""
-    return Response(reused(serializer).to_representation(instance), status=status)
 
 
 class NewestFirst(Pages):

@@ -50,7 +50,7 @@ class Rules:
 
     def __init__(self, project: Project | int) -> None:
         self.project = project if isinstance(project, Project) else Project.objects.get(pk=project)
-        self.policy, self.k = self.project.policy, self.project.k
+        self.policy = self.project.policy
         self.mapping = _mapping(self.project.pk, self.project.inventory_stamp)
 
     @property
@@ -81,9 +81,9 @@ def counted_answers(answers: Iterable[Answer], *, k: int) -> list[Answer]:
     return sorted((a for a in answers if not a.set_aside), key=lambda answer: answer.position)[:k]
 
 
-def surplus_annotators(item: Item, answers: Sequence[Answer], rules: Rules) -> set[int]:
+def surplus_annotators(item: Item, answers: Sequence[Answer], project: Project) -> set[int]:
     """Return the annotators whose answers came after those that count."""
-    counted = counted_answers(answers, k=answers_needed(item, rules))
+    counted = counted_answers(answers, k=answers_needed(item, project))
     return {answer.annotator_id for answer in answers} - {answer.annotator_id for answer in counted}
 
 
@@ -92,7 +92,14 @@ def votes_digest(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
 
     Renaming a label changes neither, and so reopens no decision.
     """
-    pairs = sorted(zip(map(_canonical, raw), mapped, strict=True), key=lambda pair: pair[0])
+    texts = [
+        json.dumps(
+            [sorted(payload["spans"]), sorted(payload["relations"]), bool(payload.get("blank"))],
+            ensure_ascii=False,
+        )
+        for payload in raw
+    ]
+    pairs = sorted(zip(texts, mapped, strict=True), key=lambda pair: pair[0])
     supporters: dict[str, list[int]] = defaultdict(list)
     for at, (_, payload) in enumerate(pairs):
         spans = payload["spans"]
@@ -103,29 +110,23 @@ def votes_digest(raw: Sequence[Payload], mapped: Sequence[Payload]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _canonical(payload: Payload) -> str:
-    parts = [sorted(payload["spans"]), sorted(payload["relations"]), bool(payload.get("blank"))]
-    return json.dumps(parts, ensure_ascii=False)
-
-
-def update_state(item: Item, *, rules: Rules | None = None, records: ItemRecords | None = None) -> Item:
+def update_state(item: Item, *, project: Project | None = None, records: ItemRecords | None = None) -> Item:
     """Derive and store the item's state; the caller has locked the item."""
-    rules = rules or Rules(item.project_id)
     records = records or ItemRecords(
         list(Answer.objects.filter(item=item).active()),
         list(item.leases.filter(ending="")),
         item.adjudications.filter(reopened_at=None).first(),
     )
-    reopened = derive_state(item, records, rules)
+    reopened = derive_state(item, records, Rules(project or item.project_id))
     _save([item])
     if reopened:
         Adjudication.objects.filter(pk=reopened.pk).update(reopened_at=Now())
     return item
 
 
-def answers_needed(item: Item, rules: Rules) -> int:
+def answers_needed(item: Item, project: Project) -> int:
     """Return how many answers decide the item, extra ones included."""
-    return (item.k or rules.k) + item.extra
+    return (item.k or project.k) + item.extra
 
 
 def derive_state(item: Item, records: ItemRecords, rules: Rules) -> Adjudication | None:
@@ -134,11 +135,13 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules) -> Adjudication
         return None
     item.extra = item.asked
     counted, mapped, verdict = _decide(item, records, rules)
-    while verdict.state == majority.DISPUTED and rules.project.calls_extra and may_extend(item, rules):
+    while (
+        verdict.state == majority.DISPUTED and rules.project.calls_extra and may_extend(item, rules.project)
+    ):
         item.extra += 1
         counted, mapped, verdict = _decide(item, records, rules)
     payloads = [answer.payload for answer in mapped]
-    k = answers_needed(item, rules)
+    k = answers_needed(item, rules.project)
     other = rules.verdict(payloads, k, rules.other_policy)
     item.state, item.gold, item.pattern = verdict.state, verdict.gold, verdict.pattern
     item.emptied = sum(answer.emptied for answer in mapped)
@@ -150,15 +153,15 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules) -> Adjudication
     return reopened
 
 
-def may_extend(item: Item, rules: Rules) -> bool:
+def may_extend(item: Item, project: Project) -> bool:
     """True while one more person may be asked about the item."""
-    return item.extra < rules.project.most_extra
+    return item.extra < project.most_extra
 
 
 def _decide(
     item: Item, records: ItemRecords, rules: Rules
 ) -> tuple[list[Answer], list[MappedAnswer], majority.Verdict]:
-    k = answers_needed(item, rules)
+    k = answers_needed(item, rules.project)
     counted = counted_answers(records.answers, k=k)
     mapped = [rules.mapping.payload(answer.payload) for answer in counted]
     return counted, mapped, rules.verdict([answer.payload for answer in mapped], k, rules.policy)
@@ -188,7 +191,7 @@ def labels_in(payload: Payload) -> set[str]:
 def recompute_after_change(project: Project) -> None:
     """Recompute the items at once, or in large projects by a job."""
     if is_recomputed_at_once(project):
-        _recompute_all(project)
+        recompute(project)
     elif not is_recompute_queued(project):
         enqueue("recompute", project.pk)
 
@@ -210,12 +213,8 @@ def is_recomputing(project: Project) -> bool:
     return Job.objects.filter(kind="recompute", subject=project.pk, state__in=states).exists()
 
 
-def recompute(project: Project, progress: Progress) -> None:
+def recompute(project: Project, progress: Progress | None = None) -> None:
     """Recompute every item, in short transactions."""
-    _recompute_all(project, progress)
-
-
-def _recompute_all(project: Project, progress: Progress | None = None) -> None:
     keys = list(project.items.order_by("rank", "pk").values_list("pk", flat=True))
     for start in range(0, len(keys), CHUNK):
         recompute_items(project, keys[start : start + CHUNK])

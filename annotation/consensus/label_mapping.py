@@ -36,11 +36,6 @@ def is_empty(payload: Payload) -> bool:
     return not payload["spans"] and not payload["relations"]
 
 
-def is_na(payload: Payload) -> bool:
-    """True for an empty answer that isn't blank."""
-    return is_empty(payload) and not payload.get("blank")
-
-
 class LabelMapping:
     """Raw names to current names; other names stay as they are."""
 
@@ -79,26 +74,22 @@ class LabelMapping:
         if not self._names:
             return MappedAnswer(payload, emptied=False)
         spans, places = self._spans(payload["spans"])
-        relations = self._relations(payload["relations"], places)
-        now = payload | {"spans": spans, "relations": relations}
-        return MappedAnswer(now, emptied=is_empty(now) and not is_empty(payload))
+        relations = payload["relations"]
+        if relations and isinstance(relations[0], str):
+            relations = self.labels(relations)
+        else:
+            moved = [[places[head], self.label(name), places[tail]] for head, name, tail in relations]
+            relations = [link for at, link in enumerate(moved) if None not in link and link not in moved[:at]]
+        mapped = payload | {"spans": spans, "relations": relations}
+        return MappedAnswer(mapped, emptied=is_empty(mapped) and not is_empty(payload))
 
     def _spans(self, spans: list[list[Any]]) -> tuple[list[list[Any]], list[int | None]]:
-        kept: list[list[Any]] = []
+        """Map spans, each once; return their new places too, None if deleted."""
+        mapped: list[list[Any]] = []
         places: list[int | None] = []
         for start, end, label in spans:
-            now = self.label(label)
-            span = [start, end, now]
-            if now is None:
-                places.append(None)
-                continue
-            if span not in kept:
-                kept.append(span)
-            places.append(kept.index(span))
-        return kept, places
-
-    def _relations(self, relations: list[Any], places: list[int | None]) -> list[Any]:
-        if relations and isinstance(relations[0], str):
-            return self.labels(relations)
-        moved = [[places[head], self.label(name), places[tail]] for head, name, tail in relations]
-        return [link for at, link in enumerate(moved) if None not in link and link not in moved[:at]]
+            span = [start, end, self.label(label)]
+            if span[2] is not None and span not in mapped:
+                mapped.append(span)
+            places.append(None if span[2] is None else mapped.index(span))
+        return mapped, places

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from annotation.consensus.label_mapping import Payload, is_na
+from annotation.consensus.label_mapping import Payload
 
 MAJORITY, MAJORITY_NA = "majority", "majority-na"
 OPEN, SETTLED, DISPUTED = "open", "settled", "disputed"
@@ -57,7 +57,7 @@ class _Relations:
     def __init__(self, payloads: Sequence[Payload], *, policy: str, may_overlap: bool) -> None:
         self.answers = [frozenset(payload["relations"]) for payload in payloads]
         # a blank answer counts as an answer, but not as N/A
-        self.n_na = sum(is_na(payload) for payload in payloads)
+        self.n_na = sum(not payload["relations"] and not payload.get("blank") for payload in payloads)
         self.policy = policy
         self.counts = _count(self.answers)
         self.accepted = _majority(self.counts, len(self.answers))
@@ -122,17 +122,14 @@ class _Joint(_Spans):
 
     def __init__(self, payloads: Sequence[Payload], *, policy: str, may_overlap: bool) -> None:
         super().__init__(payloads, policy=policy, may_overlap=may_overlap)
-        self.links = [frozenset(_links(payload)) for payload in payloads]
+        self.links = [_links(payload) for payload in payloads]
         self.link_counts = _count(self.links)
         won = _majority(self.link_counts, len(self.links))
         self.won = {link for link in won if {link[0], link[2]} <= self.accepted}
 
     def disputed(self) -> bool:
-        return super().disputed() or any(self._pair_is_disputed(pair) for pair in self._pairs())
-
-    def _pairs(self) -> set[tuple[Span, Span]]:
-        pairs = {(head, tail) for head, _, tail in self.link_counts}
-        return {pair for pair in pairs if set(pair) <= self.accepted}
+        pairs = {(head, tail) for head, _, tail in self.link_counts if {head, tail} <= self.accepted}
+        return super().disputed() or any(self._pair_is_disputed(pair) for pair in pairs)
 
     def _pair_is_disputed(self, pair: tuple[Span, Span]) -> bool:
         answers = [frozenset(link for link in answer if (link[0], link[2]) == pair) for answer in self.links]
@@ -155,9 +152,10 @@ class _Joint(_Spans):
 _RULES: dict[str, type[_Relations | _Spans]] = {"relations": _Relations, "entities": _Spans, "joint": _Joint}
 
 
-def _links(payload: Payload) -> Iterable[Link]:
+def _links(payload: Payload) -> frozenset[Link]:
+    """Return the relations with their spans instead of the spans' numbers."""
     spans = [tuple(span) for span in payload["spans"]]
-    return ((spans[head], name, spans[tail]) for head, name, tail in payload["relations"])
+    return frozenset((spans[head], name, spans[tail]) for head, name, tail in payload["relations"])
 
 
 def _count(answers: Iterable[frozenset[Any]]) -> Counter[Any]:

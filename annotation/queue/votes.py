@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.http import Http404
 
 from annotation.consensus import item_state
@@ -38,15 +38,6 @@ class VoteResult:
     surplus: bool = False
     repeated: bool = False
     feedback: Feedback | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """One of a person's latest items, with the base for changes."""
-
-    item: Item
-    vote: Vote
-    base: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +139,8 @@ def _vote(
     if item.use:
         graded = number == 1
         return VoteResult(vote, feedback=gold_questions.grade(item, participant, payload) if graded else None)
-    rules = item_state.Rules(participant.project)
-    item_state.update_state(item, rules=rules, records=records)
-    surplus = item_state.surplus_annotators(item, records.answers, rules)
+    item_state.update_state(item, project=participant.project, records=records)
+    surplus = item_state.surplus_annotators(item, records.answers, participant.project)
     return VoteResult(vote, surplus=participant.annotator.pk in surplus)
 
 
@@ -158,7 +148,15 @@ def _vote(
 def _repeated(item: Item, participant: Participant, request: VoteRequest, payload: Any) -> VoteResult:
     """Return the vote written earlier under this `client_id`."""
     vote = Vote.objects.get(annotator=participant.annotator, client_id=request.client_id)
-    if vote.item_id != item.pk or _differ(payload, vote.payload):
+    # the sent payload isn't validated yet
+    differs = (
+        isinstance(payload, dict)
+        and vote.payload is not None
+        and any(
+            _entries(payload.get(part)) != _entries(vote.payload[part]) for part in ("spans", "relations")
+        )
+    )
+    if vote.item_id != item.pk or differs:
         other = "sentence" if vote.item_id != item.pk else "answer"
         raise Conflict(
             "client_id_reused",
@@ -170,15 +168,8 @@ def _repeated(item: Item, participant: Participant, request: VoteRequest, payloa
         feedback = gold_questions.grade(item, participant, vote.payload) if vote.number == 1 else None
         return VoteResult(vote, repeated=True, feedback=feedback)
     answers = list(Answer.objects.filter(item=item).active())
-    surplus = item_state.surplus_annotators(item, answers, item_state.Rules(participant.project))
+    surplus = item_state.surplus_annotators(item, answers, participant.project)
     return VoteResult(vote, surplus=participant.annotator.pk in surplus, repeated=True)
-
-
-def _differ(payload: Any, stored: Payload | None) -> bool:
-    """Compare labels and spans; the sent payload isn't validated yet."""
-    if stored is None or not isinstance(payload, dict):
-        return False
-    return any(_entries(payload.get(part)) != _entries(stored[part]) for part in ("spans", "relations"))
 
 
 def _entries(part: Any) -> set[str]:
@@ -257,12 +248,11 @@ def _update_answer(
         records.leases = others
 
 
-def history(project: Project, user: User, n: int = 10) -> list[HistoryEntry]:
-    """Return the person's own latest items, newest first."""
+def history(project: Project, user: User, n: int = 10) -> QuerySet[Vote]:
+    """Return the person's last votes on their latest items, newest first."""
     require(project, user)
     votes = Vote.objects.filter(item__project=project, annotator__user=user, batch=None)
-    latest = (
-        votes.values("item").annotate(last=Max("pk")).order_by("-last").values_list("last", flat=True)[:n]
+    last_votes = (
+        votes.values("item").annotate(last=Max("pk")).order_by("-last").values_list("last", flat=True)
     )
-    last_votes = Vote.objects.select_related("item").filter(pk__in=list(latest)).order_by("-pk")
-    return [HistoryEntry(vote.item, vote, vote.number) for vote in last_votes]
+    return Vote.objects.select_related("item").filter(pk__in=list(last_votes[:n])).order_by("-pk")

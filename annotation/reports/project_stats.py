@@ -183,14 +183,12 @@ def _surplus(project: Project) -> Counter[int]:
     )
     keys = [row["item"] for row in crowded]
     surplus: Counter[int] = Counter()
-    rules = item_state.Rules(project)
     for start in range(0, len(keys), item_state.CHUNK):
         chunk = keys[start : start + item_state.CHUNK]
         records = item_state.load_records(chunk)
         for item in Item.objects.filter(pk__in=chunk).only("k", "extra", "project_id"):
             answers = [answer for answer in records[item.pk].answers if not answer.set_aside]
-            counted = item_state.counted_answers(answers, k=item_state.answers_needed(item, rules))
-            surplus.update(answer.annotator_id for answer in answers if answer not in counted)
+            surplus.update(item_state.surplus_annotators(item, answers, project))
     return surplus
 
 
@@ -278,7 +276,7 @@ def outcomes_by_other_policy(project: Project, items: Sequence[Item]) -> list[Po
     records = item_state.load_records([item.pk for item in items])
     outcomes = []
     for item in items:
-        k = item_state.answers_needed(item, rules)
+        k = item_state.answers_needed(item, project)
         answers = item_state.counted_answers(records[item.pk].answers, k=k)
         payloads = [rules.mapping.payload(answer.payload).payload for answer in answers]
         verdict = rules.verdict(payloads, k, rules.other_policy)

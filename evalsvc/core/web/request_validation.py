@@ -1,4 +1,4 @@
-"""Pagination of API lists; validation of queries, bodies and forms."""
+"""Pagination of API lists; validated requests, represented responses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.forms import BaseForm
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 
 class Pages(CursorPagination):
@@ -39,14 +40,19 @@ def query_choices(request: Request, **allowed: Sequence[str]) -> dict[str, str]:
 
 
 @cache
-def reused(serializer: Callable[..., Any], partial: bool = False) -> Any:
+def _reused(serializer: Callable[..., Any], partial: bool = False) -> Any:
     """Build a serializer once: its fields cost more than its work."""
     return serializer(partial=partial)
 
 
+def represented(serializer: Callable[..., Any], instance: Any, status: int = 200) -> Response:
+    """Return a response made by a reused serializer."""
+    return Response(_reused(serializer).to_representation(instance), status=status)
+
+
 def validated(request: Request, serializer: Callable[..., Any], *, partial: bool = False) -> dict[str, Any]:
     """Return the validated request body, or answer 400 with every error."""
-    instance = reused(serializer, partial)
+    instance = _reused(serializer, partial)
     try:
         return dict(instance.run_validation(request.data))
     except ValidationError as error:

@@ -114,4 +114,4 @@ def test_enabling_extra_annotators_applies_to_existing_disputes() -> None:
     gold_questions.set_quality_options(project, by=curator(), calls_extra=True)
     item.refresh_from_db()
     assert (item.state, item.free) == ("open", 1)
-    assert item_state.answers_needed(item, item_state.Rules(project.pk)) == 3
+    assert item_state.answers_needed(item, project) == 3

@@ -167,7 +167,7 @@ def test_history_lists_each_item_once_latest_first_with_its_base_number() -> Non
     answer_item(second, user, "B")
     answer_item(first, user, "C", base=1)
     past = votes.history(project, user)
-    assert [(entry.item.external_id, entry.base) for entry in past] == [("s0", 2), ("s1", 1)]
+    assert [(entry.item.external_id, entry.number) for entry in past] == [("s0", 2), ("s1", 1)]
 
 
 def test_another_answer_under_a_used_client_id_is_rejected() -> None:

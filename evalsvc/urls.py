@@ -11,8 +11,8 @@ from annotation.urls import api_patterns as annotation_api
 from evalsvc import docs_pages as docs
 from evalsvc import home
 from evalsvc.core.accounts.page_urls import page_patterns as team_pages
-from evalsvc.evaluation.page_urls import page_patterns as evaluation_pages
 from evalsvc.evaluation.urls import api_patterns as evaluation_api
+from evalsvc.evaluation.urls import page_patterns as evaluation_pages
 
 # Swagger UI writes inline styles; only its page may.
 swagger = csp_update({"style-src": [SELF, UNSAFE_INLINE]})(

@@ -1,8 +1,37 @@
-"""URLs of the JSON API, below /api/v1/."""
+"""URLs of the pages, and of the JSON API below /api/v1/."""
 
 from django.urls import path
 
-from evalsvc.evaluation.api import benchmarks, status, submissions
+from evalsvc.evaluation.api import benchmarks, status
+from evalsvc.evaluation.api import submissions as api_submissions
+from evalsvc.evaluation.pages import boards, organise, organisers, settings, submissions, submit, team
+
+page_patterns = [
+    path("boards/", boards.boards, name="boards"),
+    path("boards/new/", organise.new_board, name="board-new"),
+    path("boards/<slug:slug>/", boards.page, name="board"),
+    path("boards/<slug:slug>/board.csv", boards.board_csv, name="board-csv"),
+    path("boards/<slug:slug>/board.json", boards.board_json, name="board-json"),
+    path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),
+    path("boards/<slug:slug>/people/", organisers.people, name="board-people"),
+    path("boards/<slug:slug>/organise/", organise.organise, name="board-organise"),
+    path("boards/<slug:slug>/change/", organise.change_board, name="board-change"),
+    path("boards/<slug:slug>/settings/new/", organise.new_setting, name="setting-new"),
+    path("boards/<slug:slug>/settings/<slug:key>/", settings.setting_page, name="setting"),
+    path("boards/<slug:slug>/settings/<slug:key>/inputs/", settings.inputs_file, name="setting-inputs"),
+    path("boards/<slug:slug>/settings/<slug:key>/change/", organise.change_setting, name="setting-change"),
+    path("boards/<slug:slug>/settings/<slug:key>/revise/", organise.revise_setting, name="setting-revise"),
+    path("boards/<slug:slug>/submit/", submit.submit, name="submit"),
+    path("status/", status.page, name="status"),
+    path("submissions/", submissions.index, name="submissions"),
+    path("submissions/<int:pk>/", submissions.page, name="submission"),
+    path("submissions/<int:pk>/state/", submissions.state, name="submission-state"),
+    path("submissions/<int:pk>/cancel/", submissions.cancel, name="submission-cancel"),
+    path("submissions/<int:pk>/withdraw/", submissions.withdraw, name="submission-withdraw"),
+    path("submissions/<int:pk>/curve.svg", submissions.curve_svg, name="submission-curve-svg"),
+    path("submissions/<int:pk>/curve.csv", submissions.curve_csv, name="submission-curve-csv"),
+    path("teams/<slug:slug>/", team.team_page, name="team"),
+]
 
 api_patterns = [
     path("benchmarks", benchmarks.Benchmarks.as_view(), name="api-benchmarks"),
@@ -17,13 +46,13 @@ api_patterns = [
     path("benchmarks/<slug:slug>/settings/<slug:key>/inputs", benchmarks.Inputs.as_view(), name="api-inputs"),
     path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),
-    path("benchmarks/<slug:slug>/submissions", submissions.Submissions.as_view(), name="api-submissions"),
-    path("benchmarks/<slug:slug>/models", submissions.Models.as_view(), name="api-models"),
-    path("benchmarks/<slug:slug>/check", submissions.DryRun.as_view(), name="api-check"),
-    path("submissions/<int:pk>", submissions.OneSubmission.as_view(), name="api-submission"),
-    path("submissions/<int:pk>/scores", submissions.Scores.as_view(), name="api-scores"),
-    path("submissions/<int:pk>/cancel", submissions.Cancel.as_view(), name="api-submission-cancel"),
-    path("submissions/<int:pk>/withdraw", submissions.Withdraw.as_view(), name="api-submission-withdraw"),
+    path("benchmarks/<slug:slug>/submissions", api_submissions.Submissions.as_view(), name="api-submissions"),
+    path("benchmarks/<slug:slug>/models", api_submissions.Models.as_view(), name="api-models"),
+    path("benchmarks/<slug:slug>/check", api_submissions.DryRun.as_view(), name="api-check"),
+    path("submissions/<int:pk>", api_submissions.OneSubmission.as_view(), name="api-submission"),
+    path("submissions/<int:pk>/scores", api_submissions.Scores.as_view(), name="api-scores"),
+    path("submissions/<int:pk>/cancel", api_submissions.Cancel.as_view(), name="api-submission-cancel"),
+    path("submissions/<int:pk>/withdraw", api_submissions.Withdraw.as_view(), name="api-submission-withdraw"),
     path("measures", benchmarks.Measures.as_view(), name="api-measures"),
     path("status", status.Status.as_view(), name="api-status"),
     path("limits", benchmarks.Limits.as_view(), name="api-limits"),

@@ -59,7 +59,7 @@ def _admit(benchmark: Benchmark, user: User, role: str, by: User) -> None:
 
 INVITATION_TARGET = InvitationTarget(
     name="benchmark",
-    noun="board",
+    noun="benchmark",
     roles=((VIEWER, "viewer"), (ORGANISER, "organiser")),
     find=lambda pk: get_object_or_404(Benchmark, pk=pk),
     require_inviter=_require_inviter,

@@ -183,6 +183,15 @@ def _option(key: str, option: ScoringOption) -> forms.Field:
     return field
 
 
+class TestSetCheckboxes(forms.CheckboxSelectMultiple):
+    """Checkboxes with the kind of their test set; those of another task are hidden."""
+
+    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(name, value, *args, **kwargs)
+        option["attrs"]["data-kind"] = value.instance.kind
+        return option
+
+
 class TestSets(forms.ModelMultipleChoiceField):
     """Choice of test sets by name, origin, size and kind."""
 
@@ -203,7 +212,7 @@ class BoardForm(RulesForm):
     )  # fmt: skip
     task = forms.ChoiceField(choices=list(TASK_TITLES.items()))
     test_sets = TestSets(
-        TestSet.objects.none(), label="Labels from", widget=forms.CheckboxSelectMultiple,
+        TestSet.objects.none(), label="Labels from", widget=TestSetCheckboxes,
         help_text="The benchmark has the labels of all selected sets.",
         error_messages={"required": "Select at least one frozen test set."},
     )  # fmt: skip

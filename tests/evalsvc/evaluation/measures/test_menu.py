@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from evalsvc.evaluation.measures.documentation import renewed
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, Measure, offered
 from evalsvc.evaluation.models import Setting
+from evalsvc.management.commands.document_measures import renewed
 
 
 @pytest.mark.parametrize("measure", MENU.values(), ids=list(MENU))

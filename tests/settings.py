@@ -30,4 +30,6 @@ from evalsvc.settings import MIDDLEWARE, STORAGES  # noqa: E402
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = STORAGES | {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 CELERY_BROKER_URL = "memory://"
+# A heartbeat of a job in this process would wait 20 s for the test's own transaction on SQLite.
+JOB_LEASE_SECONDS, JOB_HEARTBEAT_SECONDS = 7_201, 3_600
 MIDDLEWARE = ["tests.places.one_line.OneLineMiddleware", *MIDDLEWARE]

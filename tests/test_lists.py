@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from annotation.models import Project
 from annotation.testset import TestSet
 from evalsvc.evaluation.models import Benchmark, Submission
 from tests.cast.service import ServiceCast
+from tests.permissions.requester import Requester, rolled_back
 
 LISTS = {
     "/api/v1/projects": ("state", "kind"),
@@ -22,8 +24,9 @@ LISTS = {
 
 
 @pytest.fixture
-def cast(db: None) -> ServiceCast:
-    return ServiceCast.create()
+def cast(requester: Requester) -> Iterator[ServiceCast]:
+    with rolled_back():
+        yield requester.cast
 
 
 @pytest.fixture

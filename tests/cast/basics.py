@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from unittest.mock import patch
 
+from annotation.models import Project
+from annotation.reports import agreement
 from evalsvc.core.accounts.models import User
 from evalsvc.core.formats.writer import canonical_line
 from evalsvc.core.jobs.models import Job
+from workers.handlers import agreement_intervals
 from workers.runner import run_inline
 
 PASSWORD = "harbour-lamp-7"
@@ -45,3 +49,9 @@ def jsonl(lines: Iterable[Mapping[str, Any]]) -> bytes:
 def run_job(kind: str, subject: int) -> Job:
     """Run the newest job of this kind in this process."""
     return run_inline(Job.objects.filter(kind=kind, subject=subject).latest("pk"))
+
+
+def compute_agreement(project: Project, *, by: User) -> Job:
+    """Compute agreement with few resamples, for tests that do not look at the intervals."""
+    with patch.object(agreement_intervals, "REPLICATES", 20):
+        return run_job("agreement", agreement.request_report(project, by=by).pk)

@@ -20,7 +20,6 @@ from annotation.freezing import builder
 from annotation.models import Batch, Item, Lease, Project, TestSet
 from annotation.ontology import inventory
 from annotation.queue import assignment
-from annotation.reports import agreement
 from evalsvc.core.accounts import teams, tokens
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.formats.problems import FileRejected
@@ -153,7 +152,7 @@ class ServiceCast:
 
     def _compute_agreement(self) -> None:
         """Compute agreement in Harbour once."""
-        run_job("agreement", agreement.request_report(self.harbour, by=self["cleo"]).pk)
+        assert basics.compute_agreement(self.harbour, by=self["cleo"]).state == Job.State.DONE
 
     def _decide(self, at: int) -> None:
         item = self.item(at)

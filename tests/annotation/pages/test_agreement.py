@@ -17,7 +17,7 @@ from annotation.models import Project
 from annotation.pages import agreement_heatmap, agreement_view
 from annotation.pages.interval_chart import Estimate, coefficient, estimate_text, tick_label
 from annotation.reports import agreement
-from tests.cast.basics import person, run_job
+from tests.cast.basics import compute_agreement, person, run_job
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 from workers.metrics.annotators import FEW_COMMON
 
@@ -35,7 +35,7 @@ def labelled(n: int = 12) -> Project:
 
 
 def reported(project: Project) -> Project:
-    run_job("agreement", agreement.request_report(project, by=curator()).pk)
+    compute_agreement(project, by=curator())
     return project
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from annotation.models import AgreementReport
-from annotation.reports import agreement
-from tests.cast.basics import PASSWORD, run_job, sentence
+from tests.cast.basics import PASSWORD, compute_agreement, run_job, sentence
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def test_the_page_shows_progress_and_then_the_figures(page: Page, cast: ProjectC
 
 @pytest.mark.parametrize("name", ["agreement", "progress"])
 def test_a_phone_shows_intervals_without_scrolling(page: Page, cast: ProjectCast, name: str) -> None:
-    run_job("agreement", agreement.request_report(cast.project, by=cast.curator).pk)
+    compute_agreement(cast.project, by=cast.curator)
     page.set_default_timeout(PATIENCE)
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"/login/?next=/projects/harbour/{name}/")

@@ -8,9 +8,8 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.queue import assignment
-from annotation.reports import agreement
 from tests.annotation.reports.test_project_stats import labelled
-from tests.cast.basics import person, run_job
+from tests.cast.basics import compute_agreement, person
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
 
 PAGES = (
@@ -22,7 +21,7 @@ PAGES = (
 
 def test_every_page_for_curators_responds(either_database: str) -> None:
     project = labelled()
-    run_job("agreement", agreement.request_report(project, by=curator()).pk)
+    compute_agreement(project, by=curator())
     assignment.lease_next(project, annotators(project, 3)[0])
     projects.set_member(project, user=person("newcomer"), role="annotator", by=curator())
     browser = Client()

@@ -12,9 +12,8 @@ from django.urls import reverse
 from annotation import projects
 from annotation.models import Project, Vote
 from annotation.pages.agreement_heatmap import heatmap_of
-from annotation.reports import agreement
 from annotation.reports.display_names import display_names
-from tests.cast.basics import person, run_job
+from tests.cast.basics import compute_agreement, person
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +35,7 @@ def judged() -> Project:
     import_lines(
         project, [{"item": f"s{at}", "annotator": "w7", "labels": ["A"]} for at in range(12)], what="votes"
     )
-    run_job("agreement", agreement.request_report(project, by=curator()).pk)
+    compute_agreement(project, by=curator())
     return project
 
 

@@ -42,7 +42,6 @@ def on(settings: Any, db: None) -> Any:
     if not readiness().ready:
         pytest.skip(readiness().reason)
     settings.MODEL_UPLOADS = "auto"
-    settings.JOB_HEARTBEAT_SECONDS = 60  # the test's own transaction would keep the lease from renewing
     model_intake.record_self_test("here", why_not="")
     return settings
 

@@ -31,7 +31,7 @@ def api_routes() -> list[str]:
 
 
 def test_every_kind_of_job_has_a_handler_and_every_handler_a_kind() -> None:
-    from workers.handlers import HANDLERS
+    from workers.runner import HANDLERS
 
     assert set(HANDLERS) == set(kinds.names())
 

@@ -19,7 +19,7 @@ class Preload(bootsteps.Step):
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
-        from workers.handlers import HANDLER_PATHS
+        from workers.runner import HANDLER_PATHS
 
         for path in HANDLER_PATHS.values():
             import_module(path.partition(":")[0])

@@ -1,8 +1,10 @@
-"""Run one job from claim to end."""
+"""Run one job from claim to end, by the handler of its kind."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from importlib import import_module
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection
@@ -13,7 +15,7 @@ from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.exceptions import Cancelled, InputFault, LeaseLost, RetryLater, caught
 from evalsvc.core.jobs.lease import Lease, Progress, reconcile
 from evalsvc.core.jobs.models import Job
-from workers.handlers import HANDLERS
+from evalsvc.core.jobs.transitions import Store
 from workers.sandbox import readiness
 
 log = logging.getLogger(__name__)
@@ -22,6 +24,36 @@ TIMED_OUT = "The job exceeded the time limit of the service."
 INFRASTRUCTURE = (RetryLater, OperationalError, InterfaceError, ConnectionError)
 
 
+# ---- the handler of each job kind, imported when first needed ------------------------------------
+Handler = Callable[[int, Progress], Store]
+
+HANDLER_PATHS = {
+    "score": "workers.handlers.score:score",
+    "check": "workers.handlers.score:check",
+    "predict": "workers.handlers.predict:predict",
+    "import": "workers.handlers.annotation:import_file",
+    "freeze": "workers.handlers.annotation:freeze",
+    "recompute": "workers.handlers.annotation:recompute",
+    "describe": "workers.handlers.describe:describe",
+    "agreement": "workers.handlers.agreement:agree",
+}
+
+
+def lazy_handler(path: str) -> Handler:
+    """Return a handler that imports its module when called."""
+    module, name = path.split(":")
+
+    def handle(subject: int, progress: Progress) -> Store:
+        handler: Handler = getattr(import_module(module), name)
+        return handler(subject, progress)
+
+    return handle
+
+
+HANDLERS: dict[str, Handler] = {kind: lazy_handler(path) for kind, path in HANDLER_PATHS.items()}
+
+
+# ---- running -------------------------------------------------------------------------------------
 @app.task(name="workers.run_next")
 def run_next_task(queue: str) -> None:
     """Celery's one task: run one job of the queue, if any is due."""

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from workers.celery import app
-from workers.handlers import HANDLERS
+from workers.runner import HANDLERS
 
 if TYPE_CHECKING:
     from evalsvc.core.jobs.lease import Progress

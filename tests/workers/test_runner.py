@@ -16,7 +16,7 @@ from evalsvc.core.jobs.models import Job, JobEvent
 from evalsvc.core.jobs.queue import enqueue, request_cancel
 from evalsvc.core.jobs.transitions import Store
 from workers import runner
-from workers.handlers import HANDLERS
+from workers.runner import HANDLERS
 
 pytestmark = pytest.mark.django_db
 Do = Callable[[Callable[[int, Progress], Store]], Job]

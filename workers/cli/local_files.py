@@ -17,9 +17,8 @@ from evalsvc.core.jobs.exceptions import InputFault
 from workers.cli import conll_columns
 from workers.cli.arguments import Options, naming
 from workers.metrics.report import Report
-from workers.scoring.column_reader import uncollected
 from workers.scoring.gold import Gold, read_gold
-from workers.scoring.predictions import Predictions, dense_predictions, read_predictions
+from workers.scoring.predictions import Predictions, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
 
 UNITS = {"classification": "sentence", "sentences": "sentence", "bags": "bag", "entities": "document"}

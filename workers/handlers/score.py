@@ -20,15 +20,14 @@ from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
-from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
+from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
 from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from workers.metrics.report import Curve, Report
-from workers.scoring.column_reader import Tick, uncollected
 from workers.scoring.gold import Gold, read_gold
-from workers.scoring.predictions import Predictions, dense_predictions, read_predictions
+from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of
 
 PIECE_BYTES = 1 << 18
@@ -67,7 +66,7 @@ def score(subject: int, progress: Progress) -> Store:
     submission = Submission.objects.select_related(*related).get(pk=subject)
     contract = file_contract.of_submission(submission)
     settings = scoring_identity.fitting(submission, contract)
-    existing = scoring_identity.existing(submission, settings)
+    existing = scoring_identity.existing(submission, contract, settings)
     remaining = [setting for setting in settings if setting.pk not in existing]
     with uncollected():
         results = list(_results(submission, contract, remaining, progress)) if remaining else []
@@ -75,14 +74,16 @@ def score(subject: int, progress: Progress) -> Store:
     libraries |= {name: version(name) for name in ("numpy", "scipy") if results}
 
     def store() -> None:
-        versions.lock_settings(submission.benchmark)
+        file_contract.lock_settings(submission.benchmark)
         stored = [_stored(submission, result, libraries) for result in results]
         submission.evaluations.add(*existing.values(), *stored)
         gold_exposure.mark(submission)
         # A setting may have been added or revised in the meantime.
         row = Submission.objects.select_related("benchmark", "system").get(pk=submission.pk)
-        settings = scoring_identity.fitting(row)
-        if row.withdrawn_at is None and len(scoring_identity.existing(row, settings)) < len(settings):
+        contract = file_contract.of_submission(row)
+        settings = scoring_identity.fitting(row, contract)
+        existing_now = scoring_identity.existing(row, contract, settings)
+        if row.withdrawn_at is None and len(existing_now) < len(settings):
             submission_states.queue(row)
 
     return store
@@ -108,7 +109,7 @@ def _results(
         steps.begin(f"{setting.title}: reading the gold", setting.test_set.rows)
         gold = load_gold(setting, tick=steps.tick)
         steps.begin(f"{setting.title}: scoring", setting.test_set.rows)
-        options = scoring_identity.options_of(setting, submission)
+        options = scoring_identity.options_of(contract, setting, submission)
         case = ScoringCase.of(gold, predictions, scoring_options(options))
         report = report_of(case)
         detail = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,3 +109,31 @@ def f_score(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, *, beta: float = 1.0) -
     square = beta * beta
     hit = (1 + square) * np.asarray(tp, dtype=np.float64)
     return divide(hit, hit + square * np.asarray(fn) + np.asarray(fp))
+
+
+class Scores(NamedTuple):
+    """Precision, recall and F_β, of one class or an array of many."""
+
+    precision: Any
+    recall: Any
+    f1: Any
+
+
+def scores(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, *, beta: float = 1.0) -> Scores:
+    """Compute precision, recall and F_β from the same counts.
+
+    Parameters
+    ----------
+    tp, fp, fn : array_like of int
+    beta : float, default 1.0
+
+    Returns
+    -------
+    Scores
+
+    Examples
+    --------
+    >>> scores(3, 1, 0).precision.item(), scores(3, 1, 0).recall.item()
+    (0.75, 1.0)
+    """
+    return Scores(precision(tp, fp), recall(tp, fn), f_score(tp, fp, fn, beta=beta))

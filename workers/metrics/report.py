@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workers.metrics.counts import Counts
-from workers.metrics.ratios import Floats, divide, f_score, precision, recall
+from workers.metrics.ratios import Floats, divide, scores
 
 
 class SpanOutcome(NamedTuple):
@@ -140,9 +140,7 @@ def class_rows(labels: Sequence[str], counts: Counts, *, beta: float = 1.0) -> t
         counts.gold.tolist(),
         counts.predicted.tolist(),
         counts.tp.tolist(),
-        precision(counts.tp, counts.fp).tolist(),
-        recall(counts.tp, counts.fn).tolist(),
-        f_score(counts.tp, counts.fp, counts.fn, beta=beta).tolist(),
+        *(column.tolist() for column in scores(counts.tp, counts.fp, counts.fn, beta=beta)),
         strict=True,
     )
     return tuple(ClassRow(*row) for row in columns)

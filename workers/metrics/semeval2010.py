@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from workers.metrics.classification import confusion
 from workers.metrics.counts import Counts, Ints
-from workers.metrics.ratios import divide, f_score, precision, recall
+from workers.metrics.ratios import divide, scores
 from workers.metrics.report import Value, value_of
 from workers.metrics.weights import NO_GOLD, weighted_average
 
-_DIRECTED = re.compile(r"(?P<relation>.+)\((?:e1,e2|e2,e1)\)")
+DIRECTED = re.compile(r"(?P<relation>.+)\((?:e1,e2|e2,e1)\)")
 NO_ITEMS = "there are no items"
 NO_ANSWERS = "no item was answered"
 KEYS = tuple(f"semeval2010_{key}" for key in ("f1", "coverage", "accuracy_answered", "accuracy_as_other"))
@@ -67,7 +67,7 @@ def relation_of(label: str) -> str | None:
     >>> relation_of("Other") is None
     True
     """
-    match = _DIRECTED.fullmatch(label)
+    match = DIRECTED.fullmatch(label)
     return match["relation"] if match else None
 
 
@@ -162,11 +162,8 @@ def macro(counts: Counts) -> tuple[float, float, float]:
     if not size or not counts.gold.any():
         return (float("nan"), float("nan"), float("nan"))
     even = np.full(size, 1 / size)
-    return (
-        weighted_average(precision(counts.tp, counts.fp), even),
-        weighted_average(recall(counts.tp, counts.fn), even),
-        weighted_average(f_score(counts.tp, counts.fp, counts.fn), even),
-    )
+    precision, recall, f1 = scores(counts.tp, counts.fp, counts.fn)
+    return weighted_average(precision, even), weighted_average(recall, even), weighted_average(f1, even)
 
 
 def semeval_figures(evaluation: Evaluation) -> dict[str, Value]:

@@ -52,8 +52,8 @@ def classification_suite(
     Returns
     -------
     Report
-        Table ``classification`` has one row per label, including the negative one; ``semeval2010`` one per
-        relation without direction, correct only with the correct direction.
+        Table ``classification`` has one row per label, including the negative one. Directed labels add the
+        figures of SemEval-2010, and a table with one row per relation, correct with its direction only.
 
     Examples
     --------
@@ -66,15 +66,15 @@ def classification_suite(
     averaged = counts.select(averaged_classes(labels, negative=negative, include_negative=include_negative))
     values = averages(averaged, beta=beta, entropy=entropy)
     values["accuracy"] = value_of(accuracy(counts), reason=NO_ITEMS)
-    official = semeval2010.evaluate_confusion(matrix, labels=labels)
-    values |= semeval2010.semeval_figures(official)
     totals = {
         "items": float(counts.items),
         "missing": float(matrix[:, -1].sum()),
         "macro_flip": macro_flip(averaged, beta=beta),
     }
     tables = {"classification": class_rows(labels, counts, beta=beta)}
-    if official.relations:
+    if any(map(semeval2010.DIRECTED.fullmatch, labels)):
+        official = semeval2010.evaluate_confusion(matrix, labels=labels)
+        values |= semeval2010.semeval_figures(official)
         tables["semeval2010"] = class_rows(official.relations, official.official)
     return Report(values, tables, counts=totals)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workers.metrics.counts import Counts, Ints, integers, require_choice
-from workers.metrics.ratios import Floats, divide, f_score, precision, recall
+from workers.metrics.ratios import Floats, divide, f_score, scores
 from workers.metrics.report import Value, value_of
 
 SCHEMES = ("weighted", "dodrans", "entropy", "entropy-positive", "macro", "macro-all")
@@ -156,11 +156,11 @@ def micro_averages(counts: Counts, *, beta: float = 1.0) -> dict[str, Value]:
     >>> round(micro_averages(Counts.of([3], [1], [2]))["micro_f1"].value, 4)
     0.6667
     """
-    tp, fp, fn = int(counts.tp.sum()), int(counts.fp.sum()), int(counts.fn.sum())
+    micro = scores(counts.tp.sum(), counts.fp.sum(), counts.fn.sum(), beta=beta)
     return {
-        "micro_f1": value_of(f_score(tp, fp, fn, beta=beta), reason=NOTHING),
-        "micro_precision": value_of(precision(tp, fp), reason=NO_PREDICTION),
-        "micro_recall": value_of(recall(tp, fn), reason=NO_GOLD),
+        "micro_f1": value_of(micro.f1, reason=NOTHING),
+        "micro_precision": value_of(micro.precision, reason=NO_PREDICTION),
+        "micro_recall": value_of(micro.recall, reason=NO_GOLD),
     }
 
 
@@ -193,19 +193,15 @@ def scheme_averages(
     (0.3333, 0.4444)
     """
     require_choice("entropy", entropy, ("all", "positive"))
-    scores = {
-        "f1": f_score(counts.tp, counts.fp, counts.fn, beta=beta),
-        "precision": precision(counts.tp, counts.fp),
-        "recall": recall(counts.tp, counts.fn),
-    }
+    of_classes = scores(counts.tp, counts.fp, counts.fn, beta=beta)
     for unknown in set(schemes) - set(SCHEMES):
         require_choice("scheme", unknown, SCHEMES)
     gold, items = counts.gold, counts.items if entropy == "all" and counts.items else None
     figures = {}
     for scheme in schemes:
         weights = _weights(gold, scheme, items)
-        for kind, score in scores.items():
-            average = weighted_average(score, weights.values)
+        for kind in ("f1", "precision", "recall"):
+            average = weighted_average(getattr(of_classes, kind), weights.values)
             figures[f"{scheme.replace('-', '_')}_{kind}"] = Value(average, weights.reason)
     return figures
 

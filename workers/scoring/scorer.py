@@ -66,6 +66,10 @@ class ScoringCase:
         return cls(gold, predictions.form, predictions.placed(index), options)
 
     @property
+    def n_items(self) -> int:
+        return len(self.gold.index)
+
+    @property
     def suite(self) -> str:
         """The key of the suite that serves this unit and form."""
         if self.options.unit == "document":
@@ -85,16 +89,14 @@ class ScoringCase:
 
     @cached_property
     def labels_per_item(self) -> Ints:
-        return np.bincount(self.item_facts.pair, minlength=len(self.gold))
+        return np.bincount(self.item_facts.pair, minlength=self.n_items)
 
     @cached_property
     def item_facts(self) -> Facts:
         """Gold (item, label) cells, each once."""
         codes = self.gold.codes(self.options.labels)
         owner = np.array(self.gold.owner, dtype=np.int64)
-        return bags.facts_of_columns(
-            owner, codes, n_pairs=len(self.gold), n_relations=len(self.options.labels)
-        )
+        return bags.facts_of_columns(owner, codes, n_pairs=self.n_items, n_relations=len(self.options.labels))
 
     @cached_property
     def facts(self) -> Facts:
@@ -117,9 +119,9 @@ class ScoringCase:
     @cached_property
     def answers(self) -> tuple[Ints, Ints]:
         """Gold and predicted label of each item, the negative class last."""
-        truth = np.full(len(self.gold), len(self.options.labels), dtype=np.int64)
+        truth = np.full(self.n_items, len(self.options.labels), dtype=np.int64)
         truth[self.facts.pair] = self.facts.cells % self.facts.n_relations
-        answer = np.full(len(self.gold), MISSING, dtype=np.int64)
+        answer = np.full(self.n_items, MISSING, dtype=np.int64)
         answer[self.placed.row] = self.placed.label
         return truth, answer
 
@@ -141,7 +143,7 @@ class ScoringCase:
             self.placed.row,
             self.placed.label,
             self.placed.score,
-            n_pairs=len(self.gold) if bag is not None else self.facts.n_pairs,
+            n_pairs=self.n_items if bag is not None else self.facts.n_pairs,
             n_relations=self.facts.n_relations,
         )
         if bag is None:
@@ -151,7 +153,7 @@ class ScoringCase:
     @cached_property
     def gold_spans(self) -> Spans:
         gold, codes = self.gold, self.gold.codes(self.options.labels)
-        return spans_of_columns(gold.owner, gold.start, gold.end, codes, n_documents=len(gold))
+        return spans_of_columns(gold.owner, gold.start, gold.end, codes, n_documents=self.n_items)
 
     @cached_property
     def predicted_spans(self) -> Spans:
@@ -161,7 +163,7 @@ class ScoringCase:
             order = np.argsort(placed.row, kind="stable")
             columns = [column[order] for column in columns]
         document, start, end, label = columns
-        return spans_of_columns(document, start, end, label, n_documents=len(self.gold))
+        return spans_of_columns(document, start, end, label, n_documents=self.n_items)
 
     @cached_property
     def words(self) -> tuple[Tokens | None, str]:
@@ -179,7 +181,7 @@ class ScoringCase:
     def counts(self) -> dict[str, int]:
         """Numbers of items, and of claims left out."""
         if self.options.unit == "bag":
-            counts = {"bags": len(self.gold.pairs), "sentences": len(self.gold)}
+            counts = {"bags": len(self.gold.pairs), "sentences": self.n_items}
         else:
             counts = {"missing": self.placed.missing}
         return counts | {"left_out": self.placed.left_out}
@@ -193,7 +195,7 @@ def report_of(case: ScoringCase) -> Report:
 def _single_labels(case: ScoringCase) -> Report:
     """Score one label per item, with SemEval-2010 where relations are directed."""
     options = case.options
-    report = suites.classification_suite(
+    return suites.classification_suite(
         *case.answers,
         labels=options.labels if options.negative is None else [*options.labels, options.negative],
         negative=options.negative,
@@ -201,10 +203,6 @@ def _single_labels(case: ScoringCase) -> Report:
         beta=options.beta,
         entropy=options.entropy,
     )
-    if "semeval2010" in report.classes:
-        return report
-    values = {key: value for key, value in report.values.items() if not key.startswith("semeval2010")}
-    return replace(report, values=values)
 
 
 def _label_sets(case: ScoringCase) -> Report:

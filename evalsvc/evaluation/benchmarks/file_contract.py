@@ -245,6 +245,11 @@ def settings_of(benchmark: Benchmark) -> list[Setting]:
     return list(benchmark.settings.select_related("test_set", "only", "benchmark"))
 
 
+def lock_settings(benchmark: Benchmark) -> None:
+    """Lock the settings of a benchmark until the end of the transaction."""
+    Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+
+
 def open_settings(benchmark: Benchmark, at: datetime | None = None) -> list[Setting]:
     """Return the settings that accept submissions at a time, by default now."""
     return [each for each in settings_of(benchmark) if state_at(each, at or timezone.now()) == "open"]

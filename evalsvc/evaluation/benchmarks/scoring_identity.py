@@ -11,7 +11,6 @@ from django.db.models import F
 
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
-from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 
 # Raise it whenever a figure may change.
@@ -64,15 +63,14 @@ def not_covered(submission: Submission) -> list[Setting]:
     return [setting for setting in concerned(submission) if setting.pk in lacking] if lacking else []
 
 
-def options_of(setting: Setting, submission: Submission) -> dict[str, Any]:
+def options_of(contract: FileContract, setting: Setting, submission: Submission) -> dict[str, Any]:
     """Return all options that change a figure, but for file and gold."""
-    benchmark = setting.benchmark
-    chosen = complete_options(benchmark.options, task=benchmark.task)
+    benchmark, chosen = contract.benchmark, contract.options
     options = {
         "task": benchmark.task,
         "unit": setting.unit,
         "form": submission.form,
-        "labels": [label["name"] for label in benchmark.labels],
+        "labels": contract.labels,
         "negative": benchmark.negative,
         "missing": benchmark.missing,
         "beta": chosen["beta"],
@@ -105,10 +103,13 @@ def digest(options: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def existing(submission: Submission, settings: Iterable[Setting]) -> dict[int, Evaluation]:
+def existing(
+    submission: Submission, contract: FileContract, settings: Iterable[Setting]
+) -> dict[int, Evaluation]:
     """Return earlier identical evaluations of this file, by setting."""
     wanted = {
-        (setting.pk, setting.test_set.sha256, digest(options_of(setting, submission))) for setting in settings
+        (setting.pk, setting.test_set.sha256, digest(options_of(contract, setting, submission)))
+        for setting in settings
     }
     scored = Evaluation.objects.filter(
         file_id=submission.file_id, setting__in={pk for pk, _, _ in wanted}, scorer=SCORER

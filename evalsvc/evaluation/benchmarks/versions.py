@@ -67,14 +67,9 @@ def keep_up(benchmark: Benchmark) -> None:
                 score_anew(row)
 
 
-def lock_settings(benchmark: Benchmark) -> None:
-    """Lock the settings of a benchmark until the end of the transaction."""
-    Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
-
-
 def locked(setting: Setting) -> Setting:
     """Lock a setting and read it again."""
-    lock_settings(setting.benchmark)
+    file_contract.lock_settings(setting.benchmark)
     rows = Setting.objects.select_related("benchmark", "test_set", "only")
     return rows.select_for_update(of=("self",)).get(pk=setting.pk)
 

@@ -160,7 +160,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
         if earlier:
             return earlier
         quotas.require_quota(entry.benchmark, entry.team, now=now)
-        versions.lock_settings(entry.benchmark)
+        file_contract.lock_settings(entry.benchmark)
         settings = file_contract.settings_of(entry.benchmark)
         contract.require_open(settings, now)
         submission = Submission.objects.create(
@@ -185,7 +185,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
         )
         if submission.format == PIPELINE:
             _predicted_before(submission)
-        _score_or_reuse(submission, scoring_identity.fitting(submission, contract, settings))
+        _score_or_reuse(submission, contract, scoring_identity.fitting(submission, contract, settings))
     return Received(submission, created=True)
 
 
@@ -268,9 +268,9 @@ def _predicted_before(submission: Submission) -> None:
         submission.save(update_fields=["file", "format", "form", "counts"])
 
 
-def _score_or_reuse(submission: Submission, settings: list[Setting]) -> None:
+def _score_or_reuse(submission: Submission, contract: FileContract, settings: list[Setting]) -> None:
     """Reuse scores that exist under every setting, else queue a job."""
-    existing = scoring_identity.existing(submission, settings)
+    existing = scoring_identity.existing(submission, contract, settings)
     if len(existing) == len(settings):
         submission.evaluations.set(existing.values())
         submission_states.move(submission, S.SCORED)

@@ -159,10 +159,10 @@ def test_the_suite_computes_the_official_score() -> None:
     assert round(100 * values["micro_f1"].value, 2) == 6.67
 
 
-def test_without_directed_labels_the_official_score_is_undefined() -> None:
-    value = classification_suite([0], [0], labels=["A"]).values["semeval2010_f1"]
-    assert not value.defined
-    assert value.reason == semeval2010.NO_DIRECTION
+def test_without_directed_labels_there_is_no_official_score() -> None:
+    assert "semeval2010_f1" not in classification_suite([0], [0], labels=["A"]).values
+    value = semeval2010.semeval_figures(semeval2010.evaluate([0], [0], labels=["A"]))["semeval2010_f1"]
+    assert (value.defined, value.reason) == (False, semeval2010.NO_DIRECTION)
 
 
 def test_skipped_examples_in_the_three_accuracies() -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from evalsvc.core.formats.prediction_check import PredictionCheck
+from evalsvc.core.formats.records import LabelPrediction
 from evalsvc.core.formats.text_lines import Irregular
-from workers.scoring.column_reader import _Codes
+from workers.scoring.predictions import ColumnReader
 
 ITEMS = {name: row for row, name in enumerate("abcdef")}
 
 
-def codes() -> _Codes:
-    return _Codes(PredictionCheck(ids=ITEMS, labels=[]))
+def rows_of(*parts: str) -> list[list[int]]:
+    reader = ColumnReader(PredictionCheck(ids=ITEMS, labels=[]))
+    return [reader.rows([LabelPrediction(name, "A") for name in part]).tolist() for part in parts]
 
 
 @pytest.mark.parametrize(
@@ -28,10 +30,9 @@ def codes() -> _Codes:
     ],
 )
 def test_ids_have_the_same_rows_in_any_order(parts: list[str]) -> None:
-    rows = codes().rows
-    assert [rows(list(part)).tolist() for part in parts] == [[ITEMS[name] for name in part] for part in parts]
+    assert rows_of(*parts) == [[ITEMS[name] for name in part] for part in parts]
 
 
 def test_an_unknown_id_is_irregular() -> None:
     with pytest.raises(Irregular):
-        codes().rows(["a", "x"])
+        rows_of("ax")

@@ -14,6 +14,7 @@ from django.utils.text import slugify
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import ENTITY_GOLD, LABELS, RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
+from tests.cast.browser import log_in
 from tests.conftest import StartWorker
 from tests.workers.handlers.test_score import LABEL_LINES
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.worker]
-PASSWORD = "between-the-tides"
 OTHER_GOLD = [
     gold_sentence(line["id"], line["h"]["id"], line["t"]["id"], "born_in") for line in RELATION_GOLD
 ]
@@ -32,21 +32,9 @@ TOO_WIDE = """() => document.documentElement.scrollWidth <= window.innerWidth ? 
 VIEWS = [(1280, "light"), (360, "dark")]
 
 
-def cast_with_passwords() -> BenchmarkCast:
-    cast = BenchmarkCast.create()
-    for user in (cast.olga, cast.kim):
-        user.set_password(PASSWORD)
-        user.save()
-    return cast
-
-
-def log_in(page: Page, name: str) -> None:
+def change_user(page: Page, name: str) -> None:
     page.context.clear_cookies()
-    page.goto(reverse("login"))
-    page.fill("#id_username", name)
-    page.fill("#id_password", PASSWORD)
-    with page.expect_navigation():
-        page.click("form.card button")
+    log_in(page, name)
 
 
 def press(page: Page, name: str) -> None:
@@ -139,7 +127,7 @@ def add_setting(page: Page) -> None:
 def test_a_benchmark_is_created_in_the_browser_and_scores_a_run(
     page: Page, worker: StartWorker, tmp_path: Path
 ) -> None:
-    cast = cast_with_passwords()
+    cast = BenchmarkCast.create()
     freeze("gold", RELATION_GOLD, by=cast.olga)
     freeze("mended", OTHER_GOLD, by=cast.olga)
     freeze("spans", ENTITY_GOLD, by=cast.olga, labels=["PER", "LOC"], kind="entities")
@@ -154,7 +142,7 @@ def test_a_benchmark_is_created_in_the_browser_and_scores_a_run(
     assert (setting.phase, setting.digits, setting.measures) == ("dev", 2, ["macro_f1", "accuracy"])
 
     worker()
-    log_in(page, "kim")
+    change_user(page, "kim")
     submit(page, tmp_path)
     page.wait_for_selector("text=Scored: accuracy 50.00", timeout=60_000)
     page.get_by_role("link", name="Show the board").click()
@@ -163,7 +151,7 @@ def test_a_benchmark_is_created_in_the_browser_and_scores_a_run(
     assert "50.00" in row.inner_text()
     assert page.get_by_role("columnheader", name="micro F1").count() == 0
 
-    log_in(page, "olga")
+    change_user(page, "olga")
     revise(page)
     page.goto(reverse("board", args=["port"]))
     page.get_by_text("Version 1 of 2.").wait_for(state="detached")

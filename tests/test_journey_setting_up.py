@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from annotation.models import Member, Project, Vote
-from tests.cast.basics import PASSWORD, person, sentence
+from tests.cast.basics import person, sentence
+from tests.cast.browser import log_in
 from tests.conftest import StartWorker
 
 if TYPE_CHECKING:
@@ -50,14 +51,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def log_in(page: Page, name: str) -> None:
-    page.goto("/login/?next=/projects/")
-    page.fill("#id_username", name)
-    page.fill("#id_password", PASSWORD)
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Projects", exact=True).wait_for()
-
-
 def test_a_project_is_set_up_from_a_file_in_ten_steps(
     live: str, page: Page, worker: StartWorker, file: Path
 ) -> None:
@@ -65,7 +58,7 @@ def test_a_project_is_set_up_from_a_file_in_ten_steps(
     for name in ("ann", "bob", "nils"):
         person(name)
     worker()
-    log_in(page, "cleo")
+    log_in(page, "cleo", "/projects/")
     steps = Steps(page)
 
     steps.follow("New project")

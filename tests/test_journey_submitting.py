@@ -13,6 +13,7 @@ from evalsvc.core.accounts.tokens import issue
 from evalsvc.evaluation.models import Submission
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import BenchmarkCast
+from tests.cast.browser import log_in
 from tests.conftest import StartWorker
 from tests.workers.handlers.test_score import LABEL_LINES
 
@@ -21,20 +22,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.browser, pytest.mark.worker]
 BOUNDARY = "a-line-no-file-has"
-
-
-def log_in(page: Page, name: str) -> None:
-    page.goto("/login/")
-    page.fill("#id_username", name)
-    page.fill("#id_password", "between-the-tides")
-    page.click("form.card button")
-
-
-def cast_with_passwords() -> BenchmarkCast:
-    cast = BenchmarkCast.create()
-    cast.kim.set_password("between-the-tides")
-    cast.kim.save()
-    return cast
 
 
 def post(address: str, token: str, content: bytes, **fields: str) -> tuple[int, dict[str, object]]:
@@ -56,11 +43,10 @@ def post(address: str, token: str, content: bytes, **fields: str) -> tuple[int, 
 def test_a_run_submitted_in_the_browser_appears_on_the_leaderboard(
     page: Page, worker: StartWorker, tmp_path: Path
 ) -> None:
-    cast_with_passwords().relations(title="Port news")
+    BenchmarkCast.create().relations(title="Port news")
     file = tmp_path / "net-1.jsonl"
     file.write_bytes(jsonl(LABEL_LINES))
-    log_in(page, "kim")
-    page.goto("/boards/rel/submit/")
+    log_in(page, "kim", "/boards/rel/submit/")
     page.set_input_files("#id_file", file)
     page.fill("#id_system", "Tide net")
     page.click("button[value=submit]")
@@ -91,7 +77,7 @@ def assert_result_comes_first(page: Page) -> None:
 def test_a_run_submitted_by_api_appears_on_the_leaderboard(
     page: Page, live: str, worker: StartWorker
 ) -> None:
-    cast = cast_with_passwords()
+    cast = BenchmarkCast.create()
     cast.relations(title="Port news")
     _, token = issue(cast.kim, name="cluster", team=cast.kelpie)
     worker()
@@ -111,11 +97,10 @@ def test_a_run_submitted_by_api_appears_on_the_leaderboard(
 def test_invalid_lines_are_marked_and_a_corrected_file_is_accepted(
     page: Page, live: str, broker: object, tmp_path: Path
 ) -> None:
-    cast_with_passwords().relations()
+    BenchmarkCast.create().relations()
     file = tmp_path / "net.jsonl"
     file.write_bytes(jsonl([*LABEL_LINES[:5], {"id": "s6", "label": "part_off"}]))
-    log_in(page, "kim")
-    page.goto("/boards/rel/submit/")
+    log_in(page, "kim", "/boards/rel/submit/")
     page.set_input_files("#id_file", file)
     page.fill("#id_system", "Tide net")
     page.click("button[value=submit]")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from annotation.models import Vote
-from tests.cast.basics import PASSWORD
+from tests.cast.browser import log_in
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
@@ -16,12 +16,9 @@ MANY = [{"name": f"r{at}", "title": f"relation {at}", "phrase": f"is {at} of"} f
 Start = Callable[..., ProjectCast]
 
 
-def log_in(page: Page, name: str = "ann") -> None:
-    """Log in and open the labelling form."""
-    page.goto("/login/?next=/label/harbour/")
-    page.fill("#id_username", name)
-    page.fill("#id_password", PASSWORD)
-    page.keyboard.press("Enter")
+def open_form(page: Page) -> None:
+    """Log Ann in and wait for a sentence on the labelling form."""
+    log_in(page, "ann", "/label/harbour/")
     page.locator("#work").wait_for()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.annotation.browser_keyboard import Start, log_in
+from tests.annotation.browser_keyboard import Start, open_form
 from tests.cast.basics import sentence
 from tests.cast.projects import ProjectCast
 
@@ -22,7 +22,7 @@ def start(live: str, page: Page) -> Start:
         cast = ProjectCast.create(**options)  # type: ignore[arg-type]
         cast.import_lines(*(lines or [sentence(at) for at in range(1, 9)]))
         cast.open()
-        log_in(page)
+        open_form(page)
         return cast
 
     return begin

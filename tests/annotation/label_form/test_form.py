@@ -11,7 +11,7 @@ from annotation.queue import gold_questions
 from tests.annotation.browser_keyboard import (
     Start,
     chosen,
-    log_in,
+    open_form,
     press,
     read_back,
     request_body,
@@ -236,7 +236,7 @@ def test_the_qualification_round_gives_feedback_before_the_next_sentence(page: P
     cast.import_lines(sentence(1))
     gold_questions.set_quality_options(cast.project, by=cast.curator, qualifies=True, pass_percent=0)
     cast.open()
-    log_in(page)
+    open_form(page)
     press(page, "1", "Enter")
     page.locator("#feedback-dialog[open]").wait_for()
     feedback = page.locator("#feedback-list li").all_inner_texts()
@@ -274,7 +274,7 @@ def test_a_prediction_is_preselected_and_marked(page: Page, live: str) -> None:
     cast.import_lines({"id": "s1", "label": "died_in"}, what="suggestions")
     gold_questions.set_quality_options(cast.project, by=cast.curator, suggests=True)
     cast.open()
-    log_in(page)
+    open_form(page)
     page.locator("#suggested").wait_for()
     assert chosen(page) == ["died_in"]
 

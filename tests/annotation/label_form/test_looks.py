@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.annotation.browser_keyboard import (
     MANY,
     Start,
-    log_in,
+    open_form,
     press,
     see,
     wait_for_reserve,
@@ -239,7 +239,7 @@ def test_each_state_of_the_form_passes_axe_and_fits_the_window(
     cast = ProjectCast.create(labels=TYPED)
     cast.import_lines(typed(1, h="place", t="place"), sentence(2))
     cast.open()
-    log_in(page)
+    open_form(page)
     state(page, cast)
     wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert ([entry["id"] for entry in Axe().run(page).response["violations"]], wider) == ([], 0)

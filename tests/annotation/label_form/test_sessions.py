@@ -8,7 +8,7 @@ import pytest
 
 from annotation.models import Vote
 from tests.annotation.browser_keyboard import Start, press, wait_for_reserve, wait_until_sent
-from tests.cast.basics import PASSWORD
+from tests.cast.browser import log_in
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -24,11 +24,7 @@ def log_out_and_in(page: Page, name: str) -> None:
     other.locator(".who").get_by_role("link", name="Log in").wait_for()
     press(page, "1", "Enter", "n", "Enter")
     page.locator("#saved[data-state=logged-out][data-unsent='2']").wait_for()
-    other.goto("/login/?next=/docs/keyboard/")
-    other.fill("#id_username", name)
-    other.fill("#id_password", PASSWORD)
-    other.keyboard.press("Enter")
-    other.get_by_role("button", name="Log out").wait_for()
+    log_in(other, name)
     other.close()
 
 
@@ -50,11 +46,6 @@ def test_answers_are_never_sent_as_another_user(page: Page, start: Start) -> Non
     page.locator("#saved[data-state=other-user][data-unsent='2']").wait_for()
     assert not Vote.objects.exists()
     page.context.clear_cookies()
-    other = page.context.new_page()
-    other.goto("/login/?next=/docs/keyboard/")
-    other.fill("#id_username", "ann")
-    other.fill("#id_password", PASSWORD)
-    other.keyboard.press("Enter")
-    other.get_by_role("button", name="Log out").wait_for()
+    log_in(page.context.new_page(), "ann")
     wait_until_sent(page, 2)
     assert set(Vote.objects.values_list("annotator__user__username", flat=True)) == {"ann"}

@@ -11,7 +11,8 @@ from annotation import projects
 from annotation.models import Annotator, Vote
 from annotation.queue import gold_questions
 from tests.annotation.browser_keyboard import Start, chosen, press, see, wait_for_reserve, wait_until_sent
-from tests.cast.basics import PASSWORD, sentence
+from tests.cast.basics import sentence
+from tests.cast.browser import log_in
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
@@ -50,6 +51,16 @@ def closed_while_away(page: Page, start: Start) -> ProjectCast:
     return cast
 
 
+def removed_while_away(page: Page, start: Start) -> ProjectCast:
+    cast = start()
+    wait_for_reserve(page, 7)
+    answer_three_away(page)
+    projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
+    page.context.set_offline(False)
+    is_stopped(page, "You are no longer a member of this project.")
+    return cast
+
+
 def kept_in(page: Page) -> list[tuple[str, Any]]:
     """What the page offers to take away, in its order."""
     page.get_by_text("3 answers for harbour").wait_for()
@@ -76,10 +87,7 @@ def test_unsent_answers_of_another_user_are_not_shown(page: Page, start: Start) 
     page.goto("/docs/keyboard/")
     page.get_by_role("button", name="Log out").click()
     page.locator(".who").get_by_role("link", name="Log in").wait_for()
-    page.goto("/login/?next=/label/harbour/")
-    page.fill("#id_username", "bob")
-    page.fill("#id_password", PASSWORD)
-    press(page, "Enter")
+    log_in(page, "bob", "/label/harbour/")
     page.get_by_role("heading", name="Closed").wait_for()
     page.wait_for_load_state("load")
     assert page.locator("#unsent").is_hidden()
@@ -98,12 +106,7 @@ def test_closing_a_project_stops_the_form_and_reopening_sends_the_answers(page: 
 
 
 def test_a_removed_member_keeps_the_answers_until_added_again(page: Page, start: Start) -> None:
-    cast = start()
-    wait_for_reserve(page, 7)
-    answer_three_away(page)
-    projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
-    page.context.set_offline(False)
-    is_stopped(page, "You are no longer a member of this project.")
+    cast = removed_while_away(page, start)
     projects.set_member(cast.project, user=cast.people["ann"], role="annotator", by=cast.curator)
     see(page, 4)
     wait_until_sent(page, 3)
@@ -111,12 +114,7 @@ def test_a_removed_member_keeps_the_answers_until_added_again(page: Page, start:
 
 
 def test_a_removed_member_can_download_the_answers_after_a_reload(page: Page, start: Start) -> None:
-    cast = start()
-    wait_for_reserve(page, 7)
-    answer_three_away(page)
-    projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
-    page.context.set_offline(False)
-    is_stopped(page, "You are no longer a member of this project.")
+    cast = removed_while_away(page, start)
     page.reload()
     page.get_by_role("heading", name="You are no longer a member").wait_for()
     assert kept_in(page) == [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]

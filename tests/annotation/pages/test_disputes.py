@@ -13,7 +13,8 @@ from django.urls import reverse
 
 from annotation.models import Adjudication, Item
 from annotation.queue import votes as voting
-from tests.cast.basics import PASSWORD, sentence
+from tests.cast.basics import sentence
+from tests.cast.browser import log_in
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
@@ -281,11 +282,7 @@ def test_a_dispute_is_decided_undone_and_excluded_by_keys(live: str, page: Page)
     cast.import_lines(*(sentence(at) for at in (1, 2)))
     cast.open()
     first, second = cast.dispute(1), cast.dispute(2)
-    page.goto("/login/?next=" + address(first))
-    page.fill("#id_username", "judy")
-    page.fill("#id_password", PASSWORD)
-    page.keyboard.press("Enter")
-    page.wait_for_url(live + address(first))
+    log_in(page, "judy", address(first))
     for key in ("3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url(live + address(second))
@@ -320,12 +317,7 @@ def test_a_phone_shows_no_decision_keys(page: Page, live: str) -> None:
     cast = ProjectCast.create()
     cast.import_lines(sentence(1))
     item = cast.open().dispute(1)
-    page.goto("/login/")
-    page.fill("#id_username", "judy")
-    page.fill("#id_password", PASSWORD)
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Log out").wait_for()
-    page.goto(address(item))
+    log_in(page, "judy", address(item))
     keys = page.locator(".choice .key")
     assert keys.first.is_visible()
     page.set_viewport_size({"width": 360, "height": 740})

@@ -12,7 +12,8 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.freezing import builder
 from annotation.queue import gold_questions
-from tests.cast.basics import PASSWORD, run_job, sentence
+from tests.cast.basics import run_job, sentence
+from tests.cast.browser import log_in
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
@@ -61,11 +62,7 @@ def test_each_page_passes_axe_and_fits_the_window(
 ) -> None:
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto("/login/")
-    page.fill("#id_username", "cleo")
-    page.fill("#id_password", PASSWORD)
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Log out").wait_for()
+    log_in(page, "cleo")
     found = {}
     for address in addresses:
         page.goto(address)

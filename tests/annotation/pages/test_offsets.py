@@ -11,9 +11,10 @@ from annotation.freezing import builder
 from annotation.models import Item
 from annotation.pages import text_highlighting
 from annotation.testset import export_lines
+from tests.annotation.browser_keyboard import open_form
 from tests.annotation.pages.test_text_highlighting import marked, text_of
 from tests.annotation.text_samples import Text, texts
-from tests.cast.basics import PASSWORD, run_job
+from tests.cast.basics import run_job
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
@@ -91,11 +92,7 @@ def shown_when(page: Page, wanted: str) -> dict[str, Any]:
 @pytest.mark.browser
 def test_the_form_marks_every_text_at_its_offsets(page: Page, live: str) -> None:
     cast = laid()
-    page.goto("/login/?next=/label/harbour/")
-    page.fill("#id_username", "ann")
-    page.fill("#id_password", PASSWORD)
-    page.keyboard.press("Enter")
-    page.locator("#work").wait_for()
+    open_form(page)
     for text in ALL:
         shown = shown_when(page, text.text)
         assert shown["marks"] == list(text.names)

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.jobs import queue
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
@@ -196,7 +197,7 @@ def test_a_pickle_among_the_weights_is_not_run(
 def test_cancelling_stops_a_running_model(cast: BenchmarkCast, on: Any, model: Path) -> None:
     submission = send(cast, cast.entities(), tiny.packed(model))
     assert submission.job is not None
-    job = runner.claim.claim_job(submission.job)
+    job = queue.claim_job(submission.job)
     assert job is not None
     submission_states.cancel(Submission.objects.get(pk=submission.pk), by=cast.kim)
     runner.run(job)

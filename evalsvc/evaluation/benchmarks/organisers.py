@@ -44,17 +44,9 @@ def _keep_an_organiser(benchmark: Benchmark, leaving: User) -> None:
         )
 
 
-def _require_inviter(benchmark: Benchmark, user: User) -> None:
-    require(benchmark, user, ORGANISER)
-
-
 def _role_of(benchmark: Benchmark, user: User) -> str | None:
     """Return the assigned role; seeing a public benchmark is none."""
     return benchmark.people.filter(user=user).values_list("role", flat=True).first()
-
-
-def _admit(benchmark: Benchmark, user: User, role: str, by: User) -> None:
-    set_person(benchmark, user=user, role=role, by=by)
 
 
 INVITATION_TARGET = InvitationTarget(
@@ -62,9 +54,9 @@ INVITATION_TARGET = InvitationTarget(
     noun="benchmark",
     roles=((VIEWER, "viewer"), (ORGANISER, "organiser")),
     find=lambda pk: get_object_or_404(Benchmark, pk=pk),
-    require_inviter=_require_inviter,
+    require_inviter=lambda benchmark, user: require(benchmark, user, ORGANISER),
     role_of=_role_of,
-    admit=_admit,
+    admit=lambda benchmark, user, role, by: set_person(benchmark, user=user, role=role, by=by),
     url=lambda benchmark: reverse("board", args=[benchmark.slug]),
     members_url=lambda benchmark: reverse("board-people", args=[benchmark.slug]),
 )

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import DomainError, NotAllowed
+from evalsvc.core.errors.exceptions import NotAllowed
 from evalsvc.core.web.formatting import byte_size, count, counted
-from evalsvc.core.web.forms import add_form_error
+from evalsvc.core.web.views import attempt, page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, rules
 from evalsvc.evaluation.measures.menu import as_shown
@@ -41,39 +39,36 @@ def organised(request: HttpRequest, slug: str) -> Benchmark:
     return benchmark
 
 
-def _form(request: HttpRequest, template: str, form: Form, **more: Any) -> HttpResponse:
-    return render(request, template, {"form": form} | more, status=400 if form.errors else 200)
+def _submitted(request: HttpRequest) -> tuple[Any, ...]:
+    """Arguments of a form: what was sent, or nothing."""
+    return (request.POST, request.FILES) if request.method == "POST" else ()
 
 
-# ---- the board -----------------------------------------------------------------------------------
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+def _form_page(request: HttpRequest, template: str, form: Form, **more: Any) -> HttpResponse:
+    context = {"form": form} | more
+    return render(request, f"evaluation/{template}", context, status=400 if form.errors else 200)
+
+
+# ---- the benchmark -------------------------------------------------------------------------------
+@page("GET", "POST")
 def new_board(request: HttpRequest) -> HttpResponse:
     if not may_organise(request):
         raise NotAllowed("not_organiser", "You are not allowed to create benchmarks.")
     person = users.person(request)
-    form = BoardForm(*_sent(request), test_sets=selectable_sets(person))
-    if request.method == "POST" and form.is_valid():
-        try:
-            benchmark = _create(form, person)
-        except DomainError as refusal:
-            add_form_error(form, refusal, no_labels="test_sets")
-        else:
-            return redirect("setting-new", benchmark.slug)
-    return _form(request, "evaluation/board_new.html", form)
-
-
-def _sent(request: HttpRequest) -> tuple[Any, ...]:
-    return (request.POST, request.FILES) if request.method == "POST" else ()
+    form = BoardForm(*_submitted(request), test_sets=selectable_sets(person))
+    if form.is_valid() and (made := attempt(form, lambda: _create(form, person), "test_sets")):
+        return redirect("setting-new", made.slug)
+    return _form_page(request, "board_new.html", form)
 
 
 def _create(form: BoardForm, person: User) -> Benchmark:
     values, test_sets = form.cleaned_data, list(form.cleaned_data["test_sets"])
+    negative = str(values["negative"] or test_sets[0].negative)
     return creation.create(
         slug=values["slug"],
         task=values["task"],
         labels=creation.labels_of(test_sets),
-        negative=_negative(values, test_sets[0]),
+        negative="" if values["task"] == Benchmark.Task.ENTITIES else negative,
         missing=values["missing"],
         options=form.options,
         by=person,
@@ -81,15 +76,7 @@ def _create(form: BoardForm, person: User) -> Benchmark:
     )
 
 
-def _negative(values: dict[str, Any], test_set: TestSet) -> str:
-    """Return the negative class; entities have none."""
-    if values["task"] == Benchmark.Task.ENTITIES:
-        return ""
-    return str(values["negative"] or test_set.negative)
-
-
-@login_required
-@require_safe
+@page()
 def organise(request: HttpRequest, slug: str) -> HttpResponse:
     """Settings and rules of a benchmark with links to change them."""
     benchmark = organised(request, slug)
@@ -133,9 +120,8 @@ def _row(setting: Setting, now: Any) -> dict[str, Any]:
 def _fixed(benchmark: Benchmark) -> list[tuple[str, str]]:
     """Options that scores depend on."""
     options = complete_options(benchmark.options, task=benchmark.task)
-    words = {True: "yes", False: "no"}
     changed = [
-        f"{key.replace('_', ' ')} {words[value] if isinstance(value, bool) else value}"
+        f"{key.replace('_', ' ')} {('no', 'yes')[value] if isinstance(value, bool) else value}"
         for key, value in options.items()
         if key in benchmark.options
     ]
@@ -162,74 +148,57 @@ def _rules(benchmark: Benchmark) -> list[tuple[str, str]]:
     ]
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page("GET", "POST")
 def change_board(request: HttpRequest, slug: str) -> HttpResponse:
-    benchmark = organised(request, slug)
-    form = RulesForm(*_sent(request), benchmark=benchmark)
-    if request.method == "POST" and form.is_valid():
-        try:
-            rules.change(benchmark, by=users.person(request), **form.rules)
-        except DomainError as refusal:
-            add_form_error(form, refusal)
-        else:
+    benchmark, person = organised(request, slug), users.person(request)
+    form = RulesForm(*_submitted(request), benchmark=benchmark)
+    if form.is_valid():
+        changed = attempt(form, lambda: rules.change(benchmark, by=person, **form.rules))
+        if changed:
             messages.info(request, "Changes saved.")
             return redirect("board-organise", slug)
-    return _form(request, "evaluation/board_change.html", form, benchmark=benchmark)
+    return _form_page(request, "board_change.html", form, benchmark=benchmark)
 
 
 # ---- settings ------------------------------------------------------------------------------------
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page("GET", "POST")
 def new_setting(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark, person = organised(request, slug), users.person(request)
-    form = SettingForm(*_sent(request), benchmark=benchmark, test_sets=selectable_sets(person))
-    if request.method == "POST" and form.is_valid():
-        try:
-            setting = creation.add_setting(benchmark, by=person, **form.cleaned_data)
-        except DomainError as refusal:
-            add_form_error(form, refusal)
-        else:
+    form = SettingForm(*_submitted(request), benchmark=benchmark, test_sets=selectable_sets(person))
+    if form.is_valid():
+        setting = attempt(form, lambda: creation.add_setting(benchmark, by=person, **form.cleaned_data))
+        if setting:
             messages.info(request, f"“{setting.title}” added.")
             return redirect("board-organise", slug)
-    return _form(request, "evaluation/setting_new.html", form, benchmark=benchmark)
+    return _form_page(request, "setting_new.html", form, benchmark=benchmark)
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page("GET", "POST")
 def change_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    benchmark = organised(request, slug)
+    benchmark, person = organised(request, slug), users.person(request)
     setting = get_object_or_404(benchmark.settings, key=key)
-    form = ShownForm(*_sent(request), units=[setting.unit], setting=setting)
-    if request.method == "POST" and form.is_valid():
-        try:
-            creation.change_setting(setting, by=users.person(request), **form.cleaned_data)
-        except DomainError as refusal:
-            add_form_error(form, refusal)
-        else:
+    form = ShownForm(*_submitted(request), units=[setting.unit], setting=setting)
+    if form.is_valid():
+        changed = attempt(form, lambda: creation.change_setting(setting, by=person, **form.cleaned_data))
+        if changed:
             messages.info(request, f"“{setting.title}” changed.")
             return redirect("board-organise", slug)
-    context = {"benchmark": benchmark, "setting": setting}
-    return _form(request, "evaluation/setting_change.html", form, **context)
+    return _form_page(request, "setting_change.html", form, benchmark=benchmark, setting=setting)
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page("GET", "POST")
 def revise_setting(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """Begin a version with another gold."""
     benchmark, person = organised(request, slug), users.person(request)
     setting = get_object_or_404(benchmark.settings.select_related("test_set", "only"), key=key)
-    initial = {"only": setting.only_id}
-    form = GoldForm(*_sent(request), benchmark=benchmark, test_sets=selectable_sets(person), initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
-            version = creation.revise_setting(setting, by=person, **form.cleaned_data)
-        except DomainError as refusal:
-            add_form_error(form, refusal, no_change="test_set")
-        else:
-            messages.info(
-                request, f"Version {version.number} of “{setting.title}” begins. Its runs are scored again."
-            )
+    initial, test_sets = {"only": setting.only_id}, selectable_sets(person)
+    form = GoldForm(*_submitted(request), benchmark=benchmark, test_sets=test_sets, initial=initial)
+    if form.is_valid():
+        revised = form.cleaned_data
+        version = attempt(form, lambda: creation.revise_setting(setting, by=person, **revised), "test_set")
+        if version:
+            begins = f"Version {version.number} of “{setting.title}” begins."
+            messages.info(request, f"{begins} Its runs are scored again.")
             return redirect("setting", slug, key)
     context = {"heading": f"New gold for “{setting.title}”", "benchmark": benchmark, "setting": setting}
-    return _form(request, "evaluation/setting_revise.html", form, **context)
+    return _form_page(request, "setting_revise.html", form, **context)

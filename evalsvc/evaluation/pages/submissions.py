@@ -8,10 +8,11 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_POST
 
 from evalsvc.core.accounts import users
 from evalsvc.core.jobs import queue_status
+from evalsvc.core.web import views
 from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import leaderboard, roles, submission_states
@@ -41,44 +42,35 @@ class Notice:
     detail: str
 
 
-@login_required
-@require_safe
+@views.page()
 def index(request: HttpRequest) -> HttpResponse:
     teams = list(roles.teams_of(request.user))
     seen = roles.visible_submissions(request.user)
+    in_progress = seen.filter(state__in=run_list.IN_PROGRESS).count()
+    lead = "No runs in progress." if teams else "Runs of all teams in benchmarks you organise."
+    if in_progress:
+        lead = f"{counted(in_progress, 'run')} in progress."
+    elif not teams and not seen.exists():
+        lead = "You are not in a team yet. Runs are submitted by a team and shown under its name."
     listed, older = run_list.page_of(seen, request)
     context = {
         "teams": teams,
         "runs": listed,
         "older": older,
         "by_team": True,
-        "lead": _lead(request, len(teams)),
+        "lead": lead,
         "empty": "No runs. Submit a prediction file on a benchmark’s page or by API.",
     }
     return render(request, "evaluation/submissions.html", context)
 
 
-def _lead(request: HttpRequest, teams: int) -> str:
-    seen = roles.visible_submissions(request.user)
-    if not teams and not seen.exists():
-        return "You are not in a team yet. Runs are submitted by a team and shown under its name."
-    in_progress = seen.filter(state__in=run_list.IN_PROGRESS).count()
-    if in_progress:
-        return f"{counted(in_progress, 'run')} in progress."
-    if not teams:
-        return "Runs of all teams in benchmarks you organise."
-    return "No runs in progress."
-
-
-@login_required
-@require_safe
+@views.page()
 def page(request: HttpRequest, pk: int) -> HttpResponse:
     submission = roles.submission_for(request.user, pk)
     return render(request, "evaluation/submission.html", _context(request, submission))
 
 
-@login_required
-@require_safe
+@views.page()
 def state(request: HttpRequest, pk: int) -> HttpResponse:
     """State alone while it is in progress.
 
@@ -100,7 +92,7 @@ def _waiting(submission: Submission) -> dict[str, Any]:
         "in_progress": submission.state in run_list.IN_PROGRESS,
         "steps": timeline(submission),
         "notice": _notice(submission),
-        "progress": charts.progress(job.done, job.total) if job else charts.progress(0, 0),
+        "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
         "waiting": _progress_text(submission),
     }
 
@@ -118,13 +110,18 @@ def _progress_text(submission: Submission) -> str:
 
 
 def _notice(submission: Submission) -> Notice | None:
+    reason = submission.reason
     if submission.withdrawn_at:
         return Notice("warn", "Withdrawn.", "This run is not on any board. You can submit it again.")
     if submission.state == State.INVALID:
-        detail = f"{submission.reason} Nothing was scored. Correct the file and submit the run again."
+        detail = f"{reason} Nothing was scored. Correct the file and submit the run again."
         return Notice("bad", "File rejected.", detail)
     if submission.state == State.FAILED:
-        return Notice("warn", "Not scored.", _failed(submission))
+        if submission.reason_code == "worker_lost":
+            detail = "Three workers stopped. The run does not count towards your quota. Submit it again."
+            return Notice("warn", "Not scored.", detail)
+        detail = "The run does not count towards your quota. You can submit it again."
+        return Notice("warn", "Not scored.", f"{reason or 'No reason was recorded.'} {detail}")
     if submission.state == State.CANCELLED:
         return Notice("warn", "Cancelled.", "Nothing was scored. You can submit the run again.")
     return _left_out(submission) if submission.state == State.SCORED else None
@@ -140,15 +137,6 @@ def _left_out(submission: Submission) -> Notice | None:
         return Notice("warn", title, f"{submission.reason} Earlier scores stay valid.")
     detail = "The gold changed after the upload. Submit predictions for the current inputs as another run."
     return Notice("warn", f"Not scored under {titles}.", detail)
-
-
-def _failed(submission: Submission) -> str:
-    if submission.reason_code == "worker_lost":
-        return "Three workers stopped. The run does not count towards your quota. Submit it again."
-    return (
-        f"{submission.reason or 'No reason was recorded.'} "
-        "The run does not count towards your quota. You can submit it again."
-    )
 
 
 def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
@@ -223,16 +211,14 @@ def _with_curve(request: HttpRequest, pk: int) -> tuple[Submission, Evaluation]:
     raise Http404
 
 
-@login_required
-@require_safe
+@views.page()
 def curve_svg(request: HttpRequest, pk: int) -> HttpResponse:
     submission, evaluation = _with_curve(request, pk)
     drawn = score_view.draw(evaluation)
     return svg_file(drawn, f"submission-{submission.pk}-{evaluation.setting.key}.svg")
 
 
-@login_required
-@require_safe
+@views.page()
 def curve_csv(request: HttpRequest, pk: int) -> HttpResponse:
     submission, evaluation = _with_curve(request, pk)
     name = f"submission-{submission.pk}-{evaluation.setting.key}.csv"

@@ -259,7 +259,7 @@ class Client:
         if body is not None:  # makes it a POST
             size = body.seek(0, os.SEEK_END)
             body.seek(0)
-            request.data = _ReportingFile(body, size, sent)  # type: ignore[assignment]
+            request.data = _ReportingFile(body, size, sent)
             request.add_header("Content-Type", "application/gzip")
             request.add_header("Content-Length", str(size))
         try:

@@ -44,7 +44,7 @@ def element(name: str, *inside: str, **attributes: object) -> SafeString:
     attrs = ""
     for key, value in attributes.items():
         if value is not None:
-            text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
+            text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
             attrs += f' {key.rstrip("_").replace("_", "-")}="{conditional_escape(text)}"'
     body = "".join(conditional_escape(part) for part in inside)
     return mark_safe(f"<{name}{attrs}>{body}</{name}>" if body else f"<{name}{attrs}/>")  # noqa: S308

@@ -1,11 +1,13 @@
-"""Roles in a project, and checks of them."""
+"""People of a project: roles, checks of them, and display names."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from django.db.models import QuerySet
 from django.http import Http404
 
-from annotation.models import Member, Project
+from annotation.models import Annotator, Member, Project
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import NotAllowed
 
@@ -56,3 +58,25 @@ def require_organiser(user: User) -> None:
             "Only organisers can open projects and import published test sets.",
             hint="An administrator can make you one.",
         )
+
+
+# ---- names ----------------------------------------------------------------------------------------
+def display_names(project: Project, *members: User) -> dict[str, str]:
+    """Map the names in downloads to display names, unique within the project.
+
+    `members` are people who have not answered yet.
+    """
+    annotators = Annotator.objects.filter(project=project).select_related("user").order_by("pk")
+    names = {user.username: user.shown_name for user in members}
+    names |= {row.name: row.user.shown_name if row.user else row.name for row in annotators}
+    uses = Counter(names.values())
+    return {
+        name: f"{shown} ({name})" if uses[shown] > 1 and shown != name else shown
+        for name, shown in names.items()
+    }
+
+
+def numbered_names(project: Project) -> dict[str, str]:
+    """Map the names in downloads to numbers, to prevent bias."""
+    names = Annotator.objects.filter(project=project).order_by("pk").values_list("name", flat=True)
+    return {name: f"Annotator {number}" for number, name in enumerate(names, start=1)}

@@ -14,9 +14,13 @@ from rest_framework.views import APIView
 from annotation import roles
 from annotation.api.projects import project_of
 from annotation.models import OntologyLabel, Project
-from annotation.ontology import label_texts
-from annotation.ontology.inventory import TEXT_FIELDS
-from annotation.ontology.label_texts import MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, MAX_LENGTHS
+from annotation.ontology.inventory import (
+    MAX_EXAMPLE_LENGTH,
+    MAX_EXAMPLES,
+    MAX_LENGTHS,
+    TEXT_FIELDS,
+    set_texts,
+)
 from annotation.roles import CURATOR
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
@@ -95,7 +99,7 @@ class OneLabel(APIView):
         """Change the texts of a label, not its name."""
         label = _label(request, slug, pk)
         texts = validated(request, LabelTextsSerializer, partial=True)
-        label = label_texts.set_texts(label, by=person(request), **texts)
+        label = set_texts(label, by=person(request), **texts)
         return Response(OntologyLabelSerializer(label).data)
 
 

@@ -1,8 +1,7 @@
-"""The label inventory, and reversible merges, deletions and renamings."""
+"""The label inventory, its texts, and reversible merges, deletions and renamings."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from django.db.models import Max, Sum
 from django.db.models.functions import Now
 
 from annotation.consensus import item_state
-from annotation.consensus.label_mapping import LabelMapping, MappedAnswer
+from annotation.consensus.label_mapping import LabelMapping
 from annotation.models import OntologyLabel, OntologyStep, Project, SourceLabels
 from annotation.ontology import label_usage
 from annotation.ontology.presets import PRESETS, PresetLabel
@@ -23,28 +22,26 @@ from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 
-__all__ = [
-    "Choice",
-    "LabelMapping",
-    "MappedAnswer",
-    "add_labels",
-    "apply_preset",
-    "delete",
-    "inventory",
-    "mapping_of",
-    "merge",
-    "rename",
-    "renew_stamp",
-    "undo",
-]
 DIGITS = "1234567890"
 CAPS = (*DIGITS, *(f"⇧{digit}" for digit in DIGITS), *(f"⌥{digit}" for digit in DIGITS))
 TEXT_FIELDS = ("title", "phrase", "group", "definition", "choose", "avoid", "head_type", "tail_type")
-MERGE, DELETE, RENAME = (
-    OntologyStep.Operation.MERGE,
-    OntologyStep.Operation.DELETE,
-    OntologyStep.Operation.RENAME,
+MAX_LENGTHS = {
+    "title": 200,
+    "phrase": 200,
+    "group": 80,
+    "head_type": 60,
+    "tail_type": 60,
+    "definition": 20_000,
+}
+EXAMPLES = ("choose", "avoid")
+MAX_EXAMPLES, MAX_EXAMPLE_LENGTH = 50, 1_000
+TEXTS_HINT = (
+    f"Fields: {', '.join(TEXT_FIELDS)}. "
+    f"Limits: {', '.join(f'{name} up to {most:,} characters' for name, most in MAX_LENGTHS.items())}; "
+    "the title must not be empty. "
+    f"{' and '.join(EXAMPLES)}: up to {MAX_EXAMPLES} examples of {MAX_EXAMPLE_LENGTH:,} characters."
 )
+Operation = OntologyStep.Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +145,30 @@ def _store(project: Project, rows: list[OntologyLabel]) -> list[OntologyLabel]:
     return stored
 
 
+@transaction.atomic
+def set_texts(label: OntologyLabel, *, by: User, **texts: Any) -> OntologyLabel:
+    """Change a label's texts; its name and so all answers stay."""
+    require(label.project, by, CURATOR)
+    lock_project(label.project)
+    for name, value in texts.items():
+        if not _is_valid_text(name, value):
+            raise DomainError("bad_label", f"Invalid {name}: {value!r:.80}.", hint=TEXTS_HINT, field=name)
+    OntologyLabel.objects.filter(pk=label.pk).update(**texts)
+    label.refresh_from_db()
+    return label
+
+
+def _is_valid_text(name: str, value: Any) -> bool:
+    if name in EXAMPLES:
+        return (
+            isinstance(value, list)
+            and len(value) <= MAX_EXAMPLES
+            and all(isinstance(text, str) and 0 < len(text) <= MAX_EXAMPLE_LENGTH for text in value)
+        )
+    is_short = isinstance(value, str) and len(value) <= MAX_LENGTHS.get(name, -1)
+    return is_short and (name != "title" or bool(value.strip()))
+
+
 def renew_stamp(project: Project) -> None:
     """Renew the stamp, which invalidates cached inventories."""
     project.inventory_stamp = uuid4()
@@ -179,8 +200,8 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
     _store(project, [row for name, row in rows.items() if name not in existing])
     mapping = mapping_of(project)
     for sources, target in preset.merges:
-        _add_step(project, MERGE, [name for name in sources if name not in mapping], target, by)
-    _add_step(project, DELETE, [name for name in preset.deleted if name not in mapping], "", by)
+        _add_step(project, Operation.MERGE, [name for name in sources if name not in mapping], target, by)
+    _add_step(project, Operation.DELETE, [name for name in preset.deleted if name not in mapping], "", by)
     item_state.recompute_after_change(project)
     return inventory(project, preset.part)
 
@@ -188,19 +209,19 @@ def apply_preset(project: Project, key: str, *, by: User) -> list[Choice]:
 @transaction.atomic
 def merge(project: Project, sources: Collection[str], *, target: str, by: User) -> OntologyStep:
     """Merge labels into one of them or into a new name."""
-    return _step(project, MERGE, sources, target, by)
+    return _step(project, Operation.MERGE, sources, target, by)
 
 
 @transaction.atomic
 def delete(project: Project, sources: Collection[str], *, by: User) -> OntologyStep:
     """Delete labels; answers with no other label count as N/A."""
-    return _step(project, DELETE, sources, "", by)
+    return _step(project, Operation.DELETE, sources, "", by)
 
 
 @transaction.atomic
 def rename(project: Project, source: str, *, target: str, by: User) -> OntologyStep:
     """Rename a label."""
-    return _step(project, RENAME, [source], target, by)
+    return _step(project, Operation.RENAME, [source], target, by)
 
 
 def _step(project: Project, operation: str, sources: Collection[str], target: str, by: User) -> OntologyStep:
@@ -211,7 +232,7 @@ def _step(project: Project, operation: str, sources: Collection[str], target: st
     current = {choice.name for choice in inventory(project, part)}
     _check_step(project, operation, sources, target, current)
     if target and not project.labels.filter(part=part, name=target).exists():
-        first = OntologyLabel.objects.get(pk=_row_of(project, part, sources[0]).pk)
+        first = _row_of(project, part, sources[0])
         first.pk, first.name, first.derived = None, target, True
         first.title = PresetLabel(target).as_label(part, derived=True).title
         _store(project, [first])
@@ -223,17 +244,15 @@ def _step(project: Project, operation: str, sources: Collection[str], target: st
 
 def _part_of(project: Project, sources: Sequence[str]) -> str:
     """Return the inventory that contains all sources."""
-    missing_by_part: list[tuple[str, set[str]]] = []
-    for part in parts_of(project):
-        missing = set(sources) - {choice.name for choice in inventory(project, part)}
-        missing_by_part.append((part, missing))
-    part, missing = min(missing_by_part, key=lambda entry: len(entry[1]))
-    if missing or not sources:
-        detail = (
-            f"Not in the inventory: {', '.join(sorted(missing))}. Use current labels."
-            if missing
-            else "No labels selected. Select at least one."
-        )
+    if not sources:
+        raise DomainError("unknown_label", "No labels selected. Select at least one.", field="sources")
+    missing = {
+        part: set(sources) - {choice.name for choice in inventory(project, part)}
+        for part in parts_of(project)
+    }
+    part = min(missing, key=lambda part: len(missing[part]))
+    if missing[part]:
+        detail = f"Not in the inventory: {', '.join(sorted(missing[part]))}. Use current labels."
         raise DomainError("unknown_label", detail, field="sources")
     return part
 
@@ -241,16 +260,16 @@ def _part_of(project: Project, sources: Sequence[str]) -> str:
 def _check_step(
     project: Project, operation: str, sources: Sequence[str], target: str, current: set[str]
 ) -> None:
-    if operation == MERGE and len({*sources, target}) < 2 + (target not in sources):
+    if operation == Operation.MERGE and len({*sources, target}) < 2 + (target not in sources):
         raise DomainError(
             "bad_step", "A merge needs at least two labels. Select another one.", field="sources"
         )
-    if operation != DELETE and not 0 < len(target) <= 200:
+    if operation != Operation.DELETE and not 0 < len(target) <= 200:
         raise DomainError(
             "bad_step", f"The new name has {len(target):,} characters. Use 1–200 characters.", field="target"
         )
     elsewhere = target in current and target not in sources
-    if operation == RENAME and (elsewhere or target in sources):
+    if operation == Operation.RENAME and (elsewhere or target in sources):
         raise Conflict("name_taken", f"{target} is already in the inventory.", hint="Merge the two instead.")
     mapping = mapping_of(project)
     if target in mapping and mapping.label(target) != target:
@@ -263,10 +282,8 @@ def _check_step(
 
 def _row_of(project: Project, part: str, name: str) -> OntologyLabel:
     """Return the row with the texts of a current label."""
-    mapping = mapping_of(project)
-    rows = list(OntologyLabel.objects.filter(project=project, part=part))
-    own = [row for row in rows if row.name == name]
-    return (own or [row for row in rows if mapping.label(row.name) == name])[0]
+    mapping, rows = mapping_of(project), project.labels.filter(part=part)
+    return rows.filter(name=name).first() or next(row for row in rows if mapping.label(row.name) == name)
 
 
 def _add_step(
@@ -312,10 +329,7 @@ def _require_unused(step: OntologyStep, *, since: Any) -> None:
     n = label_usage.votes_with_label(project, name, since=since)
     if n:
         answers = "1 answer uses" if n == 1 else f"{n:,} answers use"
-        raise Conflict(
-            "target_in_use",
-            f"{answers} {name}, the new label of this step.",
-        )
+        raise Conflict("target_in_use", f"{answers} {name}, the new label of this step.")
     if label_usage.is_in_gold_question(project, name):
         raise Conflict(
             "target_in_use",
@@ -331,11 +345,6 @@ def emptied_by_deletion(project: Project) -> dict[str, int]:
     answers = live.aggregate(n=Sum("emptied"))["n"] or 0
     sealed = SourceLabels.objects.filter(item__project=project, item__batch__state="done")
     return {"answers": answers, "source_labels": label_usage.count_emptied(project, sealed, mapping)}
-
-
-def label_frequencies(project: Project) -> Counter[str]:
-    """Count each current label in the settled gold."""
-    return label_usage.count_in_gold(project)
 
 
 def lock_project(project: Project) -> Project:

@@ -13,7 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from annotation import roles
 from annotation.models import OntologyLabel, OntologyStep, Project
 from annotation.ontology import inventory as ontology
-from annotation.ontology.label_texts import EXAMPLES, MAX_EXAMPLE_LENGTH, MAX_EXAMPLES, MAX_LENGTHS, set_texts
+from annotation.ontology import label_usage
+from annotation.ontology.inventory import (
+    EXAMPLES,
+    MAX_EXAMPLE_LENGTH,
+    MAX_EXAMPLES,
+    MAX_LENGTHS,
+    set_texts,
+)
 from annotation.ontology.presets import PRESETS
 from annotation.pages.project_page import ActionForm, choices_by_name, project_context, project_for
 from evalsvc.core.accounts.models import User
@@ -207,7 +214,7 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("ontology", slug)
     if any(submit(request, form, partial(form.apply, project, by=user)) for form in forms.values()):
         return redirect("ontology", slug)
-    steps, frequencies = project.steps.select_related("by"), ontology.label_frequencies(project)
+    steps, frequencies = project.steps.select_related("by"), label_usage.count_in_gold(project)
     context = project_context(
         project,
         role,

@@ -19,7 +19,7 @@ from annotation.ontology.inventory import inventory
 from annotation.pages.imports import FileForm, format_choices, upload_field
 from annotation.pages.project_page import ActionForm, answer_text, label_titles, project_context, project_for
 from annotation.queue import exclusions, gold_questions
-from annotation.reports.display_names import display_names
+from annotation.roles import display_names
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person

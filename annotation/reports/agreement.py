@@ -10,8 +10,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotation.models import AgreementReport, Answer, Project
-from annotation.reports.display_names import display_names, numbered_names
-from annotation.roles import CURATOR, MAY_OVERSEE, require
+from annotation.roles import CURATOR, MAY_OVERSEE, display_names, numbered_names, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict

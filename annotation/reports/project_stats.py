@@ -17,9 +17,8 @@ from annotation.consensus.label_mapping import Payload
 from annotation.models import Annotator, Answer, Item, ItemQuerySet, Lease, Mark, Project, Vote
 from annotation.ontology import label_usage
 from annotation.reports import workload
-from annotation.reports.display_names import display_names, numbered_names
 from annotation.reports.progress import WorkDay, work_days
-from annotation.roles import CURATOR, MAY_DECIDE, MAY_OVERSEE, require
+from annotation.roles import CURATOR, MAY_DECIDE, MAY_OVERSEE, display_names, numbered_names, require
 from evalsvc.core.accounts.models import User
 
 BUCKET = 250  # milliseconds

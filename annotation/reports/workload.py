@@ -10,9 +10,8 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 
 from annotation.models import Annotator, Lease, Project, Vote
-from annotation.reports.display_names import display_names
 from annotation.reports.progress import answers_needed
-from annotation.roles import ANNOTATOR, CURATOR, MAY_OVERSEE, require
+from annotation.roles import ANNOTATOR, CURATOR, MAY_OVERSEE, display_names, require
 from evalsvc.core.accounts.models import User
 
 WEEK = timedelta(days=7)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotation import projects
 from annotation.models import Project, Vote
 from annotation.pages.agreement_heatmap import heatmap_of
-from annotation.reports.display_names import display_names
+from annotation.roles import display_names
 from tests.cast.basics import compute_agreement, person
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 

@@ -25,7 +25,11 @@ def checked_rules(rules: dict[str, Any], *, labels: list[dict[str, str]]) -> dic
         elif name == "time_zone":
             checked_zone(value)
         elif name == "limits":
-            _check_limits(value)
+            for limit, most in value.items():
+                if limit not in LIMITS:
+                    detail, hint = f"There is no limit {limit}.", f"Use {', '.join(LIMITS)}."
+                    raise DomainError("bad_limit", detail, hint=hint, field="limits")
+                _check_number(limit, most)
         elif name == "training_counts":
             _check_counts(value, labels)
         else:
@@ -37,14 +41,6 @@ def _check_number(name: str, value: Any) -> None:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if value is not None and not (whole and 0 < value < 1 << 31):
         raise DomainError("bad_limit", f"{name} is {value!r}. Use a whole number above 0.", field=name)
-
-
-def _check_limits(limits: dict[str, Any]) -> None:
-    for name, value in limits.items():
-        if name not in LIMITS:
-            known = ", ".join(LIMITS)
-            raise DomainError("bad_limit", f"There is no limit {name}.", hint=f"Use {known}.", field="limits")
-        _check_number(name, value)
 
 
 def _check_counts(counts: dict[str, Any], labels: list[dict[str, str]]) -> None:

@@ -29,9 +29,7 @@ QUOTA_TITLES = {
 }
 
 
-def _zones() -> list[tuple[str, str]]:
-    named = sorted(available_timezones() - {"UTC"})
-    return [(zone, zone.replace("_", " ")) for zone in ("UTC", *named)]
+ZONES = [(zone, zone.replace("_", " ")) for zone in ("UTC", *sorted(available_timezones() - {"UTC"}))]
 
 
 def _whole(label: str, **more: Any) -> forms.IntegerField:
@@ -61,7 +59,7 @@ class RulesForm(SectionedForm):
     per_day = _whole(QUOTA_TITLES["per_day"])
     in_total = _whole(QUOTA_TITLES["in_total"])
     at_once = _whole(QUOTA_TITLES["at_once"])
-    time_zone = forms.ChoiceField(label="Time zone of the daily quota", choices=_zones, required=False)
+    time_zone = forms.ChoiceField(label="Time zone of the daily quota", choices=ZONES, required=False)
     upload_megabytes = forms.DecimalField(
         label="Largest file, MB",
         min_value=Decimal("0.000001"),
@@ -104,10 +102,9 @@ class RulesForm(SectionedForm):
         super().__init__(*args, **{"initial": initial, **kwargs})
         if benchmark is None or not benchmark.training_counts:
             del self.fields["no_training_counts"]
-        self.fields[
-            "upload_megabytes"
-        ].help_text = f"Limit of the service: {byte_size(_service_limit('upload_bytes'))}."
-        self.fields["lines"].help_text = f"Limit of the service: {count(_service_limit('lines'))}."
+        most, lines = byte_size(_service_limit("upload_bytes")), count(_service_limit("lines"))
+        self.fields["upload_megabytes"].help_text = f"Limit of the service: {most}."
+        self.fields["lines"].help_text = f"Limit of the service: {lines}."
 
     def clean_upload_megabytes(self) -> int | None:
         """Convert to bytes."""
@@ -144,12 +141,10 @@ class RulesForm(SectionedForm):
         values = self.cleaned_data
         rules = {name: values[name] for name in ("title", "summary", "description", "public", *QUOTA_TITLES)}
         counts = {} if values.get("no_training_counts") else values["training_counts"]
-        rules |= {"time_zone": values["time_zone"], "limits": self._limits()}
+        limits = {"upload_bytes": values["upload_megabytes"], "lines": values["lines"]}
+        rules |= {"time_zone": values["time_zone"]}
+        rules |= {"limits": {name: limits[name] for name in LIMITS if limits[name]}}
         return rules if counts is None else rules | {"training_counts": counts}
-
-    def _limits(self) -> dict[str, int]:
-        limits = {"upload_bytes": self.cleaned_data["upload_megabytes"], "lines": self.cleaned_data["lines"]}
-        return {name: limits[name] for name in LIMITS if limits[name]}
 
 
 def rules_of(benchmark: Benchmark) -> dict[str, Any]:
@@ -162,7 +157,6 @@ def rules_of(benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _service_limit(limit: str) -> int:
-    """Return a limit of the service."""
     return int(getattr(settings, LIMITS[limit]))
 
 

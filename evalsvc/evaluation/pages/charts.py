@@ -18,18 +18,16 @@ def rug(values: Sequence[float], *, unit: str = "", best: float | None = None) -
     top = max(values, default=0.0)
     best = top if best is None else best
     ticks = [element("path", class_="axis", d=d) for d in ("M1 15H209", "M1 15v4", "M105 15v4", "M209 15v4")]
-    marks = [_rug_mark(value, tall=value == best) for value in sorted(values)]
+    marks = []
+    for value in sorted(values):
+        width, height = (2.5, 14) if value == best else (1.5, 8)
+        x = 1 + 208 * min(max(value, 0.0), 1.0) - width / 2
+        shape = {"x": x, "y": 15 - height, "width": width, "height": height}
+        class_ = "rug rug--top" if value == best else "rug"
+        marks.append(element("rect", element("title", percent(value)), class_=class_, **shape))
     low, high = percent(min(values, default=0.0)), percent(top)
     name = f"{len(values)} systems between {low} and {high}" if len(values) > 1 else f"One system at {high}"
     return drawing(210, 20, name + (f", {unit}" if unit else ""), *ticks, *marks, class_="fix")
-
-
-def _rug_mark(value: float, *, tall: bool) -> SafeString:
-    width, height = (2.5, 14) if tall else (1.5, 8)
-    x = 1 + 208 * min(max(value, 0.0), 1.0) - width / 2
-    title = element("title", percent(value))
-    shape = {"x": x, "y": 15 - height, "width": width, "height": height}
-    return element("rect", title, class_="rug rug--top" if tall else "rug", **shape)
 
 
 def run_scale(runs: Iterable[float]) -> Scale:

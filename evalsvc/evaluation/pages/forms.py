@@ -26,19 +26,19 @@ class SectionedForm(PageForm):
     BLOCKS: Blocks = ()
 
     def blocks(self) -> Iterator[list[Part]]:
-        for parts in self.BLOCKS:
-            yield list(self._parts(parts))
-
-    def _parts(self, parts: Parts) -> Iterator[Part]:
-        """Yield the fields under their headings.
-
-        A folded section with input is open.
-        """
+        """Yield the fields under their headings; a folded section with input is open."""
         touched = {*self.errors, *self.changed_data} if self.is_bound else set()
-        for title, lead, folded, names in parts:
-            fields = [self[name] for name in names if name in self.fields]
-            if fields:
-                yield title, lead, folded and touched.isdisjoint(names), fields
+        for sections in self.BLOCKS:
+            parts = [
+                (
+                    title,
+                    lead,
+                    folded and touched.isdisjoint(names),
+                    [self[n] for n in names if n in self.fields],
+                )
+                for title, lead, folded, names in sections
+            ]
+            yield [part for part in parts if part[-1]]
 
 
 def slug_from_title(form: forms.Form, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from evalsvc.evaluation.models import Benchmark, Evaluation, Score, Setting, Sub
 from evalsvc.evaluation.pages import charts, curve_charts
 
 TABLE_POINTS = 11
+CURVE = "Precision against recall"
 ORDERS = (("gold", "Frequent first"), ("f1", "Lowest F1 first"), ("lost", "Most errors first"))
 CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
     Setting.Unit.SENTENCE: ("classification",),
@@ -105,20 +106,17 @@ class ErrorChart:
 
 # ---- scores --------------------------------------------------------------------------------------
 def sheet(evaluation: Evaluation) -> Sheet:
+    """Return the scores of an evaluation, with notes on what was left out."""
     scores = {score.measure: score for score in evaluation.scores.all() if score.measure in MENU}
     usual = submission_measures(evaluation.setting, scores)
     rest = [key for key in MENU if key in scores and key not in usual]
-    note = "; ".join([*_counts(evaluation), *evaluation.detail.get("notes", ())])
-    shown, more = ([_shown(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
-    return Sheet(evaluation, shown, more, main_score(evaluation), note)
-
-
-def _counts(evaluation: Evaluation) -> list[str]:
-    """Count claims outside the setting and items without a prediction."""
     counts = evaluation.detail.get("counts", {})
     outside, missing = int(counts.get("left_out") or 0), int(counts.get("missing") or 0)
     notes = [f"{counted(outside, 'claim')} outside the setting left out"] if outside else []
-    return notes + ([f"{counted(missing, 'item')} without a prediction"] if missing else [])
+    notes += [f"{counted(missing, 'item')} without a prediction"] if missing else []
+    note = "; ".join([*notes, *evaluation.detail.get("notes", ())])
+    shown, more = ([_shown(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
+    return Sheet(evaluation, shown, more, main_score(evaluation), note)
 
 
 def _shown(setting: Setting, score: Score) -> ShownScore:
@@ -146,34 +144,31 @@ def points_of(evaluation: Evaluation) -> list[tuple[float, float]]:
     return list(zip(curve.get("recall", ()), curve.get("precision", ()), strict=True))
 
 
-def values_of(evaluation: Evaluation) -> Mapping[str, float | None]:
-    return {score.measure: score.value for score in evaluation.scores.all()}
-
-
 def draw(evaluation: Evaluation, **how: Any) -> SafeString:
-    values = values_of(evaluation)
-    recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
-    best = None if recall is None or precision is None else (recall, precision)
+    values = {score.measure: score.value for score in evaluation.scores.all()}
     tau = values.get("tau")
     label = "–" if tau is None else number(tau, digits=3)
-    return curve_charts.curve(points_of(evaluation), best=best, tau=label, **how)
+    return curve_charts.curve(points_of(evaluation), best=_best_point(evaluation), tau=label, **how)
+
+
+def _best_point(evaluation: Evaluation) -> tuple[float, float] | None:
+    """Recall and precision of the best F1."""
+    values = {score.measure: score.value for score in evaluation.scores.all()}
+    recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
+    return None if recall is None or precision is None else (recall, precision)
 
 
 def curve_figure(evaluation: Evaluation, submission: Submission) -> Figure | None:
     """Curve of precision against recall, None without ranked claims."""
-    points = points_of(evaluation)
+    points, best = points_of(evaluation), _best_point(evaluation)
     if not points:
         return None
-    values = values_of(evaluation)
-    recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
-    finding = "Precision against recall"
-    if recall is not None and precision is not None:
-        finding = f"Best F1 at recall {recall:.2f}, precision {precision:.2f}"
+    finding = "Best F1 at recall {:.2f}, precision {:.2f}".format(*best) if best else CURVE
     query = f"?setting={evaluation.setting.key}"
     return Figure(
         title=finding,
         drawing=draw(evaluation, class_="wide-only") + draw(evaluation, class_="narrow-only", narrow=True),
-        name="Precision against recall",
+        name=CURVE,
         caption=f"{evaluation.setting.title}. Claims with a score of at least τ* count as made.",
         table=DataTable(("Recall", "Precision"), _sampled(points)),
         svg_url=reverse("submission-curve-svg", args=[submission.pk]) + query,
@@ -192,6 +187,8 @@ def _sampled(points: Sequence[tuple[float, float]]) -> list[tuple[str, str]]:
 def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ShownClass]:
     """Return the figures of each class except the negative one."""
     titles = {label["name"]: label.get("title") or label["name"] for label in benchmark.labels}
+    present = {row["family"] for row in evaluation.classes}
+    family = next((name for name in CLASS_FAMILIES[evaluation.setting.unit] if name in present), "")
     return [
         ShownClass(
             titles[row["label"]],
@@ -204,14 +201,8 @@ def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ShownClass]
             benchmark.training_counts.get(row["label"]),
         )
         for row in evaluation.classes
-        if row["label"] in titles and row["family"] == _family(evaluation)
+        if row["label"] in titles and row["family"] == family
     ]
-
-
-def _family(evaluation: Evaluation) -> str:
-    """Return the family of the unit that has figures per class."""
-    present = {row["family"] for row in evaluation.classes}
-    return next((name for name in CLASS_FAMILIES[evaluation.setting.unit] if name in present), "")
 
 
 def class_table(
@@ -296,25 +287,22 @@ def _gold(evaluation: Evaluation) -> str:
 def _scoring(evaluation: Evaluation, submission: Submission) -> list[tuple[str, str, bool]]:
     omitted = {"labels", "only", "task", "unit"}
     options = [
-        f"{key} {_text(value)}"
+        f"{key} {_option_text(value)}"
         for key, value in sorted(evaluation.options.items())
         if key not in omitted and value != ""
     ]
+    libraries = [f"{name} {version}" for name, version in evaluation.libraries.items()]
     facts = [
         ("Scorer", evaluation.scorer, False),
         ("Options", ", ".join(options), False),
-        (
-            "Libraries",
-            ", ".join(f"{name} {version}" for name, version in evaluation.libraries.items()),
-            False,
-        ),
+        ("Libraries", ", ".join(libraries), False),
     ]
     if submission.job:
         facts.append(("Attempt", f"{submission.job.attempt}, worker {submission.job.worker or '–'}", False))
     return facts
 
 
-def _text(value: Any) -> str:
+def _option_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

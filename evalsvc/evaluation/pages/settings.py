@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
@@ -10,6 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from evalsvc.core.web.formatting import moment
+from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.models import Benchmark, Setting
@@ -48,8 +48,7 @@ def _lead(setting: Setting) -> str:
     return lead + (" Its scores are sealed until it closes." if roles.is_sealed(setting) else "")
 
 
-@login_required
-@require_safe
+@page()
 def inputs_file(request: HttpRequest, slug: str, key: str) -> HttpResponseBase:
     """Download the items to predict, without their gold."""
     _, setting = _setting_or_404(request, slug, key)

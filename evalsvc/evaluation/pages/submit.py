@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import Team
@@ -22,6 +20,7 @@ from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.core.web.forms import add_form_error
+from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.quotas import allowances
@@ -52,8 +51,7 @@ MISSING_LINES = {
 QUOTA_TITLES = {"per_day": "today", "in_total": "in total", "at_once": "waiting or running"}
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@page("GET", "POST")
 def submit(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = roles.benchmark_for(request.user, slug)
     action = request.POST.get("do")

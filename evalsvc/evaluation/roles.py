@@ -84,6 +84,13 @@ def teams_of(user: Person) -> QuerySet[Team]:
     return Team.objects.filter(members__user_id=user.pk or 0).order_by("name")
 
 
+def require_member(benchmark: Benchmark, user: User, team: Team) -> None:
+    """Reject users who may not see the benchmark or are not in the team."""
+    require(benchmark, user, VIEWER)
+    if not user.is_superuser and not teams_of(user).filter(pk=team.pk).exists():
+        raise DomainError("not_in_team", f"You are not a member of team {team}.", field="team")
+
+
 def team_of(request: HttpRequest | Request, *, named: str = "") -> Team:
     """Return the token's team, else the named or only one."""
     mine = teams_of(request.user)

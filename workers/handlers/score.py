@@ -7,6 +7,7 @@ import math
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any, BinaryIO
 
@@ -77,12 +78,13 @@ def score(subject: int, progress: Progress) -> Store:
         file_contract.lock_settings(submission.benchmark)
         stored = [_stored(submission, result, libraries) for result in results]
         submission.evaluations.add(*existing.values(), *stored)
-        gold_exposure.mark(submission)
+        every = file_contract.settings_of(submission.benchmark)
+        gold_exposure.mark(submission, every)
         # A setting may have been added or revised in the meantime.
         row = Submission.objects.select_related("benchmark", "system").get(pk=submission.pk)
-        contract = file_contract.of_submission(row)
-        settings = scoring_identity.fitting(row, contract)
-        existing_now = scoring_identity.existing(row, contract, settings)
+        present = contract if row.held_to else file_contract.of_submission(row)
+        settings = scoring_identity.fitting(row, present, every)
+        existing_now = scoring_identity.existing(row, present, settings)
         if row.withdrawn_at is None and len(existing_now) < len(settings):
             submission_states.queue(row)
 
@@ -180,7 +182,7 @@ def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:
         only = frozenset(rows.values_list("external_id", flat=True))
     try:
         return read_gold(
-            lambda: _verified(setting.test_set, tick),
+            partial(_verified, setting.test_set, tick),
             setting.unit,
             format=jsonl_items.FORMAT.key,
             negatives=frozenset({setting.test_set.negative, setting.benchmark.negative}),

@@ -233,8 +233,7 @@ def macro_flip(counts: Counts, *, beta: float = 1.0) -> float:
     rarest = int(np.argmin(np.where(gold > 0, gold, np.iinfo(np.int64).max)))
     tp, fp, fn = (int(part[rarest]) for part in (counts.tp, counts.fp, counts.fn))
     step = -1 if tp else 1
-    before = f_score(tp, fp, fn, beta=beta)
-    after = f_score(tp + step, fp, fn - step, beta=beta)
+    before, after = f_score([tp, tp + step], fp, [fn, fn - step], beta=beta)
     return float(abs(after - before) / np.count_nonzero(gold))
 
 

@@ -16,7 +16,7 @@ from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import Departure, Team, TeamMember, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.core.web.formatting import counted
-from evalsvc.core.web.text_validation import require_single_script, require_visible
+from evalsvc.core.web.text_validation import require_clear
 
 OWNER, MEMBER = TeamMember.Role.OWNER, TeamMember.Role.MEMBER
 
@@ -27,8 +27,7 @@ def create_team(*, name: str, by: User, slug: str = "") -> Team:
     slug = slug or _slug(name)
     if not name or not slug:
         raise DomainError("bad_name", "A team name needs at least one letter or digit.", field="name")
-    require_visible(name, field="name")
-    require_single_script(name, field="name")
+    require_clear(name, field="name")
     with transaction.atomic():
         _require_below_limit(by)
         if Team.objects.filter(name=name).exists() or Team.objects.filter(slug=slug).exists():

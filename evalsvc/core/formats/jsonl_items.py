@@ -173,7 +173,8 @@ class _ItemBuilder:
         if not name and (text is None or offsets is None):
             raise self._problem("missing_key", field=f"{key}.name", expected="a name, or pos in a text")
         if text is None:
-            return Entity(entity_id, name, *(offsets or (None, None)), kind)
+            start, end = offsets or (None, None)
+            return Entity(entity_id, name, start, end, kind)
         if offsets is not None:
             if name:
                 self._compare(name, text[slice(*offsets)], key)

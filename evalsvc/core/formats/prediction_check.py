@@ -50,6 +50,7 @@ SILENT_FORMS: frozenset[Form] = frozenset({"labels", "scores", "bag"})
 MAX_IDS_FOR_HINTS = 1_000  # looking for a similar id is slow
 MAX_LABELS_WITH_HINTS = 100
 SHOWN_LABELS = 6
+REVERSED_PAIR = "The reversed pair is expected. Write the head first, then the tail."
 MAX_EXAMPLE_TAGS, FIRST_LINES = 12, 50
 KEY_OF = {str(form): f'"{form}"'.encode() for form in FORMS} | {"bag": b'"relation"'}
 SINGLE_TAG = {"BIOES": "S", "BILOU": "U"}
@@ -69,18 +70,17 @@ class ExampleLines:
     lengths: Mapping[str, int] | None
     scheme: str | None
     relations: Collection[str]
+    head: bytes = b""
+    form: str = ""
     write_line: Callable[[str, str, str], str | None] = lambda id, label, tag: None
 
-    def __post_init__(self) -> None:
-        self.form = (*self.forms, "label")[0]
-
-    def guess_form(self, head: bytes) -> None:
-        """Take the form that the first lines seem to have."""
-        for line in head.split(b"\n", FIRST_LINES)[:FIRST_LINES]:
+    def guess_form(self) -> str:
+        """Return the form that the first lines seem to have."""
+        for line in self.head.split(b"\n", FIRST_LINES)[:FIRST_LINES]:
             matching = [form for form in self.forms if KEY_OF.get(form, b"\0") in line]
             if matching:
-                self.form = matching[0]
-                return
+                return matching[0]
+        return (*self.forms, "label")[0]
 
     @cached_property
     def usual(self) -> tuple[str, str, tuple[str, str]]:
@@ -108,7 +108,7 @@ class ExampleLines:
         }
         if code == "bad_reference" and self.relations:
             shapes["spans"] |= {"relations": [[0, min(self.relations), 0]]}
-        return json.dumps(shapes[self.form], ensure_ascii=False)
+        return json.dumps(shapes[self.form or self.guess_form()], ensure_ascii=False)
 
 
 class BagClaims:
@@ -211,8 +211,8 @@ class PredictionCheck:
             if claim is not None:
                 yield claim
         # If no line is valid, every id is missing, which explains nothing.
-        if self.form is not None and not self.may_lack_lines:
-            missing, hint = self.problems.unread.certainly_missing(self.missing_ids)
+        if self.form is not None and not self.may_lack_lines and (missing := self.missing_ids):
+            missing, hint = self.problems.unread.certainly_missing(missing)
             for name in missing:
                 self.problems.add(
                     "missing_id", field="id", value=f"no line for {name}", expected="one line for each id",
@@ -277,8 +277,7 @@ class PredictionCheck:
         pair, relation = (prediction.head, prediction.tail), prediction.relation
         is_new = self.bags.add(*pair, relation)
         if is_new is None:
-            hint = "The reversed pair is expected. Write the head first, then the tail."
-            hint = hint if pair[::-1] in self.bags.rows else None
+            hint = REVERSED_PAIR if pair[::-1] in self.bags.rows else None
             return self._reject("unknown_id", line, None, ", ".join(pair), "a pair of the benchmark", hint)
         if not is_new:
             claim = ", ".join((*pair, relation))

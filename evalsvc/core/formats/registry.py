@@ -122,12 +122,15 @@ def formats(*roles: Role) -> dict[str, Format]:
 def recognise(first_lines: Sequence[str]) -> str | None:
     """Return the format of a file by its first lines, or None."""
     lines = [line for line in first_lines if line.strip()]
-    samples: Iterator[Sample] = iter([Sample(lines)] if lines else [])
-    if lines and lines[0].lstrip().startswith("{"):
-        # One broken line must not hide the format of the others.
-        samples = (Sample(lines, keys) for line in lines if (keys := _keys_of(line)))
-    known = formats().values()
-    return next((format.key for sample in samples for format in known if format.recognise(sample)), None)
+    is_json = bool(lines) and lines[0].lstrip().startswith("{")
+    for line in lines if is_json else lines[:1]:
+        keys = _keys_of(line) if is_json else frozenset()
+        if is_json and not keys:  # one broken line must not hide the format of the others
+            continue
+        for format in formats().values():
+            if format.recognise(Sample(lines, keys)):
+                return format.key
+    return None
 
 
 def _keys_of(line: str) -> frozenset[str]:

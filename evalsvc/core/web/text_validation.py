@@ -48,6 +48,12 @@ def check_storable(value: Any, *, field: str = "") -> None:
         raise DomainError("too_deep", TOO_DEEP, field=field)
 
 
+def require_clear(name: str, *, field: str) -> None:
+    """Reject invisible and look-alike characters in a name."""
+    require_visible(name, field=field)
+    require_single_script(name, field=field)
+
+
 def require_visible(text: str, *, field: str) -> None:
     """Reject invisible characters, which disguise a name or reverse a page's text."""
     for char in text:

@@ -78,7 +78,7 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
     accepted = accepted_formats(contract.benchmark)
     format = _format(head, problems, accepted=accepted)
     check.example.write_line = accepted[format].example_line
-    check.example.guess_form(head)
+    check.example.head = head
     checked = Checked(format, problems=problems)
     source, scheme = chain([head], pieces), check.scheme
     predictions = open_predictions(

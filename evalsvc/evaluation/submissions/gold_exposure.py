@@ -7,7 +7,6 @@ from datetime import datetime
 
 from annotation.testset import TestSet
 from evalsvc.core.accounts.models import Departure, Team, TeamMember
-from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.models import Setting, Submission
 
 
@@ -29,7 +28,7 @@ def saw_gold(settings: Iterable[Setting], team: Team) -> bool:
     return team.pk in teams_that_saw(gold for each in settings for gold in (each.test_set, each.only))
 
 
-def mark(submission: Submission) -> None:
+def mark(submission: Submission, settings: Iterable[Setting]) -> None:
     """Mark a submission whose team saw the gold; marks are never removed."""
-    if not submission.saw_gold and saw_gold(settings_of(submission.benchmark), submission.system.team):
+    if not submission.saw_gold and saw_gold(settings, submission.system.team):
         Submission.objects.filter(pk=submission.pk).update(saw_gold=True)

@@ -17,12 +17,12 @@ from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.web.text_validation import require_single_script, require_visible, texts_in
+from evalsvc.core.web.text_validation import require_clear, require_single_script, require_visible, texts_in
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Setting, Submission, System
-from evalsvc.evaluation.roles import VIEWER, require, teams_of
+from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
@@ -100,19 +100,17 @@ def take(entry: Entry, contract: FileContract, checked: Checked, file: Predictio
 
 def check_entry(entry: Entry) -> None:
     """Reject users outside the benchmark or team, and invalid names."""
-    require(entry.benchmark, entry.by, VIEWER)
-    if not entry.by.is_superuser and not teams_of(entry.by).filter(pk=entry.team.pk).exists():
-        raise DomainError("not_in_team", f"You are not a member of team {entry.team}.", field="team")
+    require_member(entry.benchmark, entry.by, entry.team)
     for name, value, limit in (("system", entry.system, 120), ("run", entry.run, 40)):
         if not 0 < len(value) <= limit:
             raise DomainError(
                 "bad_name", f"The name of the {name} must have 1 to {limit} characters.", field=name
             )
-        require_visible(value, field=name)
-        require_single_script(value, field=name)
-    require_visible(json.dumps(entry.tags or {}, ensure_ascii=False), field="tags")
-    for text in texts_in(entry.tags or {}):
-        require_single_script(text, field="tags")
+        require_clear(value, field=name)
+    if entry.tags:
+        require_visible(json.dumps(entry.tags, ensure_ascii=False), field="tags")
+        for text in texts_in(entry.tags):
+            require_single_script(text, field="tags")
     if entry.aggregate not in AGGREGATES:
         raise DomainError(
             "bad_aggregate", f"{entry.aggregate} is not an aggregate. Use ONE or AVG.", field="aggregate"
@@ -146,7 +144,7 @@ def _read(contract: FileContract, chunks: Iterable[bytes], **copy: Any) -> Check
             limit = settings.UPLOAD_MAX_UNPACKED_BYTES
             raise TooLarge("too_large", error.problems.summary(), limit=limit) from error
         raise
-    if not checked.problems.total and not checked.form:
+    if not checked.form and not checked.problems.total:
         empty = Problems()
         empty.stop("empty_file", value="no prediction", expected="at least one prediction")
     return checked

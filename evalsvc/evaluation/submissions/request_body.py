@@ -100,7 +100,9 @@ def _pieces(source: Any) -> Iterator[bytes]:
 
 def tags_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the declared tags, a JSON object."""
-    text = fields.get("tags") or "{}"
+    text = fields.get("tags")
+    if not text:
+        return {}
     try:
         tags = json.loads(text) if len(text) <= 4_000 else None
     except (ValueError, RecursionError):

@@ -162,7 +162,9 @@ def test_the_api_documentation_follows_the_chosen_theme(site: Site) -> None:
 
 def test_routes_left_out_of_the_check_return_no_html(site: Site) -> None:
     client = site.requester.client("root")
-    for row in {row for row, method in PAGES if method == "GET" and row.partition(":")[0] in FILES}:
+    rows = {row for row, method in PAGES if method == "GET" and row.partition(":")[0] in FILES}
+    assert {row.partition(":")[0] for row in rows} == set(FILES)
+    for row in rows:
         response = client.get(site.requester.address(row))
         response.close()
         assert not response.headers["Content-Type"].startswith("text/html"), row

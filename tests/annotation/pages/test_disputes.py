@@ -100,7 +100,6 @@ def test_a_second_decision_is_rejected_and_shown(client: Client, cast: ProjectCa
     client.force_login(cast.people["judy"])
     second = decision(item, "born_in", reason="It names a birth.")
     page = client.post(address(item), second).content.decode()
-    assert "Your decision was not saved." in page
     assert re.search("<b>place of birth</b>, because “It names a birth.”", page)
     assert "Cleo Doe decided first." in page
     assert Adjudication.objects.count() == 1
@@ -223,7 +222,6 @@ def test_a_sentence_can_be_excluded_from_the_set_with_a_reason(
     item.refresh_from_db()
     assert (item.state, item.gold) == (Item.State.UNUSABLE, None)
     page = client.get(address(item)).content.decode()
-    assert "Left out of the test set" in page
     assert "Cut off." in page
 
 

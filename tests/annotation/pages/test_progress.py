@@ -220,7 +220,9 @@ def test_the_chart_shows_days_without_answers_and_ninety_at_most() -> None:
 def test_every_bar_is_within_the_chart(most: int) -> None:
     days = [day(at, most if at == 3 else 0) for at in range(90)]
     drawn = ElementTree.fromstring(str(days_svg(days)))
-    for bar in drawn.iter("rect"):
+    bars = list(drawn.iter("rect"))
+    assert bars
+    for bar in bars:
         left, top = float(bar.get("x", 0)), float(bar.get("y", 0))
         assert 0 <= left <= left + float(bar.get("width", 0)) <= 1080
         assert 0 <= top <= top + float(bar.get("height", 0)) <= 220

@@ -9,7 +9,6 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Batch, Member, OntologyStep, Project
-from evalsvc.core.formats.problems import KINDS
 from tests.cast.basics import person, run_job, sentence
 from tests.cast.projects import ProjectCast
 
@@ -45,7 +44,7 @@ def test_a_project_is_created_from_title_and_kind(client: Client, cast: ProjectC
 def test_a_taken_title_is_rejected_on_the_form(client: Client, cast: ProjectCast) -> None:
     wanted = {"title": "Harbour", "kind": "relations", "k": "3", "policy": "majority"}
     page = client.post(reverse("project-new"), wanted).content.decode()
-    assert "already exists" in page
+    assert 'id="id_title_error"' in page
     assert 'value="Harbour"' in page
 
 
@@ -65,8 +64,7 @@ def test_an_import_lists_rejected_lines(client: Client, cast: ProjectCast) -> No
     assert 'hx-trigger="every 1s"' in waiting
     run_job("import", batch.pk)
     page = client.get(reverse("import", args=[batch.pk])).content.decode()
-    assert "1 line rejected" in page
-    assert KINDS["bad_span"].message.rstrip(".") in page
+    assert page.count('title="bad_span"') == 1
     assert "hx-trigger" not in page
 
 
@@ -74,7 +72,7 @@ def test_the_polled_part_of_an_import_is_not_a_whole_page(client: Client, cast: 
     batch = cast.import_lines(sentence(1))
     part = client.get(reverse("import", args=[batch.pk]), headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in part
-    assert "Imported" in part
+    assert "state--done" in part
 
 
 def test_a_queued_import_can_be_cancelled(client: Client, cast: ProjectCast) -> None:
@@ -135,7 +133,7 @@ def test_a_member_is_added_by_user_name_and_removed(client: Client, cast: Projec
 
 def test_an_unknown_user_name_is_rejected(client: Client, cast: ProjectCast) -> None:
     page = client.post(reverse("project-members", args=["harbour"]), {"user": "Nils", "role": "annotator"})
-    assert "No user is named Nils" in page.content.decode()
+    assert "Nils" in page.context["form"].errors["user"][0]
 
 
 @pytest.mark.parametrize("sent", ["²", "-1", "9" * 40, "x", ""])
@@ -154,13 +152,13 @@ def test_the_last_curator_cannot_be_removed_on_the_page(client: Client, cast: Pr
     own = cast.project.members.get(user=cast.curator)
     answer = client.post(reverse("project-members", args=["harbour"]), {"remove": own.pk})
     assert answer.status_code == 409
-    assert "only curator" in answer.content.decode()
+    assert cast.project.members.filter(pk=own.pk).exists()
 
 
 def test_opening_without_sentences_is_rejected(client: Client, cast: ProjectCast) -> None:
     answer = client.post(reverse("project", args=["harbour"]), {"action": "open"})
     assert answer.status_code == 409
-    assert "Import a file of sentences first" in answer.content.decode()
+    assert 'data-code="no_items"' in answer.content.decode()
 
 
 def test_the_overview_counts_items_and_other_policy_changes(client: Client, cast: ProjectCast) -> None:

@@ -82,6 +82,7 @@ def test_single_runs_are_resampled_over_items(write, options, capsys):
 def test_a_run_against_itself_does_not_differ(write, options, capsys):
     same = write("same.jsonl", run(3, 8))
     found = report(capsys, same, "--against", same, *options, "--replicates", 50)
+    assert found["measures"]
     for row in found["measures"]:
         assert (row["difference"], row["low"], row["high"], row["p"]) == (0, 0, 0, 1)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from statistics import fmean
 
 import pytest
+from django.db.models.functions import Now
 
 from evalsvc.core.jobs import queue, queue_status, transitions
 from evalsvc.core.jobs.models import Job
@@ -99,6 +101,7 @@ def test_the_health_of_a_queue_counts_waiting_running_and_ended_jobs() -> None:
     transitions.complete(take(), lambda: None)
     transitions.fail(take(), code="defect", reason="For the test.")
     take()
+    Job.objects.filter(state="queued").update(run_after=Now() - timedelta(minutes=1))
     score = {health.queue: health for health in queue_status.queue_health()}["score"]
     assert (score.waiting, score.running, score.done, score.failed, score.workers) == (1, 1, 1, 1, 1)
-    assert score.oldest_seconds >= 0
+    assert 60 <= score.oldest_seconds < 3_600

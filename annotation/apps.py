@@ -1,4 +1,4 @@
-"""The Django app of this room; its kinds of work."""
+"""The Django app of annotation; its kinds of jobs."""
 
 from django.apps import AppConfig
 

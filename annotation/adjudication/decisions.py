@@ -121,7 +121,7 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
 
 
 def _locked(item: Item, by: User) -> tuple[Item, Project, str]:
-    """Lock an item for an adjudicator; return its project and their role too."""
+    """Lock the item; return its project and the adjudicator's role too."""
     project = Project.objects.get(pk=item.project_id)
     role = require(project, by, *MAY_DECIDE)
     return Item.objects.select_for_update(no_key=True).get(pk=item.pk), project, role

@@ -100,7 +100,7 @@ class _GoldSummary:
 
 
 def _summary(entries: Iterable[MergedItem], kind: str, problems: Problems) -> _GoldSummary:
-    """Count the lines; report those without gold, or with gold of another kind."""
+    """Count the lines; report those without gold of this kind."""
     summary = _GoldSummary()
     key, other = ("relations", "spans") if kind == Kind.RELATIONS else ("spans", "relations")
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Rows staged from a file, and the labels that the file adds to the ontology."""
+"""Rows staged from a file, and the labels the file adds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADVICE = "Add it to the ontology, or correct the line."
 
 
 class Staging:
-    """Rows of a file, stored in short transactions and counted in the last."""
+    """Rows of a file: stored at once, counted when it ends."""
 
     def __init__(self, batch: Batch, problems: Problems) -> None:
         assert batch.project is not None

@@ -94,7 +94,7 @@ class _Staging(Staging):
         return by_id
 
     def _valid_payload(self, line: int, vote: VoteLine, item: Item | None) -> Payload | None:
-        """Return the payload of a valid vote without N/A, or report the problem."""
+        """Return a valid vote's payload without N/A, or report the problem."""
         if item is None:
             expected = "the id of an item of this project"
             self.problems.add("unknown_id", line=line, field="item", value=vote.item, expected=expected)

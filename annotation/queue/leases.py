@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -55,11 +54,8 @@ def return_all(annotator: Annotator) -> None:
 
 def expire_overdue() -> int:
     """End overdue leases and return their number."""
-    return sum(_end(lease, Lease.Ending.EXPIRED) for lease in overdue())
-
-
-def overdue() -> Sequence[Lease]:
-    return list(Lease.objects.filter(ending="", expires_at__lte=Now()).order_by("item_id")[:500])
+    overdue = Lease.objects.filter(ending="", expires_at__lte=Now()).order_by("item_id")[:500]
+    return sum(_end(lease, Lease.Ending.EXPIRED) for lease in list(overdue))
 
 
 @transaction.atomic

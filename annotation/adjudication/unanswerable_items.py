@@ -65,8 +65,7 @@ def skip_notes(item: Item) -> list[SkipNote]:
     notes = [SkipNote(*row) for row in skips.order_by("pk").values_list("reason", "comment")]
     reasons = [note.reason for note in notes]
     return sorted(
-        notes,
-        key=lambda note: (-reasons.count(note.reason), FINAL_REASONS.index(note.reason), note.comment),
+        notes, key=lambda note: (-reasons.count(note.reason), FINAL_REASONS.index(note.reason), note.comment)
     )
 
 

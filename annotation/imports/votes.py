@@ -127,7 +127,7 @@ class _Staging(Staging):
         return not wrong
 
     def _in_text(self, line: int, payload: Payload, item: Item) -> bool:
-        """Report a span that ends behind the text."""
+        """Report a span that ends after the text."""
         outside = [span for span in payload["spans"] if span[1] > item.length]
         if outside:
             value, expected = f"[{outside[0][0]}, {outside[0][1]})", f"end ≤ {item.length:,}"

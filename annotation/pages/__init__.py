@@ -1,1 +1,1 @@
-"""The pages of annotation: thin doors onto its verbs."""
+"""The pages of annotation."""

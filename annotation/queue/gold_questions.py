@@ -101,7 +101,11 @@ def grade(item: Item, participant: Participant, payload: Payload | None) -> Feed
         if created:
             _judge_checks(annotator, project)
         return None
-    passed = _judge_round(annotator, project) if created else _has_passed(annotator)
+    if created:
+        passed = _judge_round(annotator, project)
+    else:
+        row = Annotator.objects.get(pk=annotator.pk)
+        passed = row.qualified_at is not None if row.qualified_at or row.paused_at else None
     choices = [
         ChoiceFeedback(choice, choice in (chosen or ()), choice in expected)
         for choice in sorted({*expected, *(chosen or ())}, key=str)
@@ -122,11 +126,6 @@ def choices_in(payload: Payload) -> frozenset[Any]:
 
 def _round_size(project: Project) -> int:
     return project.items.present().filter(use=Item.Use.QUALIFY, known__isnull=False).count()
-
-
-def _has_passed(annotator: Annotator) -> bool | None:
-    row = Annotator.objects.get(pk=annotator.pk)
-    return None if not (row.qualified_at or row.paused_at) else row.qualified_at is not None
 
 
 def _judge_round(annotator: Annotator, project: Project) -> bool | None:

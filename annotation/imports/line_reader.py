@@ -53,6 +53,10 @@ def fitting_lines(lines: Iterable[NumberedItem], batch: Batch, problems: Problem
             problems.add("missing_key", line=line, field="h", expected="head and tail with their positions")
         elif kind != Kind.RELATIONS and item.head is not None:
             problems.add("mixed_forms", line=line, field="h", expected="spans, in a project for spans")
+        elif kind == Kind.ENTITIES and item.relations:
+            problems.add("mixed_forms", line=line, field="relations", expected="spans only")
+        elif kind == Kind.RELATIONS and item.spans:
+            problems.add("mixed_forms", line=line, field="spans", expected="relations only")
         elif item.text is None:
             problems.add("missing_key", line=line, field="text", expected="the key text or tokens")
         elif needs_answer and item.relations is None and item.spans is None:

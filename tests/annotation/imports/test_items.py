@@ -297,3 +297,14 @@ def test_columns_without_a_scheme_are_rejected() -> None:
     batch = import_lines(project, ["Ada\tB-PER", "saw\tO", "Turin\tB-LOC"])
     assert (batch.state, [problem["code"] for problem in batch.problems]) == ("refused", ["no_scheme"])
     assert all(scheme in batch.reason for scheme in ("IOB1", "IOB2", "BIOES", "BILOU"))
+
+
+def test_relations_in_a_project_for_entities_are_rejected_by_line() -> None:
+    spans = [[0, 3, "person"], [4, 7, "verb"]]
+    lines = [
+        {"id": "s0", "text": "Ada was born.", "spans": spans, "relations": [[0, "did", 1]]},
+        {"id": "s1", "text": "Ada was born.", "spans": spans, "relations": []},
+    ]
+    batch = import_lines(create_project(kind="entities"), lines)
+    assert [(problem["line"], problem["code"]) for problem in batch.problems] == [(1, "mixed_forms")]
+    assert (batch.state, batch.counts["items"]) == ("done", 1)

@@ -26,7 +26,7 @@ up: $(VENV)/run.stamp ## run the whole service here (PORT=8000, DEMO=0 starts em
 	@PORT=$(PORT) DEMO=$(DEMO) exec $(BIN)/python manage.py up
 
 test: $(VENV)/dev.stamp ## run the tests (TESTS=tests/workers for some of them)
-	@$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile $(TESTS)
+	@$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: $(VENV)/dev.stamp ## style, types, layers, migrations, production settings
 	$(BIN)/ruff format --check .

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tests.permissions.requester import Requester
 
 StartWorker = Callable[..., Worker]
+LONG = ("test_bench_queue.py", "test_load.py", "test_loader.py", "test_queue_model.py", "test_routes.py")
+LONG += ("test_schemathesis.py", "test_visibility.py")
 # No deadline, as the time of an example depends on the machine. Examples are the same each time, so
 # that a run judges the change; a longer run (CI_SECONDS) looks for new ones.
 examples.register_profile(
@@ -181,6 +183,16 @@ def live(transactional_db: None, live_server: Any) -> str:
     """The address of the live server."""
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     return str(live_server.url)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run files with long tests first: none is left to one process at the end."""
+    slow = {
+        item.path
+        for item in items
+        if item.path.name in LONG or any(map(item.get_closest_marker, ("browser", "worker")))
+    }
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from evalsvc.core.jobs import queue, queue_status
 from evalsvc.core.jobs.models import Job, Worker
 from evalsvc.core.jobs.queue import enqueue
-from workers import tasks
+from workers.runner import run_next_task
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("changes")]
 
@@ -21,7 +21,7 @@ def silent_for(minutes: int) -> None:
 
 def test_a_worker_that_asks_for_work_is_active_in_that_queue_alone() -> None:
     assert (queue_status.active_workers("score"), queue_status.last_seen("score")) == (0, None)
-    tasks.run_next("score")
+    run_next_task("score")
     queues = {health.queue: health for health in queue_status.queue_health()}
     assert {queue: health.active_workers for queue, health in queues.items()} == {
         "score": 1,

@@ -1,4 +1,4 @@
-"""Run one job from claim to end, by the handler of its kind."""
+"""Run one job by the handler of its kind."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ HANDLERS: dict[str, Handler] = {kind: lazy_handler(path) for kind, path in HANDL
 # ---- running -------------------------------------------------------------------------------------
 @app.task(name="workers.run_next")
 def run_next_task(queue: str) -> None:
-    """Celery's one task: run one job of the queue, if any is due."""
+    """Run one job of the queue, if any; the only Celery task."""
     if readiness.serves_models(queue):
         readiness.record_active()
     queue_status.record_seen(queue)

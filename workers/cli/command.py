@@ -79,7 +79,10 @@ def _compare(arguments: Namespace) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """`python -m workers.metrics GOLD PREDICTIONS …`, or `compare A1 A2 … --against B1 … --gold GOLD`."""
+    """Score a prediction file, or compare two systems.
+
+    `python -m workers.metrics GOLD PREDICTIONS …`, or `compare A1 A2 … --against B1 … --gold GOLD`.
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     name = words.pop(0) if words and words[0] in ("score", "compare") else "score"
     parser = ArgumentParser(prog=f"python -m workers.metrics {name}", description=main.__doc__)

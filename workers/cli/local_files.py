@@ -72,7 +72,7 @@ def gold_column(gold: Path, predictions: Path, options: Options) -> int:
 
 # ---- gold ----------------------------------------------------------------------------------------
 def read_local_gold(path: Path, options: Options, *, column: int) -> LocalGold:
-    """Read a gold file of any format, with the options it is scored under."""
+    """Read a gold file of any format, with its scoring options."""
     with naming(path), uncollected():
         gold = read_gold(
             lambda: path,

@@ -1,1 +1,1 @@
-"""What runs each kind of job; `workers.runner` names them."""
+"""Handlers of the job kinds; `workers.runner` lists them."""

@@ -1,4 +1,4 @@
-"""Handlers of job kinds `score` and `check`: evaluate a submission, check dense scores."""
+"""Handlers of job kinds `score` and `check`, which reads dense scores."""
 
 from __future__ import annotations
 

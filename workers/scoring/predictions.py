@@ -233,7 +233,7 @@ def read_columns(
             tick(done := done + len(part))
         if check.form not in check.forms:
             return None
-        lines, owner, label, *others = map(np.concatenate, zip(*parts, strict=True))
+        lines, owner, label, score, start, end = map(np.concatenate, zip(*parts, strict=True))
         is_bag = check.form == "bag"
         claimed = np.sort(owner * len(check.codes) + label if is_bag else lines)
         if (claimed[1:] == claimed[:-1]).any():
@@ -243,16 +243,18 @@ def read_columns(
     if not (check.may_lack_lines or len(lines) == len(check.ids)):
         return None
     keys = list(check.pairs or ()) if is_bag else reader.order
-    predictions = Predictions(check.form, keys, lines, owner, label, *others)
+    predictions = Predictions(check.form, keys, lines, owner, label, score, start, end)
     if check.form in ("scores", "bag") and check.negative is not None:
         kept = label != check.codes[check.negative]
-        score = predictions.score[kept]
-        predictions = replace(predictions, owner=owner[kept], label=label[kept], score=score)
+        predictions = replace(predictions, owner=owner[kept], label=label[kept], score=score[kept])
     return predictions
 
 
 class ColumnReader:
-    """Columns of regular lines: item of each line (none for pairs); owner, label, score, bounds of claims."""
+    """Columns of regular lines.
+
+    They are the item of each line (none for pairs); owner, label, score and bounds of each claim.
+    """
 
     def __init__(self, check: PredictionCheck) -> None:
         self.check, self.at, self.order = check, 0, list(check.ids)
@@ -266,7 +268,7 @@ class ColumnReader:
         return {pair: row for row, pair in enumerate(self.check.pairs or ())}
 
     def rows(self, part: Sequence[Any]) -> Ints:
-        """Return the rows of lines; none is looked up while they have the order of the gold."""
+        """Return the rows of lines, without look-ups in the order of the gold."""
         ids = [line.id for line in part]
         after = self.at + len(ids)
         if self.order[self.at : after] != ids:
@@ -296,8 +298,8 @@ class ColumnReader:
         spans = list(chain.from_iterable(line.spans for line in part))
         start, end = (np.array([span[at] for span in spans], dtype=np.int64) for at in (0, 1))
         owner = np.repeat(rows, lengths)
-        sizes, names = self.check.lengths or {}, map(self.order.__getitem__, owner.tolist())
-        if (end > np.fromiter((sizes.get(name, -1) for name in names), np.int64, len(owner))).any():
+        lengths_of, ids = self.check.lengths or {}, map(self.order.__getitem__, owner.tolist())
+        if (end > np.fromiter((lengths_of.get(name, -1) for name in ids), np.int64, len(owner))).any():
             raise Irregular
         return rows, owner, lookup(codes, [span[2] for span in spans]), NO_SCORE, start, end
 

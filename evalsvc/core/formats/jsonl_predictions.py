@@ -104,7 +104,7 @@ def read_uniform_predictions(
 def _read_block(
     block: Block, limits: Limits, readers: Sequence[BlockReader]
 ) -> tuple[Sequence[PredictionLine] | None, Sequence[BlockReader]]:
-    """Return the predictions of a regular block, and the reader for the next block."""
+    """Return the predictions of a regular block, and its reader."""
     for read_block in readers:
         predictions = read_block(block, limits)
         if predictions is not None:

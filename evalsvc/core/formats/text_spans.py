@@ -1,4 +1,4 @@
-"""Spans of a text: search for mentions by name, checks of bounds and references."""
+"""Spans of a text: search by name, checks of bounds and references."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MOST_RESERVE = 6
 
 @dataclass
 class Plan:
-    """How much of what; shares are of a client's turns."""
+    """Sizes and rates of the load; shares are of a client's turns."""
 
     clients: int = 32
     items: int = 7_000
@@ -107,7 +107,7 @@ class Client:
             self.past = [*self.past, (item, cast.vote.number, name, payload)][-20:]
 
     def refused(self, write: Callable[[], object]) -> object | None:
-        """What was written, or None on a conflict that the rules foresee."""
+        """Return the vote, or None on an expected conflict."""
         from evalsvc.core.errors.exceptions import Conflict
 
         try:

@@ -1,1 +1,1 @@
-"""What tests run on: databases, brokers, workers, browsers."""
+"""Databases, brokers, workers and browsers of the tests."""

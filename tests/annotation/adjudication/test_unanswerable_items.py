@@ -1,4 +1,4 @@
-"""What nobody could decide comes to the deciders, so that a project can always be finished."""
+"""Items skipped by everybody go to adjudicators, so that a project can be finished."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.errors import code
 pytestmark = pytest.mark.django_db
 
 
-def passes(item: Item, user: User, reason: str = "undecided", *, base: int = 0, comment: str = "") -> None:
+def skip(item: Item, user: User, reason: str = "undecided", *, base: int = 0, comment: str = "") -> None:
     votes.skip(item, user, client_id=uuid4(), reason=reason, base=base, comment=comment)
 
 
@@ -29,12 +29,12 @@ def waiting(project: Project) -> list[tuple[str, str]]:
     return [(item.external_id, item.split) for item in decisions.disputes(project)]  # type: ignore[attr-defined]
 
 
-def passed(n: int = 2, *, k: int = 2) -> tuple[Project, Item, list[User]]:
-    """Three sentences, the first passed on by all n people; each of them has begun."""
+def skipped(n: int = 2, *, k: int = 2) -> tuple[Project, Item, list[User]]:
+    """Three sentences, the first skipped by all n annotators; each of them has begun."""
     project = project_with_items(3, k=k)
     people, item = annotators(project, n), project.items.get(external_id="s0")
     for user in people:
-        passes(item, user)
+        skip(item, user)
     return project, item, people
 
 
@@ -47,7 +47,7 @@ def decide(item: Item, **more: object) -> Item:
 
 
 def test_items_skipped_by_everybody_await_a_decision(either_database: str) -> None:
-    project, _, people = passed()
+    project, _, people = skipped()
     assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
     for user, relation in zip(people, "AB", strict=True):
         answer_item(project.items.get(external_id="s2"), user, relation)
@@ -59,9 +59,9 @@ def test_items_skipped_by_everybody_await_a_decision(either_database: str) -> No
 
 
 def test_an_unanswerable_item_is_decided_with_an_answer_or_a_finding() -> None:
-    project, item, people = passed()
-    passes(project.items.get(external_id="s1"), people[0], "broken")
-    passes(project.items.get(external_id="s1"), people[1], "entity")
+    project, item, people = skipped()
+    skip(project.items.get(external_id="s1"), people[0], "broken")
+    skip(project.items.get(external_id="s1"), people[1], "entity")
     assert decide(item, payload={"relations": ["A"]}).state == "adjudicated"
     assert decide(project.items.get(external_id="s1"), finding="broken").state == "unusable"
     assert waiting(project) == []
@@ -69,7 +69,7 @@ def test_an_unanswerable_item_is_decided_with_an_answer_or_a_finding() -> None:
 
 
 def test_a_project_with_unanswerable_items_is_frozen_after_decisions() -> None:
-    project, item, people = passed()
+    project, item, people = skipped()
     for other in project.items.exclude(pk=item.pk):
         for user in people:
             answer_item(other, user, "A")
@@ -81,14 +81,14 @@ def test_a_project_with_unanswerable_items_is_frozen_after_decisions() -> None:
 
 
 def test_an_item_waits_for_annotators_who_have_not_answered() -> None:
-    project, item, people = passed(1)
+    project, item, people = skipped(1)
     late = annotators(project, 2)[1]
     assert waiting(project) == []  # somebody has yet to begin
     answer_item(project.items.get(external_id="s1"), late, "A")
     assert waiting(project) == []
-    passes(item, late, "later")
+    skip(item, late, "later")
     assert waiting(project) == []
-    passes(item, late, "broken", base=1)
+    skip(item, late, "broken", base=1)
     assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
     assert [one.words for one in unanswerable_items.skip_notes(item)] == [
         "The sentence is broken",
@@ -101,7 +101,7 @@ def test_an_item_waits_for_annotators_who_have_not_answered() -> None:
 
 
 def test_an_item_that_some_answered_and_the_others_skipped_awaits_a_decision() -> None:
-    _, item, people = passed(3, k=2)
+    _, item, people = skipped(3, k=2)
     answer_item(item, people[0], "A", base=1)
     details = decisions.dispute_details(item, for_user=curator())
     assert (details.n, len(details.passes), details.may_ask_one_more) == (1, 2, False)
@@ -110,7 +110,7 @@ def test_an_item_that_some_answered_and_the_others_skipped_awaits_a_decision() -
 
 @pytest.mark.parametrize("gone", ["paused", "removed", "closed"])
 def test_an_item_does_not_wait_for_annotators_who_can_no_longer_answer(gone: str) -> None:
-    project, _, _ = passed(1)
+    project, _, _ = skipped(1)
     away = annotators(project, 2)[1]
     answer_item(project.items.get(external_id="s1"), away, "A")
     assert waiting(project) == []
@@ -124,16 +124,16 @@ def test_an_item_does_not_wait_for_annotators_who_can_no_longer_answer(gone: str
 
 
 def test_an_item_waits_for_a_curator_who_labels() -> None:
-    project, item, _ = passed(1)
+    project, item, _ = skipped(1)
     assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
     answer_item(project.items.get(external_id="s1"), curator(), "A")
     assert waiting(project) == []
-    passes(item, curator())
+    skip(item, curator())
     assert waiting(project) == [("s0", unanswerable_items.UNANSWERABLE)]
 
 
 def test_a_reopened_item_goes_to_a_new_annotator_whose_answer_settles_it() -> None:
-    project, item, _ = passed(2, k=1)
+    project, item, _ = skipped(2, k=1)
     decide(item, payload={"relations": ["A"]})
     new = person("newcomer")
     projects.set_member(project, user=new, role="annotator", by=curator())
@@ -151,7 +151,7 @@ def test_a_reopened_item_goes_to_a_new_annotator_whose_answer_settles_it() -> No
 
 
 def test_an_answer_after_the_decision_reopens_the_item() -> None:
-    project, item, people = passed(2, k=2)
+    project, item, people = skipped(2, k=2)
     decide(item, payload={"relations": ["A"]})
     answer_item(item, people[0], "B", base=1)
     item.refresh_from_db()
@@ -161,7 +161,7 @@ def test_an_answer_after_the_decision_reopens_the_item() -> None:
 
 
 def test_raising_k_keeps_the_decision() -> None:
-    project, item, _ = passed()
+    project, item, _ = skipped()
     decide(item, finding="broken")
     projects.set_k(project, k=3, by=curator())
     item.refresh_from_db()
@@ -169,7 +169,7 @@ def test_raising_k_keeps_the_decision() -> None:
 
 
 def test_the_api_lists_shows_and_decides_unanswerable_items(client: Client) -> None:
-    project, item, people = passed()
+    project, item, people = skipped()
     for user, relation in zip(people, "AB", strict=True):
         answer_item(project.items.get(external_id="s2"), user, relation)
     client.force_login(curator())

@@ -1,4 +1,4 @@
-"""The labels a file brought: which look like slips, and which can be taken out again."""
+"""Labels added by a file: misspellings, and labels that can be removed."""
 
 from __future__ import annotations
 

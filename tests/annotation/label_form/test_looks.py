@@ -1,4 +1,4 @@
-"""How the relation form looks: what is in view, what stands back, on a cast, on a phone, in every state."""
+"""Layout of the relation form: on a screen, on a phone, in every state."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def typed(at: int, **types: str) -> dict[str, Any]:
 
 
 def in_view(page: Page, what: Locator) -> bool:
-    """Whether all of it stands inside the window."""
+    """True when all of an element is inside the window."""
     inside = """node => {
       const { top, bottom } = node.getBoundingClientRect();
       return top >= 0 && bottom <= innerHeight;

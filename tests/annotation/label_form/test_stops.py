@@ -1,4 +1,4 @@
-"""The relation form when the work stops under it: one word of it, and every answer kept in order."""
+"""The relation form in a closed project, for removed members and paused annotators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answer_three_away(page: Page) -> None:
 
 
 def is_stopped(page: Page, why: str) -> None:
-    """One card says so, the answers are kept, and nothing is asked or put to the person."""
+    """Wait for the reason and the unsent answers; no sentence or conflict is shown."""
     page.locator("#finished[data-state=stopped]").wait_for()
     page.get_by_text(why).wait_for()
     page.locator("#saved[data-state=stopped][data-unsent='3']").wait_for()
@@ -61,8 +61,8 @@ def removed_while_away(page: Page, start: Start) -> ProjectCast:
     return cast
 
 
-def kept_in(page: Page) -> list[tuple[str, Any]]:
-    """What the page offers to take away, in its order."""
+def downloaded_answers(page: Page) -> list[tuple[str, Any]]:
+    """Download the unsent answers, in order."""
     page.get_by_text("3 answers for harbour").wait_for()
     with page.expect_download() as taken:
         page.get_by_role("button", name="Download answers").click()
@@ -73,13 +73,13 @@ def kept_in(page: Page) -> list[tuple[str, Any]]:
 
 def test_unsent_answers_of_a_closed_project_can_be_downloaded(page: Page, start: Start) -> None:
     cast = closed_while_away(page, start)
-    kept = [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
+    answers = [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
     page.reload()
     page.get_by_role("heading", name="Closed").wait_for()
-    assert kept_in(page) == kept
+    assert downloaded_answers(page) == answers
     projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
     page.goto("/label/")
-    assert kept_in(page) == kept
+    assert downloaded_answers(page) == answers
 
 
 def test_unsent_answers_of_another_user_are_not_shown(page: Page, start: Start) -> None:
@@ -117,7 +117,11 @@ def test_a_removed_member_can_download_the_answers_after_a_reload(page: Page, st
     cast = removed_while_away(page, start)
     page.reload()
     page.get_by_role("heading", name="You are no longer a member").wait_for()
-    assert kept_in(page) == [("place lived", ["lived_in"]), ("N/A", []), ("place of birth", ["born_in"])]
+    assert downloaded_answers(page) == [
+        ("place lived", ["lived_in"]),
+        ("N/A", []),
+        ("place of birth", ["born_in"]),
+    ]
     projects.set_member(cast.project, user=cast.people["ann"], role="annotator", by=cast.curator)
     page.reload()
     wait_until_sent(page, 3)

@@ -1,4 +1,4 @@
-"""The inventory: what people choose from, and steps that can be taken back."""
+"""The inventory of labels, and steps that can be undone."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.postgres
 
 
 def while_somebody_answers(project: Project, name: str, act: Any, patch: pytest.MonkeyPatch) -> list[str]:
-    """What becomes of the answer and of the act that comes while it is being written."""
+    """Run an action while an answer is being stored; return both outcomes."""
     (user,), item = annotators(project, 1), project.items.get()
     writing, derive = Event(), votes._update_answer
 
@@ -101,7 +101,7 @@ def test_answers_are_stored_while_a_step_is_made_and_undone(
 
 
 def tried(act: Any, *what: Any, **more: Any) -> bool:
-    """Whether it was refused."""
+    """True when the action was rejected."""
     try:
         act(*what, **more)
     except (Conflict, DomainError):

@@ -1,4 +1,4 @@
-"""What the database counts of the labels in answers is what reading each of them says."""
+"""Label usage counted by the database equals a count answer by answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an annotator must not see is not on the page, and not in what the page fetches."""
+"""Annotators see no gold, source labels or answers of others."""
 
 import re
 from typing import Any
@@ -76,7 +76,7 @@ def test_a_lease_contains_nothing_but_the_sentence(client: Client, cast: Project
 
 
 def handed_out(client: Client, cast: ProjectCast, n: int) -> list[dict[str, Any]]:
-    """All that an annotator is handed, as it comes."""
+    """Return the leases of an annotator, in order."""
     client.force_login(cast.people["ann"])
     asked = {"holding": [], "n": n}
     return client.post("/api/v1/projects/harbour/reserve", asked, "application/json").json()["leases"]

@@ -35,7 +35,7 @@ def lines(*entries: Any) -> bytes:
 
 
 def beside(page: str, field: str) -> str:
-    """What stands at a control, without its mark-up."""
+    """Return the text of a control, without markup."""
     (control,) = [part for part in page.split('<div class="ctl">')[1:] if f'name="{field}"' in part]
     shown = re.sub(r"<(option|textarea).*?</\1>|<[^>]+>", " ", control.partition("</div>")[0], flags=re.S)
     return " ".join(html.unescape(shown).split())
@@ -255,7 +255,7 @@ def test_a_guideline_preview_has_no_html(client: Client, cast: ProjectCast) -> N
 UNITS = b"unit\tterm1\tterm2\tsentence\n"
 
 
-def brought(client: Client, content: bytes, name: str) -> str:
+def imported_page(client: Client, content: bytes, name: str) -> str:
     """The page of an import of this file, read to its end."""
     assert sent(client, content, name) == ""
     batch = Batch.objects.latest("pk")
@@ -265,7 +265,7 @@ def brought(client: Client, content: bytes, name: str) -> str:
 
 def test_a_line_with_two_problems_counts_as_one_rejected_line(client: Client, cast: ProjectCast) -> None:
     good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
-    page = brought(client, UNITS + good + b"u2\tBob\tRome\tNobody was there.\nu3\tAda\n", "units.tsv")
+    page = imported_page(client, UNITS + good + b"u2\tBob\tRome\tNobody was there.\nu3\tAda\n", "units.tsv")
     assert "2 lines rejected" in page
     rows = re.findall(r"<tr><td[^>]*>([0-9,]+)</td><td[^>]*>(.*?)</td>", page)
     assert [line for line, _ in rows] == ["3", "3", "4"]
@@ -274,7 +274,7 @@ def test_a_line_with_two_problems_counts_as_one_rejected_line(client: Client, ca
 
 def test_tabs_of_a_rejected_line_are_visible(client: Client, cast: ProjectCast) -> None:
     good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
-    page = brought(client, UNITS + good + b"u2 Ada Turin Ada left Turin.\nu3\tAda\n", "units.tsv")
+    page = imported_page(client, UNITS + good + b"u2 Ada Turin Ada left Turin.\nu3\tAda\n", "units.tsv")
     assert "Found u3 ⇥ Ada" in page
     right = re.findall(r"<code>(.*?)</code>", page)
     assert any(example.count(" ⇥ ") == 3 for example in right)

@@ -78,7 +78,7 @@ p => ({
 
 
 def shown_when(page: Page, wanted: str) -> dict[str, Any]:
-    """What stands on the page once this sentence is there."""
+    """Wait for a sentence; return its text and marks."""
     shown: dict[str, Any] = {}
     for _ in range(1_200):
         shown = page.locator("#sentence").evaluate(SHOWN)

@@ -1,4 +1,4 @@
-"""What watches a project asks its database much: every page and file of it, on SQLite and on PostgreSQL."""
+"""Every page and download for curators, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages on which a curator watches quality: known sentences, predictions, pauses, answers set aside."""
+"""Quality pages of a curator: gold questions, predictions, pauses, exclusions."""
 
 from __future__ import annotations
 

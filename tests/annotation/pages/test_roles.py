@@ -1,4 +1,4 @@
-"""Who sees which page of a project."""
+"""Pages of a project by role."""
 
 import pytest
 from django.test import Client

@@ -16,7 +16,7 @@ COLOURS = {"PER": "person", "LOC": "place"}
 
 
 def text_of(html: str) -> str:
-    """What is read, without marks and what they say of themselves."""
+    """Return the text without its marks."""
     html = re.sub(r'<span class="(role|sr)">.*?</span>', "", html, flags=re.DOTALL)
     return unescape(re.sub(r"<[^>]+>", "", html))
 

@@ -1,4 +1,4 @@
-"""All answers of one person set aside and put back: the others decide, and nothing is lost."""
+"""Answers excluded and included again, alone or with their annotator."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_an_answer_excluded_alone_stays_excluded_when_its_annotator_is_included(
 
 
 def skipped_and_answered_anew(item: Item, user: User) -> tuple[str, int]:
-    """What the item is after both."""
+    """Skip, answer again, and return the state of the item."""
     skipped(item, user, base=1)
     skipped(item, user, base=2)
     answer_item(item, user, "A", base=3)
@@ -227,7 +227,7 @@ def test_an_exclusion_waits_for_a_running_vote(
 
 @pytest.mark.postgres
 def test_exclusions_stay_consistent_during_work(postgres: object) -> None:
-    """Whoever hands out, answers and sets aside takes turns; afterwards all is as the answers say."""
+    """Leases, answers and exclusions take turns and leave a consistent queue."""
     project = project_with_items(30, k=2)
     people = annotators(project, 4)
     answer_item(project.items.get(external_id="s0"), people[0], "A")

@@ -97,7 +97,7 @@ class Queue(RuleBasedStateMachine):
         return places
 
     def decided(self, item: int) -> tuple[int, list[int], Verdict]:
-        """How many are wanted, whose answers count, and what they come to."""
+        """Return the answers needed, the answers that count, and the outcome."""
         counting = [person for person in self.answers_in_order(item) if (item, person) not in self.excluded]
         for extra in range(self.asked[item], MOST_EXTRA + 1):
             wanted = self.k + extra

@@ -1,4 +1,4 @@
-"""How much is left is one number: on the form, on the list, under My work, at home and by the API."""
+"""Remaining items: the same number on every page and in the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What those who watch a project see: counts that add up to the log, and agreement as it was asked for."""
+"""Statistics of a project: counts that add up to the log, and agreement."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ OTHERS = {
 
 
 def verdict(machine: str, number: int, *args: int, arch: int | None = None) -> int:
-    """What the kernel would do: classic BPF over (number, arch, pointer, arguments)."""
+    """Return the kernel's verdict: classic BPF over (number, arch, pointer, arguments)."""
     words = {0: number, 4: AUDIT_ARCH[machine] if arch is None else arch}
     for at, arg in enumerate(args):
         words[16 + 8 * at] = arg & 0xFFFFFFFF

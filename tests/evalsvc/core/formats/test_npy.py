@@ -72,7 +72,7 @@ def test_a_header_is_never_evaluated() -> None:
 
 
 def survives(content: bytes) -> bool:
-    """Whether it was read or refused, rather than broken on."""
+    """True when the file was read or rejected without another error."""
     try:
         return read(content).rows > 0
     except FileRejected as refusal:

@@ -1,4 +1,4 @@
-"""What a browser may keep for ever: names of static files follow what is in them, parts of modules too."""
+"""Hashed names of static files, including imported modules."""
 
 from __future__ import annotations
 

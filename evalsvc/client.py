@@ -232,7 +232,7 @@ class Client:
         body: IO[bytes] | None = None,
         sent: OnSent | None = None,
     ) -> Any:
-        """Get, or post the body; retry transient failures, as each request is repeatable."""
+        """Get, or post the body; retry transient failures, safe to repeat."""
         parameters = urllib.parse.urlencode({name: value for name, value in query.items() if value})
         address = f"{self.url}/api/v1/{path}" + (f"?{parameters}" if parameters else "")
         all_headers = {"Accept": "application/json", **(headers or {})}

@@ -1,4 +1,4 @@
-"""Home page with the tasks of a user, context of every page, health check."""
+"""Home page with a user's tasks, context of every page, health check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lease of a running job: renewal, progress reports, release when it runs out."""
+"""The lease of a running job: renewal, progress, release when expired."""
 
 from __future__ import annotations
 

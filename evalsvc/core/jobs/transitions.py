@@ -1,4 +1,4 @@
-"""Changes of a job's state: one table, one fenced update, each end of an attempt."""
+"""Changes of a job's state, fenced, and each end of an attempt."""
 
 from __future__ import annotations
 

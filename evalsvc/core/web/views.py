@@ -38,12 +38,12 @@ def attempt(form: BaseForm, action: Callable[[], Result], *fields: str) -> Resul
 
 
 def submitted(request: HttpRequest, action: str) -> tuple[Any, Any]:
-    """Return data and files for one of a page's forms, if it was submitted."""
+    """Return data and files of one form of a page, if submitted."""
     return (request.POST, request.FILES) if request.POST.get("action") == action else (None, None)
 
 
 def submit(request: HttpRequest, form: BaseForm, apply: Callable[[], str], *fields: str) -> bool:
-    """Apply a valid form and show the message; add a domain error to the form."""
+    """Apply a valid form and show the message, or add the error."""
     message = attempt(form, apply, *fields) if form.is_valid() else None
     if message:
         messages.info(request, message)

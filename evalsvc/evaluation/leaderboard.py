@@ -38,7 +38,7 @@ class RunStatistics:
 
 @dataclass(frozen=True)
 class Column:
-    """Measure of a board, by the key of the system; `title` names it in a sentence."""
+    """Measure of a board by system; `title` names it in sentences."""
 
     measure: Measure
     figures: Mapping[int, RunStatistics]
@@ -58,7 +58,7 @@ class Column:
         return sorted(self.ranks, key=lambda system: (self.ranks[system], system))
 
     def ahead(self, first: int, second: int) -> float | None:
-        """Return the lead of one system over another, None when either is undefined."""
+        """Return the lead of one system over another, if both are defined."""
         a, b = self.figures.get(first), self.figures.get(second)
         if a is None or b is None or a.mean is None or b.mean is None:
             return None
@@ -206,7 +206,7 @@ def _figures(
     runs: Mapping[System, list[Submission]],
     measures: Collection[str],
 ) -> dict[System, dict[str, RunStatistics]]:
-    """Return statistics by system and measure, of the newest evaluation of each run."""
+    """Return statistics by system and measure, from each run's newest evaluation."""
     links = Submission.evaluations.through.objects.filter(
         under(setting, version, prefix="evaluation__"),
         submission__in=[each for submissions in runs.values() for each in submissions],

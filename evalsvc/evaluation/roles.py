@@ -85,7 +85,7 @@ def teams_of(user: Person) -> QuerySet[Team]:
 
 
 def require_member(benchmark: Benchmark, user: User, team: Team) -> None:
-    """Reject users who may not see the benchmark or are not in the team."""
+    """Reject users outside the team, or without access to the benchmark."""
     require(benchmark, user, VIEWER)
     if not user.is_superuser and not teams_of(user).filter(pk=team.pk).exists():
         raise DomainError("not_in_team", f"You are not a member of team {team}.", field="team")

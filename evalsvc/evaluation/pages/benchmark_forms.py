@@ -178,7 +178,7 @@ def _option(key: str, option: ScoringOption) -> forms.Field:
 
 
 class TestSetCheckboxes(forms.CheckboxSelectMultiple):
-    """Checkboxes with the kind of their test set; those of another task are hidden."""
+    """Checkboxes with the test set's kind; other tasks' sets are hidden."""
 
     def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         option = super().create_option(name, value, *args, **kwargs)

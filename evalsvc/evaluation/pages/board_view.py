@@ -43,7 +43,7 @@ class ScoreCell:
 
 @dataclass(frozen=True)
 class TableRow:
-    """System in the table of a board; `run` is its newest run, if visible."""
+    """System in the table; `run` is its newest run, if visible."""
 
     row: BoardRow
     last: datetime
@@ -128,7 +128,7 @@ def system_names(boards: Sequence[Board]) -> dict[int, str]:
 
 # ---- the table -----------------------------------------------------------------------------------
 def table(board: Board, *, visible: Collection[int] = ()) -> BoardTable:
-    """Build the table; systems link to their newest run where it is visible."""
+    """Build the table; systems link to their newest visible run."""
     main = board.ordering.measure
     others = [each for each in board_measures(board.setting, board.columns) if each.key != main.key]
     runs = [value for row in board.rows for value in _values(row.figures.get(main.key))]

@@ -26,7 +26,7 @@ class SectionedForm(PageForm):
     BLOCKS: Blocks = ()
 
     def blocks(self) -> Iterator[list[Part]]:
-        """Yield the fields under their headings; a folded section with input is open."""
+        """Yield fields under their headings; sections with input are open."""
         touched = {*self.errors, *self.changed_data} if self.is_bound else set()
         for sections in self.BLOCKS:
             parts = [

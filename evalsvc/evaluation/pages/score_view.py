@@ -106,7 +106,7 @@ class ErrorChart:
 
 # ---- scores --------------------------------------------------------------------------------------
 def sheet(evaluation: Evaluation) -> Sheet:
-    """Return the scores of an evaluation, with notes on what was left out."""
+    """Return the scores of an evaluation, with notes on omissions."""
     scores = {score.measure: score for score in evaluation.scores.all() if score.measure in MENU}
     usual = submission_measures(evaluation.setting, scores)
     rest = [key for key in MENU if key in scores and key not in usual]

@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 LINES_PER_READ = 2_000
 
@@ -36,15 +36,27 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
         return self.filter(state=TestSet.State.FROZEN)
 
     def visible_to(self, user: User) -> TestSetQuerySet:
-        """Return the sets listed for a person; reading their gold needs `readable_by`."""
+        """Return the sets listed for a person; their gold needs `readable_by`, settings `usable_by`."""
         if user.is_superuser:
             return self
         roles = ("viewer", "adjudicator", "curator")
         own = self.filter(project__members__user=user, project__members__role__in=roles)
-        seen = Q(pk__in=own.values("pk")) | Q(by=user)
-        if user.may_organise:
-            seen |= Q(origin=Origin.IMPORTED, state=TestSet.State.FROZEN)
-        return self.filter(seen)
+        return self.filter(Q(pk__in=own.values("pk")) | Q(by=user) | Q(pk__in=_released_to(user)))
+
+    def usable_by(self, user: User) -> TestSetQuerySet:
+        """Return the frozen sets that a person may score against.
+
+        Scores reveal gold, so that takes the right to read it, or a release by somebody who has it.
+        """
+        if user.is_superuser:
+            return self.frozen()
+        curated = self.filter(project__members__user=user, project__members__role="curator")
+        readable = Q(pk__in=curated.values("pk")) | Q(project=None, by=user)
+        return self.frozen().filter(readable | Q(pk__in=_released_to(user)))
+
+
+def _released_to(user: User) -> models.QuerySet[Any]:
+    return Release.objects.filter(user=user).values("test_set")
 
 
 class TestSet(models.Model):
@@ -120,6 +132,38 @@ class TestSet(models.Model):
                 "gold_changed",
                 f"{self} was changed after freezing: its digest is {digest[:12]}, not {self.sha256[:12]}.",
             )
+
+
+class Release(models.Model):
+    """Permission to use a test set in benchmarks without reading its gold."""
+
+    test_set = models.ForeignKey(TestSet, on_delete=models.CASCADE, related_name="releases")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["test_set", "user"], name="one_release_per_person")]
+
+    def __str__(self) -> str:
+        return f"{self.test_set} for {self.user}"
+
+
+def release(test_set: TestSet, *, username: str, by: User) -> Release:
+    """Let another organiser use a frozen set in benchmarks."""
+    test_set.require_reader(by)
+    user = User.objects.filter(username=username).first()
+    if user is None or not (user.may_organise or user.is_superuser):
+        problem = "may not organise benchmarks" if user else "does not exist. User names are case-sensitive"
+        raise DomainError("not_organiser", f"The user {username} {problem}.", field="username")
+    return Release.objects.get_or_create(test_set=test_set, user=user, defaults={"by": by})[0]
+
+
+def withdraw_release(test_set: TestSet, *, username: str, by: User) -> None:
+    """End a release; settings that use the set stay."""
+    test_set.require_reader(by)
+    Release.objects.filter(test_set=test_set, user__username=username).delete()
 
 
 class TestSetRow(models.Model):

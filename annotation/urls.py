@@ -14,6 +14,7 @@ api_patterns = [
     path("projects/<slug:slug>/freeze", testsets.Freeze.as_view(), name="api-freeze"),
     path("test-sets", testsets.TestSets.as_view(), name="api-test-sets"),
     path("test-sets/<slug:slug>", testsets.OneTestSet.as_view(), name="api-test-set"),
+    path("test-sets/<slug:slug>/releases", testsets.Releases.as_view(), name="api-test-set-releases"),
     path("test-sets/<slug:slug>/lines", testsets.Lines.as_view(), name="api-test-set-lines"),
     path("projects/<slug:slug>/lease", labelling.NextLease.as_view(), name="api-lease"),
     path("projects/<slug:slug>/reserve", labelling.Reserve.as_view(), name="api-reserve"),

@@ -25,7 +25,7 @@ from annotation.api.projects import (
 )
 from annotation.freezing import builder
 from annotation.models import Batch
-from annotation.testset import Kind, Origin, TestSet, export_lines
+from annotation.testset import Kind, Origin, TestSet, export_lines, release, withdraw_release
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.downloads import jsonl_file
@@ -143,6 +143,40 @@ class OneTestSet(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Get a test set: its origin, labels, statistics and digest."""
         return Response(TestSetSerializer(_test_set(request, slug)).data)
+
+
+class ReleaseSerializer(serializers.Serializer[Any]):
+    username = serializers.CharField(max_length=150)
+    released = serializers.BooleanField(default=True, help_text="false ends the release.")
+
+
+class ReleasesSerializer(serializers.Serializer[Any]):
+    usernames = serializers.ListField(child=serializers.CharField())
+
+
+class Releases(APIView):
+    @extend_schema(
+        operation_id="test_set_releases", responses={200: ReleasesSerializer} | problems(401, 403, 404, 409)
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """List the organisers who may use the set in benchmarks without reading its gold."""
+        test_set = _test_set(request, slug)
+        test_set.require_reader(person(request))
+        return Response({"usernames": list(test_set.releases.values_list("user__username", flat=True))})
+
+    @extend_schema(
+        operation_id="test_set_release",
+        request=ReleaseSerializer,
+        responses={200: ReleasesSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Let an organiser use the set in benchmarks, or end that. For those who may read the gold."""
+        test_set, user = _test_set(request, slug), person(request)
+        test_set.require_reader(user)
+        body = validated(request, ReleaseSerializer)
+        act = release if body["released"] else withdraw_release
+        act(test_set, username=body["username"], by=user)
+        return self.get(request, slug)
 
 
 class Lines(APIView):

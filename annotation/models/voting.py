@@ -18,6 +18,7 @@ class Annotator(models.Model):
         default=0, help_text="Rank of the last item handed out: the search for the next one starts here."
     )
     since_check = models.PositiveSmallIntegerField(default=0, help_text="Items since the last known one.")
+    check_block = models.PositiveIntegerField(default=0, help_text="Blocks of items, each with one check.")
     qualified_at = models.DateTimeField(null=True)
     paused_at = models.DateTimeField(null=True)
     pause_reason = models.CharField(max_length=200, blank=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q, Value
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
@@ -14,7 +14,7 @@ from annotation import projects, roles
 from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
 from annotation.freezing import builder
-from annotation.models import Answer, Batch, Item, Policy, Project
+from annotation.models import Answer, Batch, Item, Member, Policy, Project
 from annotation.pages.imports import KINDS
 from annotation.pages.my_work import my_work_page
 from annotation.pages.project_page import ActionForm, checklist, next_step, project_context, project_for
@@ -26,7 +26,7 @@ from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.views import attempt, page, submit
 
-LIVE = Q(items__batch__state=Batch.State.DONE)
+LIVE = Q(items__batch__state=Batch.State.DONE, items__use="")
 NOT_A_NUMBER = {"invalid": "Enter a whole number."}
 POLICIES = [
     (
@@ -112,16 +112,20 @@ def may_organise(user: User) -> bool:
 
 @page()
 def index(request: HttpRequest) -> HttpResponse:
-    visible = (
-        roles.visible_projects(person(request))
+    user = person(request)
+    # annotators could read others' answers from counts that follow from them
+    oversees = Member.objects.filter(project=OuterRef("pk"), user=user, role__in=roles.MAY_OVERSEE)
+    listed = (
+        roles.visible_projects(user)
         .annotate(
             n=Count("items", filter=LIVE, distinct=True),
             n_ended=Count("items", filter=LIVE & ~Q(items__state=Item.State.OPEN), distinct=True),
             n_disputed=Count("items", filter=LIVE & Q(items__state=Item.State.DISPUTED), distinct=True),
+            overseen=Value(value=True) if user.is_superuser else Exists(oversees),
         )
         .order_by("-created_at")
     )
-    context = {"projects": visible, "organises": may_organise(person(request))}
+    context = {"projects": listed, "organises": may_organise(user)}
     return render(request, "annotation/projects.html", context)
 
 

@@ -15,13 +15,19 @@ from annotation.models import Project
 from annotation.pages.project_page import job_context, project_context, project_for
 from annotation.pages.projects import may_organise
 from annotation.pages.testset_composition import Composition
-from annotation.testset import Origin, TestSet, TestSetQuerySet, export_lines
+from annotation.testset import Origin, TestSet, TestSetQuerySet, export_lines, release, withdraw_release
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page
 
 MAX_LISTED = 200
+
+
+class ReleaseForm(PageForm):
+    username = forms.CharField(
+        label="User name", max_length=150, help_text="An organiser who may score systems against this set."
+    )
 
 
 class FreezeForm(PageForm):
@@ -73,19 +79,32 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/test_sets.html", context)
 
 
-@page()
+@page("GET", "POST")
 def test_set(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a test set, or for htmx the state of its freeze."""
-    test_set = get_object_or_404(visible(request), slug=slug)
+    """Show a test set, or for htmx the state of its freeze; release it to other organisers."""
+    test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
+    withdrawn = request.POST.get("withdraw")
+    form = ReleaseForm(request.POST if request.method == "POST" and withdrawn is None else None)
+    if withdrawn is not None:
+        withdraw_release(test_set, username=withdrawn, by=user)
+        return redirect("test-set", slug)
+    if request.method == "POST":
+        test_set.require_reader(user)
+        if form.is_valid():
+            released = attempt(form, lambda: release(test_set, by=user, **form.cleaned_data))
+            if released:
+                return redirect("test-set", slug)
     htmx = getattr(request, "htmx", False)
     if htmx and test_set.state == TestSet.State.BUILDING:
         return render(request, "annotation/_freeze_state.html", {"set": test_set, **_job(test_set)})
-    user, project = person(request), test_set.project
+    project = test_set.project
     context = {
         "content": Composition(test_set),
         "set": test_set,
         "heading": f"{test_set}, source labels" if test_set.origin == Origin.SOURCE else str(test_set),
         "may_read": test_set.readable_by(user),
+        "releases": test_set.releases.select_related("user"),
+        "form": form,
         "sees_project": project is not None and roles.role_in(project, user) is not None,
         "source": TestSet.objects.filter(twin=test_set).first(),
     }

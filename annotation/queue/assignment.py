@@ -26,14 +26,21 @@ def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 
 
 def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items that this annotator deferred, the longest deferred first."""
+    """Return items and checks that this annotator deferred, the longest deferred first."""
     votes = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
     deferred = Vote.objects.filter(annotator=annotator, reason="later").order_by()
-    items = _with_room(project).filter(pk__in=deferred.values("item"))
-    items = items.annotate(
+    items = _with_room(project) | Item.objects.filter(project=project, use=Item.Use.CHECK)
+    items = items.filter(pk__in=deferred.values("item")).annotate(
         last_reason=Subquery(votes.values("reason")[:1]), last_vote=Subquery(votes.values("pk")[:1])
     )
     return _not_leased(items.filter(last_reason="later").order_by("last_vote"), annotator)
+
+
+def returned_checks(project: Project, annotator: Annotator) -> ItemQuerySet:
+    """Return hidden checks that this annotator gave back; like other items they come again at the end."""
+    leases = Lease.objects.filter(annotator=annotator).exclude(ending="")
+    checks = Item.objects.filter(project=project, use=Item.Use.CHECK, pk__in=leases.values("item"))
+    return _untouched(checks, annotator).order_by("rank")
 
 
 def _with_room(project: Project) -> ItemQuerySet:
@@ -117,18 +124,19 @@ def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
         gold_question = gold_questions.due_gold_question(participant)
         if gold_question is not None:
             leases.append(_grant(participant, gold_question))
-            annotator.since_check = 0
+            if gold_question.use == Item.Use.CHECK:
+                gold_questions.count_items(participant, 1)
             continue
         if gold_questions.is_qualifying(participant):
             break
         items = _next_items(participant, n - len(leases), may_wait=not leases)
-        if not all(sql.execute(sql.TAKE_ITEM, item=item.pk) for item in items):
+        if not all(item.use or sql.execute(sql.TAKE_ITEM, item=item.pk) for item in items):
             return None
         leases += [_grant(participant, item) for item in items]
         if not items:
             break
         annotator.cursor = items[-1].rank  # the next search starts behind this item
-        _count_ordinary(participant, len(items))
+        gold_questions.count_items(participant, len(items))
     if leases:
         _save_position(annotator)
     return leases
@@ -139,26 +147,22 @@ def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Ite
 
     With `may_wait` an item locked by somebody else is waited for, rather than reporting that none is left.
     """
-    annotator, every = participant.annotator, participant.project.check_every
-    if every:  # a gold question may be due after so many ordinary items
-        n = max(1, min(n, every - annotator.since_check))
+    annotator = participant.annotator
+    if participant.project.check_every:  # no more than come before the next hidden check
+        n = max(1, min(n, gold_questions.items_before_check(participant)))
     where = {"project": participant.project.pk, "annotator": annotator.pk}
     items = sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=annotator.cursor, n=n)
     if not items and may_wait:
         items = sql.fetch(Item, sql.NEXT_ITEMS, **where, after=-1, n=1)
-        deferred = None if items else _lock(deferred_items(participant.project, annotator), skip_locked=False)
-        return [deferred] if deferred else items
+        for again in (returned_checks, deferred_items):
+            if not items and (item := _lock(again(participant.project, annotator), skip_locked=False)):
+                items = [item]
+        return items
     return items or sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=-1, n=n)
 
 
-def _count_ordinary(participant: Participant, n: int) -> None:
-    """Count items since the last gold question, up to the interval."""
-    annotator = participant.annotator
-    annotator.since_check = min(annotator.since_check + n, participant.project.check_every)
-
-
 def _save_position(annotator: Annotator) -> None:
-    position = {"cursor": annotator.cursor, "since_check": annotator.since_check}
+    position = {name: getattr(annotator, name) for name in ("cursor", "since_check", "check_block")}
     sql.execute(sql.SAVE_POSITION, annotator=annotator.pk, **position)
 
 
@@ -186,7 +190,7 @@ def _take_over_reserve(participant: Participant) -> Lease | None:
             own = _untouched(Item.objects.filter(pk=lease.item_id), participant.annotator)
             item = _lock(own, skip_locked=True)
             if item and Lease.objects.filter(pk=lease.pk, ending="").update(ending=Lease.Ending.TAKEN_BACK):
-                _count_ordinary(participant, 1)
+                gold_questions.count_items(participant, 1)
                 _save_position(participant.annotator)
                 return _grant(participant, item)
     return None

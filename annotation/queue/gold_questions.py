@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
+from django.utils.crypto import salted_hmac
 
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
@@ -75,21 +76,71 @@ def due_gold_question(participant: Participant) -> Item | None:
         if item is None and not Lease.objects.filter(annotator=annotator, ending="").exists():
             _judge_round(annotator, participant.project)
         return item
-    every = participant.project.check_every
-    if not every or participant.role == CURATOR or annotator.since_check < every:
+    if not participant.project.check_every or participant.role == CURATOR or items_before_check(participant):
         return None
     return _next_gold_question(participant, Item.Use.CHECK)
 
 
+# ---- places of hidden checks ----------------------------------------------------------------------
+# Items come in blocks of `check_every` ordinary ones and one check at a random place among them, so that
+# neither a count nor the interval reveals which one it is.
+def check_place(annotator: Annotator, block: int, every: int) -> int:
+    """Return the place of the check in a block, 0 to `every`; only the server can compute it."""
+    key = f"{annotator.project_id}:{annotator.user_id}:{block}:{every}"
+    digest = salted_hmac("place of a hidden check", key, algorithm="sha256")
+    return int.from_bytes(digest.digest()[:8]) % (every + 1)
+
+
+def items_before_check(participant: Participant) -> int:
+    """Count the ordinary items that come before the next hidden check; 0 if one is due."""
+    annotator, every = participant.annotator, participant.project.check_every
+    block, place = _position(annotator, every)
+    wait = check_place(annotator, block, every) - place
+    return wait if wait >= 0 else every + 1 - place + check_place(annotator, block + 1, every)
+
+
+def count_items(participant: Participant, n: int) -> None:
+    """Move the annotator's position on by n items."""
+    every = participant.project.check_every
+    if every:
+        block, place = _position(participant.annotator, every)
+        participant.annotator.check_block = block + (place + n) // (every + 1)
+        participant.annotator.since_check = (place + n) % (every + 1)
+
+
+def checks_among(annotator: Annotator, n: int, every: int) -> int:
+    """Count the hidden checks that come with the next n ordinary items."""
+    block, place = _position(annotator, every)
+    wait = check_place(annotator, block, every) - place
+    ordinary = every + 1 - place - (wait >= 0)  # left in this block
+    checks = int(0 <= wait <= n)
+    if n < ordinary:
+        return checks
+    blocks, left = divmod(n - ordinary, every)
+    return checks + blocks + (check_place(annotator, block + blocks + 1, every) <= left)
+
+
+def _position(annotator: Annotator, every: int) -> tuple[int, int]:
+    """Return block and place; a shorter interval than before begins a new block."""
+    if annotator.since_check > every:
+        return annotator.check_block + 1, 0
+    return annotator.check_block, annotator.since_check
+
+
 def _next_gold_question(participant: Participant, use: str) -> Item | None:
     votes = Vote.objects.filter(item=OuterRef("pk"), annotator=participant.annotator)
-    leases = Lease.objects.filter(item=OuterRef("pk"), annotator=participant.annotator, ending="")
+    leases = Lease.objects.filter(item=OuterRef("pk"), annotator=participant.annotator)
+    if use == Item.Use.QUALIFY:
+        leases = leases.filter(ending="")
     items = participant.project.items.present().filter(use=use, known__isnull=False)
     return items.exclude(Exists(votes)).exclude(Exists(leases)).order_by("rank").first()
 
 
 def grade(item: Item, participant: Participant, payload: Payload | None) -> Feedback | None:
-    """Grade the first vote on a gold question; a skip is wrong."""
+    """Grade the first vote on a gold question; a skip is wrong.
+
+    A hidden check that was put off is graded when it comes again, like any other sentence.
+    """
     annotator, project = participant.annotator, participant.project
     known = KnownAnswer.objects.get(pk=item.pk)
     mapping = item_state.Rules(project).mapping

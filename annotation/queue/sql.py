@@ -55,7 +55,8 @@ INSERT INTO annotation_lease (item_id, annotator_id, shown_id, ending, expires_a
 VALUES (%(item)s, %(annotator)s, %(shown)s, '', {now + lasting})
 RETURNING *"""
 SAVE_POSITION = """
-UPDATE annotation_annotator SET "cursor" = %(cursor)s, since_check = %(since_check)s
+UPDATE annotation_annotator
+SET "cursor" = %(cursor)s, since_check = %(since_check)s, check_block = %(check_block)s
 WHERE id = %(annotator)s"""
 LAST_VOTE = """
 SELECT * FROM annotation_vote WHERE item_id = %(item)s AND annotator_id = %(annotator)s

@@ -137,7 +137,8 @@ def _vote(
     )
     _update_answer(item, participant.annotator, vote, payload, records)
     if item.use:
-        graded = number == 1
+        hidden = item.use == Item.Use.CHECK
+        graded = reason != "later" if hidden else number == 1
         return VoteResult(vote, feedback=gold_questions.grade(item, participant, payload) if graded else None)
     item_state.update_state(item, project=participant.project, records=records)
     surplus = item_state.surplus_annotators(item, records.answers, participant.project)
@@ -165,7 +166,8 @@ def _repeated(item: Item, participant: Participant, request: VoteRequest, payloa
             field="client_id",
         )
     if item.use:
-        feedback = gold_questions.grade(item, participant, vote.payload) if vote.number == 1 else None
+        graded = item.use == Item.Use.QUALIFY and vote.number == 1
+        feedback = gold_questions.grade(item, participant, vote.payload) if graded else None
         return VoteResult(vote, repeated=True, feedback=feedback)
     answers = list(Answer.objects.filter(item=item).active())
     surplus = item_state.surplus_annotators(item, answers, participant.project)

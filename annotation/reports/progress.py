@@ -13,7 +13,7 @@ from django.db.models.functions import Now, TruncDate
 from annotation.adjudication import unanswerable_items
 from annotation.models import Annotator, Item, Lease, Project, Vote
 from annotation.queue import gold_questions
-from annotation.queue.assignment import deferred_items
+from annotation.queue.assignment import deferred_items, returned_checks
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 
@@ -39,16 +39,17 @@ class OwnAnswerTimes:
 
 
 def progress_of(project: Project, user: User) -> dict[str, Any]:
-    """Count answered, skipped and available items, each item once."""
+    """Count answered, skipped and available items, each item once.
+
+    Nothing here follows from other people's answers: annotators could read them from a count that does.
+    """
     role = require(project, user)
-    live = Item.objects.filter(project=project).live()
     annotator = Annotator.objects.filter(project=project, user=user).first()
     own = Vote.objects.filter(annotator=annotator) if annotator else Vote.objects.none()
     recent = own.order_by("-pk").values_list("milliseconds", flat=True)[:20]
     times = sorted(time for time in recent if time is not None)
     return {
-        "total": live.count(),
-        "open": live.filter(state=Item.State.OPEN).count(),
+        "total": Item.objects.filter(project=project).live().count(),
         "answered": annotator.answers.count() if annotator else 0,
         "skipped": _skipped(project, annotator) if annotator else 0,
         "today": own.filter(at__date=TruncDate(Now())).values("item").distinct().count(),
@@ -71,7 +72,9 @@ def available_items(project: Project, user: User, *, role: str) -> int:
     work = _unleased_work(project, annotator)
     qualifying = gold_questions.must_qualify(project, user, role=role)
     questions = _gold_questions(project, annotator, Item.Use.QUALIFY) if qualifying else 0
-    return leased + work + questions + _checks(project, annotator, work, role=role)
+    if not project.check_every or role == CURATOR:
+        return leased + work + questions
+    return leased + work + questions + _checks(project, user, annotator, work)
 
 
 def answers_needed(project: Project) -> int:
@@ -157,12 +160,12 @@ def _gold_questions(project: Project, annotator: Annotator | None, use: str) -> 
     return items.exclude(Exists(votes)).exclude(Exists(leases)).count()
 
 
-def _checks(project: Project, annotator: Annotator | None, work: int, *, role: str) -> int:
-    """Count the hidden checks that come with so much work."""
-    if not project.check_every or role == CURATOR:
-        return 0
-    since = annotator.since_check if annotator else 0
-    return min(_gold_questions(project, annotator, Item.Use.CHECK), (since + work) // project.check_every)
+def _checks(project: Project, user: User, annotator: Annotator | None, work: int) -> int:
+    """Count the hidden checks that come with so much work, and those given back."""
+    left = _gold_questions(project, annotator, Item.Use.CHECK)
+    returned = returned_checks(project, annotator).count() if annotator else 0
+    position = annotator or Annotator(project=project, user=user)
+    return returned + min(left - returned, gold_questions.checks_among(position, work, project.check_every))
 
 
 def _leases(annotator: Annotator) -> QuerySet[Lease]:

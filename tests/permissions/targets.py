@@ -157,9 +157,9 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-take-back": lambda cast: {"id": str(cast.item(2).key)},
     "api-import": lambda cast: {"pk": cast.batch.pk},
     "api-import:gold": lambda cast: {"pk": cast.gold_batch.pk},
-    **dict.fromkeys(("api-test-set", "api-test-set-lines"), test_set),
+    **dict.fromkeys(("api-test-set", "api-test-set-lines", "api-test-set-releases"), test_set),
     **dict.fromkeys(("api-test-set:twin", "api-test-set-lines:twin"), source_set),
-    **dict.fromkeys(("api-test-set:gold", "api-test-set-lines:gold"), gold),
+    **dict.fromkeys(("api-test-set:gold", "api-test-set-lines:gold", "api-test-set-releases:gold"), gold),
     **dict.fromkeys(("api-lease-heartbeat", "api-lease-return"), leased),
     **dict.fromkeys(("api-answer", "api-skip"), lambda cast: {"id": str(cast.lease.item.key)}),
     **dict.fromkeys(("api-dispute", "api-decision", "api-one-more"), disputed),
@@ -242,6 +242,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     "project-members": lambda cast: {"user": "sam", "role": "viewer"},
     "dispute": decision,
     "freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": "on"},
+    "test-set": lambda cast: {"username": "olga"},
     "test-set-import": lambda cast: (
         {"name": "New", "version": "1", "kind": "relations"} | {"upload": file(published())}
     ),
@@ -269,6 +270,7 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-setting": lambda cast: {"digits": 2},
     "api-versions": lambda cast: {"test_set": cast.gold.slug},
     "api-projects": lambda cast: {"title": "New", "kind": "relations"},
+    "api-test-set-releases": lambda cast: {"username": "olga"},
     "api-freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": True},
     "api-lease": lambda cast: {"holding": []},
     "api-reserve": lambda cast: {"holding": [], "n": 2},

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from annotation.models import (
     Adjudication,
@@ -25,6 +26,7 @@ from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, predicted_labels
 from tests.permissions.crawler import Crawler
 from tests.permissions.requester import PEOPLE, Reply, Requester, rolled_back, routes
+from tests.permissions.targets import request_body
 
 GOLD = {canary.GOLD_TEXT, canary.GOLD_NAME, canary.GOLD_TOKEN}
 COMMENTS = set(canary.COMMENTS.values())
@@ -72,6 +74,14 @@ VOLATILE = re.compile(
     re.MULTILINE,
 )
 QUEUES = re.compile(r"\b(api-)?status/?$")  # waiting times in seconds
+
+
+# Every route that names an item.
+ITEM_ROUTES = tuple(
+    (name, "GET" if name == "api-dispute" else "POST")
+    for name, pattern in routes()
+    if "<uuid:id>" in str(pattern.pattern)
+)
 
 
 def leaks(reply: Reply, who: str) -> set[str]:
@@ -156,15 +166,24 @@ def test_everybody_in_the_table_is_crawled() -> None:
 
 
 def stable_texts(replies: dict[str, Reply]) -> dict[str, str]:
-    """Headers and body of each reply without what differs between any two requests."""
+    """Status, headers and body of each reply without what differs between any two requests."""
     return {
-        where: VOLATILE.sub("·", reply.content)
+        where: f"{reply.response.status_code} {VOLATILE.sub('·', reply.content)}"
         for where, reply in replies.items()
         if not QUEUES.search(where)
     }
 
 
-def change_other_answers(cast: ServiceCast) -> None:
+# The states of the sentences that have answers, in worlds that differ in every count of states.
+WORLDS = (
+    ("disputed", "settled", "adjudicated"),
+    ("disputed", "disputed", "disputed"),
+    ("settled", "settled", "settled"),
+    ("adjudicated", "unusable", "disputed"),
+)
+
+
+def change_other_answers(cast: ServiceCast, states: tuple[str, ...]) -> None:
     """Change every answer but Ann's, and everything that follows from them."""
     others = Annotator.objects.filter(project=cast.harbour).exclude(user=cast["ann"])
     changes: tuple[tuple[QuerySet[Any], dict[str, Any]], ...] = (
@@ -182,26 +201,43 @@ def change_other_answers(cast: ServiceCast) -> None:
     # suggestions exist, but are off as by default
     for at in range(4, 9):
         Suggestion.objects.create(item=cast.item(at), batch=cast.batch, payload=OTHER_ANSWER)
-    for at, state, gold in (
-        (1, "disputed", None),
-        (2, "settled", OTHER_ANSWER),
-        (3, "adjudicated", OTHER_ANSWER),
-    ):
+    for at, state in enumerate(states, 1):
+        gold = OTHER_ANSWER if state in ("settled", "adjudicated") else None
         values = {"state": state, "gold": gold, "pattern": "1–1", "votes_key": "else", "policy_matters": True}
         Item.objects.filter(pk=cast.item(at).pk).update(**values)
 
 
-def differing(crawler: Crawler, who: str) -> set[str]:
+def differing(crawler: Crawler, who: str, states: tuple[str, ...] = WORLDS[0]) -> set[str]:
     """The replies to this person that change when everybody but Ann answered differently."""
     before = stable_texts(crawler.crawl(who))
     with rolled_back():
-        change_other_answers(crawler.requester.cast)
+        change_other_answers(crawler.requester.cast, states)
         after = stable_texts(crawler.crawl_again(who))
     return {where for where in before | after if before.get(where) != after.get(where)}
 
 
-def test_an_annotator_reads_the_same_whatever_others_answered(crawler: Crawler) -> None:
-    assert differing(crawler, "anno") == set()
+@pytest.mark.parametrize("states", WORLDS)
+def test_an_annotator_reads_the_same_whatever_others_answered(
+    crawler: Crawler, states: tuple[str, ...]
+) -> None:
+    assert differing(crawler, "anno", states) == set()
+
+
+def test_hidden_checks_and_sentences_get_the_same_reply_at_every_address_of_an_item(
+    requester: Requester,
+) -> None:
+    """The role is checked before the item: 404 for one and 403 for the other would tell them apart."""
+    item = requester.cast.item(7)
+    outcomes: dict[str, set[str]] = {}
+    for use in ("", "check"):
+        with rolled_back():
+            Item.objects.filter(pk=item.pk).update(use=use)
+            for name, method in ITEM_ROUTES:
+                address = reverse(name, kwargs={"id": item.key})
+                body = request_body(name, requester.cast) if method == "POST" else {}
+                outcomes.setdefault(name, set()).add(requester.send(address, method, "anno", **body).outcome)
+    assert {name: len(seen) for name, seen in outcomes.items()} == dict.fromkeys(outcomes, 1)
+    assert {seen for name in ("api-dispute", "api-decision") for seen in outcomes[name]} == {"403"}
 
 
 def test_a_curator_sees_others_answers_change(crawler: Crawler) -> None:

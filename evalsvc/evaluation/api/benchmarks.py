@@ -299,7 +299,7 @@ def organised(request: Request, slug: str) -> tuple[Benchmark, User]:
 
 
 def frozen(slug: str, *, field: str, by: User) -> TestSet:
-    test_set = TestSet.objects.visible_to(by).frozen().filter(slug=slug).first()
+    test_set = TestSet.objects.usable_by(by).filter(slug=slug).first()
     if test_set is None:
         raise ValidationError({field: f"No frozen test set {slug} is available to you."})
     return test_set

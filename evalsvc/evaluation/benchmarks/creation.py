@@ -224,13 +224,13 @@ def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
 
 
 def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field: str) -> None:
-    # scores reveal gold, so a set hidden from its user can't be used
-    if not TestSet.objects.visible_to(by).filter(pk=test_set.pk).exists():
-        detail = "This test set belongs to a project you are not a member of."
-        raise NotAllowed("not_your_set", detail, field=field)
-    if test_set.state != TestSet.State.FROZEN:
+    if test_set.state != TestSet.State.FROZEN and TestSet.objects.visible_to(by).filter(pk=test_set.pk):
         hint = "Wait until the freeze has ended."
         raise Conflict("not_frozen", f"{test_set} is not frozen yet.", hint=hint, field=field)
+    if not TestSet.objects.usable_by(by).filter(pk=test_set.pk).exists():
+        detail = "You may not read this test set, and it is not released to you."
+        hint = "Its importer or a curator of its project can release it to you."
+        raise NotAllowed("not_your_set", detail, hint=hint, field=field)
     if test_set.kind not in KINDS[benchmark.task]:
         detail = f"{test_set} contains {test_set.kind}, but this benchmark ranks {benchmark.task}."
         raise DomainError("bad_kind", detail, field=field)

@@ -28,8 +28,8 @@ from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES, Go
 
 
 def selectable_sets(person: User) -> QuerySet[TestSet]:
-    """Return the frozen test sets visible to the user."""
-    return TestSet.objects.visible_to(person).frozen().order_by("name", "version", "origin")
+    """Return the frozen test sets that the user may score against."""
+    return TestSet.objects.usable_by(person).order_by("name", "version", "origin")
 
 
 def organised(request: HttpRequest, slug: str) -> Benchmark:

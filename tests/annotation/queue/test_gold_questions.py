@@ -8,7 +8,8 @@ import pytest
 
 from annotation.freezing import builder
 from annotation.models import Annotator, Item, Project, Vote
-from annotation.queue import assignment, gold_questions, participants, votes
+from annotation.queue import assignment, gold_questions, leases, participants, votes
+from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import sentence
@@ -16,6 +17,12 @@ from tests.cast.projects import annotators, answer_item, curator, import_lines, 
 from tests.errors import code
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def checks_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of each block comes after its ordinary items."""
+    monkeypatch.setattr(gold_questions, "check_place", lambda annotator, block, every: every)
 
 
 def with_known(use: str, n: int = 2, **quality: object) -> tuple[Project, User]:
@@ -98,6 +105,7 @@ def test_curators_get_no_gold_questions() -> None:
     assert assignment.lease_next(project, curator()).item.external_id == "s0"
 
 
+@pytest.mark.usefixtures("checks_last")
 def test_a_hidden_check_comes_at_its_interval_without_feedback() -> None:
     project, user = with_known("check", check_every=1)
     seen = [answer_next(project, user, "A") for _ in range(5)]
@@ -106,6 +114,7 @@ def test_a_hidden_check_comes_at_its_interval_without_feedback() -> None:
     assert not any(cast.surplus for _, cast in seen)
 
 
+@pytest.mark.usefixtures("checks_last")
 def test_a_reserve_has_checks_at_the_same_positions_as_single_leases() -> None:
     project, user = with_known("check", n=1, check_every=2)
     held = assignment.lease_several(project, user, n=5)
@@ -113,6 +122,7 @@ def test_a_reserve_has_checks_at_the_same_positions_as_single_leases() -> None:
     assert me(project).since_check == 1
 
 
+@pytest.mark.usefixtures("checks_last")
 def test_failed_checks_pause_a_person_and_return_their_leases(django_capture_on_commit_callbacks) -> None:
     project, user = with_known("check", check_every=1, least_checks=1)
     answer_next(project, user, "A")
@@ -135,6 +145,7 @@ def test_late_answers_of_a_paused_person_are_stored_but_not_counted() -> None:
     assert (item.state, item.answers.get().set_aside, Vote.objects.count()) == ("open", True, 1)
 
 
+@pytest.mark.usefixtures("checks_last")
 def test_marks_before_a_resumption_no_longer_count() -> None:
     project, user = with_known("check", n=3, check_every=1, least_checks=1)
     answer_next(project, user, "A")
@@ -145,6 +156,7 @@ def test_marks_before_a_resumption_no_longer_count() -> None:
     assert me(project).paused_at is None
 
 
+@pytest.mark.usefixtures("checks_last")
 def test_gold_questions_are_neither_frozen_nor_counted() -> None:
     project, user = with_known("check", check_every=1)
     answer_next(project, user, "A")
@@ -184,3 +196,83 @@ def test_only_curators_change_quality_options() -> None:
         gold_questions.resume(participants.annotator_of(project, user), by=user)
     with pytest.raises(DomainError, check=code("bad_option")):
         gold_questions.set_quality_options(project, by=curator(), pass_percent=101)
+
+
+# ---- hidden checks look like any other sentence ---------------------------------------------------
+def test_hidden_checks_come_at_places_that_differ_by_person_and_block() -> None:
+    project, _ = with_known("check", check_every=4)
+    for user in annotators(project, 3):
+        participants.annotator_of(project, user)
+    places = [
+        tuple(gold_questions.check_place(annotator, block, 4) for block in range(12))
+        for annotator in project.annotators.all()
+    ]
+    assert len(set(places)) == len(places) == 3
+    assert {place for each in places for place in each} == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("n", range(25))
+def test_the_checks_counted_in_advance_are_those_that_come(n: int) -> None:
+    project, user = with_known("check", check_every=3)
+    participant = participants.participant_of(project.pk, user)
+    participant.annotator.check_block, participant.annotator.since_check = divmod(n, 4)
+    expected, came, work = gold_questions.checks_among(participant.annotator, n, 3), 0, n
+    while True:
+        if not gold_questions.items_before_check(participant):
+            came += 1
+        elif work:
+            work -= 1
+        else:
+            break
+        gold_questions.count_items(participant, 1)
+    assert came == expected
+
+
+def test_a_check_put_off_comes_back_like_an_ordinary_sentence_and_is_graded_then() -> None:
+    project, user = with_known("check", n=1, check_every=1)
+    order = []
+    while (lease := assignment.lease_next(project, user)) and len(order) < 9:
+        order.append(lease.item.external_id)
+        votes.skip(lease.item, user, client_id=uuid4(), reason="later") if len(order) < 5 else answer_item(
+            lease.item, user, "A", base=1
+        )
+    assert order[4:] == order[:4]  # each comes again in the order in which it was put off
+    assert list(me(project).marks.values_list("item__external_id", "right")) == [("known0", True)]
+
+
+def test_a_check_that_is_given_back_comes_again_at_the_end() -> None:
+    project, user = with_known("check", n=1, check_every=1)
+    order = []
+    while lease := assignment.lease_next(project, user):
+        order.append(lease.item.external_id)
+        if order.count("known0") == 1 and order[-1] == "known0":
+            leases.return_lease(lease.pk, user)
+        else:
+            answer_item(lease.item, user, "A")
+    assert (order.count("known0"), order[-1]) == (2, "known0")
+
+
+@pytest.mark.parametrize("act", ["answer", "later", "broken", "return"])
+def test_counts_change_alike_for_work_and_for_checks(act: str) -> None:
+    project, user = with_known("check", n=3, check_every=1, least_checks=1_000)
+    changes: dict[str, set[tuple[int, ...]]] = {}
+
+    def counts() -> list[int]:
+        progress = progress_of(project, user)
+        return [progress[name] for name in ("total", "waiting", "answered", "skipped")]
+
+    for _ in range(5):
+        before = counts()
+        lease = assignment.lease_next(project, user)
+        assert lease is not None
+        leased = counts()
+        if act == "answer":
+            answer_item(lease.item, user, "A")
+        elif act == "return":
+            leases.return_lease(lease.pk, user)
+        else:
+            votes.skip(lease.item, user, client_id=uuid4(), reason=act)
+        change = tuple(after - n for n, after in zip(before + leased, leased + counts(), strict=True))
+        changes.setdefault(lease.item.use, set()).add(change)
+    assert len(changes) == 2
+    assert len(changes[""] | changes["check"]) == 1

@@ -102,8 +102,9 @@ def test_each_change_writes_what_the_orm_would(either_database: str) -> None:
     assert sql.execute(sql.END_LEASE, **here, ending="skipped") == 0
     assert Lease.objects.get(pk=lease.pk).ending == "answered"
 
-    assert sql.execute(sql.SAVE_POSITION, annotator=annotator.pk, cursor=7, since_check=3) == 1
-    assert Annotator.objects.filter(pk=annotator.pk, cursor=7, since_check=3).exists()
+    position = {"cursor": 7, "since_check": 3, "check_block": 2}
+    assert sql.execute(sql.SAVE_POSITION, annotator=annotator.pk, **position) == 1
+    assert Annotator.objects.filter(pk=annotator.pk, **position).exists()
 
     payload = {"spans": [], "relations": ["100 %s “é”"]}
     values: dict[str, Any] = {"client_id": uuid4(), "number": 1, "act": "answer", "payload": payload}

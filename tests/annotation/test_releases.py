@@ -1,0 +1,114 @@
+"""The right to score against a test set: its readers', and those to whom they release it."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.testset import TestSet, release, withdraw_release
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import DomainError, NotAllowed
+from evalsvc.evaluation.benchmarks import creation
+from tests.cast.basics import person
+from tests.cast.benchmarks import LABELS, freeze, gold_sentence
+from tests.errors import code
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def gold() -> TestSet:
+    """An imported set of somebody who organises."""
+    lines = [gold_sentence("s1", "Q1", "T", "born_in"), gold_sentence("s2", "Q2", "T")]
+    return freeze("tides", lines, by=person("olga", may_organise=True))
+
+
+@pytest.fixture
+def other() -> User:
+    return person("otto", may_organise=True)
+
+
+def add_setting(gold: TestSet, by: User) -> None:
+    labels = LABELS
+    board = creation.create(title="Own", slug="own", task="relations", labels=labels, negative="N/A", by=by)
+    creation.add_setting(
+        board, key="main", title="Main", test_set=gold, unit="sentence", main="macro_f1", by=by
+    )
+
+
+def test_another_organiser_neither_sees_nor_uses_an_imported_set(gold: TestSet, other: User) -> None:
+    assert not TestSet.objects.visible_to(other).exists()
+    with pytest.raises(NotAllowed, check=code("not_your_set")):
+        add_setting(gold, other)
+
+
+def test_a_released_set_can_be_used_and_its_gold_not_downloaded(
+    gold: TestSet, other: User, client: Client
+) -> None:
+    release(gold, username="otto", by=gold.by)
+    add_setting(gold, other)
+    client.force_login(other)
+    assert client.get(reverse("test-set", args=[gold.slug])).status_code == 200
+    assert client.get(reverse("test-set-lines", args=[gold.slug])).status_code == 403
+
+
+def test_a_withdrawn_release_ends_the_right(gold: TestSet, other: User) -> None:
+    release(gold, username="otto", by=gold.by)
+    withdraw_release(gold, username="otto", by=gold.by)
+    with pytest.raises(NotAllowed, check=code("not_your_set")):
+        add_setting(gold, other)
+
+
+def test_only_those_who_read_the_gold_release_it_and_only_to_organisers(gold: TestSet, other: User) -> None:
+    release(gold, username="otto", by=gold.by)
+    with pytest.raises(NotAllowed):
+        release(gold, username="otto", by=other)
+    person("sam")
+    for name in ("sam", "nobody"):
+        with pytest.raises(DomainError, check=code("not_organiser")):
+            release(gold, username=name, by=gold.by)
+
+
+@pytest.mark.parametrize("role", ["viewer", "adjudicator"])
+def test_a_viewer_or_adjudicator_who_may_organise_cannot_use_the_sets_of_the_project(
+    role: str, other: User
+) -> None:
+    from annotation import projects
+    from tests.cast.projects import create_project, curator
+
+    project = create_project()
+    projects.set_member(project, user=other, role=role, by=curator())
+    made = TestSet.objects.create(
+        slug="own",
+        name="own",
+        version="1",
+        kind="relations",
+        origin="annotated",
+        state=TestSet.State.FROZEN,
+        project=project,
+        by=curator(),
+    )
+    assert TestSet.objects.visible_to(other).get() == made
+    assert not TestSet.objects.usable_by(other).exists()
+    assert TestSet.objects.usable_by(curator()).get() == made
+
+
+def test_readers_release_a_set_on_its_page_and_end_the_release_there(
+    gold: TestSet, other: User, client: Client
+) -> None:
+    client.force_login(gold.by)
+    page = reverse("test-set", args=[gold.slug])
+    assert client.post(page, {"username": "otto"}).status_code == 302
+    assert b'value="otto"' in client.get(page).content
+    assert client.post(page, {"withdraw": "otto"}).status_code == 302
+    assert b'value="otto"' not in client.get(page).content
+
+
+def test_releases_are_listed_and_changed_by_the_api(gold: TestSet, other: User, client: Client) -> None:
+    client.force_login(gold.by)
+    address = f"/api/v1/test-sets/{gold.slug}/releases"
+    released = client.post(address, {"username": "otto"}, "application/json")
+    assert (released.status_code, released.json()) == (200, {"usernames": ["otto"]})
+    ended = client.post(address, {"username": "otto", "released": False}, "application/json")
+    assert ended.json() == {"usernames": []} == client.get(address).json()

@@ -71,7 +71,7 @@ class QualityForm(ActionForm, forms.ModelForm):
         labels = {
             "qualifies": "Start with a qualification round",
             "pass_percent": "Pass mark in %",
-            "check_every": "Sentences between hidden checks",
+            "check_every": "Sentences per hidden check",
             "least_checks": "Hidden checks before a pause",
             "suggests": "Show predictions as initial answers",
             "calls_extra": "Ask one more person about disputes automatically",

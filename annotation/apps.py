@@ -10,7 +10,7 @@ class AnnotationConfig(AppConfig):
         from annotation import projects
         from annotation.freezing import builder
         from annotation.imports import batches
-        from annotation.queue import leases
+        from annotation.queue import lease_endings
         from annotation.reports import agreement
         from evalsvc.core.accounts import invitations
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
@@ -20,5 +20,5 @@ class AnnotationConfig(AppConfig):
         register(Kind("describe", "heavy"))
         register(Kind("recompute", "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))
-        register_periodic("leases", leases.expire_overdue)
+        register_periodic("leases", lease_endings.expire_overdue)
         invitations.register(projects.INVITATION_TARGET)

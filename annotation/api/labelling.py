@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from annotation.api.projects import project_of
 from annotation.models import Item, Lease, Suggestion
-from annotation.queue import assignment, leases, votes
+from annotation.queue import lease_endings, leases, votes
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
@@ -157,7 +157,7 @@ class NextLease(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Lease the next item for you. 204 when no item is available."""
         holding = validated(request, HeldLeasesSerializer)["holding"]
-        lease = assignment.lease_next(project_of(request, slug), person(request), current_leases=holding)
+        lease = leases.lease_next(project_of(request, slug), person(request), current_leases=holding)
         return Response(status=204) if lease is None else represented(LeaseSerializer, _lease_body(lease))
 
 
@@ -188,8 +188,8 @@ class Reserve(APIView):
         """
         body = validated(request, ReserveRequestSerializer)
         project, user, current = project_of(request, slug), person(request), body["holding"]
-        leases = assignment.lease_several(project, user, n=body["n"], current_leases=current)
-        return represented(ReserveSerializer, {"leases": [_lease_body(lease) for lease in leases]})
+        reserve = leases.lease_several(project, user, n=body["n"], current_leases=current)
+        return represented(ReserveSerializer, {"leases": [_lease_body(lease) for lease in reserve]})
 
 
 class Heartbeat(APIView):
@@ -200,7 +200,7 @@ class Heartbeat(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         """Extend a lease."""
-        lease = leases.heartbeat(pk, person(request))
+        lease = lease_endings.heartbeat(pk, person(request))
         return represented(LeaseExtensionSerializer, {"lease": lease.pk, "expires_at": lease.expires_at})
 
 
@@ -208,7 +208,7 @@ class Return(APIView):
     @extend_schema(operation_id="lease_return", request=None, responses={204: None} | problems(401, 403, 404))
     def post(self, request: Request, pk: int) -> Response:
         """End a lease without an answer."""
-        leases.return_lease(pk, person(request))
+        lease_endings.return_lease(pk, person(request))
         return Response(status=204)
 
 

@@ -14,7 +14,7 @@ from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
 from annotation.models import Annotator, Item, KnownAnswer, Lease, Mark, Oversight, Project, Vote
 from annotation.queue.answer_validation import validate_answer
-from annotation.queue.leases import return_all
+from annotation.queue.lease_endings import return_all
 from annotation.queue.participants import Participant
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User

@@ -1,70 +1,196 @@
-"""Leases: extended while a page is open, returned, expired."""
+"""Leases: each item goes to exactly as many annotators as it still needs."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Collection
 
-from django.db import transaction
-from django.db.models.functions import Now
-from django.http import Http404
+from django.db import connection, transaction
+from django.db.models import Count, Exists, OuterRef, Subquery
 
-from annotation.consensus import item_state
-from annotation.models import Annotator, Item, Lease, Project
+from annotation.models import Annotator, Batch, Item, ItemQuerySet, Lease, Project, Suggestion, Vote
+from annotation.queue import gold_questions, sql
+from annotation.queue.lease_endings import expire_overdue, extend
+from annotation.queue.participants import Participant, participant_of, require_open
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 
-
-def extend(lease: Lease, project: Project) -> bool:
-    """Renew an active lease to its full time; False if ended."""
-    expires = Now() + timedelta(minutes=project.lease_minutes)
-    active = Lease.objects.filter(pk=lease.pk, ending="", expires_at__gt=Now())
-    return bool(active.update(expires_at=expires))
+NOT_RESERVE = 3  # the oldest leases of a person; later ones may go to others
+MAX_LEASES = 60
+TRIES = 5
 
 
-def heartbeat(pk: int, user: User) -> Lease:
-    """Extend a person's lease, or raise if it has ended."""
-    lease = _own(pk, user)
-    if not extend(lease, lease.item.project):
-        raise Conflict(
-            "lease_ended",
-            "Your reservation of this sentence has ended.",
-            hint="Send your answer anyway: it is stored, and counts if it is among the first.",
-        )
-    lease.refresh_from_db()
-    return lease
+# ---- items to assign ------------------------------------------------------------------------------
+def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
+    """Return items that need answers and are new to this annotator."""
+    return _untouched(_with_room(project), annotator).order_by("rank")
 
 
-def return_lease(pk: int, user: User) -> None:
-    """Return an item without an answer; anybody may lease it again."""
-    _end(_own(pk, user), Lease.Ending.RETURNED)
+def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
+    """Return items and checks that this annotator deferred, the longest deferred first."""
+    votes = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
+    deferred = Vote.objects.filter(annotator=annotator, reason="later").order_by()
+    items = _with_room(project) | Item.objects.filter(project=project, use=Item.Use.CHECK)
+    items = items.filter(pk__in=deferred.values("item")).annotate(
+        last_reason=Subquery(votes.values("reason")[:1]), last_vote=Subquery(votes.values("pk")[:1])
+    )
+    return _not_leased(items.filter(last_reason="later").order_by("last_vote"), annotator)
 
 
-def _own(pk: int, user: User) -> Lease:
-    lease = Lease.objects.select_related("item__project").filter(pk=pk, annotator__user=user).first()
-    if lease is None:
-        raise Http404
-    return lease
+def returned_checks(project: Project, annotator: Annotator) -> ItemQuerySet:
+    """Return hidden checks that this annotator gave back; like other items they come again at the end."""
+    leases = Lease.objects.filter(annotator=annotator).exclude(ending="")
+    checks = Item.objects.filter(project=project, use=Item.Use.CHECK, pk__in=leases.values("item"))
+    return _untouched(checks, annotator).order_by("rank")
 
 
-def return_all(annotator: Annotator) -> None:
-    """Return every active lease of this annotator."""
-    for lease in annotator.leases.filter(ending="").order_by("item_id"):
-        _end(lease, Lease.Ending.RETURNED)
+def _with_room(project: Project) -> ItemQuerySet:
+    batches = Batch.objects.filter(project=project, state=Batch.State.DONE)
+    return Item.objects.filter(project=project, free__gt=0, batch__in=batches.values("pk"))
 
 
-def expire_overdue() -> int:
-    """End overdue leases and return their number."""
-    overdue = Lease.objects.filter(ending="", expires_at__lte=Now()).order_by("item_id")[:500]
-    return sum(_end(lease, Lease.Ending.EXPIRED) for lease in list(overdue))
+def _untouched(items: ItemQuerySet, annotator: Annotator) -> ItemQuerySet:
+    votes = Vote.objects.filter(item=OuterRef("pk"), annotator=annotator)
+    return _not_leased(items.exclude(Exists(votes)), annotator)
+
+
+def _not_leased(items: ItemQuerySet, annotator: Annotator) -> ItemQuerySet:
+    leases = Lease.objects.filter(item=OuterRef("pk"), annotator=annotator, ending="")
+    return items.exclude(Exists(leases))
+
+
+def _lock(items: ItemQuerySet, *, skip_locked: bool) -> Item | None:
+    if connection.features.has_select_for_update_skip_locked:
+        items = items.select_for_update(skip_locked=skip_locked, no_key=True)
+    return items.first()
+
+
+# ---- leasing --------------------------------------------------------------------------------------
+def lease_next(project: Project, user: User, *, current_leases: Collection[int] = ()) -> Lease | None:
+    """Lease the next item; None if this person has none left.
+
+    The person's active leases that `current_leases` lacks come first: a closed page gets its item back.
+    Beyond the oldest three a lease is a reserve, which may go to somebody without other work.
+    """
+    return next(iter(_lease(project, user, current_leases, n=1)), None)
+
+
+def lease_several(
+    project: Project, user: User, *, n: int, current_leases: Collection[int] = ()
+) -> list[Lease]:
+    """Lease up to n items at once, as an offline reserve."""
+    n = min(n, MAX_LEASES - len(current_leases))
+    return _lease(project, user, current_leases, n=n) if n > 0 else []
+
+
+def _lease(project: Project, user: User, current_leases: Collection[int], *, n: int) -> list[Lease]:
+    for _ in range(TRIES):
+        leases = _try_to_lease(project.pk, user, set(current_leases), n)
+        if leases is not None and (leases or not expire_overdue()):
+            return leases
+    return []
 
 
 @transaction.atomic
-def _end(lease: Lease, ending: str) -> bool:
-    item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
-    active = Lease.objects.filter(pk=lease.pk, ending="")
-    if ending == Lease.Ending.EXPIRED:
-        active = active.filter(expires_at__lte=Now())
-    ended = bool(active.update(ending=ending))
-    if ended:
-        item_state.update_state(item)
-    return ended
+def _try_to_lease(project: int, user: User, current_leases: set[int], n: int) -> list[Lease] | None:
+    """Return None if somebody else took one of the items first."""
+    participant = participant_of(project, user)
+    require_open(participant.project)
+    gold_questions.require_not_paused(participant)
+    active = sql.fetch(Lease, sql.ACTIVE_LEASES, annotator=participant.annotator.pk)
+    lost = [
+        lease.pk for lease in active if lease.pk not in current_leases and extend(lease, participant.project)
+    ][:n]
+    again = list(Lease.objects.select_related("item").filter(pk__in=lost).order_by("pk")) if lost else []
+    room = min(n - len(again), MAX_LEASES - len(active))
+    if room <= 0 and not again:
+        raise Conflict(
+            "too_many_leases",
+            f"{len(active)} sentences are reserved for you; the limit is {MAX_LEASES}.",
+            hint="Answer, skip or return some of them first.",
+        )
+    new = _lease_new(participant, room) if room > 0 else []
+    if new is None:
+        transaction.set_rollback(True)
+        return None
+    if not (again or new or active) and (reserve := _take_over_reserve(participant)):
+        new = [reserve]
+    return [*again, *new]
+
+
+def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
+    """Lease up to n items; None if somebody else was faster."""
+    annotator, leases = participant.annotator, list[Lease]()
+    while len(leases) < n:
+        gold_question = gold_questions.due_gold_question(participant)
+        if gold_question is not None:
+            leases.append(_grant(participant, gold_question))
+            if gold_question.use == Item.Use.CHECK:
+                gold_questions.count_items(participant, 1)
+            continue
+        if gold_questions.is_qualifying(participant):
+            break
+        items = _next_items(participant, n - len(leases), may_wait=not leases)
+        if not all(item.use or sql.execute(sql.TAKE_ITEM, item=item.pk) for item in items):
+            return None
+        leases += [_grant(participant, item) for item in items]
+        if not items:
+            break
+        annotator.cursor = items[-1].rank  # the next search starts behind this item
+        gold_questions.count_items(participant, len(items))
+    if leases:
+        _save_position(annotator)
+    return leases
+
+
+def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Item]:
+    """Lock the items after the person's last, else any, else deferred ones.
+
+    With `may_wait` an item locked by somebody else is waited for, rather than reporting that none is left.
+    """
+    annotator = participant.annotator
+    if participant.project.check_every:  # no more than come before the next hidden check
+        n = max(1, min(n, gold_questions.items_before_check(participant)))
+    where = {"project": participant.project.pk, "annotator": annotator.pk}
+    items = sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=annotator.cursor, n=n)
+    if not items and may_wait:
+        items = sql.fetch(Item, sql.NEXT_ITEMS, **where, after=-1, n=1)
+        for again in (returned_checks, deferred_items):
+            if not items and (item := _lock(again(participant.project, annotator), skip_locked=False)):
+                items = [item]
+        return items
+    return items or sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=-1, n=n)
+
+
+def _save_position(annotator: Annotator) -> None:
+    position = {name: getattr(annotator, name) for name in ("cursor", "since_check", "check_block")}
+    sql.execute(sql.SAVE_POSITION, annotator=annotator.pk, **position)
+
+
+def _grant(participant: Participant, item: Item) -> Lease:
+    suggestion = Suggestion.objects.filter(item=item).first() if participant.project.suggests else None
+    (lease,) = sql.fetch(
+        Lease,
+        sql.GRANT_LEASE,
+        item=item.pk,
+        annotator=participant.annotator.pk,
+        shown=suggestion.batch_id if suggestion else None,
+        lasting=f"{participant.project.lease_minutes} minutes",
+    )
+    lease.item, lease.annotator = item, participant.annotator
+    return lease
+
+
+def _take_over_reserve(participant: Participant) -> Lease | None:
+    """Take over the newest reserve of the person with most leases."""
+    active = Lease.objects.filter(item__project=participant.project, item__use="", ending="")
+    owners = active.values("annotator").annotate(n=Count("pk")).filter(n__gt=NOT_RESERVE).order_by("-n")
+    for owner in owners.exclude(annotator=participant.annotator.pk).values_list("annotator", flat=True):
+        reserves = active.filter(annotator=owner).order_by("pk")[NOT_RESERVE:]
+        for lease in reversed(list(reserves)):
+            own = _untouched(Item.objects.filter(pk=lease.item_id), participant.annotator)
+            item = _lock(own, skip_locked=True)
+            if item and Lease.objects.filter(pk=lease.pk, ending="").update(ending=Lease.Ending.TAKEN_BACK):
+                gold_questions.count_items(participant, 1)
+                _save_position(participant.annotator)
+                return _grant(participant, item)
+    return None

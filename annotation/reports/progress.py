@@ -13,7 +13,7 @@ from django.db.models.functions import Now, TruncDate
 from annotation.adjudication import unanswerable_items
 from annotation.models import Annotator, Item, Lease, Project, Vote
 from annotation.queue import gold_questions
-from annotation.queue.assignment import deferred_items, returned_checks
+from annotation.queue.leases import deferred_items, returned_checks
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 

@@ -61,10 +61,10 @@ class Client:
 
     def turn(self) -> None:
         """Take an item; answer, skip, keep alive, return, or forget it."""
-        from annotation.queue import assignment, leases
+        from annotation.queue import lease_endings, leases
         from annotation.queue import votes as voting
 
-        lease = assignment.lease_next(self.project, self.user, current_leases=self.leases)
+        lease = leases.lease_next(self.project, self.user, current_leases=self.leases)
         self.note("lease")
         if lease is None:
             self.leases.clear()
@@ -72,7 +72,7 @@ class Client:
             return
         move = self.dice.random()
         if move < 0.04:
-            leases.return_lease(lease.pk, self.user)
+            lease_endings.return_lease(lease.pk, self.user)
             self.note("return")
         elif move < 0.08:
             self.leases = [*self.leases, lease.pk][-MOST_RESERVE:]
@@ -80,10 +80,10 @@ class Client:
             self.send(lease.item.key, voting.last_vote_number(lease), skip=move < 0.11)
 
     def reserve(self) -> None:
-        from annotation.queue import assignment
+        from annotation.queue import leases
         from annotation.queue import votes as voting
 
-        held = assignment.lease_several(self.project, self.user, n=3, current_leases=self.leases)
+        held = leases.lease_several(self.project, self.user, n=3, current_leases=self.leases)
         self.note("reserve")
         self.leases = []
         for lease in held:
@@ -162,7 +162,7 @@ def _let_loose(plan: Plan, result: LoadResult, project: int, users: list[int], f
     """Keep all clients going, killing one now and then, lapsing leases, changing k, until enough is done."""
     from annotation import projects
     from annotation.models import Project
-    from annotation.queue import leases
+    from annotation.queue import lease_endings
     from tests.cast.projects import curator
     from workers.runner import run_next
 
@@ -186,7 +186,7 @@ def _let_loose(plan: Plan, result: LoadResult, project: int, users: list[int], f
             result.kills, next_kill = result.kills + 1, time.time() + plan.kill_every
         if time.time() >= next_lapse:
             result.lapsed += _lapse(project)
-            leases.expire_overdue()
+            lease_endings.expire_overdue()
             next_lapse = time.time() + plan.lapse_every
         spent = 1 - (deadline - time.time()) / plan.seconds
         if changes and max(done / plan.operations, spent) >= changes[0][0]:
@@ -256,14 +256,14 @@ def _over_assigned(project: int) -> int:
 def _finish(project_id: int, people: list) -> None:
     """Everybody comes back once more: whatever is still wanted can be answered."""
     from annotation.models import Lease, Project
-    from annotation.queue import assignment, leases
+    from annotation.queue import lease_endings, leases
     from annotation.queue import votes as voting
 
     project = Project.objects.get(pk=project_id)
     for lease in Lease.objects.filter(ending="", item__project=project).select_related("annotator__user"):
-        leases.return_lease(lease.pk, lease.annotator.user)
+        lease_endings.return_lease(lease.pk, lease.annotator.user)
     for user in people:
-        while (lease := assignment.lease_next(project, user)) is not None:
+        while (lease := leases.lease_next(project, user)) is not None:
             base, payload = voting.last_vote_number(lease), {"relations": ["A"]}
             voting.answer(lease.item, user, client_id=uuid4(), base=base, payload=payload)
 

@@ -19,7 +19,7 @@ from annotation.adjudication import decisions
 from annotation.freezing import builder
 from annotation.models import Batch, Item, Lease, Project, TestSet
 from annotation.ontology import inventory
-from annotation.queue import assignment
+from annotation.queue import leases
 from evalsvc.core.accounts import teams, tokens
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.formats.problems import FileRejected
@@ -166,7 +166,7 @@ class ServiceCast:
         )
 
     def _leased(self, who: str) -> Lease:
-        lease = assignment.lease_next(self.harbour, self[who])
+        lease = leases.lease_next(self.harbour, self[who])
         assert lease is not None
         return lease
 

@@ -268,7 +268,7 @@ class ColumnReader:
         return {pair: row for row, pair in enumerate(self.check.pairs or ())}
 
     def rows(self, part: Sequence[Any]) -> Ints:
-        """Return the rows of lines, without look-ups in the order of the gold."""
+        """Return the rows of lines; lines in gold order need no look-up."""
         ids = [line.id for line in part]
         after = self.at + len(ids)
         if self.order[self.at : after] != ids:

@@ -11,7 +11,7 @@ from annotation import projects
 from annotation.adjudication import decisions, unanswerable_items
 from annotation.freezing import builder
 from annotation.models import Item, Project
-from annotation.queue import assignment, gold_questions, votes
+from annotation.queue import gold_questions, leases, votes
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.basics import person, run_job
@@ -65,7 +65,7 @@ def test_an_unanswerable_item_is_decided_with_an_answer_or_a_finding() -> None:
     assert decide(item, payload={"relations": ["A"]}).state == "adjudicated"
     assert decide(project.items.get(external_id="s1"), finding="broken").state == "unusable"
     assert waiting(project) == []
-    assert {lease.item.external_id for lease in assignment.lease_several(project, people[0], n=3)} == {"s2"}
+    assert {lease.item.external_id for lease in leases.lease_several(project, people[0], n=3)} == {"s2"}
 
 
 def test_a_project_with_unanswerable_items_is_frozen_after_decisions() -> None:
@@ -140,7 +140,7 @@ def test_a_reopened_item_goes_to_a_new_annotator_whose_answer_settles_it() -> No
     assert item.state == "adjudicated"
     decisions.reopen(item, by=curator())
     assert waiting(project) == []
-    lease = assignment.lease_next(project, new)
+    lease = leases.lease_next(project, new)
     assert lease.item == item
     decided_again = pytest.raises(Conflict, check=code("not_disputed"))
     with decided_again:

@@ -10,7 +10,7 @@ from django.db import transaction
 from annotation import projects
 from annotation.consensus import item_state
 from annotation.models import Item, Project
-from annotation.queue import assignment
+from annotation.queue import leases
 from evalsvc.core.jobs.models import Job
 from tests.cast.basics import run_job, sentence
 from tests.cast.projects import (
@@ -61,7 +61,7 @@ def test_a_large_import_of_votes_is_settled_by_a_job(either_database: str, monke
 
 def test_leased_items_need_one_answer_fewer(either_database: str) -> None:
     project = project_with_items(1, k=3)
-    assignment.lease_next(project, annotators(project, 1)[0])
+    leases.lease_next(project, annotators(project, 1)[0])
     projects.set_k(project, k=2, by=curator())
     assert project.items.get().free == 1
 

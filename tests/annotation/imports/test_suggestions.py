@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import Project, Suggestion, Vote
-from annotation.queue import assignment, gold_questions, leases
+from annotation.queue import gold_questions, lease_endings, leases
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
 
@@ -41,7 +41,7 @@ def test_a_vote_records_the_prediction_that_was_shown(client: Client) -> None:
 
 def test_a_vote_without_a_shown_prediction_records_none() -> None:
     project = predicted(on=False)
-    lease = assignment.lease_next(project, annotators(project, 1)[0])
+    lease = leases.lease_next(project, annotators(project, 1)[0])
     answer_item(lease.item, annotators(project, 1)[0], "A")
     assert Vote.objects.get().shown is None
 
@@ -49,8 +49,8 @@ def test_a_vote_without_a_shown_prediction_records_none() -> None:
 def test_a_vote_after_its_lease_records_the_prediction_that_was_shown() -> None:
     project, user = predicted(on=True), annotators(project_with_items(1), 1)[0]
     annotators(project, 1)
-    lease = assignment.lease_next(project, user)
-    leases.return_lease(lease.pk, user)
+    lease = leases.lease_next(project, user)
+    lease_endings.return_lease(lease.pk, user)
     gold_questions.set_quality_options(project, by=curator(), suggests=False)
     answer_item(lease.item, user, "A")
     assert Vote.objects.get().shown_id == lease.shown_id

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from annotation.models import Lease, Vote
-from annotation.queue import assignment, votes
+from annotation.queue import leases, votes
 from tests.annotation.browser_keyboard import (
     Start,
     chosen,
@@ -185,7 +185,7 @@ def test_an_offline_answer_to_a_reassigned_sentence_is_surplus(page: Page, start
     wait_for_reserve(page, 4)
     page.context.set_offline(True)
     bob = cast.people["bob"]
-    taken = assignment.lease_next(cast.project, bob)
+    taken = leases.lease_next(cast.project, bob)
     assert taken is not None
     votes.answer(taken.item, bob, client_id=uuid4(), payload={"spans": [], "relations": ["died_in"]})
     press(page, *["1", "Enter"] * 5)
@@ -204,7 +204,7 @@ def test_a_heartbeat_drops_reassigned_sentences_and_renews_the_others(page: Page
     cast = start(*(sentence(at) for at in range(1, 6)), k=1)
     wait_for_reserve(page, 4)
     before = list(Lease.objects.order_by("pk").values_list("expires_at", flat=True)[:4])
-    taken = assignment.lease_next(cast.project, cast.people["bob"])
+    taken = leases.lease_next(cast.project, cast.people["bob"])
     assert taken is not None
     page.clock.fast_forward(5 * 60_000 + 1_000)
     wait_for_reserve(page, 3)

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
-from annotation.queue import assignment
+from annotation.queue import leases
 from tests.annotation.reports.test_project_stats import labelled
 from tests.cast.basics import compute_agreement, person
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
@@ -22,7 +22,7 @@ PAGES = (
 def test_every_page_for_curators_responds(either_database: str) -> None:
     project = labelled()
     compute_agreement(project, by=curator())
-    assignment.lease_next(project, annotators(project, 3)[0])
+    leases.lease_next(project, annotators(project, 3)[0])
     projects.set_member(project, user=person("newcomer"), role="annotator", by=curator())
     browser = Client()
     browser.force_login(curator())

@@ -20,7 +20,7 @@ from annotation import projects
 from annotation.models import Annotator, Project, Vote
 from annotation.pages import progress_view
 from annotation.pages.daily_chart import calendar, days_svg, responsive_chart
-from annotation.queue import assignment, gold_questions, votes
+from annotation.queue import gold_questions, leases, votes
 from annotation.reports import project_stats, workload
 from annotation.reports.progress import WorkDay
 from annotation.reports.project_stats import LabelStats
@@ -67,11 +67,11 @@ def test_without_answers_in_seven_days_there_is_no_estimate() -> None:
 
 def test_leased_items_still_need_answers() -> None:
     project = project_with_items(3, k=2)
-    assignment.lease_next(project, annotators(project, 2)[0])
+    leases.lease_next(project, annotators(project, 2)[0])
     work = workload.workload(project, for_user=curator())
     assert (work.needed, work.days_left) == (6, None)
-    leases = workload.active_leases(project, for_user=curator())
-    assert (leases.items, leases.people) == (1, 1)
+    active = workload.active_leases(project, for_user=curator())
+    assert (active.items, active.people) == (1, 1)
     assert stats(project)["Reserved"].figure == "1"
 
 

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import projects
-from annotation.queue import assignment
+from annotation.queue import leases
 from tests.cast.basics import person, sentence
 from tests.cast.projects import ProjectCast
 
@@ -43,7 +43,7 @@ def form_of(client: Client, cast: ProjectCast, who: str) -> tuple[int, str]:
 
 
 def test_a_removed_member_who_labelled_sees_the_reason_on_the_form(client: Client, cast: ProjectCast) -> None:
-    assignment.lease_next(cast.project, cast.people["ann"])
+    leases.lease_next(cast.project, cast.people["ann"])
     projects.remove_member(cast.project, user=cast.people["ann"], by=cast.curator)
     status, page = form_of(client, cast, "ann")
     assert status == 403

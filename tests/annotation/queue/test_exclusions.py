@@ -10,7 +10,7 @@ import pytest
 
 from annotation.consensus import item_state
 from annotation.models import Annotator, Item, Lease, Oversight, Project, Vote
-from annotation.queue import assignment, exclusions, gold_questions
+from annotation.queue import exclusions, gold_questions, leases
 from annotation.queue import votes as voting
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
@@ -143,9 +143,9 @@ def test_an_excluded_annotator_gets_no_items_until_resumed() -> None:
     answer_item(project.items.get(external_id="s0"), user, "A")
     exclusions.exclude_annotator(who(project, "ann0"), by=curator(), reason="Clicked through.")
     with pytest.raises(NotAllowed, check=code("paused")):
-        assignment.lease_next(project, user)
+        leases.lease_next(project, user)
     gold_questions.resume(who(project, "ann0"), by=curator())
-    lease = assignment.lease_next(project, user)
+    lease = leases.lease_next(project, user)
     answer_item(lease.item, user, "A")
     assert (state(project)[0], state(project, "s1")[0]) == ("open", "settled")
 
@@ -202,7 +202,7 @@ def test_an_exclusion_waits_for_a_running_vote(
     project = project_with_items(2, k=1)
     (user,) = annotators(project, 1)
     item = answered_item(project, ["A"])
-    lease = assignment.lease_next(project, user)
+    lease = leases.lease_next(project, user)
     assert lease is not None
     answering, derive = Event(), voting._update_answer
 
@@ -254,6 +254,6 @@ def test_exclusions_stay_consistent_during_work(postgres: object) -> None:
 def next_of(project: Project, user: User) -> Lease | None:
     """None also while their work is paused."""
     try:
-        return assignment.lease_next(project, user)
+        return leases.lease_next(project, user)
     except NotAllowed:
         return None

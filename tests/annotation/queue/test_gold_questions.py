@@ -8,7 +8,7 @@ import pytest
 
 from annotation.freezing import builder
 from annotation.models import Annotator, Item, Project, Vote
-from annotation.queue import assignment, gold_questions, leases, participants, votes
+from annotation.queue import gold_questions, lease_endings, leases, participants, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
@@ -35,7 +35,7 @@ def with_known(use: str, n: int = 2, **quality: object) -> tuple[Project, User]:
 
 
 def answer_next(project: Project, user: User, *relations: str) -> tuple[Item, votes.VoteResult]:
-    lease = assignment.lease_next(project, user)
+    lease = leases.lease_next(project, user)
     assert lease is not None
     return lease.item, answer_item(lease.item, user, *relations)
 
@@ -67,14 +67,14 @@ def test_a_person_who_fails_is_paused_until_a_curator_resumes_them() -> None:
     answer_next(project, user, "A")
     assert answer_next(project, user)[1].feedback.passed is False
     with pytest.raises(NotAllowed, check=code("paused")):
-        assignment.lease_next(project, user)
+        leases.lease_next(project, user)
     gold_questions.resume(me(project), by=curator())
     assert answer_next(project, user, "A")[0].external_id == "s0"
 
 
 def test_a_skip_in_the_round_is_wrong_and_a_second_try_changes_no_mark() -> None:
     project, user = with_known("qualify", n=1, qualifies=True)
-    item = assignment.lease_next(project, user).item
+    item = leases.lease_next(project, user).item
     votes.skip(item, user, client_id=uuid4(), reason="undecided")
     answer_item(item, user, "A", base=1)
     assert list(me(project).marks.values_list("right", flat=True)) == [False]
@@ -83,7 +83,7 @@ def test_a_skip_in_the_round_is_wrong_and_a_second_try_changes_no_mark() -> None
 
 def test_a_repeated_request_gets_the_same_feedback() -> None:
     project, user = with_known("qualify", qualifies=True)
-    item, name = assignment.lease_next(project, user).item, uuid4()
+    item, name = leases.lease_next(project, user).item, uuid4()
     sent = [votes.answer(item, user, client_id=name, payload={"relations": ["A"]}) for _ in range(2)]
     assert sent[0].feedback == sent[1].feedback
     assert me(project).marks.count() == 1
@@ -102,7 +102,7 @@ def test_a_round_needs_gold_questions() -> None:
 
 def test_curators_get_no_gold_questions() -> None:
     project, _ = with_known("qualify", qualifies=True)
-    assert assignment.lease_next(project, curator()).item.external_id == "s0"
+    assert leases.lease_next(project, curator()).item.external_id == "s0"
 
 
 @pytest.mark.usefixtures("checks_last")
@@ -117,7 +117,7 @@ def test_a_hidden_check_comes_at_its_interval_without_feedback() -> None:
 @pytest.mark.usefixtures("checks_last")
 def test_a_reserve_has_checks_at_the_same_positions_as_single_leases() -> None:
     project, user = with_known("check", n=1, check_every=2)
-    held = assignment.lease_several(project, user, n=5)
+    held = leases.lease_several(project, user, n=5)
     assert [lease.item.external_id for lease in held] == ["s0", "s1", "known0", "s2"]
     assert me(project).since_check == 1
 
@@ -126,19 +126,19 @@ def test_a_reserve_has_checks_at_the_same_positions_as_single_leases() -> None:
 def test_failed_checks_pause_a_person_and_return_their_leases(django_capture_on_commit_callbacks) -> None:
     project, user = with_known("check", check_every=1, least_checks=1)
     answer_next(project, user, "A")
-    check = assignment.lease_next(project, user)
-    held = assignment.lease_next(project, user, current_leases=[check.pk])
+    check = leases.lease_next(project, user)
+    held = leases.lease_next(project, user, current_leases=[check.pk])
     with django_capture_on_commit_callbacks(execute=True):
         answer_item(check.item, user, "B")
     held.refresh_from_db()
     assert (me(project).paused_at is not None, held.ending) == (True, "returned")
     with pytest.raises(NotAllowed, check=code("paused")):
-        assignment.lease_next(project, user)
+        leases.lease_next(project, user)
 
 
 def test_late_answers_of_a_paused_person_are_stored_but_not_counted() -> None:
     project, user = with_known("check")
-    lease = assignment.lease_next(project, user)
+    lease = leases.lease_next(project, user)
     gold_questions.pause(me(project), by=curator())
     answer_item(lease.item, user, "A")
     item = project.items.get(external_id="s0")
@@ -231,7 +231,7 @@ def test_the_checks_counted_in_advance_are_those_that_come(n: int) -> None:
 def test_a_check_put_off_comes_back_like_an_ordinary_sentence_and_is_graded_then() -> None:
     project, user = with_known("check", n=1, check_every=1)
     order = []
-    while (lease := assignment.lease_next(project, user)) and len(order) < 9:
+    while (lease := leases.lease_next(project, user)) and len(order) < 9:
         order.append(lease.item.external_id)
         votes.skip(lease.item, user, client_id=uuid4(), reason="later") if len(order) < 5 else answer_item(
             lease.item, user, "A", base=1
@@ -243,10 +243,10 @@ def test_a_check_put_off_comes_back_like_an_ordinary_sentence_and_is_graded_then
 def test_a_check_that_is_given_back_comes_again_at_the_end() -> None:
     project, user = with_known("check", n=1, check_every=1)
     order = []
-    while lease := assignment.lease_next(project, user):
+    while lease := leases.lease_next(project, user):
         order.append(lease.item.external_id)
         if order.count("known0") == 1 and order[-1] == "known0":
-            leases.return_lease(lease.pk, user)
+            lease_endings.return_lease(lease.pk, user)
         else:
             answer_item(lease.item, user, "A")
     assert (order.count("known0"), order[-1]) == (2, "known0")
@@ -263,13 +263,13 @@ def test_counts_change_alike_for_work_and_for_checks(act: str) -> None:
 
     for _ in range(5):
         before = counts()
-        lease = assignment.lease_next(project, user)
+        lease = leases.lease_next(project, user)
         assert lease is not None
         leased = counts()
         if act == "answer":
             answer_item(lease.item, user, "A")
         elif act == "return":
-            leases.return_lease(lease.pk, user)
+            lease_endings.return_lease(lease.pk, user)
         else:
             votes.skip(lease.item, user, client_id=uuid4(), reason=act)
         change = tuple(after - n for n, after in zip(before + leased, leased + counts(), strict=True))

@@ -26,7 +26,7 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus.majority import Verdict, decide
 from annotation.models import Answer, Lease, Vote
-from annotation.queue import assignment, exclusions, gold_questions, leases, participants, votes
+from annotation.queue import exclusions, gold_questions, lease_endings, leases, participants, votes
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast import basics
 from tests.cast.projects import annotators, answer_item, curator, project_with_items
@@ -47,7 +47,7 @@ class Queue(RuleBasedStateMachine):
         self.held = transaction.atomic()
         self.held.__enter__()
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(assignment, "NOT_RESERVE", 1)  # a reserve begins with the second
+        self.patch.setattr(leases, "NOT_RESERVE", 1)  # a reserve begins with the second
         self.project = project_with_items(ITEMS, k=2)
         gold_questions.set_quality_options(self.project, by=curator(), most_extra=MOST_EXTRA)
         self.people = annotators(self.project, PEOPLE)
@@ -121,10 +121,10 @@ class Queue(RuleBasedStateMachine):
         own = list(self.running(person).values_list("pk", flat=True))
         if person in self.paused:
             with pytest.raises(NotAllowed):
-                assignment.lease_next(self.project, self.people[person])
+                leases.lease_next(self.project, self.people[person])
             return
         before = self.leased_and_free()
-        handed = assignment.lease_several(
+        handed = leases.lease_several(
             self.project, self.people[person], n=n, current_leases=own if keep else []
         )
         for lease in handed:
@@ -143,7 +143,7 @@ class Queue(RuleBasedStateMachine):
     def give_one_back(self, data: Any) -> None:
         running = list(Lease.objects.filter(ending="").select_related("annotator__user").order_by("pk"))
         lease = data.draw(st.sampled_from(running))
-        leases.return_lease(lease.pk, lease.annotator.user)
+        lease_endings.return_lease(lease.pk, lease.annotator.user)
 
     @rule(item=what, person=who, payload=relations_strategy)
     def answer(self, item: int, person: int, payload: Relations) -> None:
@@ -190,7 +190,7 @@ class Queue(RuleBasedStateMachine):
     @rule()
     def lose_every_device(self) -> None:
         Lease.objects.filter(ending="").update(expires_at=Now() - timedelta(seconds=1))
-        leases.expire_overdue()
+        lease_endings.expire_overdue()
         assert not Lease.objects.filter(ending="").exists()
 
     # ---- what curators do ------------------------------------------------------------------------
@@ -247,7 +247,7 @@ class Queue(RuleBasedStateMachine):
         for number in range(self.k + MOST_EXTRA):
             new = basics.person(f"new{number}")
             projects.set_member(self.project, user=new, role="annotator", by=curator())
-            for lease in assignment.lease_several(self.project, new, n=ITEMS):
+            for lease in leases.lease_several(self.project, new, n=ITEMS):
                 answer_item(lease.item, new, "A")
         assert not self.project.items.filter(state="open").exists()
 

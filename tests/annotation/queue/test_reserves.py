@@ -11,7 +11,7 @@ from annotation import projects
 from annotation.adjudication import decisions
 from annotation.consensus import item_state
 from annotation.models import Lease
-from annotation.queue import assignment, gold_questions
+from annotation.queue import gold_questions, leases
 from evalsvc.core.errors.exceptions import Conflict
 from tests.cast.projects import annotators, answer_item, answered_item, curator, project_with_items
 from tests.errors import code
@@ -23,21 +23,21 @@ pytestmark = pytest.mark.django_db
 def test_a_reserve_is_in_order_without_repeats() -> None:
     project = project_with_items(6)
     user = annotators(project, 1)[0]
-    first = assignment.lease_next(project, user)
-    more = assignment.lease_several(project, user, n=4, current_leases=[first.pk])
+    first = leases.lease_next(project, user)
+    more = leases.lease_several(project, user, n=4, current_leases=[first.pk])
     assert [lease.item.external_id for lease in (first, *more)] == ["s0", "s1", "s2", "s3", "s4"]
 
 
 def test_reserved_items_go_to_an_annotator_without_work_except_the_next_three() -> None:
     project = project_with_items(5, k=1)
     greedy, idle = annotators(project, 2)
-    held = assignment.lease_several(project, greedy, n=5)
-    taken = assignment.lease_several(project, idle, n=5)
+    held = leases.lease_several(project, greedy, n=5)
+    taken = leases.lease_several(project, idle, n=5)
     assert [lease.item.external_id for lease in taken] == ["s4"]
-    again = assignment.lease_next(project, idle, current_leases=[])
+    again = leases.lease_next(project, idle, current_leases=[])
     assert again.pk == taken[0].pk
     answer_item(taken[0].item, idle, "A")
-    assert assignment.lease_next(project, idle).item.external_id == "s3"
+    assert leases.lease_next(project, idle).item.external_id == "s3"
     assert [Lease.objects.get(pk=lease.pk).ending for lease in held] == [
         "",
         "",
@@ -50,8 +50,8 @@ def test_reserved_items_go_to_an_annotator_without_work_except_the_next_three() 
 def test_an_answer_to_a_reassigned_item_is_surplus() -> None:
     project = project_with_items(4, k=1)
     greedy, idle = annotators(project, 2)
-    held = assignment.lease_several(project, greedy, n=4)
-    answer_item(assignment.lease_next(project, idle).item, idle, "A")
+    held = leases.lease_several(project, greedy, n=4)
+    answer_item(leases.lease_next(project, idle).item, idle, "A")
     late = answer_item(held[3].item, greedy, "B")
     item = project.items.get(external_id="s3")
     assert (late.surplus, item.gold["relations"], item.answers.count()) == (True, ["A"], 2)
@@ -60,14 +60,14 @@ def test_an_answer_to_a_reassigned_item_is_surplus() -> None:
 def test_reserved_items_are_not_reassigned_to_an_annotator_with_a_lease() -> None:
     project = project_with_items(5, k=1)
     greedy, other = annotators(project, 2)
-    assignment.lease_several(project, greedy, n=4)
-    own = assignment.lease_next(project, other)
-    assert assignment.lease_next(project, other, current_leases=[own.pk]) is None
+    leases.lease_several(project, greedy, n=4)
+    own = leases.lease_next(project, other)
+    assert leases.lease_next(project, other, current_leases=[own.pk]) is None
 
 
 def test_an_expired_lease_is_ended_by_a_worker() -> None:
     project = project_with_items(1, k=1)
-    lease = assignment.lease_next(project, annotators(project, 1)[0])
+    lease = leases.lease_next(project, annotators(project, 1)[0])
     Lease.objects.filter(pk=lease.pk).update(expires_at=Now() - timedelta(seconds=1))
     run_next("heavy")
     lease.refresh_from_db()
@@ -80,7 +80,7 @@ def test_k_can_be_raised_and_lowered_during_work() -> None:
     assert (item.state, item.free) == ("settled", 0)
     projects.set_k(project, k=3, by=curator())
     third = annotators(project, 3)[2]
-    assert assignment.lease_next(project, third).item == item
+    assert leases.lease_next(project, third).item == item
     projects.set_k(project, k=1, by=curator())
     item.refresh_from_db()
     assert (item.state, item.free) == ("settled", 0)

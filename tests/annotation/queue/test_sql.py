@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotation.models import Annotator, Answer, Batch, Item, Lease, Member, Project, Vote
-from annotation.queue import assignment, sql, votes
+from annotation.queue import leases, sql, votes
 from annotation.queue.participants import annotator_of
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, import_lines, project_with_items
@@ -31,7 +31,7 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
     answer_item(answered, bob, "B")
     staged = import_lines(project, [{"item": "s0", "annotator": "cy", "labels": ["A"]}], what="votes")
     assert staged.counts["answers"] == 1
-    lease = assignment.lease_next(project, ann)
+    lease = leases.lease_next(project, ann)
     assert lease is not None
     import_lines(project, [sentence(at) for at in range(5, 7)])
     unfinished = (staged.pk, project.items.get(external_id="s6").batch_id)
@@ -52,10 +52,10 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
         (row,) = sql.fetch(Annotator, sql.VOTER, **who, item=lease.item_id, client_id=uuid4())
         assert fields(row) == fields(annotator) | more | {"last_number": None, "earlier_vote": None}
 
-        leases = Lease.objects.filter(annotator=annotator, ending="").order_by("pk")
+        active = Lease.objects.filter(annotator=annotator, ending="").order_by("pk")
         read = sql.fetch(Lease, sql.ACTIVE_LEASES, annotator=annotator.pk)
-        assert [fields(row) for row in read] == [fields(row) for row in leases] != []
-        assignable = assignment.assignable_items(project, annotator)
+        assert [fields(row) for row in read] == [fields(row) for row in active] != []
+        assignable = leases.assignable_items(project, annotator)
         for statement in (sql.NEXT_ITEMS, sql.NEXT_UNLOCKED_ITEMS):
             for after, n in ((-1, 10), (2, 2), (3, 1)):
                 where = {"project": project.pk, "annotator": annotator.pk}

@@ -8,7 +8,7 @@ import pytest
 
 from annotation import projects
 from annotation.models import Answer, Vote
-from annotation.queue import assignment, exclusions, votes
+from annotation.queue import exclusions, leases, votes
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person
 from tests.cast.projects import annotators, answer_item, answered_item, curator, project_with_items
@@ -88,7 +88,7 @@ def test_a_skip_replaces_an_earlier_answer_and_is_not_counted() -> None:
     votes.skip(item, user, client_id=uuid4(), reason="broken", base=1)
     item.refresh_from_db()
     assert (item.state, item.answers.count(), item.free) == ("open", 0, 1)
-    assert assignment.lease_next(project, user).item != item
+    assert leases.lease_next(project, user).item != item
 
 
 def test_a_skip_needs_a_listed_reason() -> None:

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation import projects
 from annotation.models import Annotator, Item, Project
-from annotation.queue import assignment, gold_questions, votes
+from annotation.queue import gold_questions, leases, votes
 from annotation.reports.progress import answers_needed, progress_of
 from evalsvc.core.accounts.models import User
 from tests.cast.basics import sentence
@@ -62,7 +62,7 @@ def add_gold_questions(project: Project, use: str, *names: str) -> None:
 
 
 def answered(project: Project, user: User) -> Item:
-    lease = assignment.lease_next(project, user)
+    lease = leases.lease_next(project, user)
     assert lease is not None
     answer_item(lease.item, user, "A", base=votes.last_vote_number(lease))
     return lease.item
@@ -72,7 +72,7 @@ def test_leased_items_count_as_remaining_on_every_page() -> None:
     project = project_with_items(5, k=1)
     (user,) = annotators(project, 1)
     assert left(project, user) == 5
-    assignment.lease_several(project, user, n=3)
+    leases.lease_several(project, user, n=3)
     assert left(project, user) == answers_needed(project) == 5
     answered(project, user)
     assert left(project, user) == answers_needed(project) == 4
@@ -86,7 +86,7 @@ def test_the_qualification_round_counts_as_remaining() -> None:
     for at in range(5):
         assert left(project, user) == 5 - at
         assert total(project, user) == 5
-        assignment.lease_next(project, user)
+        leases.lease_next(project, user)
         assert left(project, user) == 5 - at
         answered(project, user)
     assert left(project, user) == 0
@@ -104,7 +104,7 @@ def test_a_hidden_check_changes_the_remaining_count_like_any_item() -> None:
         assert (left(project, user), total(project, user)) == (n - at, n)
         seen.append(answered(project, user).use)
     assert (left(project, user), seen.count("check")) == (0, n - 5)
-    assert assignment.lease_next(project, user) is None
+    assert leases.lease_next(project, user) is None
 
 
 def test_deferred_items_count_as_remaining_and_not_as_skipped() -> None:
@@ -114,7 +114,7 @@ def test_deferred_items_count_as_remaining_and_not_as_skipped() -> None:
     votes.skip(project.items.get(external_id="s1"), user, client_id=uuid4(), reason="broken")
     assert (left(project, user), progress_of(project, user)["skipped"]) == (2, 1)
     answered(project, user)
-    assignment.lease_next(project, user)
+    leases.lease_next(project, user)
     assert (left(project, user), progress_of(project, user)["skipped"]) == (1, 1)
 
 

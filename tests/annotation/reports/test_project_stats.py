@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from annotation import projects
 from annotation.models import Project, Vote
-from annotation.queue import assignment, exclusions, votes
+from annotation.queue import exclusions, leases, votes
 from annotation.reports import agreement, project_stats
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from tests.cast.basics import person, run_job
@@ -74,7 +74,7 @@ def test_disputes_are_counted_for_each_chosen_relation() -> None:
 def test_annotators_without_recent_votes_or_leases_are_idle() -> None:
     project = labelled()
     Vote.objects.filter(annotator__name__in=["ann1", "ann2"]).update(at=Now() - timedelta(days=9))
-    assignment.lease_next(project, annotators(project, 2)[1])
+    leases.lease_next(project, annotators(project, 2)[1])
     assert project_stats.overview(project, for_user=curator())["idle"] == ["ann2"]
 
 

@@ -16,7 +16,7 @@ from django.http import Http404
 
 from annotation import projects
 from annotation.models import Item, Lease, Project
-from annotation.queue import assignment, leases, participants, votes
+from annotation.queue import lease_endings, leases, participants, votes
 from annotation.reports.progress import progress_of
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
@@ -31,7 +31,7 @@ def run_out(lease: Lease) -> None:
 
 
 def take(project: Project, user: User, *, current_leases: tuple[int, ...] = ()) -> Lease:
-    lease = assignment.lease_next(project, user, current_leases=current_leases)
+    lease = leases.lease_next(project, user, current_leases=current_leases)
     assert lease is not None
     return lease
 
@@ -46,14 +46,14 @@ def test_items_are_leased_in_order_and_never_twice() -> None:
         seen.append(lease.item.external_id)
         answer_item(lease.item, user, "A")
     assert seen == ["s0", "s1", "s2"]
-    assert assignment.lease_next(project, user) is None
+    assert leases.lease_next(project, user) is None
 
 
 @pytest.mark.django_db
 def test_an_item_leased_to_k_people_is_handed_to_no_other() -> None:
     project = project_with_items(1, k=2)
     people = annotators(project, 3)
-    assert [bool(assignment.lease_next(project, user)) for user in people] == [True, True, False]
+    assert [bool(leases.lease_next(project, user)) for user in people] == [True, True, False]
 
 
 @pytest.mark.django_db
@@ -71,7 +71,7 @@ def test_an_expired_lease_frees_its_item() -> None:
     project = project_with_items(1, k=1)
     away, next_one = annotators(project, 2)
     lease = take(project, away)
-    assert assignment.lease_next(project, next_one) is None
+    assert leases.lease_next(project, next_one) is None
     run_out(lease)
     assert take(project, next_one).item == lease.item
 
@@ -105,17 +105,17 @@ def test_a_heartbeat_renews_an_active_lease_only() -> None:
     lease = take(project, user)
     Lease.objects.filter(pk=lease.pk).update(expires_at=Now() + timedelta(seconds=60))
     soon = Lease.objects.get(pk=lease.pk).expires_at
-    assert leases.heartbeat(lease.pk, user).expires_at > soon
+    assert lease_endings.heartbeat(lease.pk, user).expires_at > soon
     run_out(lease)
     with pytest.raises(Conflict, check=code("lease_ended")):
-        leases.heartbeat(lease.pk, user)
+        lease_endings.heartbeat(lease.pk, user)
 
 
 @pytest.mark.django_db
 def test_a_returned_item_is_leased_to_others() -> None:
     project = project_with_items(1, k=1)
     one, other = annotators(project, 2)
-    leases.return_lease(take(project, one).pk, one)
+    lease_endings.return_lease(take(project, one).pk, one)
     assert take(project, other).item == Item.objects.get()
 
 
@@ -124,27 +124,27 @@ def test_a_lease_belongs_to_its_person() -> None:
     project = project_with_items(1)
     one, other = annotators(project, 2)
     with pytest.raises(Http404):
-        leases.return_lease(take(project, one).pk, other)
+        lease_endings.return_lease(take(project, one).pk, other)
 
 
 @pytest.mark.django_db
 def test_non_members_get_404_and_closed_projects_lease_nothing() -> None:
     with pytest.raises(Http404):
-        assignment.lease_next(project_with_items(1), person("stranger"))
+        leases.lease_next(project_with_items(1), person("stranger"))
     project = project_with_items(1, opened=False)
     with pytest.raises(Conflict, check=code("project_not_open")):
-        assignment.lease_next(project, annotators(project, 1)[0])
+        leases.lease_next(project, annotators(project, 1)[0])
 
 
 @pytest.mark.django_db
 def test_a_person_cannot_lease_a_whole_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assignment, "MAX_LEASES", 2)
+    monkeypatch.setattr(leases, "MAX_LEASES", 2)
     project = project_with_items(3)
     user = annotators(project, 1)[0]
     held = take(project, user).pk
     both = (held, take(project, user, current_leases=(held,)).pk)
     with pytest.raises(Conflict, check=code("too_many_leases")):
-        assignment.lease_next(project, user, current_leases=both)
+        leases.lease_next(project, user, current_leases=both)
 
 
 @pytest.mark.django_db
@@ -162,9 +162,7 @@ def test_progress_counts_own_answers_skips_and_remaining_items() -> None:
 def test_the_next_item_is_found_by_an_index(django_assert_max_num_queries) -> None:
     project = project_with_items(3)
     user = annotators(project, 1)[0]
-    wanting = assignment.assignable_items(project, participants.annotator_of(project, user)).filter(
-        rank__gt=1
-    )
+    wanting = leases.assignable_items(project, participants.annotator_of(project, user)).filter(rank__gt=1)
     assert "item_wanting" in wanting[:1].explain() or connection.vendor == "postgresql"
     with django_assert_max_num_queries(14):
         take(project, user)
@@ -174,11 +172,11 @@ def work_through(project: Project, user: User, *, steps: int) -> list[tuple[int,
     """Answer, drop, or answer twice, by turns, until nothing is left."""
     done = []
     for turn, _ in zip(count(user.pk), range(steps), strict=False):
-        lease = assignment.lease_next(project, user)
+        lease = leases.lease_next(project, user)
         if lease is None:
             break
         if turn % 5 == 0:
-            leases.return_lease(lease.pk, user)
+            lease_endings.return_lease(lease.pk, user)
             continue
         name = uuid4()
         answer = {"spans": [], "relations": ["AB"[turn % 2]]}
@@ -217,9 +215,9 @@ def test_a_lease_waits_for_the_last_item_while_it_is_locked(
     def take_or_hold(i: int) -> Lease | None:
         if i:
             assert held.wait(30)
-            return assignment.lease_next(project, second)
+            return leases.lease_next(project, second)
         with transaction.atomic():
-            lease = assignment.lease_next(project, first)
+            lease = leases.lease_next(project, first)
             held.set()
             until(is_any_lock_awaited)
             return lease
@@ -259,7 +257,7 @@ def test_leasing_needs_the_role_of_an_annotator() -> None:
     project = project_with_items(1)
     projects.set_member(project, user=person("looker"), role="viewer", by=curator())
     with pytest.raises(NotAllowed):
-        assignment.lease_next(project, person("looker"))
+        leases.lease_next(project, person("looker"))
 
 
 @pytest.mark.django_db
@@ -271,7 +269,7 @@ def test_deferred_items_come_last_the_longest_deferred_first() -> None:
         votes.skip(item, user, client_id=uuid4(), reason="later")
     assert progress_of(project, user)["waiting"] == 3
     seen = []
-    while (lease := assignment.lease_next(project, user)) is not None:
+    while (lease := leases.lease_next(project, user)) is not None:
         seen.append(lease.item.external_id)
         base = votes.last_vote_number(lease)
         votes.answer(lease.item, user, client_id=uuid4(), base=base, payload={"relations": []})
@@ -284,4 +282,4 @@ def test_a_skipped_item_is_not_leased_to_the_same_person_again() -> None:
     user = annotators(project, 1)[0]
     votes.skip(project.items.get(), user, client_id=uuid4(), reason="later")
     votes.skip(project.items.get(), user, client_id=uuid4(), reason="undecided", base=1)
-    assert assignment.lease_next(project, user) is None
+    assert leases.lease_next(project, user) is None

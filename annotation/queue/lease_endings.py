@@ -1,0 +1,70 @@
+"""Leases extended while a page is open, returned and expired."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.http import Http404
+
+from annotation.consensus import item_state
+from annotation.models import Annotator, Item, Lease, Project
+from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict
+
+
+def extend(lease: Lease, project: Project) -> bool:
+    """Renew an active lease to its full time; False if ended."""
+    expires = Now() + timedelta(minutes=project.lease_minutes)
+    active = Lease.objects.filter(pk=lease.pk, ending="", expires_at__gt=Now())
+    return bool(active.update(expires_at=expires))
+
+
+def heartbeat(pk: int, user: User) -> Lease:
+    """Extend a person's lease, or raise if it has ended."""
+    lease = _own(pk, user)
+    if not extend(lease, lease.item.project):
+        raise Conflict(
+            "lease_ended",
+            "Your reservation of this sentence has ended.",
+            hint="Send your answer anyway: it is stored, and counts if it is among the first.",
+        )
+    lease.refresh_from_db()
+    return lease
+
+
+def return_lease(pk: int, user: User) -> None:
+    """Return an item without an answer; anybody may lease it again."""
+    _end(_own(pk, user), Lease.Ending.RETURNED)
+
+
+def _own(pk: int, user: User) -> Lease:
+    lease = Lease.objects.select_related("item__project").filter(pk=pk, annotator__user=user).first()
+    if lease is None:
+        raise Http404
+    return lease
+
+
+def return_all(annotator: Annotator) -> None:
+    """Return every active lease of this annotator."""
+    for lease in annotator.leases.filter(ending="").order_by("item_id"):
+        _end(lease, Lease.Ending.RETURNED)
+
+
+def expire_overdue() -> int:
+    """End overdue leases and return their number."""
+    overdue = Lease.objects.filter(ending="", expires_at__lte=Now()).order_by("item_id")[:500]
+    return sum(_end(lease, Lease.Ending.EXPIRED) for lease in list(overdue))
+
+
+@transaction.atomic
+def _end(lease: Lease, ending: str) -> bool:
+    item = Item.objects.select_for_update(no_key=True).get(pk=lease.item_id)
+    active = Lease.objects.filter(pk=lease.pk, ending="")
+    if ending == Lease.Ending.EXPIRED:
+        active = active.filter(expires_at__lte=Now())
+    ended = bool(active.update(ending=ending))
+    if ended:
+        item_state.update_state(item)
+    return ended

@@ -20,10 +20,11 @@ from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.tag_schemes import (
     Repair,
     Scheme,
+    decode_tags,
     expected_tags,
     first_bad_tag,
+    report_orphans,
     share_tagged,
-    tags_to_spans,
 )
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, read_lines, unpacked
 
@@ -34,10 +35,10 @@ DOCUMENT_LINE = re.compile(rb"(?m)^-DOCSTART-.*\n")
 
 
 class TaggedSentence(msgspec.Struct, frozen=True):
-    """Tokens with their tags; `line` is that of the first token."""
+    """Tokens with their tags and lines."""
 
     id: str
-    line: int
+    lines: Sequence[int]
     tokens: tuple[str, ...]
     tags: tuple[str, ...]
 
@@ -46,23 +47,21 @@ def read_sentences(
     source: Source, *, scheme: Scheme, problems: Problems, column: int = -1, limits: Limits = LIMITS
 ) -> Iterator[TaggedSentence]:
     """Yield sentences whose tags all belong to the scheme; report the others."""
-    rows: list[tuple[str, str]] = []
-    first = number = 0
+    rows: list[tuple[int, str, str]] = []
+    number = 0
     for row in _rows(source, column, problems, limits):
         if row is not None:
-            line, token, tag = row
-            first = first if rows else line
-            rows.append((token, tag))
+            rows.append(row)
         elif rows:
             number += 1
-            tokens, tags = zip(*rows, strict=True)
+            lines, tokens, tags = zip(*rows, strict=True)
             rows = []
             at = first_bad_tag(tags, scheme)
             if at is None:
-                yield TaggedSentence(str(number), first, tokens, tags)
+                yield TaggedSentence(str(number), lines, tokens, tags)
             else:
                 expected = f"{expected_tags(scheme)} ({scheme})"
-                problems.add("bad_tag", line=first + at, field="tag", value=tags[at], expected=expected)
+                problems.add("bad_tag", line=lines[at], field="tag", value=tags[at], expected=expected)
 
 
 def _rows(
@@ -93,10 +92,24 @@ def read_conll_items(
     column: int = -1,
     limits: Limits = LIMITS,
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) with spans in tokens."""
+    """Yield (line, item) with spans in tokens.
+
+    Reject gold of which most entities are dropped.
+    """
+    kept = 0
     for row in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
-        spans = tuple(tags_to_spans(row.tags, scheme, repair=repair))
-        yield row.line, ItemLine(row.id, " ".join(row.tokens), row.tokens, spans=spans)
+        spans, orphans = decode_tags(row.tags, scheme, repair=repair)
+        report_orphans(orphans, row.tags, lines=row.lines, repair=repair, problems=problems)
+        kept += len(spans)
+        yield row.lines[0], ItemLine(row.id, " ".join(row.tokens), row.tokens, spans=tuple(spans))
+    dropped = problems.warnings["dropped_tag"]
+    if dropped > kept:
+        problems.add(
+            "other_scheme",
+            field="scheme",
+            value=f"{dropped:,} entities dropped, {kept:,} kept, as {scheme} with {repair}",
+            expected="another scheme, such as IOB1, or the repair conlleval",
+        )
 
 
 def read_conll_predictions(
@@ -104,7 +117,7 @@ def read_conll_predictions(
 ) -> Iterator[tuple[int, TagsPrediction]]:
     """Yield (line, tags), with the tokens for comparison with the text."""
     for row in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
-        yield row.line, TagsPrediction(row.id, row.tags, row.tokens)
+        yield row.lines[0], TagsPrediction(row.id, row.tags, row.tokens, row.lines)
 
 
 class SentenceColumns(NamedTuple):

@@ -29,7 +29,14 @@ from evalsvc.core.formats.records import (
     SpansPrediction,
     TagsPrediction,
 )
-from evalsvc.core.formats.tag_schemes import Repair, Scheme, expected_tags, first_bad_tag, tags_to_spans
+from evalsvc.core.formats.tag_schemes import (
+    Repair,
+    Scheme,
+    decode_tags,
+    expected_tags,
+    first_bad_tag,
+    report_orphans,
+)
 from evalsvc.core.formats.text_spans import check_bounds
 
 Form = Literal["label", "labels", "scores", "bag", "spans", "tags"]
@@ -311,15 +318,23 @@ class PredictionCheck:
         if at is not None:
             expected = f"{expected_tags(self.scheme)} ({self.scheme})"
             return self._reject("bad_tag", line, f"tags[{at}]", prediction.tags[at], expected)
-        spans = tags_to_spans(prediction.tags, self.scheme, repair=self.repair)
-        labels = dict.fromkeys(label for _, _, label in spans)
-        return (prediction.id, tuple(spans), ()) if self._all_labels(labels, line, "tags") else None
+        spans, orphans = decode_tags(prediction.tags, self.scheme, repair=self.repair)
+        unknown = [(start, label) for start, _, label in spans if label not in self.labels]
+        for start, label in unknown:
+            at = prediction.lines[start] if prediction.lines else line
+            self._unknown_label(label, self.labels, at, "tag" if prediction.lines else f"tags[{start}]")
+        if unknown:
+            return None
+        lines = prediction.lines or [line]
+        report_orphans(orphans, prediction.tags, lines=lines, repair=self.repair, problems=self.problems)
+        return prediction.id, tuple(spans), ()
 
     def _check_tokens(self, prediction: TagsPrediction, line: int) -> bool:
         """Return whether tags and tokens match the text."""
         length = self.lengths.get(prediction.id) if self.lengths is not None else None
         if length is not None and len(prediction.tags) != length:
-            tags, expected = f"{len(prediction.tags):,} tags", f"{length:,} for {prediction.id}"
+            tags = f"{len(prediction.tags):,} tags"
+            expected = f"{length:,}, one for each token of document {prediction.id}"
             self._reject("token_mismatch", line, "tag" if prediction.tokens else "tags", tags, expected)
             return False
         if prediction.tokens is None or self.tokens is None:
@@ -328,9 +343,9 @@ class PredictionCheck:
             zip(self.tokens[prediction.id], prediction.tokens, strict=True)
         ):
             if token != expected:
-                # The expected token is not shown: texts of sealed gold must not leak through error messages.
-                place = f"token {at + 1:,} of {prediction.id} as in the text"
-                self._reject("token_mismatch", line + at, "token", token, place)
+                own_line = prediction.lines[at] if prediction.lines else line
+                place = f"{expected}, which is token {at + 1:,} of document {prediction.id} in the inputs"
+                self._reject("token_mismatch", own_line, "token", token, place)
                 return False
         return True
 

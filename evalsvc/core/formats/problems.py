@@ -60,6 +60,23 @@ KINDS: dict[str, ProblemKind] = {
         False,
     ),
     "bad_tag": ProblemKind("The tag is not part of the tag scheme.", "Turin\tB-place"),
+    "repaired_tag": ProblemKind(
+        "An inner tag continues no entity of its label. It was read as the beginning of one.",
+        "Turin\tB-place",
+        False,
+        warning=True,
+    ),
+    "dropped_tag": ProblemKind(
+        "An inner tag continues no entity of its label. It was dropped with what follows it.",
+        "Turin\tB-place",
+        False,
+        warning=True,
+    ),
+    "other_scheme": ProblemKind(
+        "The tag scheme and its repair drop more entities than they keep.",
+        '{"scheme": "IOB1"}',
+        False,
+    ),
     "bad_block": ProblemKind(
         "The block of lines is incomplete.", '8001\t"The <e1>letter</e1> was about <e2>tides</e2>."', False
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import TypedDict
 
 import msgspec
@@ -103,11 +104,12 @@ class SpansPrediction(msgspec.Struct, frozen=True):
 
 
 class TagsPrediction(msgspec.Struct, frozen=True):
-    """A tag for each token of an item."""
+    """A tag for each token of an item; `lines` are those of the tokens."""
 
     id: str
     tags: tuple[str, ...]
     tokens: tuple[str, ...] | None = None
+    lines: Sequence[int] = ()
 
 
 PredictionLine = (

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Span
 
 Scheme = Literal["IOB1", "IOB2", "BIOES", "BILOU"]
@@ -14,6 +15,8 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 REPAIRS: tuple[Repair, ...] = get_args(Repair)
 PREFIXES: dict[Scheme, str] = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES", "BILOU": "BILU"}
 ANY_TAG = re.compile(r"O|[BIESLU]-\S+")
+ORPHAN_PREFIXES = "IEL"
+ORPHAN_CODES: dict[Repair, str] = {"conlleval": "repaired_tag", "strict-iob2": "dropped_tag"}
 AS_BIOES = {"L": "E", "U": "S"}
 
 
@@ -40,15 +43,31 @@ def first_bad_tag(tags: Sequence[str], scheme: Scheme) -> int | None:
 
 
 def tags_to_spans(tags: Sequence[str], scheme: Scheme, *, repair: Repair = "conlleval") -> list[Span]:
-    """Return the spans of a sequence of tags.
+    """Return the spans of a sequence of tags."""
+    return decode_tags(tags, scheme, repair=repair)[0]
 
-    An inner or last tag (I, E, L) that continues no entity of its own label opens one (`conlleval`) or is
-    dropped (`strict-iob2`; in IOB1 such an I is the regular opening and stays).
+
+def decode_tags(
+    tags: Sequence[str], scheme: Scheme, *, repair: Repair = "conlleval"
+) -> tuple[list[Span], list[Span]]:
+    """Return the spans of tags, and the orphans.
+
+    An orphan begins with an inner or last tag (I, E, L) that continues no entity of its own label. It is an
+    entity (`conlleval`) or is dropped (`strict-iob2`). In IOB1 such an I is the regular opening.
     """
     at = first_bad_tag(tags, scheme)
     if at is not None:
         raise BadTag(tags[at], at)
-    opens = repair == "conlleval" or scheme == "IOB1"
+    spans = _runs(tags)
+    if scheme == "IOB1":
+        return spans, []
+    orphans = [span for span in spans if tags[span[0]][0] in ORPHAN_PREFIXES]
+    if orphans and repair == "strict-iob2":
+        spans = [span for span in spans if tags[span[0]][0] not in ORPHAN_PREFIXES]
+    return spans, orphans
+
+
+def _runs(tags: Sequence[str]) -> list[Span]:
     spans: list[Span] = []
     start, label = -1, ""
     for at, tag in enumerate([*tags, "O"]):
@@ -57,12 +76,22 @@ def tags_to_spans(tags: Sequence[str], scheme: Scheme, *, repair: Repair = "conl
         if start >= 0 and not continues:
             spans.append((start, at, label))
             start = -1
-        if not continues and (prefix in "BS" or (prefix in "IE" and opens)):
+        if not continues and prefix in "BSIE":
             start, label = at, name
         if start >= 0 and prefix in "ES":
             spans.append((start, at + 1, label))
             start = -1
     return spans
+
+
+def report_orphans(
+    orphans: Sequence[Span], tags: Sequence[str], *, lines: Sequence[int], repair: Repair, problems: Problems
+) -> None:
+    """Warn of tags that were repaired or dropped; a single line has all tags."""
+    code = ORPHAN_CODES[repair]
+    for start, _, label in orphans:
+        line, field = (lines[start], "tag") if len(lines) > 1 else (lines[0], f"tags[{start}]")
+        problems.add(code, line=line, field=field, value=tags[start], expected=f"B-{label}")
 
 
 def share_tagged(lines: Sequence[str]) -> float:

@@ -279,7 +279,7 @@ def test_a_pair_and_relation_claimed_twice_is_rejected(write: Write):
     [
         ("In O\nOld B-LOC\n", "token_mismatch", 2),
         ("In O\n", "token_mismatch", 1),
-        ("In O\nNew B-PLC\n", "unknown_label", 1),
+        ("In O\nNew B-PLC\n", "unknown_label", 2),
         ("In O\nNew X-LOC\n", "bad_tag", 2),
         ("In O\n\nNew B-LOC\n", "token_mismatch", 1),
     ],

@@ -68,6 +68,44 @@ def test_broken_lines_are_reported_with_their_numbers(data, code, line):
     assert [(problem.code, problem.line) for problem in problems.first] == [(code, line)]
 
 
+def test_a_bad_tag_after_short_and_skipped_lines_is_reported_on_its_own_line():
+    problems = items(b"Ada\tB-PER\nran\n-DOCSTART- O\nfar\tX-PER\n")[1]
+    assert [(problem.code, problem.line) for problem in problems.first] == [
+        ("wrong_columns", 2),
+        ("bad_tag", 4),
+    ]
+
+
+IOB1 = b"Ada\tI-PER\nByron\tI-PER\nin\tO\nTurin\tI-LOC\n\nBob\tI-PER\nBen\tB-PER\n"
+
+
+def test_repaired_tags_are_counted_with_their_lines():
+    found, problems = items(IOB1)
+    assert [span for _, item in found for span in item.spans] == [
+        (0, 2, "PER"),
+        (3, 4, "LOC"),
+        (0, 1, "PER"),
+        (1, 2, "PER"),
+    ]
+    assert problems.warnings == {"repaired_tag": 3}
+    assert [(problem.line, problem.value) for problem in problems.first_warnings] == [
+        (1, "I-PER"),
+        (4, "I-LOC"),
+        (6, "I-PER"),
+    ]
+
+
+def test_a_file_of_which_most_entities_are_dropped_is_rejected():
+    problems = items(IOB1, repair="strict-iob2")[1]
+    assert problems.warnings == {"dropped_tag": 3}
+    assert problems.by_code == {"other_scheme": 1}
+    assert problems.first[0].value == "3 entities dropped, 1 kept, as IOB2 with strict-iob2"
+
+
+def test_iob1_read_as_iob1_needs_no_repair():
+    assert not items(IOB1, scheme="IOB1")[1].warnings
+
+
 @pytest.mark.parametrize(
     ("tags", "scheme", "repaired", "strict"),
     [

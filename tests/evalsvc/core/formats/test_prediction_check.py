@@ -161,7 +161,35 @@ def test_columns_must_repeat_the_tokens_of_the_text():
     assert list(check.claims(lines)) == [("2", (), ())]
     assert (problems.first[0].code, problems.first[0].line) == ("token_mismatch", 2)
     assert problems.first[0].value == "walked"
-    assert "token 2 of 1" in (problems.first[0].expected or "")
+    assert problems.first[0].expected == "ran, which is token 2 of document 1 in the inputs"
+
+
+def columns_check(data: bytes, tokens: dict[str, list[str]], **options):
+    problems = Problems()
+    lines = read_conll_predictions(data, scheme="IOB2", problems=problems)
+    check = PredictionCheck(
+        ids=tokens, labels=["P"], tokens=tokens, scheme="IOB2", problems=problems, **options
+    )
+    return list(check.claims(lines)), problems
+
+
+def test_an_unknown_label_of_columns_is_reported_on_its_own_line():
+    _, problems = columns_check(b"a\tO\nb\tB-Zebra\nc\tI-Zebra\n", {"1": ["a", "b", "c"]})
+    assert [(p.line, p.field, p.value) for p in problems.first] == [(2, "tag", "Zebra")]
+
+
+def test_another_token_after_a_skipped_line_is_reported_on_its_own_line():
+    _, problems = columns_check(b"a\tO\n-DOCSTART- O\nx\tO\n", {"1": ["a", "b"]})
+    assert [(p.line, p.value) for p in problems.first] == [(3, "x")]
+
+
+def test_repaired_and_dropped_tags_of_predictions_are_counted():
+    data, tokens = b"a\tO\nb\tI-P\nc\tI-P\n", {"1": ["a", "b", "c"]}
+    claims, problems = columns_check(data, tokens)
+    assert (claims, problems.warnings) == ([("1", ((1, 3, "P"),), ())], {"repaired_tag": 1})
+    claims, problems = columns_check(data, tokens, repair="strict-iob2")
+    assert (claims, problems.warnings) == ([("1", (), ())], {"dropped_tag": 1})
+    assert problems.first_warnings[0].line == 2
 
 
 def test_tags_without_a_stated_scheme_stop_the_check():

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 # Celery logs every tick, every few seconds; the runner logs each job.
 QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
 # Network scans request unknown hosts; beat without a broker fails at each tick.
 REPEATED = ("django.security.DisallowedHost", "celery.beat")
+# Secrets of invitations and password resets, and what a provider adds to its redirects.
+SECRET_PATH = re.compile(r"(/join/|/password/(?!sent/))[^/\s?#\"']+(?:/(?!accept/|set-password/)[^/\s?#\"']+)?")
+SECRET_FIELD = re.compile(r"(?<![\w-])((?:code|state|token|secret|password|id_token)=)[^&\s\"']+", re.IGNORECASE)
+
+
+def without_secrets(text: str) -> str:
+    """Mask the secrets that stand in addresses."""
+    return SECRET_FIELD.sub(r"\1***", SECRET_PATH.sub(r"\1***", text))
 
 
 def logging_config(level: str) -> dict[str, Any]:
@@ -23,12 +32,21 @@ def logging_config(level: str) -> dict[str, Any]:
         "filters": {
             "first line": {"()": "evalsvc.logs.FirstLineFilter"},
             "database error": {"()": "evalsvc.logs.DatabaseErrorFilter"},
+            "secrets": {"()": "evalsvc.logs.SecretsFilter"},
         },
         "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["secrets"]}},
         "loggers": loggers,
         "root": {"handlers": ["console"], "level": level},
     }
+
+
+class SecretsFilter(logging.Filter):
+    """Mask secrets of addresses in every message."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = without_secrets(record.getMessage()), ()
+        return True
 
 
 class FirstLineFilter(logging.Filter):

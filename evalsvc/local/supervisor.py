@@ -118,9 +118,9 @@ def commands(*, host: str, port: int) -> dict[str, list[str]]:
         "heavy": [*celery, "worker", *worker_options("heavy", "heavy", processes=1), *log],
         "beat": [*celery, "beat", "--schedule", str(data / "beat"), "--pidfile", "", *log],
         "web": [
-            *(python, "-m", "gunicorn", "evalsvc.wsgi", "--bind", f"{host}:{port}"),
-            *("--worker-class", "gthread", "--workers", "2", "--threads", str(settings.WEB_THREADS)),
-            *("--no-control-socket", "--access-logfile", "-"),
+            *(python, "-m", "gunicorn", "--config", "python:evalsvc.serving.gunicorn_settings"),
+            *("evalsvc.wsgi", "--bind", f"{host}:{port}"),
+            *("--workers", "2", "--threads", str(settings.WEB_THREADS)),
         ],
     }
 

@@ -13,10 +13,13 @@ STATUSES: dict[int, tuple[str, str]] = {
     405: ("method_not_allowed", "Method not allowed"),
     406: ("not_acceptable", "Not acceptable"),
     409: ("conflict", "Conflict"),
+    408: ("too_slow", "Request timeout"),
+    411: ("length_required", "Length required"),
     413: ("too_large", "Content too large"),
     415: ("unsupported_media_type", "Unsupported media type"),
     422: ("refused", "Invalid file"),
     429: ("too_many_requests", "Too many requests"),
+    431: ("headers_too_large", "Request headers too large"),
     500: ("server_error", "Internal server error"),
     503: ("unavailable", "Service temporarily unavailable"),
 }

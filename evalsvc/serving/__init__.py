@@ -1,0 +1,1 @@
+"""The web server: gunicorn whose threads see complete requests only."""

@@ -1,0 +1,132 @@
+"""One HTTP request while it arrives, within deadlines and least rates."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+HEAD_SECONDS, HEAD_BYTES = 10, 65_536
+BODY_GRACE_SECONDS, BODY_BYTES_PER_SECOND = 10, 10_000
+MEMORY_BYTES = 65_536  # of a body; a longer one goes to a temporary file
+END_OF_HEAD = b"\r\n\r\n"
+LENGTH = re.compile(rb"\r\ncontent-length:([^\r\n]*)", re.IGNORECASE)
+CHUNKED = re.compile(rb"\r\ntransfer-encoding:", re.IGNORECASE)
+EXPECT = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer to a request that no thread gets to see."""
+
+    status: int
+    detail: str
+    code: str = ""
+
+    def response(self) -> bytes:
+        """Return the whole response, in the shape of the API's errors."""
+        # gunicorn's first process imports this module before Django is set up
+        from evalsvc.core.errors.handlers import PROBLEM_JSON, problem
+
+        body = json.dumps(problem(self.status, detail=self.detail, code=self.code)).encode()
+        head = [
+            f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}",
+            f"Content-Type: {PROBLEM_JSON}",
+            f"Content-Length: {len(body)}",
+            "Cache-Control: no-store",
+            "Connection: close",
+        ]
+        return "\r\n".join([*head, "", ""]).encode() + body
+
+
+class RequestBuffer:
+    """Head and body of one request; afterwards the source that gunicorn parses.
+
+    `rest` holds bytes of the next request. Framing that gunicorn will refuse ends the body at the head, and
+    drops the rest.
+    """
+
+    def __init__(self, *, max_body: int, now: float) -> None:
+        self.max_body, self.started = max_body, now
+        self.head, self.rest = bytearray(), b""
+        self.missing: int | None = None  # bytes of the body to come; None before the end of the head
+        self.received = 0
+        self.refusal: Refusal | None = None
+        self.expects_continue = False
+        self.spool: Any = tempfile.SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115 - close()
+
+    @property
+    def complete(self) -> bool:
+        return self.refusal is not None or self.missing == 0
+
+    def feed(self, data: bytes, *, now: float) -> None:
+        """Take the next bytes of the connection."""
+        self.received += len(data)
+        if self.missing is None:
+            data = self._read_head(data, now)
+        if self.missing is not None and self.refusal is None:
+            self.spool.write(data[: self.missing])
+            self.rest = data[self.missing :]
+            self.missing -= len(data) - len(self.rest)
+        if self.complete:
+            self.spool.seek(0)
+
+    def _read_head(self, data: bytes, now: float) -> bytes:
+        """Add to the head; return the bytes after its end."""
+        searched = max(0, len(self.head) - len(END_OF_HEAD))
+        self.head += data
+        end = self.head.find(END_OF_HEAD, searched)
+        if end < 0 and len(self.head) <= HEAD_BYTES:
+            return b""
+        if not 0 <= end <= HEAD_BYTES:
+            self.refusal = Refusal(431, f"The request's headers have more than {HEAD_BYTES:,} bytes.")
+            return b""
+        end += len(END_OF_HEAD)
+        head, body = bytes(self.head[:end]), bytes(self.head[end:])
+        self.started, self.received = now, len(body)
+        self._frame(head)
+        without = EXPECT.sub(b"", head)
+        self.expects_continue = without != head and bool(self.missing)
+        self.spool.write(without)
+        return body
+
+    def _frame(self, head: bytes) -> None:
+        """Set the length of the body from the head."""
+        lengths = [value.strip() for value in LENGTH.findall(head)]
+        self.missing = 0
+        if CHUNKED.search(head):
+            self.refusal = Refusal(411, "Send the body with Content-Length, not in chunks.")
+        elif len(lengths) == 1 and lengths[0].isdigit() and len(lengths[0]) < 20:
+            self.missing = int(lengths[0])
+        if self.missing > self.max_body:
+            detail = f"The body has {self.missing:,} bytes; {self.max_body:,} are accepted. Pack it with gzip."
+            self.refusal = Refusal(413, detail)
+
+    def overdue(self, now: float) -> bool:
+        """True if the head is late, or the body slower than the least rate."""
+        waited = now - self.started
+        if self.missing is None:
+            return waited > HEAD_SECONDS
+        return waited > BODY_GRACE_SECONDS + self.received / BODY_BYTES_PER_SECOND
+
+    def speed(self, now: float) -> float:
+        """Return received bytes per second, infinite at the beginning."""
+        waited = now - self.started
+        return self.received / waited if waited > 1 else float("inf")
+
+    def end_early(self) -> None:
+        """Let the service answer a body that its client did not finish."""
+        self.missing = 0
+        self.spool.seek(0)
+
+    def recv(self, size: int) -> bytes:
+        """Return the next bytes, as a socket would."""
+        data: bytes = self.spool.read(size)
+        return data
+
+    def close(self) -> None:
+        self.spool.close()

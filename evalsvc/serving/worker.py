@@ -1,0 +1,226 @@
+"""A gunicorn worker that buffers requests before they reach a thread.
+
+gunicorn's threads read from the network and so wait for slow clients: a few dozen sockets that never finish a
+request would occupy all of them. Here the main loop receives requests, within `RequestBuffer`'s limits, and
+it never waits either, not even for a client to close its end.
+"""
+
+from __future__ import annotations
+
+import errno
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from gunicorn.http import get_parser
+from gunicorn.workers.gthread import TConn, ThreadWorker
+
+from evalsvc.serving.request_buffer import CONTINUE, Refusal, RequestBuffer
+
+FORM_BYTES = 1_000_000  # a form around a file of the greatest size
+PIECE_BYTES, EVENT_BYTES = 1 << 18, 1 << 20
+SEND_BUFFER_BYTES = 1 << 18  # an ordinary page fits, so that its thread is free at once
+SLICE_BYTES, SLICE_SECONDS = 1 << 16, 30
+DISCARD_SECONDS = 2
+SWEEP_SECONDS = 0.5
+
+
+class PacedSocket:
+    """A client's socket whose sending fails when the client reads too slowly."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.sock, name)
+
+    def sendall(self, data: bytes) -> None:
+        left = memoryview(data)
+        self.sock.settimeout(SLICE_SECONDS)
+        while left:
+            try:
+                self.sock.sendall(left[:SLICE_BYTES])
+            except TimeoutError as error:
+                raise ConnectionResetError(errno.ECONNRESET, "The client reads too slowly.") from error
+            left = left[SLICE_BYTES:]
+
+
+class Connection(TConn):
+    """A client's connection with the request that arrives on it."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.sock = PacedSocket(self.sock)
+        self.initialized = self.data_ready = True  # the parser comes with each request
+        self.request: RequestBuffer | None = None
+        self.discards = False
+
+    def arm(self, request: RequestBuffer) -> None:
+        """Give the complete request to gunicorn's parser."""
+        self.parser = get_parser(self.cfg, request, self.client)
+
+
+class BufferingWorker(ThreadWorker):
+    """Threads for complete requests; one loop for the network."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.arriving: dict[Connection, RequestBuffer] = {}
+        self.swept_at = 0.0
+
+    @property
+    def max_body(self) -> int:
+        return max(settings.UPLOAD_MAX_BYTES, settings.MODEL_MAX_BYTES) + FORM_BYTES
+
+    def accept(self, listener: socket.socket) -> None:
+        """Accept a connection and receive what it already sent."""
+        try:
+            client, address = listener.accept()
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK):
+                return
+            raise
+        self.nr_conns += 1
+        with suppress(OSError):
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        self.expect(Connection(self.cfg, client, address, listener.getsockname()))
+        if self.nr_conns >= self.worker_connections and self.arriving:
+            now = time.monotonic()
+            slowest = min(self.arriving, key=lambda conn: self.arriving[conn].speed(now))
+            self.drop(slowest)
+
+    def expect(self, conn: Connection, begun: bytes = b"") -> None:
+        """Wait for the next request, of which `begun` is here already."""
+        conn.sock.setblocking(False)
+        self.arriving[conn] = conn.request = RequestBuffer(max_body=self.max_body, now=time.monotonic())
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_readable, conn))
+        if begun:
+            self.feed(conn, begun)
+        if conn in self.arriving:
+            self.on_readable(conn)
+
+    def on_readable(self, conn: Connection, _socket: Any = None) -> None:
+        """Receive what is there, up to a bound that is fair to others."""
+        received = 0
+        try:
+            while received < EVENT_BYTES and conn in self.arriving:
+                data = conn.sock.recv(PIECE_BYTES)
+                received += len(data)
+                if conn.discards:
+                    if not data:
+                        return self.drop(conn)
+                    continue
+                if not data:
+                    return self.on_end(conn)
+                self.feed(conn, data)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return self.drop(conn)
+        return None
+
+    def on_end(self, conn: Connection) -> None:
+        """Answer a request whose client ended it early, if it has a head."""
+        request = self.arriving[conn]
+        if request.missing is None:
+            return self.drop(conn)
+        request.end_early()
+        return self.dispatch(conn)
+
+    def feed(self, conn: Connection, data: bytes) -> None:
+        request = self.arriving[conn]
+        try:
+            request.feed(data, now=time.monotonic())
+        except OSError:
+            self.log.exception("A request body could not be stored.")
+            request.refusal = Refusal(503, "The service has no space for the request body.")
+        if request.refusal:
+            return self.refuse(conn, request.refusal)
+        if request.expects_continue:
+            request.expects_continue = False
+            conn.sock.send(CONTINUE)
+        return self.dispatch(conn) if request.complete else None
+
+    def dispatch(self, conn: Connection) -> None:
+        """Hand the complete request to a thread."""
+        request = self.arriving.pop(conn)
+        self.poller.unregister(conn.sock)
+        conn.arm(request)
+        self.enqueue_req(conn)
+
+    def refuse(self, conn: Connection, refusal: Refusal) -> None:
+        with suppress(OSError):
+            conn.sock.send(refusal.response())
+        self.log.warning("Request refused: %s", refusal.detail)
+        self.discard(conn)
+
+    def discard(self, conn: Connection) -> None:
+        """End the connection; read on for a moment, so that the answer arrives."""
+        conn.discards = True
+        with suppress(OSError):
+            conn.sock.shutdown(socket.SHUT_WR)
+            conn.sock.setblocking(False)
+            if conn not in self.arriving:
+                self.arriving[conn] = RequestBuffer(max_body=0, now=time.monotonic())
+                self.poller.register(conn.sock, selectors.EVENT_READ, partial(self.on_readable, conn))
+            self.arriving[conn].started = time.monotonic()
+            return
+        self.drop(conn)
+
+    def drop(self, conn: Connection) -> None:
+        """Close a connection at once."""
+        with suppress(OSError, KeyError, ValueError):
+            self.poller.unregister(conn.sock)
+        if request := self.arriving.pop(conn, None):
+            request.close()
+        self.nr_conns -= 1
+        conn.close()
+
+    def murder_pending(self) -> None:
+        """Close connections beyond their deadline; called after each event."""
+        now = time.monotonic()
+        if now < self.swept_at + SWEEP_SECONDS:
+            return
+        self.swept_at = now
+        for conn, request in list(self.arriving.items()):
+            if conn.discards and now - request.started > DISCARD_SECONDS:
+                self.drop(conn)
+            elif not conn.discards and (request.overdue(now) or not (self.alive or request.received)):
+                self.on_overdue(conn, request)
+
+    def on_overdue(self, conn: Connection, request: RequestBuffer) -> None:
+        if request.missing is None and not request.head:
+            return self.drop(conn)
+        return self.refuse(conn, Refusal(408, "The request arrived too slowly. Send it again."))
+
+    def on_client_socket_readable(self, conn: Connection, client: Any) -> None:
+        """Receive the next request of a kept connection."""
+        self.poller.unregister(client)
+        self.keepalived_conns.remove(conn)
+        self.expect(conn)
+
+    def finish_request(self, conn: Connection, done: Future[Any]) -> None:
+        """Keep the connection for its next request, or end it without waiting."""
+        request, conn.request = conn.request, None
+        keep = not done.cancelled() and done.exception() is None and bool(done.result())
+        begun = request.rest if request else b""
+        if request:
+            request.close()
+        if not keep:
+            return self.discard(conn)
+        if begun:
+            return self.expect(conn, begun)
+        return self.keep(conn)
+
+    def keep(self, conn: Connection) -> None:
+        conn.sock.setblocking(False)
+        conn.set_timeout()
+        self.keepalived_conns.append(conn)
+        wait: Callable[..., None] = partial(self.on_client_socket_readable, conn)
+        self.poller.register(conn.sock, selectors.EVENT_READ, wait)

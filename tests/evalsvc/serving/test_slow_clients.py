@@ -1,0 +1,125 @@
+"""Clients that never finish a request, or never read the answer, against a real web server."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+
+from tests.places.web import Web
+
+PATIENCE_SECONDS = 20
+HEAD = b"Host: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+UNFINISHED = {
+    "nothing": b"",
+    "a head": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: b",
+    "a body": b"POST /api/v1/projects HTTP/1.1\r\n" + HEAD + b"Content-Length: 4000\r\n\r\na",
+    "an upload": b"POST /api/v1/benchmarks/x/check HTTP/1.1\r\n" + HEAD + b"Content-Length: 90000000\r\n\r\n{",
+}
+
+
+@pytest.fixture(scope="module")
+def web(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Web]:
+    with django_db_blocker.unblock():
+        started = Web(broker_url="memory://", log=tmp_path_factory.mktemp("slow") / "web.log")
+    yield started.wait_until_ready()
+    started.stop()
+
+
+def connect(web: Web, request: bytes = b"") -> socket.socket:
+    place = urlsplit(web.url)
+    client = socket.create_connection((str(place.hostname), place.port or 0), timeout=PATIENCE_SECONDS)
+    client.sendall(request)
+    return client
+
+
+def answer(client: socket.socket) -> bytes:
+    """Everything until the server ends the connection."""
+    with client:
+        return b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+
+def status(client: socket.socket) -> int:
+    return int(answer(client).split(b" ")[1])
+
+
+@pytest.mark.parametrize("begun", UNFINISHED)
+def test_64_clients_that_never_finish_a_request_keep_nobody_waiting(web: Web, begun: str) -> None:
+    with ExitStack() as sockets:
+        for _ in range(64):
+            sockets.enter_context(connect(web, UNFINISHED[begun]))
+        with urlopen(f"{web.url}/healthz", timeout=PATIENCE_SECONDS) as response:
+            assert response.status == 200
+
+
+def test_clients_that_never_close_their_end_keep_nobody_waiting(web: Web) -> None:
+    ended = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    with ExitStack() as sockets:
+        clients = [sockets.enter_context(connect(web, ended)) for _ in range(64)]
+        assert {client.recv(12) for client in clients} == {b"HTTP/1.1 200"}
+        with urlopen(f"{web.url}/healthz", timeout=PATIENCE_SECONDS) as response:
+            assert response.status == 200
+
+
+@pytest.mark.parametrize("begun", ["a head", "a body", "an upload"])
+def test_an_unfinished_request_is_answered_with_408_and_ended(web: Web, begun: str) -> None:
+    head, _, body = answer(connect(web, UNFINISHED[begun])).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 Request Timeout")
+    assert json.loads(body)["code"] == "too_slow"
+
+
+def test_chunks_are_refused_with_411(web: Web) -> None:
+    assert status(connect(web, b"POST /login/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")) == 411
+
+
+def test_a_body_over_the_limit_is_refused_by_its_length_alone(web: Web) -> None:
+    request = b"POST /login/ HTTP/1.1\r\n" + HEAD + b"Content-Length: 999999999999\r\n\r\n"
+    assert status(connect(web, request)) == 413
+
+
+def test_headers_without_end_are_refused_with_431(web: Web) -> None:
+    assert status(connect(web, b"GET / HTTP/1.1\r\nX-A: " + b"a" * 70_000)) == 431
+
+
+def test_a_client_that_asks_before_it_sends_may_send(web: Web) -> None:
+    head = b"Expect: 100-continue\r\nConnection: close\r\nContent-Length: 6\r\n\r\n"
+    client = connect(web, b"POST /api/v1/projects HTTP/1.1\r\n" + HEAD + head)
+    assert client.recv(1 << 16) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    client.sendall(b"next=/")
+    assert status(client) == 401
+
+
+def test_requests_in_one_packet_are_answered_in_order(web: Web) -> None:
+    first = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    last = b"GET /api/v1/nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    answers = answer(connect(web, first * 2 + last))
+    assert [part[:3] for part in answers.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200", b"404"]
+
+
+def test_a_request_with_two_lengths_is_refused_and_what_follows_is_no_request(web: Web) -> None:
+    hidden = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    twice = b"POST /login/ HTTP/1.1\r\n" + HEAD + b"Content-Length: 0\r\nContent-Length: 4\r\n\r\n"
+    assert answer(connect(web, twice + hidden)).count(b"HTTP/1.1 ") == 1
+
+
+def test_a_body_cut_short_is_answered_as_such(web: Web) -> None:
+    client = connect(web, UNFINISHED["a body"])
+    client.shutdown(socket.SHUT_WR)
+    assert status(client) == 401
+
+
+def test_secrets_of_addresses_are_not_logged(web: Web) -> None:
+    for path in ("/join/sesame-123/", "/password/MQ/sesame-456/"):
+        line = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nReferer: http://127.0.0.1{path}\r\n"
+        answer(connect(web, line.encode() + b"Connection: close\r\n\r\n"))
+    assert "/join/***" in web.log_text()
+    assert "/password/***" in web.log_text()
+    assert not [line for line in web.log_text().splitlines() if "sesame" in line]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import re
 import signal
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -77,21 +76,31 @@ def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
     try:
         with open_file(file) as packed:
             pipeline = spacy_pipeline.inspect(packed, limits=file_bounds())
-            packed.seek(0)
-            with tarfile.open(fileobj=packed, mode="r:") as tar:
-                regular = [member for member in tar if member.isreg()]
-                tar.extractall(folder / "unpacked", members=regular, filter="data")
+            for member in spacy_pipeline.members(packed, file_bounds()):
+                _extract(packed, member, folder / "unpacked" / member.name)
     except FileNotFoundError as error:
         raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
     except spacy_pipeline.BadPipeline as error:
         raise InputFault("bad_model", str(error)) from error
-    except (tarfile.TarError, OSError) as error:
-        raise InputFault("bad_model", f"The tar file cannot be unpacked: {error}.") from error
+    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        detail = f"The tar file cannot be unpacked ({error.strerror}). Use each name for one file or folder."
+        raise InputFault("bad_model", detail) from error
     (folder / "model").rmdir()
     (folder / "unpacked" / pipeline.root).rename(folder / "model")
     for path in (folder / "model", *(folder / "model").rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     return pipeline
+
+
+def _extract(packed: BinaryIO, member: Member, path: Path) -> None:
+    """Write a member, whose name `members` has checked."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    packed.seek(member.offset)
+    with path.open("xb") as file:
+        left = member.size
+        while left and (piece := packed.read(min(left, PIECE_BYTES))):
+            file.write(piece)
+            left -= len(piece)
 
 
 def write_inputs(contract: FileContract, path: Path) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import configparser
 import json
 import re
-import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
+from evalsvc.core.formats import tar_reader
 from evalsvc.core.formats.registry import Format, register
 
 CONFIG = "config.cfg"
@@ -67,26 +67,30 @@ def inspect(file: BinaryIO, *, limits: PipelineLimits) -> Pipeline:
 
     Raises BadPipeline if it is not supported.
     """
-    try:
-        with tarfile.open(fileobj=file, mode="r:", errorlevel=2) as tar:
-            members = list(_members(tar, limits))
-            root, config = _config(tar, members)
-    except (tarfile.TarError, UnicodeDecodeError, ValueError, OverflowError, EOFError) as error:
-        raise BadPipeline(
-            f"The file is not a valid tar file: {error}.", "an uncompressed tar file"
-        ) from error
+    packed = members(file, limits)
+    root, config = _config(file, packed)
     nested = parse_config(config)
     check_config(nested)
     factories = tuple(part["factory"] for part in nested.get("components", {}).values())
-    size = sum(member.size for member in members)
-    return Pipeline(nested["nlp"]["lang"], factories, root, len(members), size)
+    size = sum(member.size for member in packed)
+    return Pipeline(nested["nlp"]["lang"], factories, root, len(packed), size)
 
 
-def _members(tar: tarfile.TarFile, limits: PipelineLimits) -> Iterator[tarfile.TarInfo]:
+def members(file: BinaryIO, limits: PipelineLimits) -> list[tar_reader.Member]:
+    """Return the checked regular files of the tar file."""
+    try:
+        return list(_members(file, limits))
+    except tar_reader.BadTar as error:
+        raise BadPipeline(
+            f"The file is not a valid tar file: {error}.", "an uncompressed tar file"
+        ) from error
+
+
+def _members(file: BinaryIO, limits: PipelineLimits) -> Iterator[tar_reader.Member]:
     """Yield the regular files; skip folders, reject anything else."""
     count = size = 0
     seen: set[str] = set()
-    for member in tar:
+    for member in tar_reader.members(file):
         count, size = count + 1, size + member.size
         if count > limits.files:
             raise BadPipeline("The tar file has too many entries.", f"at most {limits.files:,}")
@@ -97,9 +101,9 @@ def _members(tar: tarfile.TarFile, limits: PipelineLimits) -> Iterator[tarfile.T
         if invalid or not member.name.isprintable() or len(member.name) > NAME_LENGTH:
             shown = f"{member.name[:NAME_LENGTH]!r} is not a valid name."
             raise BadPipeline(shown, "a relative name such as ner/model")
-        if member.isdir():
+        if member.is_folder:
             continue
-        if not member.isreg() or member.issparse():
+        if not member.is_file:
             raise BadPipeline(f"{member.name} is not a regular file.", "only regular files and folders")
         if member.name in seen:
             raise BadPipeline(f"{member.name} occurs twice.", "each file once")
@@ -107,14 +111,18 @@ def _members(tar: tarfile.TarFile, limits: PipelineLimits) -> Iterator[tarfile.T
         yield member
 
 
-def _config(tar: tarfile.TarFile, members: list[tarfile.TarInfo]) -> tuple[str, str]:
+def _config(file: BinaryIO, members: list[tar_reader.Member]) -> tuple[str, str]:
     """Return the pipeline's folder in the tar file, and its configuration."""
     configs = [member for member in members if PurePosixPath(member.name).name == CONFIG]
     if len(configs) != 1 or len(PurePosixPath(configs[0].name).parts) > 2:
         raise BadPipeline(f"The top folder needs exactly one {CONFIG}.", "the folder written by to_disk")
     if configs[0].size > CONFIG_BYTES:
         raise BadPipeline(f"{CONFIG} is too large.", f"at most {CONFIG_BYTES:,} bytes")
-    content = cast(BinaryIO, tar.extractfile(configs[0])).read().decode()
+    file.seek(configs[0].offset)
+    try:
+        content = file.read(configs[0].size).decode()
+    except UnicodeDecodeError as error:
+        raise BadPipeline(f"{CONFIG} is not UTF-8 text.", "the file written by to_disk") from error
     return str(PurePosixPath(configs[0].name).parent), content
 
 

@@ -119,7 +119,8 @@ def _end(job: Job, error: Exception) -> None:
         transitions.fail(job, code="time_limit", reason=TIMED_OUT)
     elif isinstance(error, INFRASTRUCTURE):
         log.warning("Job %s is retried later: %s", job.pk, error)
-        transitions.retry(job, reason=str(error) or type(error).__name__)
+        most = getattr(error, "most", None)
+        transitions.retry(job, reason=str(error) or type(error).__name__, most=most)
     else:
         log.error("Job %s (%s %s) met a defect", job.pk, job.kind, job.subject, exc_info=error)
         transitions.fail(job, code="defect", reason=DEFECT.format(pk=job.pk))

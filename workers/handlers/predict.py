@@ -7,11 +7,13 @@ import re
 import signal
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 from django.conf import settings
 
 from evalsvc.core.formats import spacy_pipeline
 from evalsvc.core.formats.problems import FileRejected
+from evalsvc.core.formats.tar_reader import Member
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
@@ -23,7 +25,7 @@ from evalsvc.evaluation.submissions.file_check import Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import open_file, store
 from evalsvc.evaluation.submissions.model_intake import bounds as file_bounds
 from workers.sandbox.confinement import Bounds
-from workers.sandbox.launcher import ProcessEnd, launch, work_folder
+from workers.sandbox.launcher import ProcessEnd, launch, share, work_folder
 from workers.sandbox.readiness import readiness
 
 SPACY_CODE = re.compile(r"\[(E\d{3,4})\]")
@@ -88,7 +90,7 @@ def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
     (folder / "model").rmdir()
     (folder / "unpacked" / pipeline.root).rename(folder / "model")
     for path in (folder / "model", *(folder / "model").rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
+        share(path)
     return pipeline
 
 
@@ -112,7 +114,7 @@ def write_inputs(contract: FileContract, path: Path) -> int:
                 if line not in seen:
                     seen.add(line)
                     out.write(line)
-    path.chmod(0o644)
+    share(path)
     return len(seen)
 
 
@@ -121,12 +123,12 @@ def require_success(end: ProcessEnd) -> None:
     if end.overdue or end.code == -signal.SIGXCPU:
         limit = f"{settings.MODEL_SECONDS:,} s"
         raise InputFault("model_too_slow", f"The model took longer than {limit}. Send a smaller one.")
-    if end.kind == "NotConfined":
-        raise RetryLater(f"The process could not be confined: {end.message}")
-    if end.kind == "BadPipeline":
+    if not end.step:
+        raise RetryLater(f"The process could not be confined: {end.kind} {end.message}".rstrip())
+    if end.step == "confined" and end.kind == "BadPipeline":
         raise InputFault("bad_model", end.message)
-    if end.code == -signal.SIGKILL:
-        raise InputFault("model_too_big", "This machine has too little memory for the model.")
+    if end.killed:
+        raise RetryLater("The process was killed, perhaps because this machine has too little memory.", most=2)
     if end.kind == "MemoryError":
         limit = f"{settings.MODEL_MEMORY_BYTES:,} bytes"
         raise InputFault("model_too_big", f"The model needed more than {limit} of memory.")

@@ -42,14 +42,18 @@ def python_folders() -> list[str]:
     return sorted(named | set(site.getsitepackages()))
 
 
-def confine(bounds: Bounds, *, parent: int, read: list[str], write: list[str]) -> None:
-    """Confine this process; after an exception no uploaded code may run."""
+def confine(bounds: Bounds, *, parent: int, read: list[str], write: list[str], keep: int = 2) -> None:
+    """Confine this process; after an exception no uploaded code may run.
+
+    The descriptor `keep` stays open, for the caller to close.
+    """
     if len(os.listdir("/proc/self/task")) != 1:
         raise NotConfined("Several threads are already running. The others would not be confined.")
     os.environ.clear()
     with open("/proc/self/oom_score_adj", "w") as first:
         first.write("1000")  # when memory runs out, this process ends, not the worker
-    os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    os.closerange(3, keep)
+    os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     sys.addaudithook(_reject_pickles)
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     landlock.restrict(read=[*python_folders(), *LIBRARIES, *DEVICES, *read], write=write)

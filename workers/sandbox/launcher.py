@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,17 +22,27 @@ CODE = str(Path(__file__).resolve().parents[2])
 START = "import sys; sys.path.append({code!r}); from workers.sandbox.child_main import main; main()"
 PREFIX, STALE_SECONDS = "evalsvc-model-", 7 * 86_400
 CHECK_EVERY_SECONDS = 0.05
-ERROR_BYTES = 8_000
+ERROR_BYTES, CHANNEL_BYTES = 8_000, 65_536
+CONFINED = b'{"step": "confined"}'
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnd:
-    """Exit code of the process, and class and message of its error."""
+    """Exit code of the process, and class and message of its error.
+
+    `step` is how far it came: "", "confined", or "begun" with the uploaded code, which can forge the error.
+    """
 
     code: int
     overdue: bool
     kind: str = ""
     message: str = ""
+    step: str = "begun"
+
+    @property
+    def killed(self) -> bool:
+        """True if someone else killed it, perhaps the kernel for want of memory."""
+        return self.code == -signal.SIGKILL and not self.overdue
 
 
 @contextmanager
@@ -40,9 +51,9 @@ def work_folder() -> Iterator[Path]:
     _delete_stale()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     try:
-        folder.chmod(0o711)
-        for name in ("model", "in", "out"):
-            (folder / name).mkdir(mode=0o755)
+        for path in (folder, *(folder / name for name in ("model", "in", "out"))):
+            path.mkdir(exist_ok=True)
+            share(path)
         result = folder / "out" / "result.jsonl"
         result.touch(mode=0o600)
         if os.geteuid() == 0:
@@ -50,6 +61,13 @@ def work_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def share(path: Path) -> None:
+    """Let the confined user read this file or folder, and no other user."""
+    path.chmod(0o750 if path.is_dir() else 0o640)
+    if os.geteuid() == 0:
+        os.chown(path, 0, OTHER_USER)
 
 
 def _delete_stale() -> None:
@@ -84,22 +102,45 @@ def launch(
         "write": [str(folder / "out")],
         "arguments": arguments or {},
     }
-    with tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as errors, _pipe() as (channel, descriptor):
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and code, the plan as an argument
-            [sys.executable, "-I", "-c", START.format(code=CODE), json.dumps(plan)],
+            [sys.executable, "-I", "-c", START.format(code=CODE), json.dumps(plan | {"channel": descriptor})],
             env={},
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
-            close_fds=True,
+            pass_fds=[descriptor],
             start_new_session=True,
         )
         overdue = _wait(process, bounds.seconds, watch)
+        reports = _read_reports(channel)
         # the error comes last, and a pipeline may have written many warnings before it
         errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
-        kind, message = read_error(errors.read(ERROR_BYTES))
-    return ProcessEnd(process.returncode, overdue, kind, message)
+        printed = errors.read(ERROR_BYTES)
+    step = "begun" if b'{"step": "begun"}' in reports else "confined" if reports[:1] == [CONFINED] else ""
+    kind, message = read_error(printed if step == "begun" else b"\n".join(reports) or printed)
+    return ProcessEnd(process.returncode, overdue, kind, message, step)
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    """A pipe that is read after the end of the process; it never fills up."""
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(reading, False)
+        yield reading, writing
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def _read_reports(channel: int) -> list[bytes]:
+    """Return the lines of the private channel."""
+    try:
+        return os.read(channel, CHANNEL_BYTES).splitlines()
+    except BlockingIOError:
+        return []
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float, watch: Callable[[], None]) -> bool:

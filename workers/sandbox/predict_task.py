@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ from evalsvc.core.formats import spacy_pipeline
 BATCH = 64
 
 
-def run(folder: Path) -> None:
+def run(folder: Path, *, begin: Callable[[], None]) -> None:
     """Read the model and the inputs and write the result."""
     model = folder / "model"
     # The upload was checked as text; check it again as the pipeline's own reader understands it.
     spacy_pipeline.check_config(spacy.util.load_config(model / "config.cfg", interpolate=True))
+    begin()
     nlp = spacy.load(model)
     with (folder / "out" / "result.jsonl").open("r+", encoding="utf-8") as out:
         for line in predictions(nlp, folder / "in" / "inputs.jsonl"):

@@ -136,8 +136,9 @@ def attempts(folder: Path, memory_bytes: int) -> dict[str, Attempt]:
     }
 
 
-def run(folder: Path, memory_bytes: int) -> None:
+def run(folder: Path, *, begin: Callable[[], None], memory_bytes: int) -> None:
     """Try everything, then run a pipeline, which must work; write the report."""
+    begin()
     report = {name: denied(attempt) for name, attempt in attempts(folder, memory_bytes).items()}
     with (folder / "out" / "result.jsonl").open("r+") as out:
         out.truncate(0)

@@ -20,9 +20,10 @@ from evalsvc.core.jobs.exceptions import caught
 from evalsvc.evaluation.submissions import model_intake
 from workers.sandbox import landlock, system_calls
 from workers.sandbox.confinement import Bounds
-from workers.sandbox.launcher import ProcessEnd, launch, work_folder
+from workers.sandbox.launcher import ProcessEnd, launch, share, work_folder
 
 log = logging.getLogger(__name__)
+TRIES = 3
 BOUNDS = Bounds(seconds=180, memory_bytes=2_000_000_000, result_bytes=100_000)
 
 
@@ -32,15 +33,23 @@ class Readiness:
 
     reason: str
     detail: str = ""
+    interrupted: bool = False
 
     @property
     def ready(self) -> bool:
         return not self.reason
 
 
-@lru_cache(maxsize=1)
 def readiness() -> Readiness:
-    """Run the self-test once per process."""
+    """Run the self-test once per process, and again if it was interrupted."""
+    result = _tested()
+    if result.interrupted:
+        _tested.cache_clear()
+    return result
+
+
+@lru_cache(maxsize=1)
+def _tested() -> Readiness:
     if platform.system() != "Linux":
         return Readiness("Models need Linux.")
     try:
@@ -48,19 +57,25 @@ def readiness() -> Readiness:
         abi = landlock.version()
     except system_calls.NotConfined as error:
         return Readiness(str(error))
-    reason, report = self_test()
+    for _ in range(TRIES):
+        end, reason, report = self_test()
+        if not end.killed:
+            break
+    else:
+        return Readiness(model_intake.INTERRUPTED, interrupted=True)
     return Readiness(reason, f"Landlock {abi}; {len(report)} forbidden actions were tried and denied.")
 
 
-def self_test() -> tuple[str, dict[str, bool]]:
-    """Try every forbidden action; return the reason against models and results."""
+def self_test() -> tuple[ProcessEnd, str, dict[str, bool]]:
+    """Try every forbidden action; return the end, the reason against models, and results."""
     with work_folder() as folder:
         (folder / "beside.txt").write_text("not for the model")
         (folder / "beside.txt").chmod(0o666)
         (folder / "model" / "config.cfg").write_text("[nlp]\n")
+        share(folder / "model" / "config.cfg")
         arguments = {"memory_bytes": BOUNDS.memory_bytes}
         end = launch("probe", folder, bounds=BOUNDS, arguments=arguments, modules=["spacy.lang.xx"])
-        return evaluate(end, folder / "out" / "result.jsonl")
+        return end, *evaluate(end, folder / "out" / "result.jsonl")
 
 
 def evaluate(end: ProcessEnd, result: Path) -> tuple[str, dict[str, bool]]:
@@ -103,13 +118,21 @@ def serves_models(*queues: str) -> bool:
 
 def record_active() -> None:
     """Record that this machine asked for work; only log failures."""
-    error = caught(lambda: model_intake.record_seen(platform.node()))
+    error = caught(_record_seen)
     if error:
         log.warning("The presence of a model host was not recorded: %s", error)
 
 
+def _record_seen() -> None:
+    """Record it, and run an interrupted self-test again."""
+    model_intake.record_seen(platform.node())
+    if model_intake.self_test_interrupted(platform.node()):
+        run_and_record()
+
+
 def run_and_record() -> Readiness:
     """Run the self-test and record its result under this machine's name."""
+    model_intake.record_self_test(platform.node(), why_not=model_intake.INTERRUPTED)  # until it has ended
     result = readiness()
     model_intake.record_self_test(platform.node(), why_not=result.reason)
     return result

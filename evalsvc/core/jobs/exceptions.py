@@ -14,11 +14,14 @@ class InputFault(Exception):
 
 
 class RetryLater(Exception):
-    """Part of the infrastructure is missing; the input is not at fault."""
+    """Part of the infrastructure is missing; the input is not at fault.
 
-    def __init__(self, reason: str) -> None:
+    `most` bounds the retries, if each costs much.
+    """
+
+    def __init__(self, reason: str, *, most: int | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.most = reason, most
 
 
 class Cancelled(Exception):

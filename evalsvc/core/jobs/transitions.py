@@ -104,12 +104,12 @@ def cancel(job: Job) -> Job:
     return change_state(job, Job.State.CANCELLED, event="cancelled", lease_until=None, ended_at=Now())
 
 
-def retry(job: Job, *, reason: str) -> Job:
+def retry(job: Job, *, reason: str, most: int | None = None) -> Job:
     """Queue the job again after a growing wait, for about an hour."""
     if Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
         return cancel(job)
     retries = job.events.filter(what="retried").count()
-    if retries >= RETRIES:
+    if retries >= (RETRIES if most is None else most):
         return fail(
             job, code="unavailable", reason=f"Gave up after {retries + 1} attempts. Last error: {reason}"
         )

@@ -1,6 +1,7 @@
 """Quotas of a team: per day, in total, at once.
 
-Failed and cancelled submissions cost nothing. An invalid model costs one, since running it took time.
+Failed submissions cost nothing, nor do those cancelled before they began. An invalid model costs one, since
+running it took time.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from evalsvc.evaluation.models import Benchmark, Submission
 
 S = Submission.State
 WAITING = (S.RECEIVED, S.QUEUED, S.RUNNING)
-# Invalid files, failed and cancelled submissions cost nothing.
-COUNTED = Q(state__in=(*WAITING, S.SCORED)) | Q(state=S.INVALID, model__isnull=False)
+# A run that began costs one, even if it is cancelled; a fault of the service costs nothing.
+BEGAN = Q(state=S.CANCELLED, job__started_at__isnull=False) | Q(state=S.INVALID, model__isnull=False)
+COUNTED = Q(state__in=(*WAITING, S.SCORED)) | BEGAN
 RETRY_SECONDS, DAY_SECONDS = 5, 86_400
 RETRY_LATER = "Submit the file again then."
 

@@ -24,8 +24,10 @@ HINT = 'Save with nlp.to_disk("model") and pack with: tar cf model.tar -C model 
 
 SWITCHED_OFF = "This service does not accept models (MODEL_UPLOADS=off)."
 UNTESTED = "No worker has tested its sandbox yet."
+INTERRUPTED = "The self-test of the sandbox has not ended; it is run again if it was interrupted."
 NO_ACTIVE_WORKER = "No active worker runs models."
 # Among many workers each asks for work rarely; a busy one is known by its job.
+TEST_AGAIN_AFTER = timedelta(minutes=4)  # longer than a test may take
 ACTIVE_WITHIN, RECORD_EVERY, KEEP_FOR = timedelta(minutes=5), timedelta(minutes=1), timedelta(days=1)
 
 
@@ -103,6 +105,12 @@ def record_seen(name: str) -> None:
     outdated = ModelHost.objects.filter(name=name[:200], seen_at__lt=Now() - RECORD_EVERY)
     if outdated.exists():  # reading takes no write lock
         outdated.update(seen_at=Now())
+
+
+def self_test_interrupted(name: str) -> bool:
+    """True if the machine's self-test ended without a result."""
+    tests = ModelHost.objects.filter(name=name[:200], why_not=INTERRUPTED)
+    return tests.filter(tried_at__lt=Now() - TEST_AGAIN_AFTER).exists()
 
 
 def active_hosts() -> QuerySet[ModelHost]:

@@ -252,7 +252,9 @@ def test_error_messages_of_a_model_are_not_repeated() -> None:
     [
         (ProcessEnd(-signal.SIGKILL, overdue=True), "model_too_slow"),
         (ProcessEnd(-signal.SIGXCPU, overdue=False), "model_too_slow"),
-        (ProcessEnd(-signal.SIGKILL, overdue=False), "model_too_big"),  # memory ran out on the machine
+        (ProcessEnd(1, overdue=False, kind="NotConfined"), "model_failed"),  # printed by the model
+        (ProcessEnd(1, overdue=False, kind="BadPipeline"), "model_failed"),
+        (ProcessEnd(1, overdue=False, kind="BadPipeline", step="confined"), "bad_model"),
         (ProcessEnd(1, overdue=False, kind="MemoryError"), "model_too_big"),
         (ProcessEnd(-signal.SIGSEGV, overdue=False), "model_failed"),
     ],
@@ -261,6 +263,20 @@ def test_each_failure_of_a_model_has_a_code(ended: ProcessEnd, code: str) -> Non
     with pytest.raises(predict.InputFault) as fault:
         predict.require_success(ended)
     assert fault.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("ended", "most"),
+    [
+        (ProcessEnd(-signal.SIGKILL, overdue=False), 2),
+        (ProcessEnd(1, overdue=False, kind="NotConfined", step=""), None),
+        (ProcessEnd(-signal.SIGKILL, overdue=False, step=""), None),
+    ],
+)
+def test_a_kill_from_outside_is_not_the_fault_of_the_model(ended: ProcessEnd, most: int | None) -> None:
+    with pytest.raises(predict.RetryLater) as later:
+        predict.require_success(ended)
+    assert later.value.most == most
 
 
 def test_a_model_is_submitted_by_api_if_limits_allow_it(cast: BenchmarkCast, on: Any, model: Path) -> None:

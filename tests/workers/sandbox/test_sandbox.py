@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from evalsvc.core.jobs.exceptions import InputFault
 from tests.places.workers import until
+from workers.handlers import predict
 from workers.sandbox import landlock, launcher, probes, readiness, system_calls
 from workers.sandbox.confinement import Bounds
 from workers.sandbox.launcher import ProcessEnd, launch, read_error, work_folder
@@ -37,7 +39,7 @@ def ready() -> None:
 
 @pytest.fixture(scope="module")
 def report(ready: None) -> dict[str, bool]:
-    reason, report = readiness.self_test()
+    _, reason, report = readiness.self_test()
     assert reason == ""
     return report
 
@@ -97,20 +99,20 @@ def test_a_kernel_without_landlock_is_named_as_the_reason(monkeypatch: pytest.Mo
             return -1
 
     monkeypatch.setattr(landlock, "libc", Kernel)
-    readiness.readiness.cache_clear()
+    readiness._tested.cache_clear()
     try:
         assert "5.13" in readiness.readiness().reason
     finally:
-        readiness.readiness.cache_clear()
+        readiness._tested.cache_clear()
 
 
 def test_an_unknown_processor_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
-    readiness.readiness.cache_clear()
+    readiness._tested.cache_clear()
     try:
         assert "riscv64" in readiness.readiness().reason
     finally:
-        readiness.readiness.cache_clear()
+        readiness._tested.cache_clear()
 
 
 def test_a_process_with_a_second_thread_runs_nothing() -> None:
@@ -144,6 +146,54 @@ def test_an_exception_in_the_watch_function_stops_the_process() -> None:
         launch("probe", folder, bounds=BOUNDS, arguments={"memory_bytes": 1}, watch=watch)
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert str(folder) not in running
+
+
+FORGED = (
+    "import json, os, sys; plan = json.loads(sys.argv[1]); "
+    "os.write(plan['channel'], b'{{\"step\": \"confined\"}}\\n{{\"step\": \"begun\"}}\\n'); "
+    "os.close(plan['channel']); os.write(2, b'x\\n{{\"kind\": \"NotConfined\", \"message\": \"forged\"}}\\n'); "
+    "sys.exit({code})"
+)
+
+
+def test_what_a_model_prints_is_not_taken_for_the_voice_of_the_sandbox(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(launcher, "START", FORGED.replace("{code}", "1"))
+    with work_folder() as folder:
+        ended = launch("predict", folder, bounds=BOUNDS)
+    assert ended.step == "begun"
+    with pytest.raises(InputFault) as fault:
+        predict.require_success(ended)
+    assert fault.value.code == "model_failed"
+
+
+def test_the_folder_of_a_run_is_closed_to_other_users() -> None:
+    with work_folder() as folder:
+        for path in (folder, *folder.rglob("*")):
+            assert not path.stat().st_mode & 0o007, path
+
+
+def test_a_killed_self_test_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed, done = ProcessEnd(-signal.SIGKILL, overdue=False), ProcessEnd(0, overdue=False)
+    ends = iter([killed, killed, done])
+    monkeypatch.setattr(readiness, "self_test", lambda: (next(ends), "", {"tracing": True}))
+    readiness._tested.cache_clear()
+    try:
+        assert readiness.readiness().ready
+    finally:
+        readiness._tested.cache_clear()
+
+
+def test_a_self_test_killed_each_time_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = iter([ProcessEnd(-signal.SIGKILL, overdue=False)] * 3 + [ProcessEnd(0, overdue=False)])
+    monkeypatch.setattr(readiness, "self_test", lambda: (next(ends), "", {"tracing": True}))
+    readiness._tested.cache_clear()
+    try:
+        assert readiness.readiness().interrupted
+        assert readiness.readiness().ready
+    finally:
+        readiness._tested.cache_clear()
 
 
 def test_an_error_is_read_from_any_output() -> None:

@@ -13,6 +13,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.files.storage import storages
 
 from evalsvc.core.jobs.exceptions import caught
+from evalsvc.environment import is_private
 
 BROKERS = ("redis", "rediss", "redis+socket", "memory")
 Apps = Sequence[AppConfig] | None
@@ -61,6 +62,23 @@ def file_storage_is_available(app_configs: Apps, **kwargs: Any) -> list[CheckMes
     backend = settings.STORAGES["default"]["BACKEND"]
     hint = "Install its package, or correct STORAGE_BACKEND and STORAGE_OPTIONS."
     return [Error(f"The storage {backend} is unavailable: {error}.", hint=hint, id="evalsvc.E005")]
+
+
+@register
+def data_folder_is_private(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
+    if not settings.DATA_DIR.exists() or is_private(settings.DATA_DIR):
+        return []
+    hint = f"It has the database, sessions and logs. Run chmod 700 {settings.DATA_DIR}."
+    message = f"Other users of this machine can enter the data folder {settings.DATA_DIR}."
+    return [Warning(message, hint=hint, id="evalsvc.W003")]
+
+
+@register(Tags.security, deploy=True)
+def hosts_are_named(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
+    if "*" not in settings.ALLOWED_HOSTS:
+        return []
+    hint = "Name the hosts, separated by commas: links in mails are built from the name of the request."
+    return [Error("ALLOWED_HOSTS contains *, which accepts any host.", hint=hint, id="evalsvc.E006")]
 
 
 @register(Tags.security, deploy=True)

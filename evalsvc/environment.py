@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import secrets
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 KEY_LENGTH = 50
+PRIVATE_UMASK, PRIVATE_FOLDER = 0o077, 0o700
 
 
 def env_bool(name: str, *, default: bool) -> bool:
@@ -103,7 +105,7 @@ def env_folder(name: str, *, default: Path) -> Path:
     """Read a folder; create it if missing; require write permission."""
     folder = Path(os.environ.get(name) or default)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         reason = "" if os.access(folder, os.W_OK | os.X_OK) else "Permission denied"
     except FileExistsError:
         reason = "it is a file"
@@ -115,6 +117,18 @@ def env_folder(name: str, *, default: Path) -> Path:
             f"or set {name} to another folder."
         )
     return folder
+
+
+def is_private(folder: Path) -> bool:
+    """True if other users of the machine cannot enter the folder."""
+    return not folder.stat().st_mode & 0o077
+
+
+def make_private(folder: Path) -> None:
+    """Close an own folder to other users; leave shared ones such as /tmp alone."""
+    state = folder.stat()
+    if state.st_uid == os.geteuid() and not state.st_mode & stat.S_ISVTX:
+        folder.chmod(PRIVATE_FOLDER)
 
 
 def secret_key(folder: Path) -> str:

@@ -12,6 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from evalsvc import __version__
 from evalsvc.environment import (
+    PRIVATE_FOLDER,
+    PRIVATE_UMASK,
     env_bool,
     env_choice,
     env_database,
@@ -29,10 +31,13 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
 # ---- data folder and security ------------------------------------------------------------------
+os.umask(PRIVATE_UMASK)  # database, logs and uploads are for the service alone
 DATA_DIR = env_folder("EVALSVC_DATA", default=BASE_DIR / ".data")
 
 DEBUG = env_bool("DEBUG", default=False)
 HTTPS = env_bool("EVALSVC_HTTPS", default=False)
+if HTTPS and DEBUG:
+    raise ImproperlyConfigured("EVALSVC_HTTPS and DEBUG exclude each other: DEBUG shows settings to visitors.")
 if HTTPS and not os.environ.get("SECRET_KEY"):
     raise ImproperlyConfigured("EVALSVC_HTTPS needs a SECRET_KEY of 50 characters or more.")
 SECRET_KEY = secret_key(DATA_DIR)
@@ -123,13 +128,15 @@ MEDIA_ROOT = DATA_DIR / "files"
 MEDIA_URL = "/files-are-never-served-directly/"
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT", DATA_DIR / "static"))
-FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, PRIVATE_FOLDER
 
 # ---- limits, listed by GET /api/v1/limits --------------------------------------------------------
 UPLOAD_MAX_BYTES = env_int("UPLOAD_MAX_BYTES", default=200_000_000, least=1)
 UPLOAD_MAX_UNPACKED_BYTES = env_int("UPLOAD_MAX_UNPACKED_BYTES", default=2_000_000_000, least=1)
 UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", default=20_000_000, least=1)
 UPLOAD_MAX_LINE_BYTES = env_int("UPLOAD_MAX_LINE_BYTES", default=4_000_000, least=1)
+# Checks without submitting, per person and web process.
+CHECKS_PER_HOUR = env_int("CHECKS_PER_HOUR", default=60, least=1)
 # An import holds about 400 bytes of each line in memory, to detect duplicates.
 IMPORT_MAX_LINES = min(env_int("IMPORT_MAX_LINES", default=2_000_000, least=1), UPLOAD_MAX_LINES)
 # Threads of one web process; long polls may occupy a quarter of them.
@@ -167,6 +174,7 @@ LOGOUT_REDIRECT_URL = "home"
 # ---- mail: password resets and invitations -------------------------------------------------------
 globals().update(env_mail("EMAIL_URL"))
 EMAIL_TIMEOUT = 10
+MAIL_IN_REQUEST = False  # tests look into the outbox at once
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = os.environ.get("EMAIL_FROM") or "evalsvc@localhost"
 
 # ---- single sign-on: off unless a client id is set -----------------------------------------------

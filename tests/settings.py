@@ -22,6 +22,7 @@ for name in (
 ):
     os.environ.pop(name, None)
 
+os.environ["CHECKS_PER_HOUR"] = "1000000"  # tests share their people's numbers
 os.environ["MODEL_UPLOADS"] = "off"  # workers of tests don't try their sandbox first; a test says auto
 
 from evalsvc.settings import *  # noqa: E402, F403
@@ -32,4 +33,5 @@ STORAGES = STORAGES | {"staticfiles": {"BACKEND": "django.contrib.staticfiles.st
 CELERY_BROKER_URL = "memory://"
 # A heartbeat of a job in this process would wait 20 s for the test's own transaction on SQLite.
 JOB_LEASE_SECONDS, JOB_HEARTBEAT_SECONDS = 7_201, 3_600
+MAIL_IN_REQUEST = True
 MIDDLEWARE = ["tests.places.one_line.OneLineMiddleware", *MIDDLEWARE]

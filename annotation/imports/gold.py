@@ -17,6 +17,7 @@ from annotation.models import Batch
 from annotation.ontology.presets import title_from_name
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.core.formats.duplicates import MergedItem, find_repeats
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.records import ItemLine
@@ -59,6 +60,8 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
     del summary.names[negative]
     stated = [str(name) for name in batch.options.get("labels") or () if name != negative]
     labels = list(dict.fromkeys(stated or by_frequency(summary.names)))
+    if len(labels) > MAX_LABELS:
+        problems.stop("too_many_labels", value=f"{len(labels):,}", expected=f"at most {MAX_LABELS:,}")
     for entry in merged_lines() if stated else ():
         for name in set(_names(entry.item)) - {*labels, negative}:
             problems.add("unknown_label", line=entry.line, value=name, hint=did_you_mean(name, labels))

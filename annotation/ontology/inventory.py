@@ -20,7 +20,8 @@ from annotation.ontology.presets import PRESETS, PresetLabel
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
+from evalsvc.core.formats.label_list import MAX_LABELS
 
 DIGITS = "1234567890"
 CAPS = (*DIGITS, *(f"⇧{digit}" for digit in DIGITS), *(f"⌥{digit}" for digit in DIGITS))
@@ -126,6 +127,9 @@ def add_entries(project: Project, entries: Sequence[PresetLabel], *, part: str) 
     fresh = [
         entry for entry in {entry.name: entry for entry in entries}.values() if entry.name not in existing
     ]
+    if len(existing) + len(fresh) > MAX_LABELS:
+        detail = f"An inventory may have {MAX_LABELS:,} labels; with these it has {len(existing) + len(fresh):,}."
+        raise TooLarge("too_many_labels", detail, hint="Add fewer labels.", field="labels", limit=MAX_LABELS)
     for entry in fresh:
         if entry.name in mapping and mapping.label(entry.name) != entry.name:
             raise Conflict(

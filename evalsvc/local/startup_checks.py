@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import CommandError, call_command
 
+from evalsvc.environment import make_private
 from evalsvc.local.schema_check import require_matching_schema, store_digests
 
 
@@ -67,6 +68,7 @@ def require_free_port(host: str, port: int) -> None:
 def prepare() -> None:
     """Update tables and static files, and create the upload folder."""
     require_matching_schema()
+    make_private(settings.DATA_DIR)  # of an earlier build, perhaps
     Path(settings.MEDIA_ROOT).mkdir(exist_ok=True)
     call_command("migrate", interactive=False, verbosity=0)
     store_digests()

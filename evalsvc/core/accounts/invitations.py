@@ -18,14 +18,13 @@ from django.db.models.functions import Now
 from django.http import Http404, HttpRequest
 from django.template.loader import render_to_string
 
-from evalsvc.core.accounts import login_throttle
+from evalsvc.core.accounts import login_throttle, outgoing_mail
 from evalsvc.core.accounts.models import Invitation, User
 from evalsvc.core.accounts.tokens import digest
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 log = logging.getLogger(__name__)
 MAX_DAYS = 90
-CONSOLE_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
 
 # ---- targets: what a person can be invited to ---------------------------------------------------
@@ -180,15 +179,14 @@ def revoke(record: Invitation, *, by: User) -> OpenInvitation:
 
 
 # ---- mail ---------------------------------------------------------------------------------------
-def sends_mail() -> bool:
-    """Return False for the default backend, which only writes to the log."""
-    return bool(settings.EMAIL_BACKEND != CONSOLE_BACKEND)
-
-
 def mail(request: HttpRequest, invitation: OpenInvitation, *, to: str, link: str) -> bool:
-    """Send an invitation link; return False when the mail server rejects it."""
+    """Send an invitation link; return False when the mail server rejects it.
+
+    Strangers read it, so it has no text that a member can choose freely, such as titles and full names.
+    """
     login_throttle.record_mail(request, to)
-    context = {"invitation": invitation, "link": link, "host": request.get_host()}
+    inviter = outgoing_mail.plain_name(invitation.record.by)
+    context = {"invitation": invitation, "link": link, "host": request.get_host(), "inviter": inviter}
     subject = render_to_string("accounts/invitation_subject.txt", context).strip()
     try:
         send_mail(subject, render_to_string("accounts/invitation_mail.txt", context), None, [to])

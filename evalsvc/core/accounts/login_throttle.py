@@ -64,7 +64,7 @@ def record_attempt(request: HttpRequest, username: str) -> None:
             "too_many_tries",
             f"Too many password attempts. You can try again in {_minutes(wait)}.",
             retry_after=wait,
-            hint="If you forgot your password, reset it by e-mail. You can do that now.",
+            hint="If you forgot your password, request a new one. You can do that now.",
         )
 
 

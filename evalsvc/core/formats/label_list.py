@@ -16,7 +16,7 @@ from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
 NUMBERED = re.compile(r"(\S+)[ \t]+(\d+)")
-LONGEST_LABEL = 200
+LONGEST_LABEL, MAX_LABELS = 200, 2_000
 
 
 def read_labels(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> list[str]:
@@ -57,6 +57,8 @@ def _once(lines: list[tuple[int, str]], problems: Problems) -> list[str]:
             hint = f"It is already in line {first[label]:,}."
             problems.add("duplicate_label", line=line, value=label, hint=hint)
         first.setdefault(label, line)
+    if len(first) > MAX_LABELS:
+        problems.stop("too_many_labels", value=f"{len(first):,}", expected=f"at most {MAX_LABELS:,}")
     return list(first)
 
 

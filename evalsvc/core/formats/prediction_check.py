@@ -350,15 +350,15 @@ class PredictionCheck:
         return True
 
     def _check_id(self, name: str, line: int) -> bool:
+        if name not in self.ids:  # not remembered: there is no bound on how many a file has
+            candidates = self.ids if len(self.ids) <= MAX_IDS_FOR_HINTS else ()
+            expected = f"one of the {len(self.ids):,} ids of the inputs, such as {self.example.usual[0]}"
+            self._reject("unknown_id", line, "id", name, expected, lambda: did_you_mean(name, candidates))
+            return False
         first = self.first_lines.setdefault(name, line)
         if first != line:
             hint = f"Line {first:,} already has this id. Remove one of the lines."
             self._reject("duplicate_id", line, "id", name, "each id once", hint)
-            return False
-        if name not in self.ids:
-            candidates = self.ids if len(self.ids) <= MAX_IDS_FOR_HINTS else ()
-            expected = f"one of the {len(self.ids):,} ids of the inputs, such as {self.example.usual[0]}"
-            self._reject("unknown_id", line, "id", name, expected, lambda: did_you_mean(name, candidates))
             return False
         return True
 

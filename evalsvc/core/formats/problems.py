@@ -132,6 +132,9 @@ KINDS: dict[str, ProblemKind] = {
         "The same annotator answers the same item twice.",
         '{"annotator": "ann1", "item": "s1", "labels": ["born_in"]}',
     ),
+    "too_many_labels": ProblemKind(
+        "There are more distinct labels than an inventory may have.", "cut -f 2 FILE | sort -u | wc -l", False
+    ),
     "duplicate_label": ProblemKind("The label occurs twice.", '{"id": "s1", "labels": ["born_in"]}'),
     "unknown_label": ProblemKind("The label is not in the inventory.", LABEL),
     "near_label": ProblemKind("The label is not in the inventory, but a similar one is.", LABEL),
@@ -153,6 +156,7 @@ CLIP = 80
 ID_KEY = re.compile(r'"id"[ \t]*:[ \t]*(?:"((?:[^"\\]|\\.)*)"|(-?\d+))')
 LONGEST_ID = 200
 MAX_REMEMBERED = 100_000
+MAX_PROBLEMS = 100_000  # then reading stops: the file is another one, or meant to keep us busy
 ExampleLine = Callable[[str], str | None]
 
 
@@ -291,13 +295,14 @@ class Problems:
         (self.warnings if warning else self.by_code)[code] += 1
         self.places += not warning and (line is None or self._mark_bad(line))
         kept = self.first_warnings if warning else self.first
-        if len(kept) >= self.keep and (line or inf) >= line_order(kept[-1]):
-            return
-        hint = hint() if callable(hint) else hint
-        shown = None if value is None else clip(value)
-        fix = (example() if callable(example) else example) or self.example_of(code)
-        insort(kept, Problem(code, line, field, shown, expected, hint, fix), key=line_order)
-        del kept[self.keep :]
+        if len(kept) < self.keep or (line or inf) < line_order(kept[-1]):
+            hint = hint() if callable(hint) else hint
+            shown = None if value is None else clip(value)
+            fix = (example() if callable(example) else example) or self.example_of(code)
+            insort(kept, Problem(code, line, field, shown, expected, hint, fix), key=line_order)
+            del kept[self.keep :]
+        if self.places >= MAX_PROBLEMS or self.total >= 10 * MAX_PROBLEMS:
+            raise FileRejected(self)
 
     def _mark_bad(self, line: int) -> bool:
         """Mark a line as bad; return whether it was not before."""
@@ -322,7 +327,8 @@ class Problems:
         if not self.first:
             return "No problem found."
         more = f" {self.total - 1:,} more." if self.total > 1 else ""
-        return self.first[0].sentence() + more
+        stopped = " Reading stopped there." if self.places >= MAX_PROBLEMS else ""
+        return self.first[0].sentence() + more + stopped
 
     def as_json(self) -> dict[str, Any]:
         """Return the report that the API sends and a job stores."""

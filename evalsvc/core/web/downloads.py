@@ -34,8 +34,9 @@ def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 def jsonl_file(name: str, lines: Iterable[bytes], **headers: str) -> StreamingHttpResponse:
     """Stream JSON lines as a file."""
+    kept_nowhere = {"Cache-Control": "private, no-store"}  # gold, votes and inputs
     return StreamingHttpResponse(
-        lines, content_type="application/x-ndjson", headers=_attached(name) | headers
+        lines, content_type="application/x-ndjson", headers=_attached(name) | kept_nowhere | headers
     )
 
 

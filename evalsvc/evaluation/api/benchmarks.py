@@ -22,6 +22,7 @@ from annotation.testset import TestSet
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.handlers import problems
+from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.web.request_validation import Pages, query_choices, validated
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
@@ -33,8 +34,8 @@ from evalsvc.evaluation.submissions.file_check import accepted_formats
 
 # ---- serializers ------------------------------------------------------------------------------------
 class LabelSerializer(serializers.Serializer[dict[str, str]]):
-    name = serializers.CharField()
-    title = serializers.CharField(required=False)
+    name = serializers.CharField(max_length=LONGEST_LABEL)
+    title = serializers.CharField(max_length=LONGEST_LABEL, required=False)
 
 
 class SettingSerializer(serializers.ModelSerializer[Setting]):

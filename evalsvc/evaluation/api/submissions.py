@@ -26,6 +26,7 @@ from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.api.benchmarks import requested_version
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
+from evalsvc.evaluation.submissions.check_limits import CHECKS
 from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
 
@@ -290,13 +291,14 @@ class DryRun(APIView):
         operation_id="check",
         parameters=[PHASE],
         request=BYTES | {"multipart/form-data": UploadSerializer},
-        responses={200: CheckedSerializer} | problems(400, 401, 403, 404, 411, 413),
+        responses={200: CheckedSerializer} | problems(400, 401, 403, 404, 411, 413, 429),
     )
     def post(self, request: Request, slug: str) -> Response:
         """Check a file without submitting it."""
         benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"))
-        checked = intake.check(benchmark, upload.chunks, phase=upload.fields.get("phase", ""))
+        with CHECKS.one(users.person(request).pk):
+            checked = intake.check(benchmark, upload.chunks, phase=upload.fields.get("phase", ""))
         report = checked.problems.as_json()
         return Response(
             {

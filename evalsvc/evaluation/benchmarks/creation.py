@@ -9,7 +9,8 @@ from django.db import transaction
 
 from annotation.testset import Kind, TestSet
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
+from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
@@ -77,6 +78,10 @@ def create(
 
 def inventory_of(labels: Iterable[str | dict[str, str]], *, negative: str) -> list[dict[str, str]]:
     """Return labels as [{"name", "title"}], each once, without the negative class."""
+    labels = list(labels)
+    if len(labels) > MAX_LABELS:
+        detail = f"A benchmark may have {MAX_LABELS:,} labels, not {len(labels):,}."
+        raise TooLarge("too_many_labels", detail, hint="Add fewer labels.", field="labels", limit=MAX_LABELS)
     named = [{"name": label, "title": label} if isinstance(label, str) else label for label in labels]
     kept = {label["name"]: label for label in named if label["name"] != negative}
     if not kept:

@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from evalsvc.core.accounts import users
-from evalsvc.core.accounts.models import Team
+from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.registry import formats
@@ -28,6 +28,7 @@ from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.file_problems import shown_problems
 from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm
+from evalsvc.evaluation.submissions.check_limits import CHECKS
 from evalsvc.evaluation.submissions import intake, model_intake
 
 EXAMPLES = {
@@ -72,7 +73,7 @@ def _check(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     """
     form = FileForm(request.POST, request.FILES)
     if form.is_valid():
-        context, status = _checked(benchmark, form)
+        context, status = _checked(benchmark, form, by=users.person(request))
     else:
         context, status = {"rejected": next(iter(form.errors.values()))[0]}, 400
     if not getattr(request, "htmx", False):
@@ -80,10 +81,11 @@ def _check(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     return render(request, "evaluation/submit_answer.html", context | {"alone": True})
 
 
-def _checked(benchmark: Benchmark, form: FileForm) -> tuple[dict[str, Any], int]:
+def _checked(benchmark: Benchmark, form: FileForm, *, by: User) -> tuple[dict[str, Any], int]:
     file = form.cleaned_data["file"]
     try:
-        checked = intake.check(benchmark, file.chunks(), phase=form.cleaned_data["phase"])
+        with CHECKS.one(by.pk):
+            checked = intake.check(benchmark, file.chunks(), phase=form.cleaned_data["phase"])
     except DomainError as error:
         return {"rejected": f"{error.detail} {error.hint}".strip()}, error.status
     if checked.problems.total:

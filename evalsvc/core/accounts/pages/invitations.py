@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsvc.core.accounts import invitations
+from evalsvc.core.accounts import invitations, outgoing_mail
 from evalsvc.core.accounts.forms import INVITATION_DAYS, InvitationForm
 from evalsvc.core.accounts.invitations import InvitationTarget, OpenInvitation
 from evalsvc.core.accounts.models import Invitation
@@ -33,7 +33,7 @@ def invitation_panel(target: InvitationTarget, subject: Any) -> dict[str, Any]:
             "subject": subject,
             "usable": usable,
             "days": INVITATION_DAYS,
-            "mails": invitations.sends_mail(),
+            "mails": outgoing_mail.sends_mail(),
         }
     }
 
@@ -48,7 +48,7 @@ def invite(request: HttpRequest) -> HttpResponse:
         target, subject, role=values["role"], by=person(request), days=values["days"],
         note=values["note"] or email,
     )  # fmt: skip
-    if email and invitations.sends_mail():
+    if email and outgoing_mail.sends_mail():
         _mail(request, OpenInvitation(record, target, subject), email, secret)
     return redirect_with_secret(reverse("invitation", args=[record.pk]), secret)
 

@@ -8,16 +8,17 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, views
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from evalsvc.core.accounts import invitations, login_throttle, users
+from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, users
 from evalsvc.core.accounts.forms import LogInForm, NewPasswordForm, ResetForm, SignUpForm
 from evalsvc.core.accounts.models import User
+from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.views import attempt
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -26,7 +27,8 @@ hides_passwords = sensitive_post_parameters("password1", "password2")
 
 
 def _sign_in_options() -> dict[str, Any]:
-    return {"sign_up": settings.SIGN_UP, "provider": settings.OIDC_TITLE if settings.SINGLE_SIGN_ON else ""}
+    provider = settings.OIDC_TITLE if settings.SINGLE_SIGN_ON else ""
+    return {"sign_up": settings.SIGN_UP, "provider": provider, "mails": outgoing_mail.sends_mail()}
 
 
 class LogIn(views.LoginView):
@@ -108,9 +110,22 @@ class Reset(views.PasswordResetView):
     subject_template_name = "accounts/reset_subject.txt"
     success_url = reverse_lazy("password-reset-sent")
 
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not outgoing_mail.sends_mail():
+            hint = "Ask an administrator for a new password: manage.py changepassword NAME."
+            raise Conflict("no_mail", "This service sends no e-mail.", hint=hint)
+        return super().dispatch(request, *args, **kwargs)
+
     def form_valid(self, form: Any) -> HttpResponse:
         login_throttle.record_mail(self.request, form.cleaned_data["email"])
-        return super().form_valid(form)
+        options = {
+            "use_https": self.request.is_secure(),
+            "email_template_name": self.email_template_name,
+            "subject_template_name": self.subject_template_name,
+            "domain_override": self.request.get_host(),
+        }
+        outgoing_mail.send_later(lambda: form.save(**options))
+        return redirect(self.get_success_url())
 
 
 class ResetSent(views.PasswordResetDoneView):

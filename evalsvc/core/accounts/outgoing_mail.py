@@ -1,0 +1,50 @@
+"""Mail: availability, and sending that no response waits for."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+from django.conf import settings
+from django.db import close_old_connections
+
+from evalsvc.core.accounts.models import User
+from evalsvc.core.jobs.exceptions import caught
+
+log = logging.getLogger(__name__)
+CONSOLE_BACKEND = "django.core.mail.backends.console.EmailBackend"
+PLAIN_NAME = re.compile(r"[\w-]{1,40}")
+
+
+def sends_mail() -> bool:
+    """Return False for the default backend, which only writes to the log."""
+    return bool(settings.EMAIL_BACKEND != CONSOLE_BACKEND)
+
+
+def plain_name(user: User) -> str:
+    """Return a name that can be neither a message nor a link."""
+    return user.username if PLAIN_NAME.fullmatch(user.username) else "a member"
+
+
+def send_later(send: Callable[[], object]) -> None:
+    """Send beside the request: its time must not tell who has an account."""
+    if settings.MAIL_IN_REQUEST:
+        send()
+    else:
+        _sender().submit(_send, send)
+
+
+@cache
+def _sender() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="mail")
+
+
+def _send(send: Callable[[], object]) -> None:
+    close_old_connections()
+    error = caught(send)
+    if error:
+        log.error("A mail was not sent: %s", error)
+    close_old_connections()

@@ -1,9 +1,12 @@
 # One image for web, worker and beat; the command selects.
-FROM python:3.11-slim AS packages
-COPY requirements.txt .
-RUN pip install --no-cache-dir --prefix=/packages -r requirements.txt
+# With a digest: make digests prints it, and compose.yaml passes it on.
+ARG PYTHON_IMAGE=python:3.11-slim
 
-FROM python:3.11-slim
+FROM ${PYTHON_IMAGE} AS packages
+COPY requirements.txt .
+RUN pip install --no-cache-dir --require-hashes --prefix=/packages -r requirements.txt
+
+FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 10001 evalsvc && useradd --uid 10001 --gid evalsvc --create-home evalsvc \
  && install -d -o evalsvc -g evalsvc /data /data/files /static
 COPY --from=packages /packages /usr/local

@@ -10,6 +10,9 @@ DEMO ?= 1
 TESTS ?= tests
 PROCESSES ?= 2
 
+# For Linux, macOS and Windows, and every Python from 3.11 on.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
+
 # Production settings for `check --deploy`, with placeholder values.
 PRODUCTION := EVALSVC_HTTPS=true DEBUG=false ALLOWED_HOSTS=evalsvc.example.org \
   CSRF_TRUSTED_ORIGINS=https://evalsvc.example.org REDIS_URL=redis://redis:6379/0 \
@@ -17,7 +20,7 @@ PRODUCTION := EVALSVC_HTTPS=true DEBUG=false ALLOWED_HOSTS=evalsvc.example.org \
   SECRET_KEY=only-for-the-check-of-the-settings-0123456789-abcdefghijklmnopqrstuvwxyz \
   EVALSVC_DATA=$(VENV)/check-data
 
-.PHONY: help up test lint format bench api prove clean python
+.PHONY: help up test lint format bench api prove fuzz lock audit sbom digests clean python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +56,28 @@ api: $(VENV)/dev.stamp ## test the API against its OpenAPI description for half 
 prove: $(VENV)/dev.stamp ## stress the labelling queue on PostgreSQL with 100,000 operations (long)
 	$(BIN)/python -m tests.annotation.load
 
+fuzz: $(VENV)/dev.stamp ## a million damaged files through every reader (INPUTS=1000000)
+	@FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q tests/fuzz
+
+lock: $(BIN)/python ## resolve the requirements anew, with hashes
+	$(COMPILE) -o requirements.txt requirements.in
+	$(COMPILE) -c requirements.txt -o requirements-dev.txt requirements-dev.in
+	$(COMPILE) -o requirements-audit.txt requirements-audit.in
+	$(COMPILE) -o requirements-uv.txt requirements-uv.in
+
+audit: $(VENV)/audit.stamp ## look for known vulnerabilities in the requirements
+	@$(VENV)/audit/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off \
+	  -r requirements.txt -r requirements-dev.txt
+
+sbom: $(VENV)/audit.stamp ## list all components (CycloneDX), as sbom.json
+	@$(VENV)/audit/bin/cyclonedx-py requirements --output-file sbom.json requirements.txt
+	@echo "sbom.json lists the components"
+
+digests: ## print the images of today by digest, for the file .env
+	@for image in PYTHON_IMAGE=python:3.11-slim POSTGRES_IMAGE=postgres:17-alpine REDIS_IMAGE=redis:7-alpine; do \
+	  digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$${image#*=}") || exit 1; \
+	  echo "$$image@$$digest"; done
+
 clean: ## remove the environment and caches, not the data folder
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
@@ -67,14 +92,15 @@ python:
 $(BIN)/python: | python
 	@echo "Creating an environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv 2>/dev/null \
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r requirements-uv.txt 2>/dev/null \
 	  || echo "uv is not available; using pip, which is slower"
 
 # uv installs many times faster than pip.
 define install
 	@echo "Installing $(1)"
-	@if command -v $(BIN)/uv >/dev/null; then $(BIN)/uv pip install --quiet --python $(BIN)/python -r $(1); \
-	  else $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(1); fi
+	@if command -v $(BIN)/uv >/dev/null; then $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1); \
+	  else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); fi
 	@touch $@
 endef
 
@@ -84,3 +110,8 @@ $(VENV)/run.stamp: requirements.txt | $(BIN)/python
 $(VENV)/dev.stamp: requirements-dev.txt requirements.txt | $(BIN)/python
 	$(call install,requirements-dev.txt)
 	@touch $(VENV)/run.stamp
+
+$(VENV)/audit.stamp: requirements-audit.txt | $(BIN)/python
+	@$(PYTHON) -m venv $(VENV)/audit
+	@$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-audit.txt
+	@touch $@

@@ -11,8 +11,12 @@ QUIET = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
 # Network scans request unknown hosts; beat without a broker fails at each tick.
 REPEATED = ("django.security.DisallowedHost", "celery.beat")
 # Secrets of invitations and password resets, and what a provider adds to its redirects.
-SECRET_PATH = re.compile(r"(/join/|/password/(?!sent/))[^/\s?#\"']+(?:/(?!accept/|set-password/)[^/\s?#\"']+)?")
-SECRET_FIELD = re.compile(r"(?<![\w-])((?:code|state|token|secret|password|id_token)=)[^&\s\"']+", re.IGNORECASE)
+SECRET_PATH = re.compile(
+    r"(/join/|/password/(?!sent/))[^/\s?#\"']+(?:/(?!accept/|set-password/)[^/\s?#\"']+)?"
+)
+SECRET_FIELD = re.compile(
+    r"(?<![\w-])((?:code|state|token|secret|password|id_token)=)[^&\s\"']+", re.IGNORECASE
+)
 
 
 def without_secrets(text: str) -> str:
@@ -35,7 +39,9 @@ def logging_config(level: str) -> dict[str, Any]:
             "secrets": {"()": "evalsvc.logs.SecretsFilter"},
         },
         "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["secrets"]}},
+        "handlers": {
+            "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["secrets"]}
+        },
         "loggers": loggers,
         "root": {"handlers": ["console"], "level": level},
     }

@@ -37,7 +37,9 @@ DATA_DIR = env_folder("EVALSVC_DATA", default=BASE_DIR / ".data")
 DEBUG = env_bool("DEBUG", default=False)
 HTTPS = env_bool("EVALSVC_HTTPS", default=False)
 if HTTPS and DEBUG:
-    raise ImproperlyConfigured("EVALSVC_HTTPS and DEBUG exclude each other: DEBUG shows settings to visitors.")
+    raise ImproperlyConfigured(
+        "EVALSVC_HTTPS and DEBUG exclude each other: DEBUG shows settings to visitors."
+    )
 if HTTPS and not os.environ.get("SECRET_KEY"):
     raise ImproperlyConfigured("EVALSVC_HTTPS needs a SECRET_KEY of 50 characters or more.")
 SECRET_KEY = secret_key(DATA_DIR)

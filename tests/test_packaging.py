@@ -184,8 +184,40 @@ def test_ci_lints_tests_and_forbids_skips() -> None:
     assert set(called) <= targets()
 
 
-def test_every_requirement_is_pinned_to_one_version() -> None:
-    for name in ("requirements.txt", "requirements-dev.txt"):
-        lines = [line.split("#")[0].strip() for line in (ROOT / name).read_text().splitlines()]
-        loose = [line for line in lines if line and not line.startswith("-r ") and "==" not in line]
-        assert loose == []
+LOCKED = ("requirements", "requirements-dev", "requirements-audit", "requirements-uv")
+
+
+@pytest.mark.parametrize("name", LOCKED)
+def test_every_requirement_is_locked_to_one_version_with_hashes(name: str) -> None:
+    text = (ROOT / f"{name}.txt").read_text().replace("\\\n", " ")
+    lines = [
+        line.split(" #")[0].strip() for line in text.splitlines() if line.strip() and line.strip()[0] != "#"
+    ]
+    assert lines
+    assert [
+        line for line in lines if not re.match(r"[\w.\[\],-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line)
+    ] == []
+
+
+@pytest.mark.parametrize("name", LOCKED)
+def test_the_lock_has_what_is_asked_for(name: str) -> None:
+    asked = [line.split("#")[0].strip() for line in (ROOT / f"{name}.in").read_text().splitlines()]
+    locked = {line.split()[0] for line in (ROOT / f"{name}.txt").read_text().splitlines() if "==" in line}
+    names = {re.sub(r"\[.*\]", "", line) for line in asked if line and not line.startswith("-r ")}
+    assert names <= {re.sub(r"\[.*\]", "", line) for line in locked}
+
+
+def test_packages_are_installed_by_their_hashes_only() -> None:
+    installing = [line for line in (MAKEFILE + DOCKERFILE).splitlines() if "pip install" in line]
+    assert installing
+    assert [line for line in installing if "--require-hashes" not in line] == []
+
+
+def test_every_image_can_be_named_by_its_digest() -> None:
+    names = [service["image"] for service in COMPOSE["services"].values() if service["image"] != "evalsvc"]
+    assert all(re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[\w.:-]+\}", name) for name in names)
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${PYTHON_IMAGE}"] * 2
+    asked = re.search(r"for image in (.*?);", MAKEFILE)
+    assert asked
+    tags = dict(pair.split("=") for pair in asked[1].split())
+    assert {f"${{{name}:-{tag}}}" for name, tag in tags.items()} >= set(names)

@@ -17,8 +17,8 @@ from annotation.models import Batch
 from annotation.ontology.presets import title_from_name
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.core.formats.duplicates import MergedItem, find_repeats
+from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.records import ItemLine
 from evalsvc.core.formats.registry import formats

@@ -128,7 +128,9 @@ def add_entries(project: Project, entries: Sequence[PresetLabel], *, part: str) 
         entry for entry in {entry.name: entry for entry in entries}.values() if entry.name not in existing
     ]
     if len(existing) + len(fresh) > MAX_LABELS:
-        detail = f"An inventory may have {MAX_LABELS:,} labels; with these it has {len(existing) + len(fresh):,}."
+        detail = (
+            f"An inventory may have {MAX_LABELS:,} labels; with these it has {len(existing) + len(fresh):,}."
+        )
         raise TooLarge("too_many_labels", detail, hint="Add fewer labels.", field="labels", limit=MAX_LABELS)
     for entry in fresh:
         if entry.name in mapping and mapping.label(entry.name) != entry.name:

@@ -103,7 +103,9 @@ class RequestBuffer:
         elif len(lengths) == 1 and lengths[0].isdigit() and len(lengths[0]) < 20:
             self.missing = int(lengths[0])
         if self.missing > self.max_body:
-            detail = f"The body has {self.missing:,} bytes; {self.max_body:,} are accepted. Pack it with gzip."
+            detail = (
+                f"The body has {self.missing:,} bytes; {self.max_body:,} are accepted. Pack it with gzip."
+            )
             self.refusal = Refusal(413, detail)
 
     def overdue(self, now: float) -> bool:

@@ -73,3 +73,20 @@ def test_an_unavailable_storage_is_named(
 
 def test_the_default_storage_passes() -> None:
     assert checks.file_storage_is_available(None) == []
+
+
+def test_any_host_is_an_error_in_production(settings) -> None:
+    settings.ALLOWED_HOSTS = ["evalsvc.example.org"]
+    assert checks.hosts_are_named(None) == []
+    settings.ALLOWED_HOSTS = ["evalsvc.example.org", "*"]
+    (error,) = checks.hosts_are_named(None)
+    assert error.is_serious()
+
+
+def test_a_data_folder_open_to_others_is_reported(settings, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path
+    tmp_path.chmod(0o700)
+    assert checks.data_folder_is_private(None) == []
+    tmp_path.chmod(0o750)
+    (warning,) = checks.data_folder_is_private(None)
+    assert f"chmod 700 {tmp_path}" in warning.hint

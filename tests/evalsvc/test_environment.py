@@ -146,3 +146,39 @@ def test_hsts_binds_other_hosts_only_on_request(
         [sys.executable, "-c", SAY], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
     )
     assert done.stdout.strip() == expected, done.stderr
+
+
+def test_a_new_data_folder_is_closed_to_other_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("EVALSVC_DATA", raising=False)
+    folder = environment.env_folder("EVALSVC_DATA", default=tmp_path / "data")
+    assert environment.is_private(folder)
+
+
+def test_an_open_data_folder_is_closed_and_a_shared_one_left_alone(tmp_path: Path) -> None:
+    mine, shared = tmp_path / "mine", tmp_path / "shared"
+    for folder, mode in ((mine, 0o755), (shared, 0o1777)):
+        folder.mkdir()
+        folder.chmod(mode)
+        environment.make_private(folder)
+    assert environment.is_private(mine)
+    assert not environment.is_private(shared)
+
+
+def test_files_of_the_service_are_for_its_user_alone(tmp_path: Path) -> None:
+    code = "import evalsvc.settings, pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
+    env = {**os.environ, "EVALSVC_DATA": str(tmp_path / "data"), "DATABASE_URL": ""}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "file")], env=env, check=True, umask=0o022)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+
+
+def test_https_and_debug_exclude_each_other(tmp_path: Path) -> None:
+    values = {"EVALSVC_HTTPS": "true", "DEBUG": "true", "SECRET_KEY": "0123456789" * 6}
+    env = {**os.environ, "EVALSVC_DATA": str(tmp_path), **values}
+    started = subprocess.run(
+        [sys.executable, "-c", "import evalsvc.settings"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "DEBUG" in started.stderr.splitlines()[-1]

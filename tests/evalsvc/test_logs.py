@@ -8,6 +8,8 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 
+from evalsvc import logs
+
 
 def test_a_request_for_another_host_is_one_line(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     assert client.get("/healthz", headers={"host": "harbour.invalid"}).status_code == 400
@@ -40,3 +42,23 @@ def test_a_tick_without_a_database_is_one_line_and_any_other_fault_is_traced(
     (record,) = caplog.records
     assert bool(record.exc_info) is is_traced
     assert str(error) in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("path", "masked"),
+    [
+        ("/join/sesame/", "/join/***/"),
+        ("/join/sesame/accept/", "/join/***/accept/"),
+        ("/password/MQ/c8-sesame/", "/password/***/"),
+        ("/password/MQ/set-password/", "/password/***/set-password/"),
+        ("/password/sent/", "/password/sent/"),
+        ("/password/", "/password/"),
+        ("/single-sign-on/back/?code=sesame&state=sesame", "/single-sign-on/back/?code=***&state=***"),
+        ("/boards/x/?run=1&barcode=2", "/boards/x/?run=1&barcode=2"),
+    ],
+)
+def test_secrets_of_addresses_are_masked(path: str, masked: str) -> None:
+    assert logs.without_secrets(path) == masked
+    record = logging.LogRecord("django.request", logging.WARNING, "", 1, "Not Found: %s", (path,), None)
+    assert logs.SecretsFilter().filter(record)
+    assert record.getMessage() == f"Not Found: {masked}"

@@ -128,7 +128,9 @@ def require_success(end: ProcessEnd) -> None:
     if end.step == "confined" and end.kind == "BadPipeline":
         raise InputFault("bad_model", end.message)
     if end.killed:
-        raise RetryLater("The process was killed, perhaps because this machine has too little memory.", most=2)
+        raise RetryLater(
+            "The process was killed, perhaps because this machine has too little memory.", most=2
+        )
     if end.kind == "MemoryError":
         limit = f"{settings.MODEL_MEMORY_BYTES:,} bytes"
         raise InputFault("model_too_big", f"The model needed more than {limit} of memory.")

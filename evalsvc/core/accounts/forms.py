@@ -10,7 +10,9 @@ from django.core.validators import validate_email
 
 from evalsvc.core.accounts import login_throttle
 from evalsvc.core.accounts.models import ApiToken, Team, TeamMember, User
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.text_validation import require_visible
 
 SCOPES = (
     (ApiToken.Scope.SUBMIT, "Submit runs and read scores"),
@@ -21,6 +23,14 @@ TOKEN_DAYS = ((30, "in 30 days"), (90, "in 90 days"), (365, "in a year"), (0, "n
 ROLES = ((TeamMember.Role.MEMBER, "Member"), (TeamMember.Role.OWNER, "Owner"))
 INVITATION_DAYS = ((1, "1 day"), (7, "7 days"), (30, "30 days"))
 PASSWORD_HINT = "At least 8 characters. No common word, nothing like your name."  # noqa: S105 - a hint
+
+
+def visible(text: str) -> None:
+    """Validate a name of one line without invisible characters."""
+    try:
+        require_visible(text, field="name")
+    except DomainError as error:
+        raise forms.ValidationError(f"{error.detail} {error.hint}") from error
 
 
 class TokenForm(PageForm):
@@ -101,6 +111,8 @@ class SignUpForm(PageForm, auth.UserCreationForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["email"].required = True
+        for name in ("first_name", "last_name"):
+            self.fields[name].validators.append(visible)
         self.fields["password1"].help_text = PASSWORD_HINT
         self.fields["password2"].label = "Password again"
         self.fields["password2"].help_text = ""
@@ -112,8 +124,8 @@ class SignUpForm(PageForm, auth.UserCreationForm):
 class PersonForm(PageForm):
     """Name and e-mail address; a new address needs the password."""
 
-    first_name = forms.CharField(max_length=150, required=False, label="First name")
-    last_name = forms.CharField(max_length=150, required=False, label="Last name")
+    first_name = forms.CharField(max_length=150, required=False, label="First name", validators=[visible])
+    last_name = forms.CharField(max_length=150, required=False, label="Last name", validators=[visible])
     email = forms.CharField(
         max_length=254, validators=[validate_email], required=False, label="E-mail",
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),

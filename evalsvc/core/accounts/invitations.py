@@ -10,7 +10,6 @@ from datetime import timedelta
 from smtplib import SMTPException
 from typing import Any, NoReturn
 
-from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Q, QuerySet

@@ -114,7 +114,7 @@ BENCHMARKS: dict[str, str] = {
     "closed": "No setting of the benchmark is open for submissions. See hint for the next opening time.",
     "no_change": "The new version has the same gold as the latest one.",
     "phase_needed": "Several phases are open. Specify dev or test.",
-    "too_many_checks": "You checked too many files at once or in an hour. Wait, or check on your own computer.",
+    "too_many_checks": "You checked too many files at once, or in an hour. Wait a moment.",
     "too_many_labels": "There are more labels than an inventory may have.",
     "quota_at_once": "The team has reached its quota of waiting and running submissions.",
     "quota_in_total": "The team has used its total quota for this benchmark.",

@@ -23,6 +23,7 @@ from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
+from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.request_validation import Pages, query_choices, validated
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
@@ -422,11 +423,7 @@ class Inputs(APIView):
         """Download the items to predict, in order and without gold."""
         setting = setting_of(roles.benchmark_for(request.user, slug), key)
         roles.require_begun(setting, request.user)
-        return StreamingHttpResponse(
-            file_contract.input_lines(setting),
-            content_type="application/x-ndjson",
-            headers={"Content-Disposition": f'attachment; filename="{slug}-{key}.jsonl"'},
-        )
+        return jsonl_file(f"{slug}-{key}.jsonl", file_contract.input_lines(setting))
 
 
 class OneBoard(APIView):

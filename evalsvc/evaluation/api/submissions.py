@@ -26,8 +26,8 @@ from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.api.benchmarks import requested_version
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
-from evalsvc.evaluation.submissions.check_limits import CHECKS
 from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
+from evalsvc.evaluation.submissions.check_limits import CHECKS
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
 
 

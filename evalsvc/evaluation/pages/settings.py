@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.formatting import moment
 from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
@@ -53,9 +54,4 @@ def inputs_file(request: HttpRequest, slug: str, key: str) -> HttpResponseBase:
     """Download the items to predict, without their gold."""
     _, setting = _setting_or_404(request, slug, key)
     roles.require_begun(setting, request.user)
-    disposition = f'attachment; filename="{slug}-{key}.jsonl"'
-    return StreamingHttpResponse(
-        file_contract.input_lines(setting),
-        content_type="application/x-ndjson",
-        headers={"Content-Disposition": disposition},
-    )
+    return jsonl_file(f"{slug}-{key}.jsonl", file_contract.input_lines(setting))

@@ -28,8 +28,8 @@ from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.file_problems import shown_problems
 from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm
-from evalsvc.evaluation.submissions.check_limits import CHECKS
 from evalsvc.evaluation.submissions import intake, model_intake
+from evalsvc.evaluation.submissions.check_limits import CHECKS
 
 EXAMPLES = {
     Setting.Unit.SENTENCE: (

@@ -50,7 +50,9 @@ class CheckLimits:
             times.popleft()
         most = settings.CHECKS_PER_HOUR
         if len(times) >= most:
-            raise self._exceeded(f"You checked {most:,} files in an hour.", int(times[0] + WINDOW_SECONDS - now) + 1)
+            raise self._exceeded(
+                f"You checked {most:,} files in an hour.", int(times[0] + WINDOW_SECONDS - now) + 1
+            )
         times.append(now)
 
     @staticmethod

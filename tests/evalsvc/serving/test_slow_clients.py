@@ -20,7 +20,9 @@ UNFINISHED = {
     "nothing": b"",
     "a head": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: b",
     "a body": b"POST /api/v1/projects HTTP/1.1\r\n" + HEAD + b"Content-Length: 4000\r\n\r\na",
-    "an upload": b"POST /api/v1/benchmarks/x/check HTTP/1.1\r\n" + HEAD + b"Content-Length: 90000000\r\n\r\n{",
+    "an upload": b"POST /api/v1/benchmarks/x/check HTTP/1.1\r\n"
+    + HEAD
+    + b"Content-Length: 90000000\r\n\r\n{",
 }
 
 

@@ -150,8 +150,8 @@ def test_an_exception_in_the_watch_function_stops_the_process() -> None:
 
 FORGED = (
     "import json, os, sys; plan = json.loads(sys.argv[1]); "
-    "os.write(plan['channel'], b'{{\"step\": \"confined\"}}\\n{{\"step\": \"begun\"}}\\n'); "
-    "os.close(plan['channel']); os.write(2, b'x\\n{{\"kind\": \"NotConfined\", \"message\": \"forged\"}}\\n'); "
+    'os.write(plan[\'channel\'], b\'{{"step": "confined"}}\\n{{"step": "begun"}}\\n\'); '
+    'os.close(plan[\'channel\']); os.write(2, b\'x\\n{{"kind": "NotConfined", "message": "forged"}}\\n\'); '
     "sys.exit({code})"
 )
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import threading
 from typing import Any
 
 import pytest
 from django.core import mail
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from evalsvc.core.accounts import invitations, teams, tokens
+from evalsvc.core.accounts import invitations, outgoing_mail, teams, tokens
+from evalsvc.core.accounts.forms import SignUpForm
 from evalsvc.core.accounts.models import ApiToken, Team, User
 
 OLD, NEW = "harbour-lamp-7", "seven-lamps-at-sea"
@@ -122,12 +126,38 @@ def test_an_invitation_is_mailed_and_the_link_in_the_mail_works(
     page = invite_by_mail(client, team, "nora@example.org")
     (message,) = mail.outbox
     assert message.to == ["nora@example.org"]
-    assert all(word in message.subject for word in ("kim", "Kelpie", "testserver"))
+    assert message.subject == "Invitation to testserver"
+    assert all(word in str(message.body) for word in ("kim", "team", "testserver"))
     (address,) = re.findall(r"http://testserver(/join/[\w-]+/)", str(message.body))
     assert "nora@example.org" in page
     assert address in page
     assert Client().get(address).status_code == 200
     assert "nora@example.org" in client.get(reverse("team", args=["kelpie"])).content.decode()
+
+
+@pytest.mark.parametrize("username", ["kim", "evil.example.com", "log+in@evil.example"])
+def test_an_invitation_mails_no_text_that_its_sender_can_choose(
+    client: Client, team: Team, kim: User, username: str
+) -> None:
+    lure = "Your account is locked, see https://evil.example/unlock"
+    User.objects.filter(pk=kim.pk).update(username=username, first_name=lure, last_name=lure)
+    Team.objects.filter(pk=team.pk).update(name=lure)
+    client.force_login(kim)
+    invite_by_mail(client, team, "nora@example.org")
+    (message,) = mail.outbox
+    sent = f"{message.subject}\n{message.body}"
+    assert "locked" not in sent
+    assert "evil" not in sent
+    assert ("kim invites" in sent) == (username == "kim")
+
+
+@pytest.mark.parametrize("name", ["Eve\nBcc: victim@example.org", "Eve\u202e"])
+def test_a_name_is_one_line_of_visible_characters(client: Client, kim: User, name: str) -> None:
+    client.force_login(kim)
+    form = {"change": "person", "first_name": name, "last_name": "x", "email": kim.email}
+    assert client.post(reverse("account"), form).status_code == 400
+    form = {"username": "eve", "email": "e@example.org", "password1": NEW, "password2": NEW}
+    assert "first_name" in SignUpForm(form | {"first_name": name}).errors
 
 
 def test_without_a_mail_server_the_link_is_shown_and_no_address_asked_for(
@@ -193,6 +223,44 @@ def test_an_unknown_address_gets_the_same_response_and_no_mail(client: Client, k
     ]
     assert responses[0] == responses[1]
     assert len(mail.outbox) == 1
+
+
+def test_a_reset_does_the_same_before_its_answer_for_known_and_unknown_addresses(
+    client: Client, kim: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later: list[Any] = []
+    monkeypatch.setattr(outgoing_mail, "send_later", later.append)
+    counts = []
+    for email in ("kim@example.org", "nobody@example.org"):
+        with CaptureQueriesContext(connection) as queries:
+            assert client.post(reverse("password-reset"), {"email": email}).status_code == 302
+        counts.append(len(queries))
+        assert mail.outbox == []
+    assert counts[0] == counts[1]
+    for send in later:
+        send()
+    assert [message.to for message in mail.outbox] == [["kim@example.org"]]
+
+
+def test_mails_are_sent_beside_the_request(settings: Any) -> None:
+    settings.MAIL_IN_REQUEST = False
+    threads: list[str] = []
+    sent = threading.Event()
+    outgoing_mail.send_later(lambda: (threads.append(threading.current_thread().name), sent.set()))
+    assert sent.wait(20)
+    assert threads[0].startswith("mail")
+
+
+def test_without_a_mail_server_no_reset_link_is_written_to_the_log(
+    client: Client, kim: User, settings: Any, capfd: Any
+) -> None:
+    settings.EMAIL_BACKEND = outgoing_mail.CONSOLE_BACKEND
+    answer = client.post(reverse("password-reset"), {"email": "kim@example.org"})
+    assert answer.status_code == 409
+    assert "changepassword" in answer.content.decode()
+    assert client.get(reverse("password-reset")).status_code == 409
+    assert reverse("password-reset") not in client.get(reverse("login")).content.decode()
+    assert "/password/" not in "".join(capfd.readouterr())
 
 
 def test_the_reset_mail_names_the_account_and_the_server(client: Client, kim: User) -> None:

@@ -60,9 +60,7 @@ def test_a_limited_check_is_answered_with_429_by_api_and_page(
     client.force_login(cast.kim)
     cast.relations()
     file = jsonl([{"id": "s1", "label": "born_in"}])
-    sent = [
-        client.post("/api/v1/benchmarks/rel/check", file, "application/octet-stream") for _ in range(2)
-    ]
+    sent = [client.post("/api/v1/benchmarks/rel/check", file, "application/octet-stream") for _ in range(2)]
     assert sent[-1].status_code == 429
     assert sent[-1].json()["code"] == "too_many_checks"
     assert int(sent[-1]["Retry-After"]) > 0

@@ -56,7 +56,6 @@ class Connection(TConn):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.sock = PacedSocket(self.sock)
         self.initialized = self.data_ready = True  # the parser comes with each request
         self.request: RequestBuffer | None = None
         self.discards = False
@@ -89,7 +88,7 @@ class BufferingWorker(ThreadWorker):
         self.nr_conns += 1
         with suppress(OSError):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-        self.expect(Connection(self.cfg, client, address, listener.getsockname()))
+        self.expect(Connection(self.cfg, PacedSocket(client), address, listener.getsockname()))
         if self.nr_conns >= self.worker_connections and self.arriving:
             now = time.monotonic()
             slowest = min(self.arriving, key=lambda conn: self.arriving[conn].speed(now))

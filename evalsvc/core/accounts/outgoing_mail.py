@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
 from django.conf import settings
 from django.db import close_old_connections
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.jobs.exceptions import caught
 
 log = logging.getLogger(__name__)
 CONSOLE_BACKEND = "django.core.mail.backends.console.EmailBackend"
@@ -34,7 +33,7 @@ def send_later(send: Callable[[], object]) -> None:
     if settings.MAIL_IN_REQUEST:
         send()
     else:
-        _sender().submit(_send, send)
+        _sender().submit(_send, send).add_done_callback(_log_failure)
 
 
 @cache
@@ -44,7 +43,11 @@ def _sender() -> ThreadPoolExecutor:
 
 def _send(send: Callable[[], object]) -> None:
     close_old_connections()
-    error = caught(send)
+    send()
+    close_old_connections()
+
+
+def _log_failure(sending: Future[None]) -> None:
+    error = sending.exception()
     if error:
         log.error("A mail was not sent: %s", error)
-    close_old_connections()

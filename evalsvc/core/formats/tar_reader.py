@@ -35,7 +35,8 @@ class Member:
 def members(file: BinaryIO) -> Iterator[Member]:
     """Yield every entry; what is neither file nor folder has both flags off."""
     end = file.seek(0, os.SEEK_END)
-    at, extended, found = 0, {}, False
+    at, found = 0, False
+    extended: dict[str, str] = {}
     while at + BLOCK <= end:
         file.seek(at)
         header = file.read(BLOCK)

@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 
 from django.core.exceptions import ValidationError as FormError
+from django.db import DataError
 from django.forms import BaseForm
-from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.exceptions import ErrorDetail, NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,6 +24,15 @@ class Pages(CursorPagination):
     max_page_size = 200
     cursor_query_description = "Position of the page, from the `next` or `previous` URL."
     invalid_cursor_message = "Invalid cursor. Use the `next` or `previous` URL."
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
+        """Answer 404 for a made-up position, which may fail as late as in the database."""
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        except (ValueError, OverflowError, DataError, FormError) as error:
+            if not request.query_params.get(self.cursor_query_param):
+                raise
+            raise NotFound(self.invalid_cursor_message) from error
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         address = {"type": ["string", "null"], "format": "uri"}

@@ -9,6 +9,7 @@ from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 
 from evalsvc.core.web import formatting
+from evalsvc.core.web.views import row_id
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.leaderboard import precedence
 from evalsvc.evaluation.measures.menu import as_shown
@@ -75,9 +76,9 @@ def page_of(
     submissions: QuerySet[Submission], request: HttpRequest, *, size: int = 50
 ) -> tuple[list[ListedRun], str]:
     """Return the runs older than `before`, and the next page's query."""
-    before = request.GET.get("before", "")
-    if before.isdecimal():
-        submissions = submissions.filter(pk__lt=int(before))
+    before = row_id(request.GET.get("before", ""))
+    if before:
+        submissions = submissions.filter(pk__lt=before)
     newest = list(with_figures(submissions.order_by("-pk"))[: size + 1])
     query = request.GET.copy()
     query["before"] = str(newest[size - 1].pk) if len(newest) > size else ""

@@ -1,0 +1,53 @@
+"""Read damaged files: `python -m tests.fuzz FIRST COUNT`; prints one JSON line per failure.
+
+Each file goes to one reader, in turn. A reader may refuse it, within 2 seconds of processor time and 256 MB
+more than at the start; anything else is a failure. The number alone makes the file again.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+SECONDS, BYTES = 2, 256_000_000
+
+
+def report(fields: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(fields) + "\n")
+
+
+def main(first: int, count: int) -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    import django
+
+    django.setup()
+    from tests.fuzz.mutations import damaged, seeds
+    from tests.fuzz.readers import readers
+
+    table, known, failures = list(readers().items()), seeds(), 0
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + BYTES, size + BYTES))
+    for number in range(first, first + count):
+        data = damaged(known, number)
+        name, read = table[number % len(table)]
+        start, error = time.process_time(), ""
+        try:
+            read(data)
+        except BaseException as found:  # noqa: BLE001 - whatever it is, it is a failure
+            error = f"{type(found).__name__}: {found}"[:300]
+        seconds = time.process_time() - start
+        if error or seconds > SECONDS:
+            failures += 1
+            shown = base64.b64encode(data[:3_000]).decode()
+            report({"number": number, "reader": name, "error": error, "seconds": seconds, "data": shown})
+    report({"inputs": count, "failures": failures})
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))

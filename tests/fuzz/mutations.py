@@ -1,0 +1,92 @@
+"""Damaged files, made from good and broken ones, the same for the same seed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import tarfile
+from collections.abc import Callable
+
+from evalsvc.core.formats.registry import formats
+from tests.corpus.broken import BROKEN, CONLL, TAGS, WHOLE, npy
+
+TOKENS = (
+    *(b'"', b"{", b"}", b"[", b"]", b":", b",", b"\t", b"\n", b"\r\n", b"\r", b" ", b"0", b"-1", b"1e999"),
+    *(b"null", b"true", b"\\ud800", b"\xff", b"\0", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"<e1>", b"</e1>"),
+    *(b"<e2>", b"</e2>", b"|", b"NONE", b"B-P", b"I-", b"O", b'"id"', b'"scores"', b'"spans"', b'"tags"'),
+    *(b'"pos"', b'"h"', b'"t"', b"9" * 400, b"[" * 200, b"-DOCSTART-", b"Comment:", b"(6, 3)", b"'<f8'"),
+    *(b"10 size=1\n", b"30 mtime=1\n", b"ustar\0", b"0000644\0", b"\x80", b"@misc", b"factory", b"[nlp]"),
+)
+CONFIG = b'[nlp]\nlang = "xx"\npipeline = ["ner"]\n\n[components]\n\n[components.ner]\nfactory = "ner"\n'
+ITEM = (
+    b'{"text":"Ada met Bo.","h":{"name":"Ada","pos":[0,3]},"t":{"name":"Bo","pos":[8,10]},'
+    b'"relation":"born_in"}\n'
+)
+LONGEST = 20_000
+
+
+def tar() -> bytes:
+    """A small pipeline with a long name, so that it has attributes too."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as packed:
+        for name, content in (("config.cfg", CONFIG), ("ner/model", b"abc"), ("n" * 120, b"")):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime = len(content), 1.5
+            packed.addfile(entry, io.BytesIO(content))
+    return out.getvalue().rstrip(b"\0") + bytes(1_024)
+
+
+def seeds() -> list[bytes]:
+    examples = [f"{format.example}\n".encode() for format in formats().values()]
+    known = [broken.content for broken in BROKEN if len(broken.content) <= LONGEST]
+    return [*examples, *known, WHOLE, CONLL, TAGS, ITEM, npy(), tar(), CONFIG, b'{"born_in": 0, "N/A": 1}']
+
+
+def _insert(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    at = chance.randint(0, len(data))
+    return data[:at] + chance.choice(TOKENS) + data[at:]
+
+
+def _cut(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    at = chance.randint(0, len(data))
+    return data[:at] + data[at + chance.choice((1, 2, 8, 64, 512)) :]
+
+
+def _flip(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    if not data:
+        return b"\0"
+    at = chance.randrange(len(data))
+    return data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :]
+
+
+def _repeat(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    at, length = chance.randint(0, len(data)), chance.choice((1, 8, 64, 512))
+    return data[:at] + data[at : at + length] * chance.choice((2, 3, 40)) + data[at + length :]
+
+
+def _splice(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    return data[: chance.randint(0, len(data))] + other[chance.randint(0, len(other)) :]
+
+
+def _truncate(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    return data[: chance.randint(0, len(data))]
+
+
+def _pack(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    packed = gzip.compress(data, 1)
+    return packed if chance.random() < 0.5 else packed[: chance.randint(0, len(packed))] + other[:20]
+
+
+KINDS: tuple[Callable[[bytes, bytes, random.Random], bytes], ...] = (
+    *(_insert, _insert, _insert, _cut, _cut, _flip, _flip, _repeat, _splice, _truncate, _pack),
+)
+
+
+def damaged(known: list[bytes], number: int) -> bytes:
+    """The input of this number."""
+    chance = random.Random(number)
+    data = chance.choice(known)
+    for _ in range(chance.choice((0, 1, 1, 2, 3, 6))):
+        data = chance.choice(KINDS)(data, chance.choice(known), chance)[:LONGEST]
+    return data

@@ -2,7 +2,7 @@
 
 The places are found while the requests run: what a view reads of its query and form, the parameters of its
 address, the members of its body. `ODD_REQUESTS=all` sends every value to every place; otherwise each place
-gets a few, which differ from place to place.
+gets one, which differs from place to place.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ KINDS = (
     "multipart/form-data; boundary=x",
 )
 ROWS = sorted(EXPECTED)
-FEW = 4
+FEW = 1
 
 
 def chosen(values: list[Any], place: str) -> list[Any]:
-    """All values, or a few of them that depend on the place."""
+    """All values, or one of them, by the place."""
     if os.environ.get("ODD_REQUESTS") == "all":
         return values
     start = zlib.crc32(place.encode())

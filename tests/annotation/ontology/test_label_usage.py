@@ -9,7 +9,7 @@ import pytest
 
 from annotation.consensus import item_state
 from annotation.models import Answer, Item, Project, SourceLabels
-from annotation.ontology import inventory
+from annotation.ontology import inventory, label_usage
 from annotation.reports import project_stats
 from tests.cast.basics import sentence
 from tests.cast.projects import create_project, curator, import_lines
@@ -45,7 +45,7 @@ def check(project: Project) -> None:
         for label in project_stats.by_label(project, for_user=curator())
     }
     assert counts == labels
-    assert inventory.label_frequencies(project) == gold
+    assert label_usage.count_in_gold(project) == gold
     assert inventory.emptied_by_deletion(project)["source_labels"] == emptied
 
 
@@ -65,7 +65,7 @@ def test_label_usage_follows_merges_and_deletions(either_database: str) -> None:
     import_lines(project, [sentence(f"s{at}", relations=labels) for at, labels in enumerate(source)])
     import_answers(project, *({"labels": labels} if labels else {"na": True} for labels in source))
     check(project)
-    assert inventory.label_frequencies(project)[ODD] > 0
+    assert label_usage.count_in_gold(project)[ODD] > 0
     inventory.merge(project, ["A", "B"], target="D", by=curator())
     check(project)
     inventory.delete(project, ["C"], by=curator())
@@ -99,4 +99,4 @@ def test_label_usage_counts_spans_and_their_relations(either_database: str, kind
 def test_label_usage_without_answers_is_zero(either_database: str) -> None:
     project = create_project()
     check(project)
-    assert not inventory.label_frequencies(project)
+    assert not label_usage.count_in_gold(project)

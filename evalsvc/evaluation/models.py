@@ -38,6 +38,9 @@ class Benchmark(models.Model):
     per_day = models.PositiveIntegerField(null=True, help_text="Submissions a team may make a day.")
     in_total = models.PositiveIntegerField(null=True, help_text="Submissions a team may make in all.")
     at_once = models.PositiveIntegerField(null=True, help_text="Submissions of a team that may wait or run.")
+    default_quotas = models.BooleanField(
+        default=False, help_text="Hidden phases without a quota a day or in total have the default one."
+    )
     time_zone = models.CharField(max_length=60, default="UTC", help_text="Where its days begin and end.")
     limits = models.JSONField(default=dict, help_text="Its own limits on files, below those of the service.")
     training_counts = models.JSONField(default=dict, help_text="Examples per label in the training data.")
@@ -81,6 +84,10 @@ class Setting(models.Model):
         DEV = "dev"
         TEST = "test"
 
+    class Disclosure(models.TextChoices):
+        OPEN = "open"
+        HIDDEN = "hidden"
+
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="settings")
     key = models.SlugField(max_length=40)
     title = models.CharField(max_length=80)
@@ -94,6 +101,18 @@ class Setting(models.Model):
     opens_at = models.DateTimeField(null=True)
     closes_at = models.DateTimeField(null=True)
     sealed = models.BooleanField(default=False, help_text="Its scores are shown only once it has closed.")
+    disclosure = models.CharField(
+        max_length=6,
+        choices=Disclosure,
+        default=Disclosure.OPEN,
+        help_text="What teams see while it is open: everything, or rounded figures alone.",
+    )
+    class_rows = models.BooleanField(default=False, help_text="Hidden: F1 of the large classes is shown.")
+    ladder = models.FloatField(null=True, help_text="Hidden: step of the Ladder; null: none.")
+    split_share = models.FloatField(
+        null=True, help_text="Share of the items scored while it is open, the rest at closing; null: all."
+    )
+    split_seed = models.CharField(max_length=64, blank=True, help_text="Secret seed of the split.")
     measures = models.JSONField(default=list, help_text="Keys of the measures it shows; empty: all.")
     digits = models.PositiveSmallIntegerField(null=True, help_text="Digits shown; null: as each measure has.")
     lower_is_better = models.BooleanField(
@@ -214,6 +233,7 @@ class Submission(models.Model):
     )
     created_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True, help_text="When a worker first began to score it.")
     scored_at = models.DateTimeField(
         null=True, help_text="When it was first scored; from then on it stays so."
     )
@@ -239,6 +259,37 @@ class Submission(models.Model):
 
     def __str__(self) -> str:
         return f"{self.system}, run {self.run}"
+
+
+class NearDuplicate(models.Model):
+    """Run whose claims hardly differ from an earlier one, whose figures it shows."""
+
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="near")
+    setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="+")
+    earlier = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="+")
+    claims = models.PositiveIntegerField(help_text="Number of claims that only one of the two makes.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["submission", "setting"], name="near_to_one_run_per_setting")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.submission_id} near {self.earlier_id}"
+
+
+class Refusal(models.Model):
+    """Rejected upload to a hidden phase; these are limited per day."""
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="+")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["benchmark", "team", "at"], name="refusals_of_a_team")]
+
+    def __str__(self) -> str:
+        return f"{self.team}, {self.at}"
 
 
 class ModelHost(models.Model):
@@ -279,6 +330,16 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.setting} of {self.file_id[:12]}"
+
+
+class EvaluationClaims(models.Model):
+    """Claims of a file under a hidden setting, as sorted 64-bit numbers."""
+
+    evaluation = models.OneToOneField(Evaluation, on_delete=models.CASCADE, related_name="claims")
+    codes = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"claims of {self.evaluation}"
 
 
 class Score(models.Model):

@@ -1,0 +1,114 @@
+"""Rules on what a score may give away, as pure functions.
+
+A figure is rounded to the least step that one gold label cannot cross alone. The submitter chooses the
+denominators, so that fewer digits alone protect nothing: counts, rows of small classes and the points of a
+curve are held back as well.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from itertools import accumulate
+from math import ceil, log2
+from operator import itemgetter
+from typing import TypeVar
+
+Claim = TypeVar("Claim")
+
+STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
+CLASS_STEP, LEAST_CLASS = 0.01, 200
+CURVE_STEP, CURVE_POINTS, LEAST_FACTS = 0.01, 101, 2_000
+P_BOUNDS = ((0.001, "< .001"), (0.01, "< .01"), (0.05, "< .05"))
+PER_DAY, REFUSALS_PER_DAY, MOST_RUNS_AT_ONCE = 5, 20, 10
+WARN_ABOVE = 0.1
+TINY = 1e-12
+
+
+def step_for(change: float) -> float | None:
+    """Return the least step not below a change; None withholds the figure."""
+    return next((step for step in STEPS if change <= step + TINY), None)
+
+
+def rounded(value: float, step: float) -> float:
+    """Round half up to a multiple of the step."""
+    return _multiple(_decimal(value) / _decimal(step) + Decimal("0.5"), step, ROUND_FLOOR)
+
+
+def outward(low: float, high: float, step: float) -> tuple[float, float]:
+    """Widen an interval to multiples of the step."""
+    unit = _decimal(step)
+    lower = _multiple(_decimal(low) / unit, step, ROUND_FLOOR)
+    return lower, _multiple(_decimal(high) / unit, step, ROUND_CEILING)
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(f"{value:.12f}")
+
+
+def _multiple(count: Decimal, step: float, rounding: str) -> float:
+    return float(count.to_integral_value(rounding) * _decimal(step))
+
+
+def p_range(p: float) -> str:
+    """Return the range of a p value: < .001, < .01, < .05 or ≥ .05."""
+    return next((text for bound, text in P_BOUNDS if p < bound), "≥ .05")
+
+
+def curve_grid(recall: Sequence[float], precision: Sequence[float]) -> list[float | None]:
+    """Return the greatest precision at recall ≥ 0, .01 … 1 in whole percent.
+
+    The recalls rise; beyond the last one there is None.
+    """
+    best = list(accumulate(reversed(precision), max))[::-1]
+    places = (bisect_left(recall, at / (CURVE_POINTS - 1) - TINY) for at in range(CURVE_POINTS))
+    return [rounded(best[place], CURVE_STEP) if place < len(best) else None for place in places]
+
+
+def ladder(scores: Iterable[float], eta: float, *, higher: bool = True) -> list[float]:
+    """Return the figures that a Ladder of step η shows for scores in order.
+
+    A score is shown, to the nearest multiple of η, only if it improves the last one shown by more than η
+    (Blum and Hardt 2015).
+    """
+    shown: list[float] = []
+    sign = 1 if higher else -1
+    for score in scores:
+        improves = not shown or sign * (score - shown[-1]) > eta + TINY
+        shown.append(rounded(score, eta) if improves else shown[-1])
+    return shown
+
+
+# ---- files ---------------------------------------------------------------------------------------
+def in_total(items: int) -> int:
+    """Return the default quota in total of a phase with so many items."""
+    return min(100, max(3, items // 50))
+
+
+def near_below(positives: int) -> int:
+    """Return the number of changed claims from which two files differ."""
+    return max(20, ceil(positives / 50))
+
+
+def distance(first: Collection[Claim], second: Collection[Claim]) -> int:
+    """Count the claims that only one of two files makes."""
+    return len(set(first) ^ set(second))
+
+
+def first_claims(ranked: Iterable[tuple[Claim, float]], positives: int) -> list[Claim]:
+    """Return the claims that a ranked file is compared by."""
+    return [claim for claim, _ in sorted(ranked, key=itemgetter(1), reverse=True)[:positives]]
+
+
+# ---- the ledger ----------------------------------------------------------------------------------
+def bits(step: float) -> float:
+    """Return the bits that a figure of this step gives away at most."""
+    return log2(1 + 1 / step)
+
+
+def label_bits(counts: Iterable[int]) -> float:
+    """Return N·H of the labels: the bits of the whole gold."""
+    present = [count for count in counts if count]
+    total = sum(present)
+    return sum(count * log2(total / count) for count in present)

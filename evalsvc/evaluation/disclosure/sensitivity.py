@@ -1,0 +1,136 @@
+"""Greatest change of a figure by one gold label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+THRESHOLDS = ("tau", "opennre_tau")
+RATIOS = ("f1", "precision", "recall")
+PREFIXES = ("opennre_", "conll_", "relation_bounds_", "relation_strict_")
+AT_N = re.compile(r"p_at_(\d+)")
+
+
+@dataclass(frozen=True)
+class GoldCounts:
+    """Sizes of a gold: its units, and the labels of each averaged class."""
+
+    items: int
+    classes: Mapping[str, int]
+    negative: int = 0
+    entropy_items: int = 0
+    beta: float = 1.0
+
+    @cached_property
+    def positives(self) -> int:
+        return sum(self.classes.values())
+
+    @cached_property
+    def present(self) -> dict[str, int]:
+        return {name: count for name, count in self.classes.items() if count}
+
+    @cached_property
+    def share_of_label(self) -> float:
+        """Change of F_β by one label, times the number of labels: 2 for F1."""
+        return (1 + self.beta**2) / min(self.beta**2, 1.0)
+
+
+def largest_change(key: str, gold: GoldCounts, claims: Mapping[str, int]) -> float | None:
+    """Return the most that one gold label moves a measure.
+
+    `claims` are the claims of the file per class. None: the measure is never shown.
+    """
+    if key in THRESHOLDS:
+        return None
+    if not gold.positives:
+        return 1.0
+    name = key
+    for prefix in PREFIXES:
+        name = name.removeprefix(prefix)
+    if (change := _of_size(name, gold)) is not None:
+        return change
+    scheme, _, ratio = name.rpartition("_")
+    if scheme in WEIGHTS and ratio in RATIOS:
+        return _of_average(WEIGHTS[scheme](gold), ratio, gold.present, claims, gold.share_of_label)
+    if ratio == "precision" or name == "precision_at_tau":
+        return 1 / max(sum(claims.values()), 1)
+    if ratio == "recall" or name == "recall_at_tau":
+        return 1 / gold.positives
+    return _of_classes(name, gold)
+
+
+def _of_size(name: str, gold: GoldCounts) -> float | None:
+    """Return the change of measures that depend on a size alone."""
+    if name in ("ap", "auc"):
+        return (2 + log(gold.positives)) / gold.positives
+    if "accuracy" in name or "coverage" in name:
+        return 1 / max(gold.items, 1)
+    if name == "p_at_mean":
+        return (1 / 100 + 1 / 200 + 1 / 300) / 3
+    match = AT_N.fullmatch(name)
+    return 1 / int(match[1]) if match else None
+
+
+def _of_classes(name: str, gold: GoldCounts) -> float:
+    """Return the change of the measures with averages of their own, else of micro F."""
+    micro = gold.share_of_label / gold.positives
+    if name.startswith("macro_f1_at_"):
+        return _of_average(_whole_inventory(gold), "f1", gold.present, {}, gold.share_of_label)
+    if name == "semeval2010_f1":
+        stems: dict[str, int] = {}
+        for label, count in gold.present.items():
+            stem = label.partition("(")[0]
+            stems[stem] = stems.get(stem, 0) + count
+        return _of_average(dict.fromkeys(stems, 1 / len(stems)), "f1", stems, {}, 2)
+    if name.startswith("wrf_"):
+        share = 1 / (len(gold.classes) + 1) if len(gold.classes) > 1 else 0.0
+        of_classes = _of_average(dict.fromkeys(gold.present, share), "f1", gold.present, {}, 2) + micro
+        return max(of_classes, 1 / max(gold.items, 1)) if name.endswith("_mean") else of_classes
+    return micro
+
+
+def _of_average(
+    weights: Mapping[str, float],
+    ratio: str,
+    gold: Mapping[str, int],
+    claims: Mapping[str, int],
+    share: float,
+) -> float:
+    """Return max wᵢ·2/nᵢ; a precision also moves by one claim of its class."""
+    if ratio == "precision":
+        return max(weights[name] * max(2 / gold[name], 1 / max(claims.get(name, 0), 1)) for name in gold)
+    return max(weights[name] * share / gold[name] for name in gold)
+
+
+# ---- weights of the classes with gold --------------------------------------------------------------
+def _normalised(weights: dict[str, float]) -> dict[str, float]:
+    total = sum(weights.values())
+    if total <= 0:
+        return dict.fromkeys(weights, 1 / len(weights))
+    return {name: weight / total for name, weight in weights.items()}
+
+
+def _powers(gold: GoldCounts, power: float) -> dict[str, float]:
+    return _normalised({name: count**power for name, count in gold.present.items()})
+
+
+def _entropies(gold: GoldCounts, total: int) -> dict[str, float]:
+    present = gold.present.items()
+    return _normalised({name: -count * log(min(count / max(total, 1), 1.0)) for name, count in present})
+
+
+def _whole_inventory(gold: GoldCounts) -> dict[str, float]:
+    return dict.fromkeys(gold.present, 1 / len(gold.classes))
+
+
+WEIGHTS: dict[str, Callable[[GoldCounts], dict[str, float]]] = {
+    "weighted": lambda gold: _powers(gold, 1.0),
+    "dodrans": lambda gold: _powers(gold, 0.75),
+    "entropy": lambda gold: _entropies(gold, gold.entropy_items or gold.positives),
+    "entropy_positive": lambda gold: _entropies(gold, gold.positives),
+    "macro": lambda gold: _powers(gold, 0.0),
+    "macro_all": _whole_inventory,
+}

@@ -1,0 +1,197 @@
+"""Reference values of the rules on what a score may give away."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import log
+
+import pytest
+
+from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
+
+# Claims of one score each, falling: hit, miss, or claims:hits. Those below the last hit are left out.
+BLOCKS = (
+    "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0 1 1 1 1 1 2:2 "
+    "0 1 1 1 0 2:1 1 2:2 0 1 1 1 1 1 1 0 1 0 1 2:1 1 1 1 0 1 2:1 0 2:0 0 0 0 1 2:1 0 1 0 0 0 0 1 2:1 "
+    "0 0 0 1 0 1 0 0 1 1 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 2:0 0 0 0 0 0 1 0 0 2:0 0 1 0 0 3:0 0 0 0 0 0 "
+    "0 0 0 2:1 1 0 2:0 3:0 0 2:0 3:0 2:0 0 0 0 0 0 0 0 0 0 0 0 2:0 0 2:0 0 0 0 1 0 2:0 0 0 2:0 0 0 "
+    "2:0 3:0 0 0 0 2:0 1 2:0 "
+)
+FACTS = 84
+CURVE = {
+    1.0: 48, 0.98: 8, 0.96: 4, 0.93: 5, 0.92: 7, 0.91: 1, 0.9: 1, 0.89: 5, 0.88: 1, 0.87: 1, 0.81: 2,
+    0.8: 2, 0.77: 1, 0.76: 1, 0.74: 3, 0.73: 2, 0.66: 1, 0.61: 2, 0.59: 1, 0.54: 2, 0.45: 1, 0.41: 2,
+}  # fmt: skip
+SCORES = [0.6123, 0.618, 0.62, 0.6201, 0.6299, 0.615, 0.6351, 0.64, 0.6449, 0.655, 0.6551, 0.6651]
+
+
+@pytest.mark.parametrize(
+    ("positives", "step"),
+    [
+        (40, 0.05),
+        (100, 0.02),
+        (183, 0.02),
+        (200, 0.01),
+        (399, 0.01),
+        (400, 0.005),
+        (1_000, 0.002),
+        (1_999, 0.002),
+        (2_000, 0.001),
+        (2_263, 0.001),
+        (3_392, 0.001),
+        (50_000, 0.001),
+        (39, None),
+    ],
+)
+def test_micro_f1_is_rounded_to_the_least_step_not_below_two_labels(
+    positives: int, step: float | None
+) -> None:
+    change = largest_change("micro_f1", GoldCounts(positives, {"a": positives}), {})
+    assert change is not None
+    assert rules.step_for(change) == step
+
+
+@pytest.mark.parametrize(
+    ("positives", "change", "step"),
+    [
+        (183, 0.03939609919585476, 0.05),
+        (1_000, 0.008907755278982138, 0.01),
+        (3_392, 0.002986195458995222, 0.005),
+    ],
+)
+@pytest.mark.parametrize("key", ["ap", "auc", "opennre_auc"])
+def test_areas_under_the_curve_move_by_more_than_a_label(
+    key: str, positives: int, change: float, step: float
+) -> None:
+    moved = largest_change(key, GoldCounts(positives, {"a": positives}), {})
+    assert moved == pytest.approx(change)
+    assert moved is not None
+    assert rules.step_for(moved) == step
+
+
+def test_an_average_with_a_class_of_one_is_withheld() -> None:
+    gold = GoldCounts(2_717, {f"Relation{n}(e1,e2)": n for n in range(1, 19)})
+    change = largest_change("macro_f1", gold, {})
+    assert change == pytest.approx(0.1111111111111111)
+    assert change is not None
+    assert rules.step_for(change) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "claims", "change", "step"),
+    [
+        ("p_at_100", 0, 0.01, 0.01),
+        ("micro_precision", 150, 0.006666666666666667, 0.01),
+        ("precision_at_tau", 150, 0.006666666666666667, 0.01),
+        ("muc_strict_precision", 1, 1.0, None),
+        ("micro_recall", 1, 1 / 400, 0.005),
+        ("accuracy", 1, 1 / 1_000, 0.001),
+    ],
+)
+def test_the_step_of_a_ratio_follows_its_denominator(
+    key: str, claims: int, change: float, step: float | None
+) -> None:
+    moved = largest_change(key, GoldCounts(1_000, {"a": 400}), {"a": claims})
+    assert moved == pytest.approx(change)
+    assert moved is not None
+    assert rules.step_for(moved) == step
+
+
+@pytest.mark.parametrize("key", ["tau", "opennre_tau"])
+def test_thresholds_are_never_shown(key: str) -> None:
+    assert largest_change(key, GoldCounts(9_000, {"a": 9_000}), {}) is None
+
+
+def test_averages_move_by_the_heaviest_label() -> None:
+    gold = GoldCounts(1_000, {"a": 400, "b": 100, "c": 0}, entropy_items=1_000)
+    assert largest_change("weighted_f1", gold, {}) == pytest.approx(2 / 500)
+    assert largest_change("macro_f1", gold, {}) == pytest.approx(0.5 * 2 / 100)
+    assert largest_change("macro_all_f1", gold, {}) == pytest.approx(2 / 300)
+    share = -0.1 * log(0.1) / -(0.1 * log(0.1) + 0.4 * log(0.4))
+    assert largest_change("entropy_f1", gold, {}) == pytest.approx(share * 2 / 100)
+
+
+def test_a_precision_averaged_over_classes_moves_by_one_claim_of_a_class() -> None:
+    gold = GoldCounts(1_000, {"a": 400, "b": 400})
+    assert largest_change("macro_precision", gold, {"a": 400, "b": 1}) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("value", "step", "shown"),
+    [(0.61249999, 0.001, 0.612), (0.6125, 0.001, 0.613), (0.015, 0.01, 0.02), (0.03, 0.02, 0.04)],
+)
+def test_figures_are_rounded_half_up(value: float, step: float, shown: float) -> None:
+    assert rules.rounded(value, step) == shown
+
+
+def test_an_interval_is_rounded_outward() -> None:
+    assert rules.outward(0.6123, 0.6181, 0.005) == (0.61, 0.62)
+    assert rules.outward(0.61, 0.62, 0.005) == (0.61, 0.62)
+    assert rules.outward(-0.011, 0.004, 0.005) == (-0.015, 0.005)
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [(0.0004, "< .001"), (0.001, "< .01"), (0.0499, "< .05"), (0.05, "≥ .05"), (1.0, "≥ .05")],
+)
+def test_a_p_value_is_shown_as_a_range(p: float, shown: str) -> None:
+    assert rules.p_range(p) == shown
+
+
+@pytest.mark.parametrize(
+    ("items", "most"),
+    [(60, 3), (149, 3), (150, 3), (200, 4), (286, 5), (2_717, 54), (4_999, 99), (5_000, 100), (9_744, 100)],
+)
+def test_the_default_quota_in_total_follows_the_items(items: int, most: int) -> None:
+    assert rules.in_total(items) == most
+
+
+@pytest.mark.parametrize(
+    ("eta", "shown"),
+    [
+        (0.005, [0.61, 0.62, 0.62, 0.62, 0.63, 0.63, 0.635, 0.635, 0.645, 0.655, 0.655, 0.665]),
+        (0.01, [0.61, 0.61, 0.61, 0.62, 0.62, 0.62, 0.64, 0.64, 0.64, 0.66, 0.66, 0.66]),
+        (0.02, [0.62, 0.62, 0.62, 0.62, 0.62, 0.62, 0.62, 0.62, 0.64, 0.64, 0.64, 0.66]),
+    ],
+)
+def test_the_ladder_shows_only_improvements_above_its_step(eta: float, shown: list[float]) -> None:
+    assert rules.ladder(SCORES, eta) == shown
+
+
+def test_the_ladder_goes_down_where_lower_is_better() -> None:
+    assert rules.ladder([0.5, 0.495, 0.47, 0.6], 0.01, higher=False) == [0.5, 0.5, 0.47, 0.47]
+
+
+def test_files_differ_by_the_claims_that_one_of_them_makes() -> None:
+    assert rules.distance([("1", "A"), ("2", "B")], [("1", "A"), ("2", "C")]) == 2
+    assert rules.distance([("1", "A"), ("1", "B")], [("1", "A")]) == 1
+    assert (rules.near_below(183), rules.near_below(1_001)) == (20, 21)
+    assert rules.first_claims([("a", 0.1), ("b", 0.9), ("c", 0.5)], 2) == ["b", "c"]
+
+
+def test_the_ledger_counts_bits_of_figures_and_of_the_gold() -> None:
+    assert 5 * rules.bits(0.02) == pytest.approx(28.362126709857478)
+    assert 100 * rules.bits(0.001) == pytest.approx(996.7226258835992)
+    assert 100 * (rules.bits(0.001) + 4 * rules.bits(0.01)) == pytest.approx(3660.0072189843177)
+
+
+@pytest.mark.parametrize(("items", "bits"), [(286, 957.7), (5_000, 17_555.5)])
+def test_the_gold_of_the_simulation_has_the_stated_entropy(items: int, bits: float) -> None:
+    """24 relations with shares .68/rank, the rest negative."""
+    harmonic = sum(1 / rank for rank in range(1, 25))
+    counts = [int(items * 0.68 / rank / harmonic) for rank in range(1, 25)]
+    assert rules.label_bits([*counts, items - sum(counts)]) == pytest.approx(bits, abs=0.05)
+
+
+def test_the_curve_keeps_101_recalls_without_scores() -> None:
+    blocks = [(block if ":" in block else f"1:{block}").split(":") for block in BLOCKS.split()]
+    claims, hits = (list(accumulate(int(block[at]) for block in blocks)) for at in (0, 1))
+    precision = [hit / claim for hit, claim in zip(hits, claims, strict=True)]
+    shown = rules.curve_grid([hit / FACTS for hit in hits], precision)
+    assert shown == [value for value, points in CURVE.items() for _ in range(points)]
+
+
+def test_the_curve_ends_at_the_last_recall() -> None:
+    shown = rules.curve_grid([0.25, 0.5], [1.0, 0.666])
+    assert (shown[25], shown[26], shown[50], shown[51], len(shown)) == (1.0, 0.67, 0.67, None, 101)

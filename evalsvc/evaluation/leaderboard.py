@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from statistics import fmean, stdev
+from typing import Any
 
 from django.db.models import Q
 
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.disclosure.history import history
+from evalsvc.evaluation.disclosure.policy import (
+    Disclosed,
+    Policy,
+    ShownValue,
+    disclose,
+    policy_for,
+    shown_values,
+)
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, shown_measures
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person, hidden_from
@@ -107,6 +117,7 @@ class Board:
     columns: dict[str, Column]
     rows: list[BoardRow]
     sealed: bool = False
+    held_back: str = ""
 
     @property
     def order_by(self) -> str:
@@ -156,18 +167,20 @@ def board(
     empty while sealed. `measures` limits the scores read.
     """
     order_by = order_by or setting.main
-    if order_by not in (setting.measures or MENU):
+    of_version = versions.of_setting(setting, version)
+    policy = policy_for(setting, person, of_version)
+    if order_by not in policy.measures:
         raise DomainError("unknown_measure", f"The board has no measure {order_by}.", field="order")
     if not MENU[order_by].ranks:
         detail = f"{MENU[order_by].title} is a threshold and cannot rank systems."
         raise DomainError("bad_measure", detail, field="order")
-    of_version = versions.of_setting(setting, version)
     if hidden_from(setting, person):
         return Board(setting, of_version, _without_scores(setting, order_by), {}, [], sealed=True)
     runs: dict[System, list[Submission]] = defaultdict(list)
     for submission in active_runs(setting, of_version):
         runs[submission.system].append(submission)
-    figures = _figures(setting, of_version, runs, {*measures, order_by} if measures else ())
+    values = _values(policy, of_version, runs, {*measures, order_by} if measures else ())
+    figures = _figures(policy, runs, values)
     columns = {}
     for measure in shown_measures(setting, {key for of_system in figures.values() for key in of_system}):
         of_measure = {system.pk: of[measure.key] for system, of in figures.items() if measure.key in of}
@@ -178,7 +191,7 @@ def board(
         BoardRow(
             system=system,
             team=system.team,
-            n=len(submissions),
+            n=sum(each.pk in values for each in submissions),
             figures=figures[system],
             ranks={
                 key: column.ranks[system.pk]
@@ -192,7 +205,7 @@ def board(
         for system, submissions in runs.items()
     ]
     rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.system.name, row.system.pk))
-    return Board(setting, of_version, ordering, columns, rows)
+    return Board(setting, of_version, ordering, columns, rows, held_back=policy.sentence)
 
 
 def _without_scores(setting: Setting, key: str) -> Column:
@@ -200,31 +213,60 @@ def _without_scores(setting: Setting, key: str) -> Column:
     return Column(measure, {}, measure.title)
 
 
-def _figures(
-    setting: Setting,
+def _values(
+    policy: Policy,
     version: SettingVersion,
     runs: Mapping[System, list[Submission]],
     measures: Collection[str],
-) -> dict[System, dict[str, RunStatistics]]:
-    """Return statistics by system and measure, from each run's newest evaluation."""
+) -> dict[int, dict[str, ShownValue]]:
+    """Return the values shown by run and measure, of the newest evaluation each.
+
+    Near-duplicates show the figures of an earlier run; beside that run of their system they are left out.
+    """
+    system_of = {each.pk: system.pk for system, submissions in runs.items() for each in submissions}
+    past = history(policy, list(system_of))
+    shown_as = {pk: past.earlier.get(pk, pk) for pk in system_of}
+    shown_as = {pk: run for pk, run in shown_as.items() if run == pk or system_of.get(run) != system_of[pk]}
     links = Submission.evaluations.through.objects.filter(
-        under(setting, version, prefix="evaluation__"),
-        submission__in=[each for submissions in runs.values() for each in submissions],
+        under(policy.setting, version, prefix="evaluation__"), submission__in=set(shown_as.values())
     ).order_by("evaluation_id")
     evaluation_of = dict(links.values_list("submission_id", "evaluation_id"))
-    scores: dict[int, dict[str, Score]] = defaultdict(dict)
+    scores: dict[int, list[Score]] = defaultdict(list)
     wanted = Score.objects.filter(evaluation__in=set(evaluation_of.values()))
     for score in wanted.filter(measure__in=measures) if measures else wanted:
-        scores[score.evaluation_id][score.measure] = score
-    figures = {}
+        scores[score.evaluation_id].append(score)
+    rows = _class_rows(policy, scores)
+    values = {}
+    for pk, run in shown_as.items():
+        if (at := evaluation_of.get(run)) is not None:
+            shown = shown_values(policy, scores[at], rows.get(at, []), ladder=past.ladder.get(pk))
+            values[pk] = {value.measure: value for value in shown}
+    return values
+
+
+def _class_rows(policy: Policy, evaluations: Collection[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return the class rows where the step of a precision depends on the claims of a file."""
+    if not policy.hidden or not any("precision" in key for key in policy.measures):
+        return {}
+    return dict(Evaluation.objects.filter(pk__in=evaluations).values_list("pk", "classes"))
+
+
+def _figures(
+    policy: Policy, runs: Mapping[System, list[Submission]], values: Mapping[int, Mapping[str, ShownValue]]
+) -> dict[System, dict[str, RunStatistics]]:
+    """Return statistics by system and measure; their means are rounded like the runs."""
+    figures: dict[System, dict[str, RunStatistics]] = {}
     for system, submissions in runs.items():
-        of_runs = [(each.run, scores[evaluation_of[each.pk]]) for each in submissions]
-        keys = dict.fromkeys(key for _, of_run in of_runs for key in of_run)
-        figures[system] = {key: run_statistics([(run, got.get(key)) for run, got in of_runs]) for key in keys}
+        of_runs = [(each.run, values[each.pk]) for each in submissions if each.pk in values]
+        figures[system] = {}
+        for key in dict.fromkeys(key for _, of_run in of_runs for key in of_run):
+            statistics = run_statistics([(run, shown.get(key)) for run, shown in of_runs])
+            mean = policy.value(key, statistics.mean).value
+            figures[system][key] = statistics if mean is None else replace(statistics, mean=mean)
     return figures
 
 
-def run_statistics(runs: Iterable[tuple[str, Score | None]]) -> RunStatistics:
+def run_statistics(runs: Iterable[tuple[str, ShownValue | None]]) -> RunStatistics:
     """Mean, sample deviation (n − 1), count and range."""
     scores = list(runs)
     of_runs = [(run, score.value if score else None) for run, score in scores]
@@ -266,28 +308,60 @@ def reversals(here: Column, others: Iterable[Column]) -> list[Reversal]:
 
 
 # ---- evaluations of a submission ---------------------------------------------------------------------
-def shown(submission: Submission, *, person: Person | None = None) -> list[Evaluation]:
-    """Return its evaluations under every version of settings visible to the person."""
-    related = ("setting", "setting__test_set", "setting__benchmark")
+def shown(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:
+    """Return what a person sees of its evaluations, under every version of each setting."""
+    related = ("setting", "setting__test_set", "setting__only", "setting__benchmark")
     evaluations = submission.evaluations.select_related(*related).prefetch_related(
-        "scores", "setting__versions"
+        "scores", "setting__versions__test_set", "setting__versions__only"
     )
-    open_to = [each for each in evaluations if not hidden_from(each.setting, person)]
-    return sorted(open_to, key=lambda each: (each.setting.rank, each.setting_id, precedence(each)))
+    visible = [
+        disclosed(submission, each, person) for each in evaluations if not hidden_from(each.setting, person)
+    ]
+    return sorted(visible, key=lambda each: (each.setting.rank, each.setting_id, precedence(each)))
 
 
-def newest(submission: Submission, *, person: Person | None = None) -> list[Evaluation]:
+def disclosed(submission: Submission, evaluation: Evaluation, person: Person | None) -> Disclosed:
+    """Return what a person sees of one evaluation of a submission."""
+    numbers = versions_of(evaluation)
+    version = next((each for each in evaluation.setting.versions.all() if each.number in numbers), None)
+    policy = policy_for(evaluation.setting, person, version)
+    past, earlier = history(policy, [submission.pk]), None
+    if submission.pk in past.earlier:
+        run = past.earlier[submission.pk]
+        same = {"setting": evaluation.setting_id, "gold_sha256": evaluation.gold_sha256}
+        of_run = Evaluation.objects.filter(submissions=run, **same).prefetch_related("scores")
+        earlier = next(((run, each) for each in of_run.order_by("-pk")), None)
+    # bytes that another team sent before were scored before: that time is not this team's
+    is_own = evaluation.created_at >= submission.created_at
+    return disclose(
+        evaluation,
+        policy,
+        created_at=evaluation.created_at if is_own else submission.scored_at or submission.created_at,
+        earlier=earlier,
+        ladder=past.ladder.get(submission.pk),
+    )
+
+
+def main_value(submission: Submission, evaluation: Evaluation, person: Person) -> float | None:
+    """Return the main figure of an evaluation as a person sees it."""
+    setting = evaluation.setting
+    if policy_for(setting, person).hidden:
+        return disclosed(submission, evaluation, person).values.get(setting.main)
+    return next((score.value for score in evaluation.scores.all() if score.measure == setting.main), None)
+
+
+def newest(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:
     """Return the valid evaluation of each visible setting, in order."""
     return under_version(shown(submission, person=person))
 
 
-def under_version(evaluations: Iterable[Evaluation], number: int | None = None) -> list[Evaluation]:
+def under_version(evaluations: Iterable[Disclosed], number: int | None = None) -> list[Disclosed]:
     """Return one evaluation per setting, by default the newest valid one."""
     matching = [each for each in evaluations if number is None or number in versions_of(each)]
     return list({each.setting_id: each for each in matching}.values())
 
 
-def versions_scored(evaluations: Iterable[Evaluation]) -> dict[str, list[int]]:
+def versions_scored(evaluations: Iterable[Disclosed]) -> dict[str, list[int]]:
     """Return the scored versions by setting key."""
     numbers: dict[str, set[int]] = defaultdict(set)
     for each in evaluations:
@@ -295,12 +369,12 @@ def versions_scored(evaluations: Iterable[Evaluation]) -> dict[str, list[int]]:
     return {key: sorted(of_setting) for key, of_setting in numbers.items()}
 
 
-def precedence(evaluation: Evaluation) -> tuple[bool, int]:
+def precedence(evaluation: Evaluation | Disclosed) -> tuple[bool, int]:
     """Sort key of evaluations: the version, then the time."""
     return evaluation.setting.version in versions_of(evaluation), evaluation.pk
 
 
-def versions_of(evaluation: Evaluation) -> list[int]:
+def versions_of(evaluation: Evaluation | Disclosed) -> list[int]:
     """Return the numbers of the versions with its gold and scorer."""
     same = (evaluation.gold_sha256, evaluation.scorer, evaluation.options.get("only", ""))
     versions = evaluation.setting.versions.all()

@@ -109,10 +109,6 @@ class Setting(models.Model):
     )
     class_rows = models.BooleanField(default=False, help_text="Hidden: F1 of the large classes is shown.")
     ladder = models.FloatField(null=True, help_text="Hidden: step of the Ladder; null: none.")
-    split_share = models.FloatField(
-        null=True, help_text="Share of the items scored while it is open, the rest at closing; null: all."
-    )
-    split_seed = models.CharField(max_length=64, blank=True, help_text="Secret seed of the split.")
     measures = models.JSONField(default=list, help_text="Keys of the measures it shows; empty: all.")
     digits = models.PositiveSmallIntegerField(null=True, help_text="Digits shown; null: as each measure has.")
     lower_is_better = models.BooleanField(

@@ -50,6 +50,8 @@ def move(submission: Submission, to: str, *, code: str = "", reason: str = "") -
     times: dict[str, Any] = {"ended_at": Now() if to in ENDED else None}
     if to == S.SCORED:
         times["scored_at"] = Coalesce("scored_at", Now())
+    if to == S.RUNNING:
+        times["started_at"] = Coalesce("started_at", Now())
     changed = Submission.objects.filter(pk=submission.pk, state=submission.state).update(
         state=to, reason_code=code, reason=reason, **times
     )

@@ -4,7 +4,7 @@ from django.urls import path
 
 from evalsvc.evaluation.api import benchmarks, status
 from evalsvc.evaluation.api import submissions as api_submissions
-from evalsvc.evaluation.pages import boards, organise, organisers, settings, submissions, submit, team
+from evalsvc.evaluation.pages import boards, ledger, organise, organisers, settings, submissions, submit, team
 
 page_patterns = [
     path("boards/", boards.boards, name="boards"),
@@ -15,6 +15,7 @@ page_patterns = [
     path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),
     path("boards/<slug:slug>/people/", organisers.people, name="board-people"),
     path("boards/<slug:slug>/organise/", organise.organise, name="board-organise"),
+    path("boards/<slug:slug>/ledger/", ledger.ledger, name="board-ledger"),
     path("boards/<slug:slug>/change/", organise.change_board, name="board-change"),
     path("boards/<slug:slug>/settings/new/", organise.new_setting, name="setting-new"),
     path("boards/<slug:slug>/settings/<slug:key>/", settings.setting_page, name="setting"),

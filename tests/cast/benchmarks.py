@@ -99,7 +99,7 @@ class BenchmarkCast:
         return cls(olga, kim, lars, create_team(name="Kelpie", by=kim), create_team(name="Lugworm", by=lars))
 
     def benchmark(self, slug: str = "rel", *, settings: Iterable[Any] = (), **fields: Any) -> Benchmark:
-        """A relation benchmark; settings are (key, test set, unit, main[, only])."""
+        """A relation benchmark; settings are (key, test set, unit, main[, only]) and show everything."""
         fields = {"title": slug, "task": "relations", "labels": LABELS, "negative": "N/A"} | fields
         benchmark = creation.create(slug=slug, by=self.olga, **fields)
         for key, test_set, unit, main, *only in settings:
@@ -112,6 +112,7 @@ class BenchmarkCast:
                 main=main,
                 by=self.olga,
                 only=only[0] if only else None,
+                disclosure="open",
             )
         return benchmark
 

@@ -200,6 +200,7 @@ class ServiceCast:
         fields = {"slug": "shoals", "title": "Shoals", "task": "entities", "labels": ["PER"]}
         self.shoals = creation.create(**fields, options={"scheme": "IOB2"}, by=self["olga"])
         setting = {"key": "main", "title": "Documents", "unit": "document", "main": "conll_micro_f1"}
+        setting["disclosure"] = "open"
         creation.add_setting(self.shoals, test_set=test_set, by=self["olga"], **setting)
 
     def _benchmark(self, slug: str, title: str, *, public: bool) -> Benchmark:
@@ -214,7 +215,7 @@ class ServiceCast:
             by=olga,
         )
         for key, unit in (("main", "sentence"), ("bags", "bag")):
-            setting = {"test_set": self.gold, "unit": unit, "main": "micro_f1"}
+            setting = {"test_set": self.gold, "unit": unit, "main": "micro_f1", "disclosure": "open"}
             creation.add_setting(benchmark, key=key, title=f"{title} {key}", by=olga, **setting)
         return benchmark
 

@@ -121,12 +121,14 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source_set),
     **dict.fromkeys(("test-set:gold", "test-set-lines:gold"), gold),
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
-    **dict.fromkeys(("board-json", "board-organise", "board-change"), tides),
+    **dict.fromkeys(("board-json", "board-organise", "board-ledger", "board-change"), tides),
     **dict.fromkeys(
         ("board:hidden", "board-csv:hidden", "board-ranks:hidden", "setting-new:hidden", "submit:hidden"),
         vault,
     ),
-    **dict.fromkeys(("board-json:hidden", "board-organise:hidden", "board-change:hidden"), vault),
+    **dict.fromkeys(
+        ("board-json:hidden", "board-organise:hidden", "board-ledger:hidden", "board-change:hidden"), vault
+    ),
     **dict.fromkeys(("setting", "setting-inputs", "setting-change", "setting-revise"), main_of_tides),
     **dict.fromkeys(
         ("setting:hidden", "setting-inputs:hidden", "setting-change:hidden", "setting-revise:hidden"),

@@ -26,7 +26,9 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
 from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
+from workers.handlers import near_duplicates
 from workers.metrics.report import Curve, Report
+from workers.scoring.claim_codes import Codes, claim_codes
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
 from workers.scoring.scorer import ScoringCase, ScoringOptions, error_counts, report_of
@@ -44,6 +46,8 @@ class SettingResult:
     options: dict[str, Any]
     report: Report
     detail: dict[str, Any]
+    positives: int = 0
+    claims: Codes | None = None
 
 
 class ScoringProgress:
@@ -78,6 +82,11 @@ def score(subject: int, progress: Progress) -> Store:
         file_contract.lock_settings(submission.benchmark)
         stored = [_stored(submission, result, libraries) for result in results]
         submission.evaluations.add(*existing.values(), *stored)
+        for evaluation, result in zip(stored, results, strict=True):
+            if result.claims is not None:
+                near_duplicates.record(submission, evaluation, result.claims, result.positives)
+        for evaluation in existing.values():
+            near_duplicates.record_again(submission, evaluation)
         every = file_contract.settings_of(submission.benchmark)
         gold_exposure.mark(submission, every)
         # A setting may have been added or revised in the meantime.
@@ -120,7 +129,9 @@ def _results(
             "curve": _points(report.curve),
             "notes": list(report.notes),
         }
-        yield SettingResult(setting, options, report, detail)
+        positives = near_duplicates.positives_if_hidden(setting)
+        claims = claim_codes(case, positives) if positives else None
+        yield SettingResult(setting, options, report, detail, positives, claims)
 
 
 def _stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:

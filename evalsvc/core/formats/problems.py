@@ -122,6 +122,11 @@ KINDS: dict[str, ProblemKind] = {
     ),
     # Identifiers and labels.
     "missing_id": ProblemKind("An expected id has no line.", '{"id": "s1", "label": "N/A"}'),
+    "too_few_claims": ProblemKind(
+        "The ranking has fewer claims than a hidden phase accepts.",
+        '{"id": "s1", "scores": {"born_in": 0.93, "works_for": 0.05}}',
+        False,
+    ),
     "unknown_id": ProblemKind("The id is not one of the expected ids.", LABEL),
     "duplicate_id": ProblemKind("The id occurs twice.", LABEL),
     "duplicate_claim": ProblemKind(

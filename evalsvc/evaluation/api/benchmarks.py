@@ -53,6 +53,7 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
         fields = [
             *("key", "title", "unit", "main", "test_set", "only", "gold_sha256", "rows", "version", "phase"),
             *("opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better"),
+            *("disclosure", "class_rows", "ladder"),
         ]
         read_only_fields = fields
 
@@ -68,6 +69,21 @@ class ShownSerializer(serializers.Serializer[Any]):
     closes_at = serializers.DateTimeField(required=False, allow_null=True)
     sealed = serializers.BooleanField(
         required=False, help_text="Only organisers see scores until the setting closes."
+    )
+    disclosure = serializers.ChoiceField(
+        choices=Setting.Disclosure.choices,
+        required=False,
+        help_text="What teams see until it closes: hidden is rounded figures alone, open gives the gold "
+        "away. Default: open in the dev phase, else hidden.",
+    )
+    class_rows = serializers.BooleanField(
+        required=False, help_text="While hidden: F1 of classes with 200 gold labels or more is shown."
+    )
+    ladder = serializers.FloatField(
+        required=False,
+        allow_null=True,
+        max_value=0.5,
+        help_text="While hidden: step of the Ladder, which shows improvements of the main measure alone.",
     )
     measures = serializers.ListField(
         child=serializers.CharField(max_length=60),
@@ -123,6 +139,7 @@ class BenchmarkSerializer(serializers.ModelSerializer[Benchmark]):
             *("slug", "title", "summary", "description", "task", "labels", "negative", "missing", "options"),
             *(
                 "public",
+                "default_quotas",
                 "per_day",
                 "in_total",
                 "at_once",
@@ -145,6 +162,10 @@ class RulesSerializer(serializers.Serializer[Any]):
     per_day = QuotaField(help_text="Submissions per team and day.")
     in_total = QuotaField()
     at_once = QuotaField()
+    default_quotas = serializers.BooleanField(
+        required=False,
+        help_text="Hidden phases without a quota have 5 a day, and in all one per 50 items, from 3 to 100.",
+    )
     time_zone = serializers.CharField(
         required=False, max_length=60, help_text="Time zone of the daily quota, such as Europe/Vienna."
     )
@@ -207,6 +228,9 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     setting = SettingSerializer()
     version = serializers.IntegerField(source="version.number", help_text="Version of the setting.")
     sealed = serializers.BooleanField(help_text="True while the scores are sealed.")
+    held_back = serializers.CharField(
+        help_text="What is rounded or held back, why and until when; empty: nothing."
+    )
     order_by = serializers.CharField()
     measures = serializers.ListField(child=serializers.CharField())
     rows = RowSerializer(many=True)

@@ -25,7 +25,8 @@ from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.api.benchmarks import requested_version
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
-from evalsvc.evaluation.models import Evaluation, Setting, Submission
+from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
 from evalsvc.evaluation.submissions.check_limits import CHECKS
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
@@ -109,29 +110,37 @@ class ValueSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(required=False, help_text="Reason of an undefined value.")
 
 
-class EvaluationSerializer(serializers.ModelSerializer[Evaluation]):
+class EvaluationSerializer(serializers.Serializer[Disclosed]):
     setting = serializers.CharField(source="setting.key")
-    file_sha256 = serializers.CharField(source="file_id")
-    scores = serializers.SerializerMethodField()
     versions = serializers.SerializerMethodField(
         help_text="Versions of the setting with this gold and scorer."
     )
+    gold_sha256 = serializers.CharField()
+    file_sha256 = serializers.CharField(source="file_id")
+    options = serializers.JSONField()
+    scorer = serializers.CharField(help_text="Version of the scorer.")
+    libraries = serializers.JSONField()
+    created_at = serializers.DateTimeField()
+    scores = serializers.SerializerMethodField()
+    classes = serializers.JSONField(help_text="Figures per class.")
+    detail = serializers.JSONField(help_text="Counts, curve, notes.")
+    held_back = serializers.CharField(
+        source="policy.sentence",
+        help_text="What is rounded or held back, why and until when; empty: nothing.",
+    )
 
-    class Meta:
-        model = Evaluation
-        fields = [
-            *("setting", "versions", "gold_sha256", "file_sha256", "options", "scorer", "libraries"),
-            *("created_at", "scores", "classes", "detail"),
-        ]
-        read_only_fields = fields
+    figures_of = serializers.IntegerField(
+        allow_null=True,
+        help_text="Earlier submission whose figures a near-duplicate shows in a hidden phase.",
+    )
 
-    def get_scores(self, evaluation: Evaluation) -> dict[str, dict[str, Any]]:
+    def get_scores(self, evaluation: Disclosed) -> dict[str, dict[str, Any]]:
         return {
             score.measure: {"value": score.value} | ({"reason": score.reason} if score.reason else {})
-            for score in evaluation.scores.all()
+            for score in evaluation.scores
         }
 
-    def get_versions(self, evaluation: Evaluation) -> list[int]:
+    def get_versions(self, evaluation: Disclosed) -> list[int]:
         return leaderboard.versions_of(evaluation)
 
 

@@ -18,7 +18,7 @@ from evalsvc.evaluation.measures.options import validate_options
 from evalsvc.evaluation.models import Benchmark, Organiser, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, require
 
-Task, Unit = Benchmark.Task, Setting.Unit
+Task, Unit, Disclosure = Benchmark.Task, Setting.Unit, Setting.Disclosure
 UNITS: dict[str, tuple[str, ...]] = {
     Task.RELATIONS: (Unit.SENTENCE, Unit.BAG),
     Task.ENTITIES: (Unit.DOCUMENT,),
@@ -70,7 +70,7 @@ def create(
             description=description,
             public=public,
             created_by=by,
-            **checked_rules(rules, labels=inventory),
+            **checked_rules({"default_quotas": True} | rules, labels=inventory),
         )
         Organiser.objects.create(benchmark=benchmark, user=by, role=ORGANISER)
     return benchmark
@@ -114,13 +114,16 @@ def add_setting(
 ) -> Setting:
     """Add a setting; earlier runs are scored under it too.
 
-    `shown`: phase, opens_at, closes_at, sealed, measures, digits, lower_is_better.
+    `shown`: phase, opens_at, closes_at, sealed, measures, digits, lower_is_better, and the rules on what
+    leaves: disclosure (hidden unless the phase is dev), class_rows, ladder.
     """
     require(benchmark, by, ORGANISER)
     if key == "new":
         raise DomainError("key_taken", "The key `new` is reserved.", hint="Choose another.", field="key")
     _check_unit(benchmark, unit, main)
     check_test_sets(benchmark, test_set, only, by=by)
+    is_dev = shown.get("phase") == Setting.Phase.DEV
+    shown["disclosure"] = shown.get("disclosure") or (Disclosure.OPEN if is_dev else Disclosure.HIDDEN)
     check_shown(shown, unit=unit, main=main)
     with transaction.atomic():
         row = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
@@ -162,7 +165,10 @@ def revise_setting(
     return version
 
 
-SHOWN = ("phase", "opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better")
+SHOWN = (
+    *("phase", "opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better"),
+    *("disclosure", "class_rows", "ladder"),
+)
 
 
 def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
@@ -170,6 +176,8 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
     require(setting.benchmark, by, ORGANISER)
     fields = ("title", "main", *SHOWN)
     assert changed.keys() <= set(fields)
+    if not changed.get("disclosure", True):
+        del changed["disclosure"]
     with transaction.atomic():
         row = Setting.objects.select_for_update().get(pk=setting.pk)
         whole = {name: changed.get(name, getattr(row, name)) for name in fields}
@@ -203,6 +211,11 @@ def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
         )
     if not (shown.get("digits") is None or 0 <= shown["digits"] <= 6):
         raise DomainError("bad_choice", "Digits must be 0 to 6.", field="digits")
+    if shown.get("disclosure") not in (None, *Disclosure.values):
+        raise DomainError("bad_choice", "Invalid disclosure. Use open or hidden.", field="disclosure")
+    if not (shown.get("ladder") is None or 0 < shown["ladder"] <= 0.5):
+        detail = f"The step of the Ladder is {shown['ladder']:g}. Use a share up to 0.5, such as 0.01."
+        raise DomainError("bad_choice", detail, field="ladder")
 
 
 def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | None, *, by: User) -> None:

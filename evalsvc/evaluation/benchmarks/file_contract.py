@@ -7,7 +7,7 @@ in memory under its digest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any, cast
@@ -19,9 +19,10 @@ from django.utils import timezone
 
 from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
+from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
+from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
@@ -83,6 +84,8 @@ class FileContract:
     settings: list[Setting]
     phase: str = ""
     version_ids: list[int] = field(default_factory=list)
+    hidden: list[Setting] = field(default_factory=list)
+    """Settings whose figures are held back: a new file must answer each of their items."""
 
     @cached_property
     def expected(self) -> ExpectedIds:
@@ -134,8 +137,8 @@ class FileContract:
             scheme=self.options.get("scheme"),
             repair=self.options.get("repair", "conlleval"),
             forms=self.forms,
-            missing=cast(Any, self.benchmark.missing),
-            silent=SILENT_FORMS,
+            missing=cast(Any, Benchmark.Missing.REFUSE if self.hidden else self.benchmark.missing),
+            silent=BAG_ONLY if self.hidden else SILENT_FORMS,
             problems=problems,
         )
 
@@ -167,9 +170,9 @@ def for_new_file(benchmark: Benchmark, *, phase: str = "") -> FileContract:
     Reject when nothing is open.
     """
     now, newest = timezone.now(), _newest_versions(benchmark)
-    return _accepting(
-        newest, benchmark, _open_phase(benchmark, [as_of(each) for each in newest], phase, now), now
-    )
+    phase = _open_phase(benchmark, [as_of(each) for each in newest], phase, now)
+    contract = _accepting(newest, benchmark, phase, now)
+    return replace(contract, hidden=[each for each in contract.settings if is_hidden(each, now)])
 
 
 def of_submission(submission: Submission) -> FileContract:

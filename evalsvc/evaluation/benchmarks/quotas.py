@@ -1,11 +1,12 @@
-"""Quotas of a team: per day, in total, at once.
+"""Quotas of a team: per day, in total, at once; rejected uploads per day in hidden phases.
 
-Failed submissions cost nothing, nor do those cancelled before they began. An invalid model costs one, since
-running it took time.
+Scoring that began counts, cancelled or not. Failed submissions cost nothing, an invalid model costs one.
+Hidden phases have quotas by default, since every score gives away some bits of the gold.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
@@ -15,14 +16,21 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from evalsvc.core.accounts.models import Team
-from evalsvc.core.errors.exceptions import DomainError, QuotaExceeded
-from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.core.errors.exceptions import Conflict, DomainError, QuotaExceeded
+from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.disclosure.rules import PER_DAY, REFUSALS_PER_DAY, in_total
+from evalsvc.evaluation.models import Benchmark, Refusal, Setting, Submission
 
 S = Submission.State
 WAITING = (S.RECEIVED, S.QUEUED, S.RUNNING)
 # A run that began costs one, even if it is cancelled; a fault of the service costs nothing.
-BEGAN = Q(state=S.CANCELLED, job__started_at__isnull=False) | Q(state=S.INVALID, model__isnull=False)
-COUNTED = Q(state__in=(*WAITING, S.SCORED)) | BEGAN
+COUNTED = (
+    Q(state__in=(*WAITING, S.SCORED))
+    | Q(state=S.INVALID, model__isnull=False)
+    | Q(state=S.CANCELLED, started_at__isnull=False)
+)
 RETRY_SECONDS, DAY_SECONDS = 5, 86_400
 RETRY_LATER = "Submit the file again then."
 
@@ -57,16 +65,47 @@ def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:
     return begun, next_one
 
 
-def allowances(benchmark: Benchmark, team: Team, *, now: datetime | None = None) -> list[Allowance]:
-    """Return the use of each quota of a team."""
-    begun, tomorrow = day_of(benchmark, now or timezone.now())
+def hidden_settings(benchmark: Benchmark, now: datetime, phase: str | None = None) -> list[Setting]:
+    """Return the open settings of a phase (None: any) whose figures are held back."""
+    return [
+        setting
+        for setting in file_contract.open_settings(benchmark, now)
+        if is_hidden(setting, now) and (phase is None or setting.phase in ("", phase))
+    ]
+
+
+def _in_phase_of(settings: Iterable[Setting]) -> Q:
+    """Filter the submissions to the phases of settings."""
+    phases = {setting.phase for setting in settings}
+    return Q() if "" in phases else Q(phase__in=phases)
+
+
+def default_in_total(setting: Setting) -> int:
+    """Return the default quota in total of a hidden setting."""
+    return in_total(count_items(setting))
+
+
+def allowances(
+    benchmark: Benchmark, team: Team, *, now: datetime | None = None, phase: str | None = None
+) -> list[Allowance]:
+    """Return the use of each quota of a team in a phase, by default in the hidden one if any is open."""
+    at = now or timezone.now()
+    begun, tomorrow = day_of(benchmark, at)
+    most = {name: getattr(benchmark, name) for name in ("per_day", "in_total", "at_once")}
+    scope = {name: Q() for name in most}
+    hidden = hidden_settings(benchmark, at, phase) if benchmark.default_quotas else []
+    if hidden:
+        usual = {"per_day": PER_DAY, "in_total": min(map(default_in_total, hidden))}
+        unset = {name: value for name, value in usual.items() if most[name] is None}
+        most |= unset
+        scope |= dict.fromkeys(unset, _in_phase_of(hidden))
     used = counted(benchmark, team).aggregate(
-        per_day=Count("pk", filter=Q(created_at__gte=begun)),
-        in_total=Count("pk"),
+        per_day=Count("pk", filter=Q(created_at__gte=begun) & scope["per_day"]),
+        in_total=Count("pk", filter=Q(pk__isnull=False) & scope["in_total"]),
         at_once=Count("pk", filter=Q(state__in=WAITING, scored_at=None)),
     )
     next_at = {"per_day": tomorrow}
-    return [Allowance(name, getattr(benchmark, name), used[name], next_at.get(name)) for name in used]
+    return [Allowance(name, most[name], used[name], next_at.get(name)) for name in most]
 
 
 def lock(team: Team) -> datetime:
@@ -75,13 +114,46 @@ def lock(team: Team) -> datetime:
     return Team.objects.filter(pk=team.pk).values_list(Now(), flat=True).get()
 
 
-def require_quota(benchmark: Benchmark, team: Team, *, now: datetime) -> None:
+def require_quota(benchmark: Benchmark, team: Team, *, now: datetime, phase: str | None = None) -> None:
     """Reject a submission when a quota is used up."""
-    for allowance in sorted(
-        allowances(benchmark, team, now=now), key=lambda allowance: allowance.name != "in_total"
-    ):
+    own = allowances(benchmark, team, now=now, phase=phase)
+    for allowance in sorted(own, key=lambda allowance: allowance.name != "in_total"):
         if allowance.left == 0:
             raise exceeded(benchmark, team, allowance, now=now)
+
+
+def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, phase: str) -> None:
+    """Reject a team whose member already submits for another one to a hidden phase."""
+    hidden = hidden_settings(benchmark, now, phase)
+    if not hidden:
+        return
+    others = Submission.objects.filter(COUNTED, _in_phase_of(hidden), benchmark=benchmark)
+    by_members = others.filter(by__in=team.members.values("user")).exclude(system__team=team)
+    earlier = by_members.select_related("by").first()
+    if earlier is not None:
+        detail = f"{earlier.by.shown_name} already submits to {benchmark} for another team."
+        hint = "While figures are held back, a person submits for one team."
+        raise Conflict("one_team", detail, hint=hint, field="team")
+
+
+def require_few_refusals(benchmark: Benchmark, team: Team, *, now: datetime, phase: str) -> None:
+    """Reject uploads to a hidden phase after too many rejected ones in a day."""
+    if not hidden_settings(benchmark, now, phase):
+        return
+    begun, tomorrow = day_of(benchmark, now)
+    if Refusal.objects.filter(benchmark=benchmark, team=team, at__gte=begun).count() >= REFUSALS_PER_DAY:
+        detail = f"{REFUSALS_PER_DAY} files of {team} were rejected today."
+        hint = f"Check files with POST /api/v1/benchmarks/{benchmark.slug}/check first."
+        wait = int((tomorrow - now).total_seconds()) + 1
+        raise QuotaExceeded("quota_refusals", detail, retry_after=wait, hint=hint, next_at=tomorrow)
+
+
+def record_refusal(benchmark: Benchmark, team: Team, *, phase: str) -> None:
+    """Count a rejected upload to a hidden phase; those of earlier days are deleted."""
+    now = timezone.now()
+    if hidden_settings(benchmark, now, phase):
+        Refusal.objects.filter(team=team, at__lt=now - timedelta(days=2)).delete()
+        Refusal.objects.create(benchmark=benchmark, team=team)
 
 
 def exceeded(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: datetime) -> QuotaExceeded:

@@ -106,14 +106,20 @@ def digest(options: dict[str, Any]) -> str:
 def existing(
     submission: Submission, contract: FileContract, settings: Iterable[Setting]
 ) -> dict[int, Evaluation]:
-    """Return earlier identical evaluations of this file, by setting."""
+    """Return the team's earlier identical evaluations of this file, by setting.
+
+    Those of other teams are computed again, so that nothing tells their files from new ones.
+    """
     wanted = {
         (setting.pk, setting.test_set.sha256, digest(options_of(contract, setting, submission)))
         for setting in settings
     }
     scored = Evaluation.objects.filter(
-        file_id=submission.file_id, setting__in={pk for pk, _, _ in wanted}, scorer=SCORER
-    )
+        file_id=submission.file_id,
+        setting__in={pk for pk, _, _ in wanted},
+        scorer=SCORER,
+        submissions__system__team=submission.system.team_id,
+    ).distinct()
     return {
         each.setting_id: each
         for each in scored.defer("classes", "detail")

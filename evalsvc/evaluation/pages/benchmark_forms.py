@@ -59,6 +59,10 @@ class RulesForm(SectionedForm):
     per_day = _whole(QUOTA_TITLES["per_day"])
     in_total = _whole(QUOTA_TITLES["in_total"])
     at_once = _whole(QUOTA_TITLES["at_once"])
+    default_quotas = forms.BooleanField(
+        required=False, label="Default quotas in hidden phases",
+        help_text="Where a quota is empty: 5 a day, and in total one per 50 items, from 3 to 100.",
+    )  # fmt: skip
     time_zone = forms.ChoiceField(label="Time zone of the daily quota", choices=ZONES, required=False)
     upload_megabytes = forms.DecimalField(
         label="Largest file, MB",
@@ -79,8 +83,8 @@ class RulesForm(SectionedForm):
 
     QUOTAS: Parts = (
         (
-            "Quotas per team", "Empty: unlimited. Rejected files and failed or cancelled runs do not count.",
-            False, ("per_day", "in_total", "at_once", "time_zone"),
+            "Quotas per team", "Empty: unlimited, unless a phase hides gold. Scoring that began counts.",
+            False, ("per_day", "in_total", "at_once", "default_quotas", "time_zone"),
         ),
     )  # fmt: skip
     LIMITS: Parts = (
@@ -98,7 +102,9 @@ class RulesForm(SectionedForm):
     )
 
     def __init__(self, *args: Any, benchmark: Benchmark | None = None, **kwargs: Any) -> None:
-        initial = {"public": True, "time_zone": "UTC"} | (rules_of(benchmark) if benchmark else {})
+        initial = {"public": True, "default_quotas": True, "time_zone": "UTC"} | (
+            rules_of(benchmark) if benchmark else {}
+        )
         super().__init__(*args, **{"initial": initial, **kwargs})
         if benchmark is None or not benchmark.training_counts:
             del self.fields["no_training_counts"]
@@ -142,14 +148,14 @@ class RulesForm(SectionedForm):
         rules = {name: values[name] for name in ("title", "summary", "description", "public", *QUOTA_TITLES)}
         counts = {} if values.get("no_training_counts") else values["training_counts"]
         limits = {"upload_bytes": values["upload_megabytes"], "lines": values["lines"]}
-        rules |= {"time_zone": values["time_zone"]}
+        rules |= {name: values[name] for name in ("default_quotas", "time_zone")}
         rules |= {"limits": {name: limits[name] for name in LIMITS if limits[name]}}
         return rules if counts is None else rules | {"training_counts": counts}
 
 
 def rules_of(benchmark: Benchmark) -> dict[str, Any]:
     """Initial values of the form."""
-    names = ("title", "summary", "description", "public", *QUOTA_TITLES, "time_zone")
+    names = ("title", "summary", "description", "public", *QUOTA_TITLES, "default_quotas", "time_zone")
     size = benchmark.limits.get("upload_bytes")
     values = {name: getattr(benchmark, name) for name in names}
     megabytes = size and f"{Decimal(size) / MEGABYTE:f}"

@@ -21,6 +21,7 @@ from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
+from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import board_view, charts, curve_charts
@@ -130,6 +131,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     if shown is None or not shown.rows:
         context |= {"sentence": _empty(shown), "curl": curl(request, benchmark)}
     if shown is not None:
+        context["held_back"] = shown.held_back or policy_for(shown.setting, None).sentence_for_organisers
         others = [each for each in settings if shown.rows and each.pk != shown.setting.pk]
         boards = [board(each, measures=(shown.order_by, each.main)) for each in others]
         context |= board_view.board_context(shown, boards, visible=_visible_runs(request, shown))

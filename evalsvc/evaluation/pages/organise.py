@@ -90,8 +90,15 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         "fixed": _fixed(benchmark),
         "rules": _rules(benchmark),
         "people": benchmark.people.count(),
+        "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
     }
     return render(request, "evaluation/organise.html", context)
+
+
+def _shows_everything(setting: Setting, now: Any) -> bool:
+    """True when teams see exact figures of gold that is still in use."""
+    is_open = setting.disclosure == Setting.Disclosure.OPEN and setting.phase != Setting.Phase.DEV
+    return is_open and file_contract.state_at(setting, now) != "closed"
 
 
 def _lead(benchmark: Benchmark, settings: list[Setting], now: Any) -> str:
@@ -141,6 +148,7 @@ def _rules(benchmark: Benchmark) -> list[tuple[str, str]]:
     return [
         ("Visible to", "everybody" if benchmark.public else "people with a role"),
         *((title, "unlimited" if most is None else count(most)) for title, most in quotas),
+        ("Default quotas in hidden phases", "yes" if benchmark.default_quotas else "no"),
         ("Time zone of the daily quota", benchmark.time_zone),
         ("Largest file", byte_size(size) if size else "limit of the service"),
         ("Maximum lines", count(lines) if lines else "limit of the service"),

@@ -11,9 +11,10 @@ from django.http import HttpRequest
 from evalsvc.core.web import formatting
 from evalsvc.core.web.views import row_id
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.leaderboard import precedence
+from evalsvc.evaluation.leaderboard import main_value, precedence
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.models import Evaluation, Setting, Submission
+from evalsvc.evaluation.roles import Person
 
 State = Submission.State
 IN_PROGRESS = (State.RECEIVED, State.QUEUED, State.RUNNING)
@@ -43,31 +44,32 @@ def remark(submission: Submission) -> str:
     return f"{ORDINALS[attempt]} attempt" if attempt in ORDINALS else ""
 
 
-def main_figure(evaluations: Iterable[Evaluation]) -> tuple[str, str]:
+def main_figure(submission: Submission, person: Person) -> tuple[str, str]:
     """Return the main figure of the first visible setting and its measure."""
-    shown = [evaluation for evaluation in evaluations if not roles.is_sealed(evaluation.setting)]
+    shown = [each for each in submission.evaluations.all() if not roles.is_sealed(each.setting)]
     shown.sort(key=precedence, reverse=True)
     for evaluation in sorted(shown, key=lambda each: each.setting.rank):
-        key = evaluation.setting.main
-        values = [score.value for score in evaluation.scores.all() if score.measure == key]
-        if values and values[0] is not None:
-            measure = as_shown(evaluation.setting, key)
-            return formatting.measured(values[0], measure), measure.title
+        value = main_value(submission, evaluation, person)
+        if value is not None:
+            measure = as_shown(evaluation.setting, evaluation.setting.main)
+            return formatting.measured(value, measure), measure.title
     return "", ""
 
 
 def with_figures(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     """Prefetch what a list of runs reads."""
-    settings = Prefetch("setting", Setting.objects.prefetch_related("versions"))
-    evaluations = Evaluation.objects.defer("classes", "detail").prefetch_related(settings, "scores")
+    settings = Setting.objects.select_related("test_set", "only", "benchmark").prefetch_related("versions")
+    evaluations = Evaluation.objects.defer("classes", "detail").prefetch_related(
+        Prefetch("setting", settings), "scores"
+    )
     related = submissions.select_related("system__team", "benchmark", "job")
     return related.prefetch_related(Prefetch("evaluations", evaluations))
 
 
-def as_runs(submissions: Iterable[Submission]) -> list[ListedRun]:
+def as_runs(submissions: Iterable[Submission], person: Person) -> list[ListedRun]:
     runs = []
     for submission in submissions:
-        figure, measure = main_figure(submission.evaluations.all())
+        figure, measure = main_figure(submission, person)
         runs.append(ListedRun(submission, remark(submission), figure, measure))
     return runs
 
@@ -82,4 +84,4 @@ def page_of(
     newest = list(with_figures(submissions.order_by("-pk"))[: size + 1])
     query = request.GET.copy()
     query["before"] = str(newest[size - 1].pk) if len(newest) > size else ""
-    return as_runs(newest[:size]), query.urlencode() if len(newest) > size else ""
+    return as_runs(newest[:size], request.user), query.urlencode() if len(newest) > size else ""

@@ -11,8 +11,9 @@ from django.utils.safestring import SafeString
 
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
+from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.menu import MENU, as_shown, submission_measures
-from evalsvc.evaluation.models import Benchmark, Evaluation, Score, Setting, Submission
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import charts, curve_charts
 
 TABLE_POINTS = 11
@@ -23,6 +24,7 @@ CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
     Setting.Unit.BAG: ("bags", "classification"),
     Setting.Unit.DOCUMENT: ("conll",),
 }
+CLASS_FIGURES = ("f1", "gold", "correct", "predicted", "precision", "recall")
 ERRORS = {
     "missed": "missed: in the gold, not predicted",
     "spurious": "spurious: predicted, not in the gold",
@@ -47,11 +49,15 @@ class ShownScore:
 class Sheet:
     """Scores of a setting: the usual ones, and the rest."""
 
-    evaluation: Evaluation
+    evaluation: Disclosed
     shown: list[ShownScore]
     more: list[ShownScore]
     main: str
     note: str = ""
+
+    @property
+    def held_back(self) -> str:
+        return self.evaluation.policy.sentence
 
     @property
     def setting(self) -> Any:
@@ -63,12 +69,12 @@ class ShownClass:
     """Figures of a class."""
 
     title: str
-    gold: int
-    correct: int
-    predicted: int
-    precision: float | None
-    recall: float | None
     f1: float | None
+    gold: int = 0
+    correct: int = 0
+    predicted: int = 0
+    precision: float | None = None
+    recall: float | None = None
     training: int | None = None
 
     @property
@@ -91,6 +97,7 @@ class ClassTable:
     order: str
     rows: list[ShownClass]
     training: bool = False
+    counts: bool = True
     orders: Sequence[tuple[str, str]] = ORDERS
     settings: list[tuple[str, str]] = field(default_factory=list)
 
@@ -105,9 +112,9 @@ class ErrorChart:
 
 
 # ---- scores --------------------------------------------------------------------------------------
-def sheet(evaluation: Evaluation) -> Sheet:
+def sheet(evaluation: Disclosed) -> Sheet:
     """Return the scores of an evaluation, with notes on omissions."""
-    scores = {score.measure: score for score in evaluation.scores.all() if score.measure in MENU}
+    scores = {score.measure: score for score in evaluation.scores if score.measure in MENU}
     usual = submission_measures(evaluation.setting, scores)
     rest = [key for key in MENU if key in scores and key not in usual]
     counts = evaluation.detail.get("counts", {})
@@ -119,46 +126,47 @@ def sheet(evaluation: Evaluation) -> Sheet:
     return Sheet(evaluation, shown, more, main_score(evaluation), note)
 
 
-def _shown(setting: Setting, score: Score) -> ShownScore:
+def _shown(setting: Setting, score: ShownValue) -> ShownScore:
     measure = as_shown(setting, score.measure)
     if score.value is None:
-        return ShownScore(measure.title, "", measure.explains, f"undefined: {score.reason}")
+        reason = score.reason if score.withheld else f"undefined: {score.reason}"
+        return ShownScore(measure.title, "", measure.explains, reason)
     return ShownScore(measure.title, measured(score.value, measure), measure.explains)
 
 
-def main_score(evaluation: Evaluation) -> str:
+def main_score(evaluation: Disclosed) -> str:
     """Main score, such as `micro F1 69.4`, or why it is undefined."""
     key = evaluation.setting.main
-    score = next((s for s in evaluation.scores.all() if s.measure == key), None)
+    score = next((s for s in evaluation.scores if s.measure == key), None)
     if score is None:
         return f"{MENU[key].title} not computed for this form of predictions"
     if score.value is None:
-        return f"{MENU[key].title} undefined ({score.reason})"
+        return f"{MENU[key].title} {'' if score.withheld else 'undefined '}({score.reason})"
     return f"{MENU[key].title} {measured(score.value, as_shown(evaluation.setting, key))}"
 
 
 # ---- precision against recall --------------------------------------------------------------------
-def points_of(evaluation: Evaluation) -> list[tuple[float, float]]:
+def points_of(evaluation: Disclosed) -> list[tuple[float, float]]:
     """Return (recall, precision) by falling score; empty without ranked claims."""
     curve = evaluation.detail.get("curve") or {}
     return list(zip(curve.get("recall", ()), curve.get("precision", ()), strict=True))
 
 
-def draw(evaluation: Evaluation, **how: Any) -> SafeString:
-    values = {score.measure: score.value for score in evaluation.scores.all()}
+def draw(evaluation: Disclosed, **how: Any) -> SafeString:
+    values = evaluation.values
     tau = values.get("tau")
     label = "–" if tau is None else number(tau, digits=3)
     return curve_charts.curve(points_of(evaluation), best=_best_point(evaluation), tau=label, **how)
 
 
-def _best_point(evaluation: Evaluation) -> tuple[float, float] | None:
+def _best_point(evaluation: Disclosed) -> tuple[float, float] | None:
     """Recall and precision of the best F1."""
-    values = {score.measure: score.value for score in evaluation.scores.all()}
+    values = evaluation.values
     recall, precision = values.get("recall_at_tau"), values.get("precision_at_tau")
     return None if recall is None or precision is None else (recall, precision)
 
 
-def curve_figure(evaluation: Evaluation, submission: Submission) -> Figure | None:
+def curve_figure(evaluation: Disclosed, submission: Submission) -> Figure | None:
     """Curve of precision against recall, None without ranked claims."""
     points, best = points_of(evaluation), _best_point(evaluation)
     if not points:
@@ -184,7 +192,7 @@ def _sampled(points: Sequence[tuple[float, float]]) -> list[tuple[str, str]]:
 
 
 # ---- classes -------------------------------------------------------------------------------------
-def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ShownClass]:
+def class_rows(evaluation: Disclosed, benchmark: Benchmark) -> list[ShownClass]:
     """Return the figures of each class except the negative one."""
     titles = {label["name"]: label.get("title") or label["name"] for label in benchmark.labels}
     present = {row["family"] for row in evaluation.classes}
@@ -192,13 +200,8 @@ def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ShownClass]
     return [
         ShownClass(
             titles[row["label"]],
-            row["gold"],
-            row["correct"],
-            row["predicted"],
-            row["precision"],
-            row["recall"],
-            row["f1"],
-            benchmark.training_counts.get(row["label"]),
+            **{key: row[key] for key in CLASS_FIGURES if key in row},
+            training=benchmark.training_counts.get(row["label"]),
         )
         for row in evaluation.classes
         if row["label"] in titles and row["family"] == family
@@ -206,7 +209,7 @@ def class_rows(evaluation: Evaluation, benchmark: Benchmark) -> list[ShownClass]
 
 
 def class_table(
-    evaluations: Sequence[Evaluation], benchmark: Benchmark, *, key: str = "", order: str = ""
+    evaluations: Sequence[Disclosed], benchmark: Benchmark, *, key: str = "", order: str = ""
 ) -> ClassTable | None:
     """Build the class table of the requested setting, or the first."""
     with_rows = {e.setting.key: (e, class_rows(e, benchmark)) for e in evaluations if e.classes}
@@ -218,12 +221,13 @@ def class_table(
     kind = "Relation" if benchmark.task == Benchmark.Task.RELATIONS else "Type"
     settings = [(k, e.setting.title) for k, (e, _) in with_rows.items()]
     caption = f"{evaluation.setting.title}, {dict(ORDERS)[order].lower()}"
-    shown = [row for row in _ordered(rows, order) if row.gold or row.predicted]
+    counts = not evaluation.policy.hidden
+    shown = [row for row in _ordered(rows, order) if row.gold or row.predicted or not counts]
     if len(shown) < len(rows):
         caption += f"; {count(len(rows) - len(shown))} without gold and claims not shown"
     with_counts = bool(benchmark.training_counts)
     return ClassTable(
-        f"{kind} by {kind.lower()}", kind, caption, key, order, shown, with_counts, settings=settings
+        f"{kind} by {kind.lower()}", kind, caption, key, order, shown, with_counts, counts, settings=settings
     )
 
 
@@ -235,7 +239,7 @@ def _ordered(rows: Sequence[ShownClass], order: str) -> list[ShownClass]:
     return sorted(rows, key=lambda row: (-row.gold, row.title))
 
 
-def errors(evaluation: Evaluation, benchmark: Benchmark) -> ErrorChart | None:
+def errors(evaluation: Disclosed, benchmark: Benchmark) -> ErrorChart | None:
     """Errors by kind, and the classes with most."""
     counts = {key: n for key, n in evaluation.detail.get("lost", {}).items() if n}
     total = sum(counts.values())
@@ -251,7 +255,7 @@ def errors(evaluation: Evaluation, benchmark: Benchmark) -> ErrorChart | None:
 
 
 # ---- provenance ----------------------------------------------------------------------------------
-def provenance(submission: Submission, evaluations: Sequence[Evaluation]) -> list[tuple[str, str, bool]]:
+def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list[tuple[str, str, bool]]:
     """Return names and values of all inputs.
 
     True marks digests and names to copy.
@@ -275,7 +279,7 @@ def provenance(submission: Submission, evaluations: Sequence[Evaluation]) -> lis
     return facts + ([("Tags", ", ".join(tags), False)] if tags else [])
 
 
-def _gold(evaluation: Evaluation) -> str:
+def _gold(evaluation: Disclosed) -> str:
     """Name the test set of the version with this gold."""
     setting = evaluation.setting
     versions = setting.versions.filter(gold_sha256=evaluation.gold_sha256).select_related("test_set")
@@ -284,7 +288,7 @@ def _gold(evaluation: Evaluation) -> str:
     return f"{test_set}, {test_set.origin}"
 
 
-def _scoring(evaluation: Evaluation, submission: Submission) -> list[tuple[str, str, bool]]:
+def _scoring(evaluation: Disclosed, submission: Submission) -> list[tuple[str, str, bool]]:
     omitted = {"labels", "only", "task", "unit"}
     options = [
         f"{key} {_option_text(value)}"

@@ -9,6 +9,7 @@ from django import forms
 
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
+from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
 from evalsvc.evaluation.measures.menu import MENU, by_family, offered
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import TestSets
@@ -21,6 +22,15 @@ UNIT_TITLES = {
 }
 DIRECTIONS = {"": "default of the measure", "False": "higher is better", "True": "lower is better"}
 PHASE_TITLES = {"": "in every phase", "dev": "in the dev phase", "test": "in the test phase"}
+DISCLOSURES = {
+    "": "default: everything in the dev phase, else rounded figures",
+    "hidden": "rounded figures until it closes",
+    "open": "everything",
+}
+OPEN_WARNING = (
+    "Everything gives the gold away: of 286 hidden labels, one file with distinct scores read all by the "
+    "curve, and 100 files read 282 by the figures per class."
+)
 
 
 def _moment(label: str, help_text: str) -> forms.DateTimeField:
@@ -69,8 +79,21 @@ class ShownForm(SectionedForm):
         required=False, label="Sealed",
         help_text="Only organisers see scores before it closes.",
     )  # fmt: skip
+    disclosure = forms.ChoiceField(
+        choices=list(DISCLOSURES.items()), required=False, label="What teams see", help_text=OPEN_WARNING
+    )
+    class_rows = forms.BooleanField(
+        required=False, label="F1 of large classes",
+        help_text=f"While hidden: classes with {LEAST_CLASS} gold labels or more, in whole percent.",
+    )  # fmt: skip
+    ladder = forms.FloatField(
+        min_value=0.0001, max_value=0.5, required=False, label="Step of the Ladder",
+        help_text="While hidden: a team sees the main measure alone, and only when it rises by more than "
+        "this step, such as 0.01. Empty: no Ladder.",
+    )  # fmt: skip
     SHOWN: Parts = (
         ("Opening times", "", False, ("phase", "opens_at", "closes_at", "sealed")),
+        ("Disclosure", "", False, ("disclosure", "class_rows", "ladder")),
         ("Display", "", True, ("lower_is_better", "digits", "measures")),
     )
     BLOCKS: Blocks = ((("", "", False, ("title", "main")),), SHOWN)
@@ -82,13 +105,19 @@ class ShownForm(SectionedForm):
         self.fields["main"].choices = orderable(units)  # type: ignore[attr-defined]
         self.fields["measures"].choices = grouped(units)  # type: ignore[attr-defined]
 
+    def clean_disclosure(self) -> str | None:
+        return self.cleaned_data["disclosure"] or None
+
     def clean_lower_is_better(self) -> bool | None:
         return {"True": True, "False": False}.get(self.cleaned_data["lower_is_better"])
 
 
 def shown_of(setting: Setting) -> dict[str, Any]:
     """Initial values of the form."""
-    names = ("title", "main", "digits", "measures", "phase", "opens_at", "closes_at", "sealed")
+    names = (
+        *("title", "main", "digits", "measures", "phase", "opens_at", "closes_at", "sealed"),
+        *("disclosure", "class_rows", "ladder"),
+    )
     direction = "" if setting.lower_is_better is None else str(setting.lower_is_better)
     return {name: getattr(setting, name) for name in names} | {"lower_is_better": direction}
 

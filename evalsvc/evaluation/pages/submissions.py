@@ -14,10 +14,11 @@ from evalsvc.core.accounts import users
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web import views
 from evalsvc.core.web.downloads import csv_file, svg_file
-from evalsvc.core.web.formatting import counted
+from evalsvc.core.web.formatting import counted, listed
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
-from evalsvc.evaluation.models import Evaluation, Setting, Submission
+from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
+from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts, run_list, score_view
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.timeline import timeline
@@ -124,7 +125,21 @@ def _notice(submission: Submission) -> Notice | None:
         return Notice("warn", "Not scored.", f"{reason or 'No reason was recorded.'} {detail}")
     if submission.state == State.CANCELLED:
         return Notice("warn", "Cancelled.", "Nothing was scored. You can submit the run again.")
-    return _left_out(submission) if submission.state == State.SCORED else None
+    return _left_out(submission) or _near(submission) if submission.state == State.SCORED else None
+
+
+def _near(submission: Submission) -> Notice | None:
+    """Name the earlier run whose figures teams see for a near-duplicate."""
+    rows = submission.near.select_related("setting__benchmark", "setting__test_set", "earlier__system")
+    hidden = [near for near in rows if is_hidden(near.setting)]
+    if not hidden:
+        return None
+    titles = listed([f"“{near.setting.title}”" for near in hidden])
+    earlier, claims = hidden[0].earlier, counted(hidden[0].claims, "changed claim")
+    detail = (
+        f"It hardly differs from run {earlier.run} of {earlier.system}: {claims}. It counts towards quotas."
+    )
+    return Notice("warn", f"Under {titles}, teams see the figures of an earlier run.", detail)
 
 
 def _left_out(submission: Submission) -> Notice | None:
@@ -157,7 +172,7 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     }
 
 
-def _lead_of(submission: Submission, evaluations: list[Evaluation]) -> str:
+def _lead_of(submission: Submission, evaluations: list[Disclosed]) -> str:
     if submission.state != State.SCORED:
         return LEADS[State(submission.state)]
     scored = "Scored and withdrawn" if submission.withdrawn_at else "Scored"
@@ -202,7 +217,7 @@ def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 # ---- downloads of the curve ------------------------------------------------------------------------
-def _with_curve(request: HttpRequest, pk: int) -> tuple[Submission, Evaluation]:
+def _with_curve(request: HttpRequest, pk: int) -> tuple[Submission, Disclosed]:
     submission = roles.submission_for(request.user, pk)
     key = request.GET.get("setting", "")
     for evaluation in leaderboard.newest(submission, person=request.user):

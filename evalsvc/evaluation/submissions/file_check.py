@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from evalsvc.core.errors.exceptions import TooLarge
 from evalsvc.core.formats import jsonl_predictions, npy
@@ -14,7 +15,8 @@ from evalsvc.core.formats.prediction_check import Claim, Form
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.registry import Format, formats, open_predictions, recognise, recognise_source
 from evalsvc.core.formats.text_lines import unpacked
-from evalsvc.evaluation.benchmarks.file_contract import FileContract, limit
+from evalsvc.evaluation.benchmarks.file_contract import FileContract, expected_ids, limit
+from evalsvc.evaluation.disclosure.gold_counts import of_version
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import dense_scores
 
@@ -85,9 +87,12 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
         source, format=format, problems=problems, limits=contract.limits, scheme=scheme, ids=check.ids
     )
     claims = lines = 0
+    ranked = RankedClaims(contract)
     for claim in check.claims(predictions):
         lines += check.form != "bag"
-        claims += weight(claim, cast(Form, check.form))
+        claims += (size := weight(claim, cast(Form, check.form)))
+        ranked.add(claim, check.form, size)
+    ranked.check(problems)
     for _ in pieces:  # the digest covers what the reader left unread
         pass
     checked.form, checked.sha256, checked.size = check.form or "", tee.digest.hexdigest(), tee.size
@@ -113,6 +118,28 @@ def _dense(
     counts = {"rows": header.rows, "claims": header.rows * len(contract.labels)}
     digest = dense_scores.layout(contract, form, rows=header.rows)
     return Checked(npy.FORMAT.key, form, counts, problems, tee.digest.hexdigest(), tee.size, digest)
+
+
+class RankedClaims:
+    """Claims of a ranked file under each hidden setting, which takes no fewer than its gold has."""
+
+    def __init__(self, contract: FileContract) -> None:
+        self.hidden, self.form = contract.hidden, ""
+        self.sizes: Counter[Any] = Counter()
+
+    def add(self, claim: Claim, form: Form | None, size: int) -> None:
+        if self.hidden and form in ("scores", "bag"):
+            self.form = form
+            self.sizes[claim[:2] if form == "bag" else claim[0]] += size
+
+    def check(self, problems: Problems) -> None:
+        for setting in self.hidden if self.form else ():
+            expected = expected_ids(setting)
+            units = expected.pairs if self.form == "bag" else expected.ids
+            made, least = sum(self.sizes[unit] for unit in units), of_version(setting).positives
+            if made < least:
+                value = f"{made:,} claims on “{setting.title}”"
+                problems.add("too_few_claims", value=value, expected=f"at least {least:,}")
 
 
 def weight(claim: Claim, form: Form) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -21,7 +23,15 @@ from evalsvc.core.web.text_validation import require_clear, require_single_scrip
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, quotas, scoring_identity, versions
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
-from evalsvc.evaluation.models import Benchmark, PredictionFile, Setting, Submission, System
+from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.models import (
+    Benchmark,
+    NearDuplicate,
+    PredictionFile,
+    Setting,
+    Submission,
+    System,
+)
 from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_check import Checked, check_stream
@@ -78,8 +88,8 @@ def receive(benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", *
     check_entry(entry)
     versions.keep_up(benchmark)
     contract = file_contract.for_new_file(benchmark, phase=phase)
-    require_quota(entry)
-    with tempfile.TemporaryFile() as spool:
+    require_quota(entry, contract)
+    with tempfile.TemporaryFile() as spool, refusals_counted(entry, contract):
         checked = _read(contract, chunks, copy=spool)
         checked.problems.raise_if_any()
         file = store(spool, sha256=checked.sha256, size=checked.size)
@@ -123,7 +133,17 @@ def check_entry(entry: Entry) -> None:
         )
 
 
-def require_quota(entry: Entry) -> None:
+@contextmanager
+def refusals_counted(entry: Entry, contract: FileContract) -> Iterator[None]:
+    """Count a rejected file, of which a hidden phase takes a few a day."""
+    try:
+        yield
+    except FileRejected:
+        quotas.record_refusal(entry.benchmark, entry.team, phase=contract.phase)
+        raise
+
+
+def require_quota(entry: Entry, contract: FileContract) -> None:
     """Reject a run over its quota before the file is read.
 
     A possible repeat passes. The quota is checked again, under a lock, when the submission is recorded.
@@ -133,7 +153,12 @@ def require_quota(entry: Entry) -> None:
     if entry.idempotency_key:
         earlier |= Q(by=entry.by, idempotency_key=entry.idempotency_key)
     if not entry.benchmark.submissions.filter(earlier).exists():
-        quotas.require_quota(entry.benchmark, entry.team, now=timezone.now())
+        _require_quotas(entry, contract.phase, now=timezone.now())
+
+
+def _require_quotas(entry: Entry, phase: str, *, now: datetime) -> None:
+    for require_of in (quotas.require_one_team, quotas.require_few_refusals, quotas.require_quota):
+        require_of(entry.benchmark, entry.team, now=now, phase=phase)
 
 
 def _read(contract: FileContract, chunks: Iterable[bytes], **copy: Any) -> Checked:
@@ -157,7 +182,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
         earlier = _by_key(entry, file, contract.phase) or _same_run(system, entry, file, contract.phase)
         if earlier:
             return earlier
-        quotas.require_quota(entry.benchmark, entry.team, now=now)
+        _require_quotas(entry, contract.phase, now=now)
         file_contract.lock_settings(entry.benchmark)
         settings = file_contract.settings_of(entry.benchmark)
         contract.require_open(settings, now)
@@ -252,9 +277,10 @@ def _same_run(system: System, entry: Entry, file: PredictionFile, phase: str) ->
 
 
 def _predicted_before(submission: Submission) -> None:
-    """Reuse what the same model predicted before on the same inputs."""
+    """Reuse what the team's same model predicted before on the same inputs."""
     same = Submission.objects.filter(
         benchmark=submission.benchmark,
+        system__team=submission.system.team_id,
         model=submission.model,
         phase=submission.phase,
         held_to=submission.held_to,
@@ -271,6 +297,7 @@ def _score_or_reuse(submission: Submission, contract: FileContract, settings: li
     existing = scoring_identity.existing(submission, contract, settings)
     if len(existing) == len(settings):
         submission.evaluations.set(existing.values())
+        _mark_repeats(submission, settings)
         submission_states.move(submission, S.SCORED)
     elif submission.format == PIPELINE:
         submission_states.queue(submission, kind="predict")
@@ -279,3 +306,17 @@ def _score_or_reuse(submission: Submission, contract: FileContract, settings: li
     else:
         submission_states.queue(submission)
     submission.refresh_from_db()
+
+
+def _mark_repeats(submission: Submission, settings: list[Setting]) -> None:
+    """Record under hidden settings that a file repeats an earlier one of the team."""
+    same = {"file": submission.file, "system__team": submission.system.team_id, "scored_at__isnull": False}
+    earlier = Submission.objects.filter(**same).exclude(pk=submission.pk).order_by("scored_at", "pk").first()
+    if earlier is None:
+        return
+    shown = {near.setting_id: near.earlier for near in earlier.near.select_related("earlier")}
+    NearDuplicate.objects.bulk_create(
+        NearDuplicate(submission=submission, setting=each, earlier=shown.get(each.pk, earlier), claims=0)
+        for each in settings
+        if is_hidden(each)
+    )

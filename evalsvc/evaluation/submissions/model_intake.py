@@ -61,7 +61,7 @@ def receive(
     intake.check_entry(entry)
     _require_models(benchmark)
     contract = file_contract.for_new_file(benchmark, phase=phase)
-    intake.require_quota(entry)
+    intake.require_quota(entry, contract)
     with tempfile.TemporaryFile() as spool:
         tee = Tee(bounded(chunks, most=settings.MODEL_MAX_BYTES), spool)
         for _ in tee:

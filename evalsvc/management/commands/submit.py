@@ -9,8 +9,9 @@ from django.core.management import CommandError, CommandParser
 
 from evalsvc.core.accounts.models import Team
 from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Benchmark, Evaluation, Submission
+from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.submissions import intake
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, open_file
 
@@ -59,9 +60,9 @@ class Command(ActingCommand):
         for evaluation in leaderboard.newest(submission):
             self._write_scores(evaluation)
 
-    def _write_scores(self, evaluation: Evaluation) -> None:
+    def _write_scores(self, evaluation: Disclosed) -> None:
         self.write(f"{evaluation.setting.title}:")
-        scores = {score.measure: score for score in evaluation.scores.all()}
+        scores = {score.measure: score for score in evaluation.scores}
         for key in (key for key in MENU if key in scores):
             value, measure = scores[key].value, MENU[key]
             if value is None:

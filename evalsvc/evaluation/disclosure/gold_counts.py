@@ -1,0 +1,88 @@
+"""Sizes of the gold of a setting, read from its frozen lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from annotation.testset import TestSet, TestSetRow, export_lines
+from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
+from evalsvc.evaluation.measures.options import complete_options
+from evalsvc.evaluation.models import Setting, SettingVersion
+
+
+class Mention(msgspec.Struct):
+    name: str = ""
+    id: str | None = None
+
+    @property
+    def key(self) -> str:
+        return self.name if self.id is None else self.id
+
+
+class GoldLine(msgspec.Struct):
+    """Labels of a gold line, and the pair of its bag."""
+
+    id: str
+    relations: tuple[Any, ...] | None = None
+    spans: tuple[tuple[int, int, str], ...] | None = None
+    h: Mention | None = None
+    t: Mention | None = None
+
+
+def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldCounts:
+    """Return the sizes of a setting's gold, by default the present one."""
+    gold, benchmark = version or setting, setting.benchmark
+    options = complete_options(benchmark.options, task=benchmark.task)
+    only = gold.only
+    items, counts, negatives = _read(
+        gold.test_set.pk,
+        gold.test_set.sha256,
+        only.pk if only else 0,
+        only.sha256 if only else "",
+        setting.unit,
+        frozenset({gold.test_set.negative, benchmark.negative}),
+    )
+    classes = {label["name"]: counts.get(label["name"], 0) for label in benchmark.labels}
+    by_item = setting.unit == Setting.Unit.SENTENCE
+    if by_item and options.get("include_negative"):
+        classes[benchmark.negative] = negatives
+    return GoldCounts(items, classes, negatives, items if by_item else 0, options["beta"])
+
+
+@lru_cache(maxsize=64)
+def _read(
+    pk: int, sha256: str, only: int, only_sha256: str, unit: str, negatives: frozenset[str]
+) -> tuple[int, Counter[str], int]:
+    """Count units, labels, and units without a label; a frozen set never changes."""
+    labels: dict[object, set[str]] = {}
+    spans: Counter[str] = Counter()
+    for line in _lines(pk, only):
+        of_unit = labels.setdefault(_unit_of(line, unit), set())
+        if unit == Setting.Unit.DOCUMENT:
+            spans.update(label for _, _, label in set(line.spans or ()))
+        else:
+            of_unit |= {name for name in line.relations or () if isinstance(name, str)} - negatives
+    counts = spans or Counter(name for names in labels.values() for name in names)
+    return len(labels), counts, sum(not names for names in labels.values())
+
+
+def _lines(pk: int, only: int) -> Iterator[GoldLine]:
+    decoder = msgspec.json.Decoder(GoldLine)
+    kept = (
+        set(TestSetRow.objects.filter(test_set=only).values_list("external_id", flat=True)) if only else None
+    )
+    for raw in export_lines(TestSet.objects.get(pk=pk)):
+        line = decoder.decode(raw)
+        if kept is None or line.id in kept:
+            yield line
+
+
+def _unit_of(line: GoldLine, unit: str) -> object:
+    if unit == Setting.Unit.BAG and line.h and line.t:
+        return line.h.key, line.t.key
+    return line.id

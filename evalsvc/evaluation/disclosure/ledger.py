@@ -1,0 +1,95 @@
+"""Ledger of organisers: the bits of hidden gold that scores gave away at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import Count
+
+from evalsvc.core.accounts.models import Team
+from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.models import Setting, Submission
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Bits per file of something shown."""
+
+    title: str
+    step: float | None
+    bits: float
+    shown: bool
+
+
+@dataclass(frozen=True)
+class TeamBits:
+    """Files of a team that showed figures of their own, and their bits."""
+
+    team: Team
+    files: int
+    bits: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What the scores of a setting give away, per file and per team."""
+
+    setting: Setting
+
+    @cached_property
+    def policy(self) -> Policy:
+        return Policy(self.setting, hidden=True)
+
+    @cached_property
+    def gold_bits(self) -> float:
+        """N·H of the labels."""
+        gold = self.policy.gold
+        return rules.label_bits([*gold.classes.values(), gold.negative])
+
+    @cached_property
+    def costs(self) -> list[Cost]:
+        """Cost of each measure, of class rows and of the curve."""
+        shown = set(self.policy.measures)
+        costs = []
+        for measure in MENU.values():
+            step = self.policy.step(measure.key)
+            if measure.key in shown or (step and measure.ranks and measure.board.get(self.setting.unit)):
+                bits = rules.bits(step) if step else 0.0
+                costs.append(Cost(measure.title, step, bits, measure.key in shown))
+        gold = self.policy.gold
+        large = sum(count >= rules.LEAST_CLASS for count in gold.classes.values())
+        if large:
+            bits = large * rules.bits(rules.CLASS_STEP)
+            costs.append(Cost(f"F1 of {large} classes", rules.CLASS_STEP, bits, self.setting.class_rows))
+        if gold.positives >= rules.LEAST_FACTS and self.setting.unit != Setting.Unit.DOCUMENT:
+            bits = rules.CURVE_POINTS * rules.bits(rules.CURVE_STEP)
+            costs.append(Cost("curve of ranked claims", rules.CURVE_STEP, bits, not self.setting.ladder))
+        return costs
+
+    @property
+    def bits_per_file(self) -> float:
+        return sum(cost.bits for cost in self.costs if cost.shown)
+
+    @cached_property
+    def teams(self) -> list[TeamBits]:
+        """Teams by files; near-duplicates gave no figure away."""
+        runs = Submission.objects.filter(evaluations__setting=self.setting, scored_at__isnull=False)
+        runs = runs.exclude(near__setting=self.setting)
+        files = dict(runs.values_list("system__team").annotate(n=Count("pk", distinct=True)).order_by("-n"))
+        teams = Team.objects.in_bulk(files)
+        return [
+            TeamBits(teams[pk], n, n * self.bits_per_file, self.share(n * self.bits_per_file))
+            for pk, n in files.items()
+        ]
+
+    def share(self, bits: float) -> float:
+        """Return the share of the gold's bits, at most 1."""
+        return min(bits / self.gold_bits, 1.0) if self.gold_bits else 0.0
+
+    @property
+    def warning(self) -> bool:
+        return any(team.share > rules.WARN_ABOVE for team in self.teams)

@@ -1,0 +1,253 @@
+"""The policy of a setting towards one reader: open, or rounded and held back.
+
+Every way out of the service (boards, submissions, API, downloads, charts, commands) shows `Disclosed`
+evaluations and the figures a `Policy` returns, never the stored ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from evalsvc.core.web.formatting import listed, moment, number
+from evalsvc.evaluation.disclosure import gold_counts, rules
+from evalsvc.evaluation.disclosure.sensitivity import THRESHOLDS, GoldCounts, largest_change
+from evalsvc.evaluation.measures.menu import MENU, board_measures, offered
+from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion
+from evalsvc.evaluation.roles import ORGANISER, Person, role_in
+
+BESIDE_MAIN, DIRECTION = 2, "(e1,e2)"
+CLASS_FAMILY = {"sentence": "classification", "bag": "bags", "document": "conll"}
+KEPT_COUNTS = ("missing", "left_out")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownValue:
+    """Value of a measure as it leaves; `withheld` when it exists and is held back."""
+
+    measure: str
+    value: float | None
+    reason: str = ""
+    withheld: bool = False
+
+
+def has_closed(setting: Setting, now: datetime | None = None) -> bool:
+    return setting.closes_at is not None and setting.closes_at <= (now or timezone.now())
+
+
+def is_hidden(setting: Setting, now: datetime | None = None) -> bool:
+    """True while exact figures of a setting would give its gold away.
+
+    A closed setting stays hidden while another one asks for the same gold.
+    """
+    if setting.disclosure != Setting.Disclosure.HIDDEN:
+        return False
+    at = now or timezone.now()
+    if not has_closed(setting, at):
+        return True
+    still = Setting.objects.filter(test_set=setting.test_set_id, disclosure=Setting.Disclosure.HIDDEN)
+    return still.filter(Q(closes_at=None) | Q(closes_at__gt=at)).exists()
+
+
+def policy_for(setting: Setting, person: Person | None, version: SettingVersion | None = None) -> Policy:
+    """Return what a person (None: the public) sees of a setting."""
+    hidden = is_hidden(setting)
+    if hidden and person is not None and role_in(setting.benchmark, person) == ORGANISER:
+        hidden = False
+    return Policy(setting, hidden, version)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What leaves of the scores of a setting, under one version of its gold."""
+
+    setting: Setting
+    hidden: bool
+    version: SettingVersion | None = None
+
+    @cached_property
+    def gold(self) -> GoldCounts:
+        return gold_counts.of_version(self.setting, self.version)
+
+    @cached_property
+    def measures(self) -> list[str]:
+        """Keys of the measures shown; while hidden the chosen ones, else the main one and two more."""
+        setting = self.setting
+        if not self.hidden:
+            return list(setting.measures or MENU)
+        if setting.ladder:
+            return [setting.main]
+        chosen = setting.measures or self._usual()
+        return [key for key in dict.fromkeys([setting.main, *chosen]) if key not in THRESHOLDS]
+
+    def _usual(self) -> list[str]:
+        """Return the usual columns with a step of their own, whatever a file claims."""
+        directed = any(DIRECTION in label["name"] for label in self.setting.benchmark.labels)
+        present = {
+            each.key for each in offered(self.setting.unit) if directed or each.family != "semeval2010"
+        }
+        keys = [measure.key for measure in board_measures(self.setting, present)[1:]]
+        return [key for key in keys if self.step(key) is not None][:BESIDE_MAIN]
+
+    def step(self, key: str, claims: Mapping[str, int] | None = None) -> float | None:
+        """Return the step of a measure; None: withheld."""
+        if self.setting.ladder and key == self.setting.main:
+            return self.setting.ladder
+        change = largest_change(key, self.gold, claims or {})
+        return None if change is None else rules.step_for(change)
+
+    def value(
+        self, key: str, value: float | None, *, reason: str = "", claims: Mapping[str, int] | None = None
+    ) -> ShownValue:
+        """Round a value to its step, or withhold it."""
+        if not self.hidden or value is None:
+            return ShownValue(key, value, reason)
+        step = self.step(key, claims)
+        if step is None:
+            return ShownValue(key, None, self.withheld, withheld=True)
+        return ShownValue(key, rules.rounded(value, step), reason)
+
+    @property
+    def withheld(self) -> str:
+        return f"withheld {self.until}: one gold label moves it by more than 5 points"
+
+    @property
+    def until(self) -> str:
+        closes = self.setting.closes_at
+        return f"until {moment(closes)} UTC" if closes else "while the setting is open"
+
+    @property
+    def sentence(self) -> str:
+        """One sentence on what is held back, why, and until when; empty if nothing is."""
+        if not self.hidden:
+            return ""
+        steps = [(MENU[key].title, self.step(key)) for key in self.measures]
+        rounded = [f"{title} to {number(100 * step, digits=1)}" for title, step in steps if step]
+        shown = f"Figures are rounded ({listed(rounded)} points)" if rounded else "No figure is shown"
+        others = "further measures, counts, figures per class and curves"
+        why = "since exact ones would give the hidden gold away"
+        return f"{shown}; {others} are held back {self.until}, {why}."
+
+    @property
+    def sentence_for_organisers(self) -> str:
+        return f"You see exact figures; teams do not. {self.sentence}" if self.hidden else ""
+
+    # ---- classes, curve, counts --------------------------------------------------------------------
+    def classes(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the rows per class; while hidden F1 of large classes, if the organisers chose it."""
+        if not self.hidden:
+            return rows
+        if not self.setting.class_rows:
+            return []
+        present = {row["family"] for row in rows}
+        family = CLASS_FAMILY[self.setting.unit]
+        family = family if family in present else "bags"
+        return [
+            {"family": family, "label": row["label"], "f1": rules.rounded(row["f1"], rules.CLASS_STEP)}
+            for row in rows
+            if row["family"] == family and row["gold"] >= rules.LEAST_CLASS and row["f1"] is not None
+        ]
+
+    def detail(self, detail: dict[str, Any]) -> dict[str, Any]:
+        """Return counts, notes and curve; while hidden only those that tell nothing of the gold."""
+        if not self.hidden:
+            return detail
+        counts = detail.get("counts") or {}
+        kept = {key: counts[key] for key in KEPT_COUNTS if key in counts}
+        return {"counts": kept, "curve": self._curve(detail.get("curve")), "notes": detail.get("notes", [])}
+
+    def _curve(self, curve: dict[str, Any] | None) -> dict[str, Any] | None:
+        if not curve or self.gold.positives < rules.LEAST_FACTS or self.setting.ladder:
+            return None
+        grid = rules.curve_grid(curve["recall"], curve["precision"])
+        points = [
+            (at / (rules.CURVE_POINTS - 1), value) for at, value in enumerate(grid) if value is not None
+        ]
+        return {"recall": [recall for recall, _ in points], "precision": [value for _, value in points]}
+
+
+def claims_of(rows: list[dict[str, Any]], key: str) -> dict[str, int]:
+    """Return the claims per class that a measure divides by."""
+    family = MENU[key].family if key in MENU else ""
+    present = {row["family"] for row in rows}
+    chosen = next((each for each in (family, *CLASS_FAMILY.values()) if each in present), "")
+    return {row["label"]: row["predicted"] for row in rows if row["family"] == chosen}
+
+
+@dataclass(frozen=True)
+class Disclosed:
+    """Evaluation as a reader may see it."""
+
+    pk: int
+    setting: Setting
+    policy: Policy
+    gold_sha256: str
+    file_id: str
+    options: dict[str, Any]
+    scorer: str
+    libraries: dict[str, str]
+    created_at: datetime
+    scores: list[ShownValue]
+    classes: list[dict[str, Any]]
+    detail: dict[str, Any]
+    figures_of: int | None = None
+
+    @property
+    def setting_id(self) -> int:
+        return self.setting.pk
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        return {score.measure: score.value for score in self.scores}
+
+
+def disclose(
+    evaluation: Evaluation,
+    policy: Policy,
+    *,
+    created_at: datetime,
+    earlier: tuple[int, Evaluation] | None = None,
+    ladder: float | None = None,
+) -> Disclosed:
+    """Return what a policy lets out of an evaluation.
+
+    `earlier` is the run, with its evaluation, that a near-duplicate shows; `ladder` the figure of the Ladder.
+    """
+    shown_run, source = earlier or (None, evaluation)
+    return Disclosed(
+        pk=evaluation.pk,
+        setting=evaluation.setting,
+        policy=policy,
+        gold_sha256=evaluation.gold_sha256,
+        file_id=evaluation.file_id,
+        options=evaluation.options,
+        scorer=evaluation.scorer,
+        libraries=evaluation.libraries,
+        created_at=created_at,
+        scores=shown_values(policy, source.scores.all(), source.classes, ladder=ladder),
+        classes=policy.classes(source.classes),
+        detail=policy.detail(source.detail),
+        figures_of=shown_run,
+    )
+
+
+def shown_values(
+    policy: Policy, scores: Iterable[Score], rows: list[dict[str, Any]], *, ladder: float | None = None
+) -> list[ShownValue]:
+    """Return the values a policy lets out of the scores of an evaluation with these class rows."""
+    if not policy.hidden:
+        return [ShownValue(score.measure, score.value, score.reason) for score in scores]
+    shown, values = set(policy.measures), []
+    for score in scores:
+        if score.measure == policy.setting.main and ladder is not None:
+            values.append(ShownValue(score.measure, ladder))
+        elif score.measure in shown:
+            claims = claims_of(rows, score.measure)
+            values.append(policy.value(score.measure, score.value, reason=score.reason, claims=claims))
+    return values

@@ -1,0 +1,247 @@
+"""A hidden phase shows rounded figures alone, on every way out; organisers see all."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from evalsvc.evaluation import leaderboard
+from evalsvc.evaluation.models import Setting
+from tests.cast.basics import jsonl
+from tests.cast.benchmarks import BenchmarkCast
+from tests.evalsvc.evaluation.disclosure.phase import (
+    gold_labels,
+    hidden_phase,
+    labels_file,
+    scored,
+    setting_of,
+    wrong,
+)
+
+GOLD = gold_labels(400)
+
+
+def scores(client: Client, pk: int) -> dict[str, Any]:
+    evaluation: dict[str, Any] = client.get(reverse("api-scores", args=[pk])).json()["evaluations"][0]
+    return evaluation
+
+
+def test_a_team_sees_three_rounded_figures_and_nothing_else(client: Client, cast: BenchmarkCast) -> None:
+    submission = scored(cast, hidden_phase(cast, GOLD), wrong(GOLD, 0.31))
+    client.force_login(cast.kim)
+    shown = scores(client, submission.pk)
+    assert set(shown["scores"]) == {"micro_f1", "macro_f1", "accuracy"}
+    for score in shown["scores"].values():
+        assert score["value"] * 200 == pytest.approx(round(score["value"] * 200))
+    assert shown["classes"] == []
+    assert shown["detail"] == {"counts": {"missing": 0, "left_out": 0}, "curve": None, "notes": []}
+    assert "give the hidden gold away" in shown["held_back"]
+
+
+def test_an_organiser_sees_everything(client: Client, cast: BenchmarkCast) -> None:
+    submission = scored(cast, hidden_phase(cast, GOLD), wrong(GOLD, 0.31))
+    client.force_login(cast.olga)
+    shown = scores(client, submission.pk)
+    assert len(shown["scores"]) > 20
+    assert shown["classes"]
+    assert shown["detail"]["lost"]
+    assert shown["held_back"] == ""
+
+
+def test_the_page_of_a_run_shows_no_count_class_or_curve(client: Client, cast: BenchmarkCast) -> None:
+    submission = scored(cast, hidden_phase(cast, GOLD), wrong(GOLD, 0.31))
+    client.force_login(cast.kim)
+    page = client.get(reverse("submission", args=[submission.pk])).content.decode()
+    assert "Figures are rounded" in page
+    for absent in ("Errors by kind", "Relation by relation", ">Spurious<", "micro precision"):
+        assert absent not in page
+    for route in ("submission-curve-svg", "submission-curve-csv"):
+        assert client.get(reverse(route, args=[submission.pk])).status_code == 404
+
+
+def test_boards_and_their_downloads_rank_by_the_rounded_figure(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD, default_quotas=False)
+    first = wrong(GOLD, 0.2)
+    changed = [name for name in GOLD if first[name] == GOLD[name]][:1]
+    second = first | dict.fromkeys(changed, "N/A")
+    scored(cast, benchmark, first)
+    scored(cast, benchmark, second, team=cast.lugworm, by=cast.lars, system="Other")
+    client.force_login(cast.kim)
+    board = client.get(reverse("board-json", args=["hid"])).json()
+    assert [row["rank"] for row in board["rows"]] == [1, 1]
+    assert board["measures"] == ["micro_f1", "macro_f1", "accuracy"]
+    api = client.get(reverse("api-board", args=["hid"])).json()
+    assert api["rows"] == board["rows"]
+    csv = client.get(reverse("board-csv", args=["hid"])).content.decode()
+    assert len(csv.splitlines()) == 1 + 2 * 3
+    page = client.get(reverse("board", args=["hid"])).content.decode()
+    assert "Figures are rounded" in page
+    exact = leaderboard.board(setting_of(benchmark), person=cast.olga)
+    assert sorted(row.rank or 0 for row in exact.rows) == [1, 2]
+
+
+def test_a_board_cannot_be_ordered_by_a_measure_held_back(client: Client, cast: BenchmarkCast) -> None:
+    scored(cast, hidden_phase(cast, GOLD), GOLD)
+    client.force_login(cast.kim)
+    for order in ("micro_precision", "weighted_f1"):
+        response = client.get(reverse("api-board", args=["hid"]), {"order": order})
+        assert (response.status_code, response.json()["code"]) == (400, "unknown_measure")
+
+
+def test_a_closed_phase_shows_everything(client: Client, cast: BenchmarkCast) -> None:
+    submission = scored(cast, hidden_phase(cast, GOLD), wrong(GOLD, 0.3))
+    Setting.objects.update(closes_at=timezone.now() - timedelta(minutes=1))
+    client.force_login(cast.kim)
+    assert len(scores(client, submission.pk)["scores"]) > 20
+
+
+def test_a_closed_phase_stays_hidden_while_another_asks_for_the_same_gold(cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    submission = scored(cast, benchmark, wrong(GOLD, 0.3))
+    setting = setting_of(benchmark)
+    fields = {"title": "Other", "unit": "bag", "main": "micro_f1", "phase": "test", "by": cast.olga}
+    from evalsvc.evaluation.benchmarks import creation
+
+    creation.add_setting(benchmark, key="other", test_set=setting.test_set, **fields)
+    Setting.objects.filter(pk=setting.pk).update(closes_at=timezone.now() - timedelta(minutes=1))
+    assert len(leaderboard.newest(submission, person=cast.kim)[0].scores) == 3
+
+
+def test_a_figure_that_one_label_moves_by_more_than_5_points_is_withheld(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    small = gold_labels(20)
+    submission = scored(cast, hidden_phase(cast, small), small)
+    client.force_login(cast.kim)
+    shown = scores(client, submission.pk)["scores"]["micro_f1"]
+    assert shown["value"] is None
+    assert "more than 5 points" in shown["reason"]
+
+
+def test_class_rows_on_the_organisers_word_are_f1_of_large_classes(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    gold = gold_labels(400) | {f"t{at}": "born_in" for at in range(200)}
+    submission = scored(cast, hidden_phase(cast, gold, class_rows=True), wrong(gold, 0.3))
+    client.force_login(cast.kim)
+    rows = scores(client, submission.pk)["classes"]
+    assert [set(row) for row in rows] == [{"family", "label", "f1"}]
+    assert rows[0]["label"] == "born_in"
+    assert round(rows[0]["f1"] * 100, 9) % 1 == 0
+    page = client.get(reverse("submission", args=[submission.pk])).content.decode()
+    assert "Relation by relation" in page
+    assert ">Missed<" not in page
+
+
+def test_the_ladder_shows_a_team_only_improvements(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD, ladder=0.05, default_quotas=False)
+    worse, better = wrong(GOLD, 0.5), wrong(GOLD, 0.2)
+    shown = []
+    client.force_login(cast.kim)
+    for run, labels in enumerate((worse, wrong(GOLD, 0.6, seed=4), better), start=1):
+        submission = scored(cast, benchmark, labels, run=str(run))
+        shown.append(scores(client, submission.pk)["scores"])
+    values = [each["micro_f1"]["value"] for each in shown]
+    assert values[0] == values[1] < values[2]
+    assert all(set(each) == {"micro_f1"} for each in shown)
+
+
+def test_a_hidden_phase_takes_no_file_that_leaves_an_item_out(cast: BenchmarkCast) -> None:
+    from evalsvc.core.formats.problems import FileRejected
+
+    benchmark = hidden_phase(cast, GOLD, missing="wrong")
+    lines = labels_file(GOLD)[1:]
+    for form in (lines, [{"id": line["id"], "labels": []} for line in lines]):
+        with pytest.raises(FileRejected) as caught:
+            cast.submit(benchmark, form)
+        assert "missing_id" in caught.value.problems.by_code
+
+
+def test_a_ranking_with_fewer_claims_than_the_gold_is_rejected(cast: BenchmarkCast) -> None:
+    from evalsvc.core.formats.problems import FileRejected
+
+    benchmark = hidden_phase(cast, GOLD)
+    lines: list[dict[str, Any]] = [{"id": name, "scores": {}} for name in GOLD]
+    lines[0]["scores"] = {"born_in": 0.9}
+    with pytest.raises(FileRejected) as caught:
+        cast.submit(benchmark, lines)
+    assert "too_few_claims" in caught.value.problems.by_code
+
+
+def test_a_near_duplicate_counts_and_shows_the_earlier_figures(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    first = wrong(GOLD, 0.5)
+    repaired = [name for name in GOLD if first[name] != GOLD[name]][:9]
+    near = first | {name: GOLD[name] for name in repaired}
+    scored(cast, benchmark, first, run="1")
+    second = scored(cast, benchmark, near, run="2")
+    again = scored(cast, benchmark, near, run="3")
+    client.force_login(cast.kim)
+    shown = [scores(client, each.pk)["scores"]["micro_f1"]["value"] for each in (second, again)]
+    exact = leaderboard.board(setting_of(benchmark), person=cast.olga).rows[0].figures["micro_f1"]
+    assert shown == [pytest.approx(exact.minimum, abs=0.005)] * 2
+    assert (exact.maximum or 0) - (exact.minimum or 0) > 0.015
+    page = client.get(reverse("submission", args=[second.pk])).content.decode()
+    assert "hardly differs from run 1" in page
+    board = leaderboard.board(setting_of(benchmark), person=cast.kim)
+    assert [row.n for row in board.rows] == [1]
+
+
+def test_a_repair_of_twenty_claims_has_figures_of_its_own(cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    first = wrong(GOLD, 0.5)
+    repaired = [name for name in GOLD if first[name] != GOLD[name]][:40]
+    scored(cast, benchmark, first, run="1")
+    second = scored(cast, benchmark, first | {name: GOLD[name] for name in repaired}, run="2")
+    assert not second.near.exists()
+
+
+def test_bytes_another_team_sent_before_look_like_any_others(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    labels = wrong(GOLD, 0.3)
+    scored(cast, benchmark, labels)
+    same = cast.submit(benchmark, labels_file(labels), team=cast.lugworm, by=cast.lars)
+    assert same.state == "queued"
+    same = scored(cast, benchmark, labels, team=cast.lugworm, by=cast.lars)
+    client.force_login(cast.lars)
+    shown = scores(client, same.pk)
+    sent = client.get(reverse("api-submission", args=[same.pk])).json()
+    assert shown["created_at"] >= sent["created_at"]
+    assert [step["title"] for step in sent["timeline"]][-1] == "Attempt 1 scored"
+
+
+def test_a_person_submits_to_a_hidden_phase_for_one_team(client: Client, cast: BenchmarkCast) -> None:
+    from evalsvc.core.accounts.teams import add_member
+    from evalsvc.core.errors.exceptions import Conflict
+
+    benchmark = hidden_phase(cast, GOLD)
+    cast.submit(benchmark, labels_file(GOLD))
+    add_member(cast.lugworm, user=cast.kim, by=cast.lars)
+    for by in (cast.kim, cast.lars):
+        with pytest.raises(Conflict) as caught:
+            cast.submit(benchmark, labels_file(GOLD), team=cast.lugworm, by=by)
+        assert caught.value.code == "one_team"
+
+
+def test_twenty_files_a_day_are_rejected_and_no_more(cast: BenchmarkCast, client: Client) -> None:
+    benchmark = hidden_phase(cast, GOLD)
+    client.force_login(cast.kim)
+    sent = [
+        client.post(
+            reverse("api-submissions", args=[benchmark.slug]) + "?system=s&run=1",
+            jsonl([{"id": "s0", "label": "born_in"}]),
+            content_type="application/x-ndjson",
+        ).status_code
+        for _ in range(21)
+    ]
+    assert sent == [422] * 20 + [429]
+    assert (
+        json.loads(client.get(reverse("api-benchmark-limits", args=["hid"])).content)["quotas"][1]["used"]
+        == 0
+    )

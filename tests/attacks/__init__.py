@@ -1,0 +1,1 @@
+"""Attacks that got through once, and simulations of them."""

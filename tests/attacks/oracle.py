@@ -1,0 +1,115 @@
+"""A hidden phase as a team sees it: files in, shown figures out, by the product's scorer and policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalsvc.evaluation.disclosure.policy import Policy, shown_values
+from evalsvc.evaluation.disclosure.rules import near_below
+from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
+from evalsvc.evaluation.models import Benchmark, Score, Setting
+from workers.scoring.claim_codes import Codes, claim_codes
+from workers.scoring.gold import Gold
+from workers.scoring.predictions import Predictions
+from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
+
+RELATIONS = 24
+NEGATIVE = RELATIONS
+LABELS = [f"r{at}" for at in range(RELATIONS)]
+Labels = NDArray[np.int64]
+
+
+def simulated_gold(items: int) -> Labels:
+    """Labels with shares of .68/rank; the rest, about a third, is negative."""
+    ranks = np.arange(1, RELATIONS + 1)
+    counts = np.floor(items * 0.68 / ranks / (1 / ranks).sum()).astype(int)
+    labels = np.repeat(np.arange(RELATIONS + 1), [*counts, items - counts.sum()])
+    np.random.Generator(np.random.PCG64(1)).shuffle(labels)
+    return labels
+
+
+@dataclass
+class Oracle:
+    """Answers what a setting shows of a file; `hidden` is False for exact figures."""
+
+    labels: Labels
+    hidden: bool = True
+    class_rows: bool = False
+    sent: list[tuple[Codes, dict[str, float | None]]] = field(default_factory=list)
+    repeated: bool = False
+    """True when the last file was answered with earlier figures."""
+
+    @cached_property
+    def gold(self) -> Gold:
+        owners = np.flatnonzero(self.labels < NEGATIVE)
+        names = [LABELS[code] for code in self.labels[owners]]
+        return Gold(
+            index={f"s{at}": at for at in range(len(self.labels))}, owner=owners.tolist(), label=names
+        )
+
+    @cached_property
+    def policy(self) -> Policy:
+        benchmark = Benchmark(task="relations", labels=[{"name": name} for name in LABELS], negative="N/A")
+        setting = Setting(benchmark=benchmark, unit="sentence", main="micro_f1", disclosure="hidden")
+        setting.class_rows = self.class_rows
+        policy = Policy(setting, self.hidden)
+        counts = np.bincount(self.labels, minlength=RELATIONS + 1)
+        classes = dict(zip(LABELS, counts[:-1].tolist(), strict=True))
+        size = len(self.labels)
+        policy.__dict__["gold"] = GoldCounts(size, classes, int(counts[-1]), size)
+        return policy
+
+    def _case(self, predictions: Predictions) -> ScoringCase:
+        single = predictions.form == "label"
+        options = ScoringOptions(unit="sentence", labels=LABELS, negative="N/A", single=single)
+        return ScoringCase.of(self.gold, predictions, options)
+
+    def figures(self, answers: Labels) -> dict[str, float | None]:
+        """Return the figures shown of a file with a label per item; a near-duplicate shows earlier ones."""
+        case, positives = self._case(_labelled(answers)), self.policy.gold.positives
+        codes = claim_codes(case, positives)
+        for earlier, shown in self.sent if self.hidden else ():
+            self.repeated = len(np.setxor1d(codes, earlier, assume_unique=True)) < near_below(positives)
+            if self.repeated:
+                return shown
+        report = report_of(case)
+        scores = [Score(measure=key, value=each.value) for key, each in report.values.items()]
+        values = {each.measure: each.value for each in shown_values(self.policy, scores, _rows(report))}
+        self.sent.append((codes, values))
+        return values
+
+    def micro_f1(self, answers: Labels) -> float:
+        value = self.figures(answers)["micro_f1"]
+        assert value is not None
+        return value
+
+    def classes(self, answers: Labels) -> dict[str, dict[str, Any]]:
+        """Return the class rows shown of a file with a label per item."""
+        rows = self.policy.classes(_rows(report_of(self._case(_labelled(answers)))))
+        return {row["label"]: row for row in rows}
+
+    def curve(self, order: NDArray[np.int64]) -> dict[str, Any] | None:
+        """Return the curve shown of claims (item, relation) by falling, distinct scores."""
+        ids = [f"s{at}" for at in range(len(self.labels))]
+        scores = np.arange(len(order), 0, -1, dtype=np.float64)
+        owner, label = np.divmod(order, RELATIONS)
+        predictions = Predictions("scores", ids, np.arange(len(ids)), owner, label, scores)
+        report = report_of(self._case(predictions))
+        assert report.curve is not None
+        points = {key: getattr(report.curve, key).tolist() for key in ("recall", "precision", "score")}
+        shown: dict[str, Any] | None = self.policy.detail({"curve": points})["curve"]
+        return shown
+
+
+def _labelled(answers: Labels) -> Predictions:
+    ids, rows = [f"s{at}" for at in range(len(answers))], np.arange(len(answers))
+    return Predictions("label", ids, rows, rows, answers)
+
+
+def _rows(report: Any) -> list[dict[str, Any]]:
+    return [{"family": family} | row._asdict() for family, rows in report.classes.items() for row in rows]

@@ -1,0 +1,174 @@
+"""Reconstructions of hidden gold by a team, through the product's scorer and disclosure policy.
+
+Each attack first recovers gold from exact figures, so that its failure on the shown ones means something.
+`docs/security.md` states the figures.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from evalsvc.evaluation.disclosure import rules
+from tests.attacks.oracle import NEGATIVE, RELATIONS, Labels, Oracle, simulated_gold
+
+FILES = 100
+
+
+def probe(oracle: Oracle, *, files: int = FILES) -> int:
+    """Change one item of a full file at a time; return the labels that a changed display gives away."""
+    random = np.random.Generator(np.random.PCG64(2))
+    base = np.where(random.random(len(oracle.labels)) < 0.7, oracle.labels, 0)
+    before, known = oracle.micro_f1(base), 0
+    for item in random.permutation(len(base))[: files - 1]:
+        changed = base.copy()
+        changed[item] = 0 if base[item] else 1
+        after = oracle.micro_f1(changed)
+        gained, lost = after > before, after < before
+        known += bool(gained and oracle.labels[item] == changed[item])
+        known += bool(lost and oracle.labels[item] == base[item] != NEGATIVE)
+    return known
+
+
+@pytest.mark.parametrize(("items", "most"), [(286, 0), (5_000, 16)])
+def test_changes_of_one_item_give_few_labels_away(items: int, most: int) -> None:
+    gold = simulated_gold(items)
+    assert probe(Oracle(gold, hidden=False)) > 20
+    assert probe(Oracle(gold)) <= most
+
+
+def climb(oracle: Oracle, *, files: int = FILES) -> float:
+    """Keep random changes of one item while the display rises; return the gain of the exact figure."""
+    random, labels = np.random.Generator(np.random.PCG64(5)), oracle.labels
+    shares = np.bincount(labels, minlength=RELATIONS + 1) / len(labels)
+    drawn = random.choice(RELATIONS + 1, len(labels), p=shares)
+    begun = np.where(random.random(len(labels)) < 0.7, labels, drawn)
+    current, best = begun, oracle.micro_f1(begun)
+    for _ in range(files - 1):
+        changed = current.copy()
+        changed[random.integers(len(labels))] = random.choice(RELATIONS + 1, p=shares)
+        if (shown := oracle.micro_f1(changed)) > best:
+            current, best = changed, shown
+    exact = Oracle(labels, hidden=False)
+    return exact.micro_f1(current) - exact.micro_f1(begun)
+
+
+def test_climbing_by_the_display_gains_nothing() -> None:
+    gold = simulated_gold(286)
+    assert climb(Oracle(gold, hidden=False)) > 0.004
+    assert climb(Oracle(gold)) == 0.0
+
+
+def by_class_rows(oracle: Oracle, attacked: int, *, files: int = FILES) -> int:
+    """Label the attacked items at random, the others N/A; decode the class rows by least squares.
+
+    Returns the attacked items whose label the decoder gets right.
+    """
+    random = np.random.Generator(np.random.PCG64(3))
+    size = len(oracle.labels)
+    counts = np.bincount(oracle.labels, minlength=RELATIONS + 1)
+    queries: list[list[NDArrayFloat]] = [[] for _ in range(RELATIONS)]
+    hits: list[list[float]] = [[] for _ in range(RELATIONS)]
+    for _ in range(files):
+        answers = np.full(size, NEGATIVE)
+        answers[:attacked] = random.choice(RELATIONS, attacked, p=counts[:-1] / counts[:-1].sum())
+        for label, row in oracle.classes(answers).items():
+            code = int(label[1:]) if label != "N/A" else NEGATIVE
+            if code < NEGATIVE and row["f1"] is not None and not np.isnan(row["f1"]):
+                chosen = (answers[:attacked] == code).astype(float)
+                queries[code].append(chosen)
+                hits[code].append(row["f1"] * (chosen.sum() + counts[code]) / 2)
+    shares = np.tile(counts / size, (attacked, 1))
+    for code in range(RELATIONS):
+        if queries[code]:
+            shares[:, code] = _posterior(np.array(queries[code]), np.array(hits[code]), counts[code] / size)
+    guess = shares.argmax(axis=1)
+    return int((guess == oracle.labels[:attacked]).sum())
+
+
+NDArrayFloat = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+def _posterior(queries: NDArrayFloat, hits: NDArrayFloat, prior: float) -> NDArrayFloat:
+    """Return ridge estimates of membership, towards the share of the class."""
+    spread = prior * (1 - prior)
+    noise = 0.5 * np.eye(len(queries))
+    gain = spread * queries.T @ np.linalg.inv(spread * queries @ queries.T + noise)
+    estimate: NDArrayFloat = prior + gain @ (hits - queries.sum(axis=1) * prior)
+    return estimate
+
+
+@pytest.mark.parametrize(("items", "most"), [(286, 103), (5_000, 202)])
+def test_class_rows_give_no_more_than_the_bound(items: int, most: int) -> None:
+    gold = simulated_gold(items)
+    guess = int(np.bincount(gold[:286]).max())
+    assert by_class_rows(Oracle(gold, hidden=False), 286) > guess + 30
+    assert by_class_rows(Oracle(gold, class_rows=True), 286) <= max(most, guess)
+
+
+def test_without_the_organisers_word_there_are_no_class_rows() -> None:
+    gold = simulated_gold(5_000)
+    assert Oracle(gold).classes(gold) == {}
+
+
+@pytest.mark.parametrize("items", [286, 5_000])
+def test_a_ranking_with_distinct_scores_names_no_claim(items: int) -> None:
+    gold = simulated_gold(items)
+    random = np.random.Generator(np.random.PCG64(4))
+    positives = int((gold < NEGATIVE).sum())
+    order = random.permutation(items * RELATIONS)[: 2 * positives]
+    exact = Oracle(gold, hidden=False).curve(order)
+    assert exact is not None
+    assert len(set(exact["score"])) == len(exact["score"]) > 10
+    shown = Oracle(gold).curve(order)
+    if positives < rules.LEAST_FACTS:
+        assert shown is None
+    else:
+        assert shown is not None
+        assert set(shown) == {"recall", "precision"}
+        assert len(shown["recall"]) <= rules.CURVE_POINTS
+
+
+def test_the_default_quota_keeps_the_bits_far_below_those_of_the_gold() -> None:
+    for items, share in ((286, 0.093), (5_000, 0.16)):
+        oracle = Oracle(simulated_gold(items))
+        gold = oracle.policy.gold
+        per_file = sum(
+            rules.bits(step) for key in oracle.policy.measures if (step := oracle.policy.step(key))
+        )
+        whole = rules.label_bits([*gold.classes.values(), gold.negative])
+        assert rules.in_total(items) * per_file / whole <= share
+
+
+def test_a_search_by_halves_resolves_nothing() -> None:
+    for items in (286, 5_000):
+        gold = simulated_gold(items)
+        assert resolved_by_halves(Oracle(gold, hidden=False)) > 80
+        assert resolved_by_halves(Oracle(gold)) == 0
+
+
+def resolved_by_halves(oracle: Oracle, *, files: int = FILES) -> int:
+    """Claim the most frequent relation for a part; a part is resolved when the display fixes its hits."""
+    size, positives = len(oracle.labels), int((oracle.labels < NEGATIVE).sum())
+    parts, resolved = [np.arange(size)], 0
+    for _ in range(files):
+        if not parts:
+            break
+        part = parts.pop()
+        answers: Labels = np.full(size, NEGATIVE)
+        answers[part] = 0
+        shown = oracle.micro_f1(answers)
+        if oracle.repeated:
+            continue
+        step = oracle.policy.step("micro_f1") if oracle.policy.hidden else 1e-9
+        assert step
+        possible = [
+            hits
+            for hits in range(len(part) + 1)
+            if abs(2 * hits / (len(part) + positives) - shown) <= step / 2 + 1e-12
+        ]
+        if possible in ([0], [len(part)]):
+            resolved += len(part)
+        elif len(part) > 1:
+            parts += np.array_split(part, 2)
+    return resolved

@@ -77,5 +77,12 @@ def create_board(
     )
     main = "conll_micro_f1" if task == "entities" else "ap"
     creation.add_setting(
-        benchmark, key="main", title="Main", test_set=test_set, unit=unit, main=main, by=service.olga
+        benchmark,
+        key="main",
+        title="Main",
+        test_set=test_set,
+        unit=unit,
+        main=main,
+        by=service.olga,
+        disclosure="open",
     )

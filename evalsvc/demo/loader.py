@@ -208,7 +208,7 @@ def _relation_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
         if not benchmark.settings.filter(key=key).exists():
             creation.add_setting(
                 benchmark, key=key, title=title, test_set=test_sets[origin], unit=unit, main=main,
-                by=accounts.users[CURATOR], only=test_sets[only] if only else None,
+                by=accounts.users[CURATOR], only=test_sets[only] if only else None, disclosure="open",
             )  # fmt: skip
     return benchmark
 
@@ -225,7 +225,7 @@ def _entity_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
     if not benchmark.settings.exists():
         creation.add_setting(
             benchmark, key="spans", title="Human gold, spans", test_set=gold, unit="document",
-            main="conll_micro_f1", by=accounts.users[CURATOR],
+            main="conll_micro_f1", by=accounts.users[CURATOR], disclosure="open",
         )  # fmt: skip
     return benchmark
 

@@ -125,7 +125,14 @@ def test_a_setting_added_later_is_scored_for_active_runs(cast: BenchmarkCast) ->
     (submission,) = scored(cast, benchmark, "Net", 6)
     part = freeze("part", RELATION_GOLD[:3], by=cast.olga)
     late = creation.add_setting(
-        benchmark, key="late", title="Late", test_set=part, unit="sentence", main="micro_f1", by=cast.olga
+        benchmark,
+        key="late",
+        title="Late",
+        test_set=part,
+        unit="sentence",
+        main="micro_f1",
+        by=cast.olga,
+        disclosure="open",
     )
     assert [row.system.name for row in board(benchmark.settings.get(key="main")).rows] == ["Net"]
     while run_next("score"):

@@ -39,7 +39,7 @@ def fresh(submission: Submission) -> Submission:
 
 def added(benchmark: Benchmark, test_set: TestSet, cast: BenchmarkCast, **fields: Any) -> Setting:
     fields = {"key": "two", "title": "two", "unit": "sentence", "main": "micro_f1"} | fields
-    return creation.add_setting(benchmark, test_set=test_set, by=cast.olga, **fields)
+    return creation.add_setting(benchmark, test_set=test_set, by=cast.olga, disclosure="open", **fields)
 
 
 def scored(cast: BenchmarkCast, lines: list[Line] = LINES, **fields: Any) -> tuple[Submission, Setting]:

@@ -202,6 +202,7 @@ def phased(cast: BenchmarkCast, **test: Any) -> Benchmark:
             main="micro_f1",
             by=cast.olga,
             phase=key,
+            disclosure="open",
             **windows[key],
         )
     return benchmark
@@ -228,7 +229,7 @@ def test_a_run_of_one_phase_never_matches_one_of_another(cast: BenchmarkCast, ke
     for phase in ("dev", "test"):
         gold = freeze(phase, RELATION_GOLD, by=cast.olga, sha256=phase * 8)
         fields = {"title": phase, "test_set": gold, "unit": "sentence", "main": "micro_f1"}
-        creation.add_setting(benchmark, key=phase, phase=phase, by=cast.olga, **fields)
+        creation.add_setting(benchmark, key=phase, phase=phase, by=cast.olga, disclosure="open", **fields)
     first = cast.submit(benchmark, LINES, phase="test", idempotency_key=key)
     with pytest.raises(Conflict, match=rf"submission {first.pk}.*in the test phase") as caught:
         cast.submit(benchmark, LINES, phase="dev", idempotency_key=key)

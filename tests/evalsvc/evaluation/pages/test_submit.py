@@ -223,7 +223,7 @@ def test_one_of_two_open_phases_is_chosen(client: Client, cast: BenchmarkCast) -
     for phase, lines in (("dev", RELATION_GOLD[:3]), ("test", RELATION_GOLD[3:])):
         gold = freeze(phase, lines, by=cast.olga)
         fields = {"test_set": gold, "unit": "sentence", "main": "micro_f1", "phase": phase, "by": cast.olga}
-        creation.add_setting(benchmark, key=phase, title=phase, **fields)
+        creation.add_setting(benchmark, key=phase, title=phase, disclosure="open", **fields)
     client.force_login(cast.kim)
     page = client.get(reverse("submit", args=["rel"])).content.decode()
     assert '<option value="dev">' in page

@@ -73,7 +73,7 @@ def test_an_organiser_sees_the_teams_runs_on_own_boards_and_no_tokens(
         slug="other", title="Other", task="relations", labels=LABELS, negative="N/A", by=admin()
     )
     fields = {"test_set": TestSet.objects.get(), "unit": "sentence", "main": "accuracy", "by": admin()}
-    creation.add_setting(elsewhere, key="main", title="main", **fields)
+    creation.add_setting(elsewhere, key="main", title="main", disclosure="open", **fields)
     cast.submit(elsewhere, LABEL_LINES, system="Net elsewhere")
     client.force_login(cast.olga)
     page = client.get(reverse("team", args=["kelpie"])).content.decode()

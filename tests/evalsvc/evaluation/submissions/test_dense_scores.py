@@ -151,7 +151,14 @@ def test_a_setting_added_later_does_not_shift_rows(cast: BenchmarkCast, more: in
     others = [line | {"id": f"more-{line['id']}"} for line in RELATION_GOLD[:more]]
     late = freeze("late", [*RELATION_GOLD[::-1], *others], by=cast.olga)
     creation.add_setting(
-        benchmark, key="late", title="Late", test_set=late, unit="bag", main="ap", by=cast.olga
+        benchmark,
+        key="late",
+        title="Late",
+        test_set=late,
+        unit="bag",
+        main="ap",
+        by=cast.olga,
+        disclosure="open",
     )
     run_next("score")
     submission.refresh_from_db()

@@ -141,7 +141,10 @@ def evaluate_confusion(matrix: Ints, *, labels: Sequence[str]) -> Evaluation:
 
 
 def macro(counts: Counts) -> tuple[float, float, float]:
-    """Average precision, recall and F1 over all relations; 0/0 counts 0.
+    """Average precision, recall and F1 over the relations of the key.
+
+    As in the task's scorer, a relation without gold is not averaged, and claims of it are no relation's
+    spurious claims. A 0/0 of a relation counts 0.
 
     Parameters
     ----------
@@ -151,17 +154,17 @@ def macro(counts: Counts) -> tuple[float, float, float]:
     Returns
     -------
     precision, recall, f1 : float
-        nan when there is no relation, or no relation has gold.
+        nan when no relation has gold.
 
     Examples
     --------
-    >>> macro(Counts.of([1, 0], [1, 0], [0, 0]))
+    >>> macro(Counts.of([1, 0, 0], [1, 1, 0], [0, 0, 1]))
     (0.25, 0.5, 0.3333333333333333)
     """
-    size = len(counts.tp)
-    if not size or not counts.gold.any():
+    in_key = counts.gold > 0
+    if not in_key.any():
         return (float("nan"), float("nan"), float("nan"))
-    even = np.full(size, 1 / size)
+    even = in_key / np.count_nonzero(in_key)
     precision, recall, f1 = scores(counts.tp, counts.fp, counts.fn)
     return weighted_average(precision, even), weighted_average(recall, even), weighted_average(f1, even)
 

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from workers.metrics.matching import SCHEMAS, PairingCounts, SpanOutcome, pair_spans
 from workers.metrics.report import Value, value_of
 from workers.metrics.spans import Spans
-from workers.metrics.weights import NO_GOLD, NO_PREDICTION, NOTHING
+
+NO_SPANS = "there are no gold spans and no predicted spans"
+NO_GOLD_SPANS = "there are no gold spans"
+NO_PREDICTED_SPANS = "there are no predicted spans"
 
 
 def pairings_by_label(gold: Spans, predicted: Spans, *, n_labels: int) -> list[PairingCounts]:
@@ -132,7 +135,7 @@ def muc_figures(counts: PairingCounts) -> dict[str, Value]:
     figures = {}
     for schema in SCHEMAS:
         outcome = counts.outcome(schema)
-        figures[f"muc_{schema}_f1"] = value_of(outcome.f1, reason=NOTHING)
-        figures[f"muc_{schema}_precision"] = value_of(outcome.precision, reason=NO_PREDICTION)
-        figures[f"muc_{schema}_recall"] = value_of(outcome.recall, reason=NO_GOLD)
+        figures[f"muc_{schema}_f1"] = value_of(outcome.f1, reason=NO_SPANS)
+        figures[f"muc_{schema}_precision"] = value_of(outcome.precision, reason=NO_PREDICTED_SPANS)
+        figures[f"muc_{schema}_recall"] = value_of(outcome.recall, reason=NO_GOLD_SPANS)
     return figures

@@ -169,7 +169,8 @@ def scheme_averages(
 ) -> dict[str, Value]:
     """Average precision, recall and F_β by every scheme.
 
-    F is averaged, never computed from averages.
+    F is averaged, never computed from averages. A class with 0/0 counts 0; but where no averaged class has a
+    prediction, every average of precision is undefined, as micro precision is.
 
     Parameters
     ----------
@@ -184,7 +185,8 @@ def scheme_averages(
     Returns
     -------
     dict
-        Keys like ``dodrans_f1``, ``macro_all_recall``; nan when no averaged class has gold.
+        Keys like ``dodrans_f1``, ``macro_all_recall``; nan when no averaged class has gold, precision also
+        when none has a prediction.
 
     Examples
     --------
@@ -197,12 +199,15 @@ def scheme_averages(
     for unknown in set(schemes) - set(SCHEMES):
         require_choice("scheme", unknown, SCHEMES)
     gold, items = counts.gold, counts.items if entropy == "all" and counts.items else None
+    predicted = bool(counts.predicted.any())
     figures = {}
     for scheme in schemes:
         weights = _weights(gold, scheme, items)
         for kind in ("f1", "precision", "recall"):
-            average = weighted_average(getattr(of_classes, kind), weights.values)
-            figures[f"{scheme.replace('-', '_')}_{kind}"] = Value(average, weights.reason)
+            key, average = f"{scheme.replace('-', '_')}_{kind}", Value(float("nan"), NO_PREDICTION)
+            if kind != "precision" or predicted:
+                average = Value(weighted_average(getattr(of_classes, kind), weights.values), weights.reason)
+            figures[key] = average
     return figures
 
 

@@ -14,7 +14,7 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract
 from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 
 # Raise it whenever a figure may change.
-SCORER = "1.0"
+SCORER = "1.1"
 
 
 def concerned(

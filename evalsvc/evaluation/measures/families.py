@@ -27,7 +27,8 @@ FAMILIES: dict[str, Family] = {
     ),
     "semeval2010": Family(
         "SemEval-2010 Task 8",
-        "Relations with a direction, counted as the task's own scorer counts them.",
+        "Relations with a direction, counted as the task's own scorer counts them: the mean is over the "
+        "relations that occur in the gold, and claims of other relations only miss theirs.",
         ("sentence",),
     ),
     "bags": Family(
@@ -53,7 +54,8 @@ FAMILIES: dict[str, Family] = {
         "Each gold span is paired with at most one predicted span that overlaps it; one pairing serves all "
         "four schemas. With COR correct, INC incorrect, PAR partial, MIS missed, SPU spurious, "
         "ACT = COR + INC + PAR + SPU and POS = COR + INC + PAR + MIS: P = (COR + ½·PAR) / ACT and "
-        "R = (COR + ½·PAR) / POS.",
+        "R = (COR + ½·PAR) / POS. In counts per type, a pair of different types is counted for the gold's "
+        "type, as INC where the schema asks for the type; CoNLL counts it as a missed and a spurious entity.",
         ("document",),
     ),
     "wrf": Family(

@@ -192,8 +192,9 @@ RATIOS: dict[str, tuple[str, str, str]] = {
         "there are no gold labels and no predictions",
     ),
     "precision": ("precision", "P = tp / (tp + fp)", "there are no predictions"),
-    "recall": ("recall", "R = tp / (tp + fn)", "there are no gold labels"),
+    "recall": ("recall", "R = tp / (tp + fn)", "no averaged class has a gold label"),
 }
+UNDEFINED_AVERAGES = {"precision": "no averaged class has a gold label, or there are no predictions"}
 
 
 def averages(prefix: str, family: str, source: str, comparison: Positions | None = None) -> list[Measure]:
@@ -206,7 +207,7 @@ def averages(prefix: str, family: str, source: str, comparison: Positions | None
             scheme.explains,
             f"{scheme.formula}; {formula}",
             source,
-            undefined if key == "micro" else "no averaged class has a gold label",
+            undefined if key == "micro" else UNDEFINED_AVERAGES.get(ratio, RATIOS["recall"][2]),
             board=scheme.board if ratio == "f1" else {},
             submission=scheme.submission if ratio == "f1" else {},
             comparison=(comparison or {}).get(key, 0) if ratio == "f1" else 0,

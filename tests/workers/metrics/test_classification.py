@@ -159,6 +159,13 @@ def test_the_suite_computes_the_official_score() -> None:
     assert round(100 * values["micro_f1"].value, 2) == 6.67
 
 
+def test_the_official_score_averages_the_relations_of_the_key() -> None:
+    labels = ["Cause(e1,e2)", "Cause(e2,e1)", "Whole(e1,e2)", "Whole(e2,e1)", "Other"]
+    values = classification_suite([0, 1, 4], [0, 2, 2], labels=labels, negative="Other").values
+    # Cause: 1 right of 1 claimed and 2 to find; Whole is not in the key
+    assert values["semeval2010_f1"].value == pytest.approx(2 / 3)
+
+
 def test_without_directed_labels_there_is_no_official_score() -> None:
     assert "semeval2010_f1" not in classification_suite([0], [0], labels=["A"]).values
     value = semeval2010.semeval_figures(semeval2010.evaluate([0], [0], labels=["A"]))["semeval2010_f1"]

@@ -3,7 +3,7 @@
 import pytest
 
 from workers.metrics.matching import PairingCounts, document_pairings
-from workers.metrics.semeval2013 import outcomes_by_label, pairings_by_label, total
+from workers.metrics.semeval2013 import muc_figures, outcomes_by_label, pairings_by_label, total
 from workers.metrics.spans import Spans, spans_of_lists
 
 LABELS = ["PER", "LOC", "ORG"]
@@ -31,6 +31,15 @@ def test_the_types_sum_to_the_total() -> None:
     gold, answer = spans(GOLD), spans(SAID)
     whole = PairingCounts(*document_pairings(gold, answer).sum(axis=0).tolist())
     assert total(pairings_by_label(gold, answer, n_labels=3)) == whole
+
+
+def test_undefined_figures_name_the_missing_spans() -> None:
+    reasons = {key: value.reason for key, value in muc_figures(PairingCounts(predicted=2)).items()}
+    assert reasons["muc_strict_recall"] == "there are no gold spans"
+    assert reasons["muc_strict_f1"] is None
+    reasons = {key: value.reason for key, value in muc_figures(PairingCounts()).items()}
+    assert reasons["muc_type_precision"] == "there are no predicted spans"
+    assert reasons["muc_type_f1"] == "there are no gold spans and no predicted spans"
 
 
 def test_sides_with_different_numbers_of_documents_are_rejected() -> None:

@@ -10,6 +10,7 @@ from workers.metrics.classification import confusion_counts
 from workers.metrics.counts import Counts
 from workers.metrics.weights import (
     NO_GOLD,
+    NO_PREDICTION,
     ONE_CLASS,
     SCHEMES,
     effective_share,
@@ -77,6 +78,21 @@ def test_no_gold_leaves_averages_undefined_with_a_reason() -> None:
     found = scheme_averages(Counts.of([0], [3], [0]))["macro_f1"]
     assert np.isnan(found.value)
     assert found.reason == NO_GOLD
+
+
+def test_precision_without_predictions_is_undefined_in_every_average() -> None:
+    counts = Counts.of([0, 0], [0, 0], [3, 1])
+    found = scheme_averages(counts) | micro_averages(counts)
+    precisions = {key: value for key, value in found.items() if key.endswith("precision")}
+    assert len(precisions) == len(SCHEMES) + 1
+    assert {value.reason for value in precisions.values()} == {NO_PREDICTION}
+    assert not any(value.defined for value in precisions.values())
+    assert found["macro_recall"].value == found["macro_f1"].value == 0.0
+
+
+def test_one_predicted_class_is_enough_to_average_precision() -> None:
+    found = scheme_averages(Counts.of([1, 0], [0, 0], [0, 1]))
+    assert found["macro_precision"].value == 0.5
 
 
 def test_micro_without_labels_is_undefined() -> None:

@@ -32,7 +32,8 @@ SCORED_FORMS = ("scores", "bag")
 class ScoringOptions:
     """Every choice that changes a figure.
 
-    With `single` None the gold decides: single labels, if every item has one.
+    With `single` None the gold decides: single labels, if every item has one. With `threshold` None scored
+    claims count as made from τ* on.
     """
 
     unit: str
@@ -127,13 +128,27 @@ class ScoringCase:
 
     @cached_property
     def predicted_sets(self) -> tuple[Codes, Codes]:
-        """Unit and label of each positive claim, scored ones above the threshold."""
+        """Unit and label of each positive claim, scored ones from the operating point on."""
         if self.form in SCORED_FORMS:
-            made = self.claims.score >= (self.options.threshold or 0)
+            made = self.claims.score >= self.operating_point
             return self.claims.pair[made], self.claims.relation[made]
         positive = self.placed.label < len(self.options.labels)
         row, bag = self.placed.row[positive], self.bag_of_item
         return row if bag is None else bag[row], self.placed.label[positive]
+
+    @cached_property
+    def ranked(self) -> Report:
+        """Figures of the claims by rank, in both profiles."""
+        return suites.bags_suite(self.claims, self.facts, relations=self.options.labels)
+
+    @property
+    def operating_point(self) -> float:
+        """The threshold, else τ*; without facts every claim counts as made."""
+        if self.options.threshold is not None:
+            return self.options.threshold
+        profile = "opennre_" if self.options.profile == "opennre" else ""
+        tau = self.ranked.values[f"{profile}tau"]
+        return tau.value if tau.defined else -np.inf
 
     @cached_property
     def claims(self) -> Claims:
@@ -220,19 +235,21 @@ def _label_sets(case: ScoringCase) -> Report:
 
 
 def _ranking(case: ScoringCase) -> Report:
-    """Score claims by rank and, at a threshold, as label sets."""
-    report = suites.bags_suite(case.claims, case.facts, relations=case.options.labels)
-    if case.options.threshold is not None:
-        sets = _label_sets(case)
-        return replace(
-            report,
-            values=sets.values | report.values,
-            classes=sets.classes | report.classes,
-            counts=sets.counts | report.counts,
-        )
-    if case.options.profile == "both":
+    """Score claims by rank and, at one operating point, as label sets."""
+    report, sets = _of_profile(case.ranked, case.options.profile), _label_sets(case)
+    return replace(
+        report,
+        values=sets.values | report.values,
+        classes=sets.classes | report.classes,
+        counts=sets.counts | report.counts,
+    )
+
+
+def _of_profile(report: Report, profile: str) -> Report:
+    """Keep the figures of one profile of ranked claims, or of both."""
+    if profile == "both":
         return report
-    opennre = case.options.profile == "opennre"
+    opennre = profile == "opennre"
     return replace(
         report,
         values={key: value for key, value in report.values.items() if key.startswith("opennre_") == opennre},

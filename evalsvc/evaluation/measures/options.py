@@ -24,6 +24,8 @@ class ScoringOption:
             return isinstance(value, bool)
         if self.choices:
             return value in self.choices
+        if value is None:
+            return self.default is None
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         return number and (self.least is None or value > self.least)
 
@@ -32,12 +34,17 @@ class ScoringOption:
             return "true or false"
         if self.choices:
             return "one of " + ", ".join(self.choices)
-        return "a number" if self.least is None else f"a number above {self.least:g}"
+        number = "a number" if self.least is None else f"a number above {self.least:g}"
+        return f"{number}, or null" if self.default is None else number
 
 
 OPTIONS: dict[str, ScoringOption] = {
     "beta": ScoringOption(1.0, "Weight of recall against precision in F.", least=0.0),
-    "threshold": ScoringOption(0.5, "Lowest score of a claim that is counted as a label.", task="relations"),
+    "threshold": ScoringOption(
+        None,
+        "Lowest score of a claim that is counted as a label. By default τ*, the score of the best micro F1.",
+        task="relations",
+    ),
     "include_negative": ScoringOption(
         False, "Include the negative class in the averages of single-label settings.", task="relations"
     ),

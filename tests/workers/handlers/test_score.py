@@ -54,18 +54,35 @@ def test_errors_are_counted_by_type(cast: BenchmarkCast) -> None:
     assert submission.evaluations.get().detail["lost"] == {"missed": 1, "spurious": 1, "confused": 1}
 
 
-def test_scores_are_ranked_and_counted_at_the_threshold(cast: BenchmarkCast) -> None:
-    found = figures(scored(cast.submit(cast.relations(), SCORE_LINES)))
+def test_scores_are_ranked_and_counted_at_one_operating_point(cast: BenchmarkCast) -> None:
+    submission = scored(cast.submit(cast.relations(), SCORE_LINES))
+    found, evaluation = figures(submission), submission.evaluations.get()
     # claims by score: s1+ .9, s3+ .8, s6− .7, s2− .6, s5+ .4, s1− .2; four facts
     assert found["ap"] == pytest.approx((1 / 1 + 2 / 2 + 3 / 5) / 4)
-    assert found["micro_precision"] == pytest.approx(2 / 4)
-    assert found["micro_recall"] == pytest.approx(2 / 4)
+    assert found["tau"] == 0.8
+    assert found["micro_f1"] == found["max_f1"] == pytest.approx(2 / 3)
+    assert (found["micro_precision"], found["micro_recall"]) == (1.0, 2 / 4)
+    rows = {row["family"]: [] for row in evaluation.classes}
+    for row in evaluation.classes:
+        rows[row["family"]].append((row["label"], row["gold"], row["predicted"], row["correct"]))
+    assert rows["classification"] == rows["bags"]
+    assert sum(evaluation.detail["lost"].values()) == 2  # the two facts below τ*
+
+
+def test_claims_without_facts_are_all_spurious(cast: BenchmarkCast) -> None:
+    gold = freeze("empty", [{**line, "relations": []} for line in RELATION_GOLD], by=cast.olga)
+    benchmark = cast.benchmark(settings=[("main", gold, "sentence", "micro_f1")])
+    submission = scored(cast.submit(benchmark, SCORE_LINES))
+    assert figures(submission)["micro_precision"] == 0.0
+    assert submission.evaluations.get().detail["lost"]["spurious"] == 6
 
 
 def test_the_threshold_is_an_option_stored_with_the_score(cast: BenchmarkCast) -> None:
     submission = scored(cast.submit(cast.relations(options={"threshold": 0.3}), SCORE_LINES))
     assert submission.evaluations.get().options["threshold"] == 0.3
     assert figures(submission)["micro_recall"] == pytest.approx(3 / 4)
+    lost = submission.evaluations.get().detail["lost"]
+    assert lost == {"missed": 0, "spurious": 1, "confused": 1}  # s2 is spurious, s6 confused
 
 
 def test_bags_are_scored_by_maximum_or_mean_as_submitted(cast: BenchmarkCast) -> None:

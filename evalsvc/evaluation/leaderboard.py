@@ -171,9 +171,9 @@ def board(
     policy = policy_for(setting, person, of_version)
     if order_by not in policy.measures:
         raise DomainError("unknown_measure", f"The board has no measure {order_by}.", field="order")
-    if not MENU[order_by].ranks:
-        detail = f"{MENU[order_by].title} is a threshold and cannot rank systems."
-        raise DomainError("bad_measure", detail, field="order")
+    if not MENU[order_by].ranks and order_by != setting.main:
+        detail = f"{MENU[order_by].title} orders no board."
+        raise DomainError("bad_measure", detail, hint=MENU[order_by].unranked, field="order")
     if hidden_from(setting, person):
         return Board(setting, of_version, _without_scores(setting, order_by), {}, [], sealed=True)
     runs: dict[System, list[Submission]] = defaultdict(list)

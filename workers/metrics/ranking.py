@@ -227,8 +227,40 @@ def anchored_auc(curve: Points) -> float:
     """
     if not curve.n_facts:
         return float("nan")
+    return float(_trapezoids(curve).sum() / curve.n_facts)
+
+
+def area_under_ties(curve: Points) -> float:
+    """Compute the share of the area by trapezoids that lies under tied scores.
+
+    A constant score draws one line from precision 1 to the precision of all claims, so that ties alone can
+    reach an area of about a half.
+
+    Parameters
+    ----------
+    curve : Points
+
+    Returns
+    -------
+    float
+        nan without an area.
+
+    Examples
+    --------
+    >>> area_under_ties(points(rank([0.5, 0.5], [True, False], n_facts=1)))
+    1.0
+    >>> area_under_ties(points(rank([0.9, 0.5], [True, True], n_facts=2)))
+    0.0
+    """
+    areas = _trapezoids(curve)
+    tied = np.diff(curve.claims, prepend=0) > 1
+    return float(divide(areas[tied].sum(), areas.sum()))
+
+
+def _trapezoids(curve: Points) -> Floats:
+    """Return the area under each step of the curve, in facts."""
     height = np.concatenate(([1.0], np.nan_to_num(curve.precision)))
-    return float(np.dot(curve.gained, height[1:] + height[:-1]) / (2 * curve.n_facts))
+    return np.asarray(curve.gained * (height[1:] + height[:-1]) / 2)
 
 
 def best_point(curve: Points) -> tuple[float, int]:

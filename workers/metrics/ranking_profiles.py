@@ -10,13 +10,21 @@ from numpy.typing import NDArray
 from workers.metrics.bags import CUTS, Claims, Facts, hits, macro_all_f1, threshold_counts
 from workers.metrics.counts import Counts, Ints
 from workers.metrics.fact_ranks import FactRanks, rank_facts
-from workers.metrics.ranking import Points, anchored_auc, average_precision, best_point, precision_at
+from workers.metrics.ranking import (
+    Points,
+    anchored_auc,
+    area_under_ties,
+    average_precision,
+    best_point,
+    precision_at,
+)
 from workers.metrics.ratios import f_score
 from workers.metrics.report import Value, value_of
 
 _NAN = float("nan")
 NO_FACTS = "there are no facts"
 NO_CLAIMS = "the system makes no claims"
+NO_AREA = "the curve has no area"
 FEW_POINTS = "the area needs at least two claims"
 FEW_CLAIMS = "there are fewer claims than needed"
 AT_TAU = ("max_f1", "tau", "precision_at_tau", "recall_at_tau", "macro_f1_at_tau")
@@ -38,6 +46,7 @@ class Profile:
     p_at: dict[int, float]
     counts: Counts
     ap: float = _NAN
+    auc_under_ties: float = _NAN
     micro_f1_at_half: float = _NAN
     macro_f1_at_half: float = _NAN
     curve: Points | None = None
@@ -83,6 +92,7 @@ def corrected(claims: Claims, facts: Facts, *, ranks: FactRanks | None = None) -
     return Profile(
         ap=average_precision(curve),
         auc=anchored_auc(curve),
+        auc_under_ties=area_under_ties(curve),
         max_f1=f1,
         tau=tau,
         precision_at_tau=float(curve.precision[at]) if at >= 0 else _NAN,

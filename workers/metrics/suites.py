@@ -12,7 +12,7 @@ from workers.metrics.bags import Claims, Facts, facts_of_columns, hits
 from workers.metrics.classification import accuracy, averaged_classes, confusion, confusion_counts, set_counts
 from workers.metrics.curve import thin
 from workers.metrics.fact_ranks import rank_facts
-from workers.metrics.ranking_profiles import NO_CLAIMS, NO_FACTS, corrected, opennre, ranked_figures
+from workers.metrics.ranking_profiles import NO_AREA, NO_CLAIMS, NO_FACTS, corrected, opennre, ranked_figures
 from workers.metrics.relations import MODES, Links, link_counts
 from workers.metrics.report import ClassRow, Report, SpanOutcome, Value, class_rows, value_of
 from workers.metrics.semeval2010 import NO_ITEMS
@@ -256,7 +256,9 @@ def bags_suite(claims: Claims, facts: Facts, *, relations: Sequence[str]) -> Rep
     reason = NO_CLAIMS if len(facts) else NO_FACTS
     ranks = rank_facts(claims.score, hits(claims, facts), n_facts=len(facts))
     order_free = corrected(claims, facts, ranks=ranks)
-    values = ranked_figures(order_free, n_facts=len(facts)) | {"ap": value_of(order_free.ap, reason=NO_FACTS)}
+    values = ranked_figures(order_free, n_facts=len(facts))
+    values["ap"] = value_of(order_free.ap, reason=NO_FACTS)
+    values["auc_under_ties"] = value_of(order_free.auc_under_ties, reason=NO_AREA)
     tables = {"bags": class_rows(relations, order_free.counts)}
     curve = thin(order_free.curve) if order_free.curve is not None else None
     toolkit = opennre(claims, facts, ranks=ranks)

@@ -120,7 +120,8 @@ def add_setting(
     require(benchmark, by, ORGANISER)
     if key == "new":
         raise DomainError("key_taken", "The key `new` is reserved.", hint="Choose another.", field="key")
-    _check_unit(benchmark, unit, main)
+    _check_unit(benchmark, unit)
+    _check_main(unit, main)
     check_test_sets(benchmark, test_set, only, by=by)
     is_dev = shown.get("phase") == Setting.Phase.DEV
     shown["disclosure"] = shown.get("disclosure") or (Disclosure.OPEN if is_dev else Disclosure.HIDDEN)
@@ -181,7 +182,8 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
     with transaction.atomic():
         row = Setting.objects.select_for_update().get(pk=setting.pk)
         whole = {name: changed.get(name, getattr(row, name)) for name in fields}
-        _check_unit(setting.benchmark, row.unit, whole["main"])
+        if whole["main"] != row.main:
+            _check_main(row.unit, whole["main"])
         check_shown({name: whole[name] for name in SHOWN}, unit=row.unit, main=whole["main"])
         Setting.objects.filter(pk=row.pk).update(**changed)
     setting.refresh_from_db()
@@ -225,13 +227,16 @@ def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | Non
             _check_test_set(benchmark, used, by=by, field=field)
 
 
-def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
+def _check_unit(benchmark: Benchmark, unit: str) -> None:
     if unit not in UNITS[benchmark.task]:
         expected = ", ".join(UNITS[benchmark.task])
         raise DomainError(
             "bad_unit", f"{unit} is not a unit for {benchmark.task}.", hint=f"Use {expected}.", field="unit"
         )
-    if main not in MENU or unit not in FAMILIES[MENU[main].family].units or not MENU[main].ranks:
+
+
+def _check_main(unit: str, main: str) -> None:
+    if main not in MENU or unit not in FAMILIES[MENU[main].family].units:
         expected = ", ".join(measure.key for measure in offered(unit)[:8])
         raise DomainError(
             "bad_measure",
@@ -239,6 +244,9 @@ def _check_unit(benchmark: Benchmark, unit: str, main: str) -> None:
             hint=f"For example {expected}.",
             field="main",
         )
+    if not MENU[main].ranks:
+        detail = f"{MENU[main].title} orders no board."
+        raise DomainError("bad_measure", detail, hint=MENU[main].unranked, field="main")
 
 
 def _check_test_set(benchmark: Benchmark, test_set: TestSet, *, by: User, field: str) -> None:

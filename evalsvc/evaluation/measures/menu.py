@@ -22,8 +22,8 @@ Positions = Mapping[str, int]
 class Measure:
     """A figure of a score, with its explanation and default positions.
 
-    `unit` is "%" for shares, empty for plain numbers. A measure that does not rank says nothing about how
-    good a system is. `board` and `submission` map a unit of settings to the position on that page;
+    `unit` is "%" for shares, empty for plain numbers. `unranked` is the reason why a measure orders no
+    board. `board` and `submission` map a unit of settings to the position on that page;
     `comparison` is the position in the `compare` command. Without a position a measure is not shown first.
     """
 
@@ -37,12 +37,16 @@ class Measure:
     higher_is_better: bool = True
     digits: int = 1
     unit: str = "%"
-    ranks: bool = True
+    unranked: str = ""
     low: float = 0.0
     high: float = 1.0
     board: Positions = field(default_factory=dict)
     submission: Positions = field(default_factory=dict)
     comparison: int = 0
+
+    @property
+    def ranks(self) -> bool:
+        return not self.unranked
 
 
 MEASURES: dict[str, Measure] = {}
@@ -146,7 +150,7 @@ SCHEMES: dict[str, Scheme] = {
         "micro",
         "every label has equal weight, so frequent classes dominate",
         "from counts summed over classes",
-        {"sentence": 2, "bag": 5, "document": 1},
+        {"sentence": 2, "bag": 6, "document": 1},
         {"sentence": 2, "document": 1},
     ),
     "weighted": Scheme(
@@ -176,7 +180,7 @@ SCHEMES: dict[str, Scheme] = {
         "macro",
         "every class that occurs in the gold has equal weight",
         "mean of sᵢ over classes with nᵢ > 0",
-        {"sentence": 3, "bag": 6, "document": 2},
+        {"sentence": 3, "bag": 7, "document": 2},
         {"sentence": 6, "document": 5},
     ),
     "macro_all": Scheme(
@@ -285,7 +289,8 @@ register(
         "Σ (R_k − R_{k−1})·P_k; without claims 0",
         GAO,
         NO_FACTS,
-        submission={"bag": 2},
+        board={"sentence": 5, "bag": 1},
+        submission={"sentence": 8, "bag": 1},
         comparison=10,
     ),
     Measure(
@@ -296,9 +301,23 @@ register(
         "trapezoid over (recall, precision), from recall 0 and precision 1; without claims 0",
         GAO,
         NO_FACTS,
-        board={"sentence": 5, "bag": 1},
-        submission={"sentence": 8, "bag": 1},
+        unranked="It rises with ties: one constant score for all claims reaches about 50. "
+        "Rank by average precision, `ap`.",
+        board={"bag": 2},
+        submission={"bag": 2},
         comparison=11,
+    ),
+    Measure(
+        "auc_under_ties",
+        "AUC under ties",
+        "bags",
+        "share of the AUC that lies under tied scores; ties alone can reach an AUC of about 50",
+        "area of the steps with several claims / AUC",
+        "Davis and Goadrich 2006",
+        "the AUC is 0 or undefined",
+        higher_is_better=False,
+        unranked="It describes the AUC, not the system.",
+        submission={"bag": 3},
     ),
     Measure(
         "max_f1",
@@ -308,8 +327,8 @@ register(
         "max over k of 2·P_k·R_k / (P_k + R_k)",
         GAO,
         NO_RANKING,
-        board={"sentence": 6, "bag": 2},
-        submission={"sentence": 9, "bag": 3},
+        board={"sentence": 6, "bag": 3},
+        submission={"sentence": 9, "bag": 4},
         comparison=12,
     ),
     Measure(
@@ -338,8 +357,8 @@ register(
         "mean of F1 over the inventory, claims with a score of at least τ*",
         GAO,
         NO_RANKING,
-        board={"bag": 3},
-        submission={"bag": 5},
+        board={"bag": 4},
+        submission={"bag": 6},
     ),
     *(
         Measure(
@@ -350,8 +369,8 @@ register(
             f"hits in the first {n} / {n}",
             GAO,
             f"there are fewer than {n} claims",
-            board={"bag": 4} if n == 100 else {},
-            submission={"bag": 5 + n // 100},
+            board={"bag": 5} if n == 100 else {},
+            submission={"bag": 6 + n // 100},
         )
         for n in (100, 200, 300)
     ),
@@ -374,10 +393,10 @@ register(
         NO_RANKING,
         digits=3,
         unit="",
-        ranks=False,
+        unranked="It is a threshold.",
         low=float("-inf"),
         high=float("inf"),
-        submission={"sentence": 10, "bag": 4},
+        submission={"sentence": 10, "bag": 5},
     ),
 )
 
@@ -400,6 +419,7 @@ register(
         "auc",
         formula="trapezoid over the points alone, without a starting point",
         undefined="there are no facts, or fewer than 2 claims",
+        unranked="",
         comparison=13,
     ),
     as_opennre("max_f1", comparison=14),

@@ -17,12 +17,13 @@ from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, signed
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, Reversal, RunStatistics, reversals
-from evalsvc.evaluation.measures.menu import Measure, as_shown, board_measures, scheme_measures
+from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, scheme_measures
 from evalsvc.evaluation.models import Setting, SettingVersion
 from evalsvc.evaluation.pages import charts, curve_charts
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 
 REVERSALS_SHOWN = 12
+NOTEWORTHY_TIES = 0.1
 KINDS = {"relations": ("relation", "relations"), "entities": ("type", "types")}
 Names = Mapping[int, str]
 
@@ -74,7 +75,12 @@ def board_context(board: Board, others: Sequence[Board], *, visible: Collection[
     context: dict[str, Any] = {
         "table": table(board, visible=visible),
         "sealed": board.sealed,
-        "orders": [column.measure for column in board.columns.values() if column.measure.ranks],
+        "orders": [
+            column.measure
+            for key, column in board.columns.items()
+            if column.measure.ranks or key == board.order_by
+        ],
+        "unranked": as_shown(setting, setting.main) if not MENU[setting.main].ranks else None,
         "facts": [
             *facts(setting, board.version),
             ("Version", f"{board.version.number:,} of {setting.version:,}, scorer {board.version.scorer}"),
@@ -223,7 +229,24 @@ def _notes(board: Board, measures: Sequence[Measure]) -> list[str]:
                 reason = f"{measure.title} undefined: {figure.reason or 'no reason given'}"
                 system = f"{undefined if figure.n else ''}{row.system.name}"
                 systems_by_reason.setdefault(reason, []).append(system)
-    return [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
+    notes = [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
+    return notes + _tie_notes(board)
+
+
+def _tie_notes(board: Board) -> list[str]:
+    """Name the systems whose AUC lies under ties to a good part."""
+    column = board.columns.get("auc_under_ties")
+    if column is None:
+        return []
+    carried = [
+        f"{row.system.name} {measured(share, column.measure)} %"
+        for row in board.rows
+        if (figure := column.figures.get(row.system.pk))
+        and (share := figure.mean) is not None
+        and share >= NOTEWORTHY_TIES
+    ]
+    systems = ", ".join(carried)
+    return [f"Share of the AUC that lies under tied scores, which raise it: {systems}"] if carried else []
 
 
 # ---- the finding in words ------------------------------------------------------------------------

@@ -49,9 +49,12 @@ def grouped(units: Iterable[str]) -> list[tuple[str, list[tuple[str, str]]]]:
     ]
 
 
-def orderable(units: Iterable[str]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return possible main measures; thresholds rank nothing."""
-    return [(title, [(k, t) for k, t in group if MENU[k].ranks]) for title, group in grouped(units)]
+def orderable(units: Iterable[str], present: str = "") -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return possible main measures: those that rank, and the present one."""
+    return [
+        (title, [(k, t) for k, t in group if MENU[k].ranks or k == present])
+        for title, group in grouped(units)
+    ]
 
 
 class ShownForm(SectionedForm):
@@ -102,7 +105,7 @@ class ShownForm(SectionedForm):
         self, *args: Any, units: Iterable[str], setting: Setting | None = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **{"initial": shown_of(setting) if setting else None, **kwargs})
-        self.fields["main"].choices = orderable(units)  # type: ignore[attr-defined]
+        self.fields["main"].choices = orderable(units, setting.main if setting else "")  # type: ignore[attr-defined]
         self.fields["measures"].choices = grouped(units)  # type: ignore[attr-defined]
 
     def clean_disclosure(self) -> str | None:

@@ -8,9 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
-from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze, gold_sentence
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from tests.evalsvc.evaluation.test_leaderboard import scored
 from tests.workers.handlers.test_score import SCORE_LINES
 from workers.runner import run_next
@@ -220,11 +221,56 @@ def test_a_threshold_orders_nothing(client: Client, cast: BenchmarkCast) -> None
     cast.submit(cast.relations("bag", "ap"), SCORE_LINES)
     assert run_next("score")
     page = shown(client, "board", "rel")
-    assert '<option value="auc"' in page
+    assert '<option value="ap"' in page
     assert '<option value="tau"' not in page
     response = client.get(reverse("board", args=["rel"]), {"order": "tau"})
     assert response.status_code == 400
     assert "threshold" in response.content.decode()
+
+
+CONSTANT: list[Line] = [
+    {"id": line["id"], "scores": {"born_in": 0.5, "works_for": 0.5}} for line in RELATION_GOLD
+]
+
+
+def test_an_area_that_ties_carry_orders_no_board(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    cast.submit(benchmark, SCORE_LINES, system="Alder")
+    cast.submit(benchmark, CONSTANT, system="Birch")
+    while run_next("score"):
+        pass
+    page = shown(client, "board", "rel")
+    assert '<option value="auc"' not in page
+    assert "Share of the AUC that lies under tied scores, which raise it: Birch 100.0 %" in page
+    assert "should order no board" not in page
+    response = client.get(reverse("board", args=["rel"]), {"order": "auc"})
+    assert response.status_code == 400
+    assert "average precision" in response.content.decode()
+
+
+def test_a_new_setting_cannot_be_ordered_by_the_area(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    test_set, new = benchmark.settings.get().test_set, {"key": "new-one", "title": "New", "unit": "bag"}
+    with pytest.raises(DomainError, match="AUC orders no board") as refused:
+        creation.add_setting(benchmark, test_set=test_set, main="auc", by=cast.olga, **new)
+    assert "average precision" in refused.value.hint
+    with pytest.raises(DomainError, match="AUC orders no board"):
+        creation.change_setting(benchmark.settings.get(), by=cast.olga, main="auc")
+
+
+def test_an_existing_setting_keeps_the_area_with_a_notice(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    benchmark.settings.update(main="auc")
+    cast.submit(benchmark, CONSTANT, system="Birch")
+    assert run_next("score")
+    page = shown(client, "board", "rel")
+    assert "The main measure, AUC, should order no board." in page
+    assert '<option value="auc" selected' in page
+    changed = creation.change_setting(benchmark.settings.get(), by=cast.olga, title="Renamed")
+    assert (changed.main, changed.title) == ("auc", "Renamed")
+    client.force_login(cast.olga)
+    form = client.get(reverse("setting-change", args=["rel", "main"])).content.decode()
+    assert '<option value="auc" selected' in form
 
 
 def test_a_board_has_a_column_for_each_chosen_measure(client: Client, cast: BenchmarkCast) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -11,7 +11,7 @@ import msgspec
 from django.conf import settings
 
 from annotation.freezing import writer
-from annotation.imports.line_reader import NEGATIVE, read_item_lines, with_progress
+from annotation.imports.line_reader import read_item_lines, with_progress
 from annotation.imports.staging import by_frequency
 from annotation.models import Batch
 from annotation.ontology.presets import title_from_name
@@ -19,6 +19,7 @@ from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.duplicates import MergedItem, find_repeats
 from evalsvc.core.formats.label_list import MAX_LABELS
+from evalsvc.core.formats.negative_class import USUAL, similar_to_negative, usual_negative
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.records import ItemLine
 from evalsvc.core.formats.registry import formats
@@ -56,7 +57,7 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
         return repeats.merged(read_item_lines(batch, file, Problems(), limits, require_text=False))
 
     summary = _summary(merged_lines(), test_set.kind, problems)
-    negative, negative_from = _negative(batch, summary.names)
+    negative, negative_from = _negative(batch, summary.names, problems)
     del summary.names[negative]
     stated = [str(name) for name in batch.options.get("labels") or () if name != negative]
     labels = list(dict.fromkeys(stated or by_frequency(summary.names)))
@@ -118,14 +119,18 @@ def _summary(entries: Iterable[MergedItem], kind: str, problems: Problems) -> _G
     return summary
 
 
-def _negative(batch: Batch, used: Container[str]) -> tuple[str, str]:
-    """Return the spelling of N/A and its origin: options, data or default."""
-    stated = batch.options.get("negative")
-    if stated:
-        return str(stated), "options"
-    usual = (*formats()[batch.format].negatives, *NEGATIVE)
-    used_name = next((name for name in usual if name in used), None)
-    return (used_name, "data") if used_name else ("N/A", "default")
+def _negative(batch: Batch, used: Collection[str], problems: Problems) -> tuple[str, str]:
+    """Return the spelling of N/A and its origin: options, data or default.
+
+    Warn of a relation that looks like another spelling.
+    """
+    stated = str(batch.options.get("negative") or "")
+    used_name = usual_negative(used, (*formats()[batch.format].negatives, *USUAL))
+    negative = stated or used_name or "N/A"
+    similar = similar_to_negative(used, negative=negative)
+    if similar is not None and batch.options.get("kind") in (None, "", Kind.RELATIONS):
+        problems.add("negative_averaged", value=similar, expected="its name as the negative class")
+    return negative, "options" if stated else "data" if used_name else "default"
 
 
 def _names(item: ItemLine) -> list[str]:

@@ -8,19 +8,19 @@ from typing import Any, BinaryIO
 from annotation.models import Batch
 from annotation.testset import Kind
 from evalsvc.core.formats.duplicates import NumberedItem
+from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.registry import formats, open_items
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress
 
 CHUNK = 1_000
-NEGATIVE = ("NA", "N/A", "no_relation")
 
 
 def negatives(batch: Batch) -> frozenset[str]:
     """Return the spellings of N/A in this file."""
     stated = batch.options.get("negative")
-    usual = (*NEGATIVE, *formats()[batch.format].negatives)
+    usual = (*USUAL, *formats()[batch.format].negatives)
     return frozenset(usual if not stated else [stated] if isinstance(stated, str) else stated)
 
 

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 from annotation.models import Batch
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.conll import first_tags
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import (
     Role,
@@ -16,6 +17,7 @@ from evalsvc.core.formats.registry import (
     share_a_reader,
     stated_format,
 )
+from evalsvc.core.formats.tag_schemes import scheme_hint
 from evalsvc.core.formats.text_lines import read_lines
 
 MAX_LINES, MAX_CHARACTERS = 5_000, 4_000_000
@@ -64,10 +66,11 @@ def precheck(upload: BinaryIO, *, content: str, format: str = "", scheme: str = 
             field="upload",
         )
     if known[format_key].needs_scheme and not scheme:
+        sample = "\n".join(lines).encode()
         raise DomainError(
             "no_scheme",
             "The file has CoNLL columns, which need a tag scheme.",
-            hint="Select IOB2 if every entity begins with B-, IOB1 if only adjacent entities of one type do.",
+            hint=f"{scheme_hint(first_tags(sample))} Select the scheme it was written in.",
             field="scheme",
         )
 

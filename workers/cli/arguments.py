@@ -49,6 +49,7 @@ class Options:
     gold_column: int | None = None
     profile: str = "corrected"
     aggregate: str = "ONE"
+    threshold: float | None = None
     beta: float = 1.0
     entropy: str = "all"
     include_negative: bool = False
@@ -86,6 +87,17 @@ def weight(text: str) -> float:
         number = 0.0
     if not 0 < number < inf:
         raise ArgumentTypeError(f"{text} is not a valid weight. Give a number above 0.")
+    return number
+
+
+def finite(text: str) -> float:
+    """Read a finite number."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = inf
+    if not -inf < number < inf:
+        raise ArgumentTypeError(f"{text} is not a finite number.")
     return number
 
 
@@ -134,6 +146,9 @@ def add_options(parser: ArgumentParser) -> None:
     ranked = parser.add_argument_group("bags and sentences")
     ranked.add_argument("--profile", choices=PROFILES, help="ranking profile (default corrected)")
     ranked.add_argument("--aggregate", choices=("ONE", "AVG"), help="bag score: best or mean sentence score")
+    ranked.add_argument(
+        "--threshold", type=finite, help="lowest score that counts as a label (default τ*, of the best F1)"
+    )
     tags = parser.add_argument_group("entities")
     tags.add_argument("--scheme", choices=SCHEMES, help="tag scheme of CoNLL columns and tags")
     tags.add_argument("--repair", choices=REPAIRS, help="treatment of an inner tag that continues no entity")

@@ -56,10 +56,10 @@ def _score(arguments: Namespace) -> str:
     from workers.cli import local_files, report_output
 
     options = Options.of(arguments)
-    report = local_files.score(arguments.gold, arguments.predictions, options)
-    if arguments.json:
-        return report_output.report_json(report, task=options.task).decode()
-    return report_output.report_text(report)
+    scored = local_files.score(arguments.gold, arguments.predictions, options)
+    write = report_output.report_json if arguments.json else report_output.report_text
+    text = write(*scored)
+    return text.decode() if isinstance(text, bytes) else text
 
 
 def _compare(arguments: Namespace) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,8 +12,9 @@ import numpy as np
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.evaluation.measures.menu import compared_measures
 from workers.cli.arguments import Options
+from workers.cli.computed import Computed, computed
 from workers.cli.local_files import LEFT_OUT, gold_column, read_local_gold
-from workers.cli.report_output import number, table
+from workers.cli.report_output import computed_lines, number, table
 from workers.cli.resampled_comparison import Draws, ResampledMeasure, resampled
 from workers.metrics.report import Report
 from workers.metrics.systems import holm, spread, welch
@@ -51,7 +52,9 @@ class Significance(NamedTuple):
     test: str
     runs: tuple[int, int]
     rows: tuple[ComparedMeasure, ...]
+    computed: Computed
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def compare(
@@ -79,7 +82,8 @@ def compare(
         test, rows = WELCH, [_welch(name, reports[: len(a)], reports[len(a) :]) for name in names]
     adjusted = holm([row.p for row in rows]).tolist()
     rows = [row._replace(p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
-    return Significance(test, (len(a), len(b)), tuple(rows), _notes(paths, cases))
+    facts = computed(options, None, cases[0])
+    return Significance(test, (len(a), len(b)), tuple(rows), facts, _notes(paths, cases), local.warnings)
 
 
 def _require_same_measures(paths: Sequence[Path], reports: Sequence[Report]) -> None:
@@ -138,7 +142,9 @@ def as_text(result: Significance) -> str:
     a, b = (f"{count} run{'s' * (count != 1)}" for count in result.runs)
     reasons = [f"{row.measure}: no p, {row.reason}" for row in result.rows if row.reason]
     rows = table([HEADS, *map(_cells, result.rows)])
-    return "\n".join([f"A: {a}, B: {b}. {result.test}.", "", *rows, *reasons, *result.notes])
+    warnings = [f"Warning: {warning}" for warning in result.warnings]
+    parts = [f"A: {a}, B: {b}. {result.test}.", "", *computed_lines(result.computed), "", *rows]
+    return "\n".join([*warnings, *parts, *reasons, *result.notes])
 
 
 def _cells(row: ComparedMeasure) -> tuple[str, ...]:
@@ -150,5 +156,11 @@ def _cells(row: ComparedMeasure) -> tuple[str, ...]:
 
 def as_json(result: Significance) -> str:
     """Format the report as one JSON object; an undefined figure is null."""
-    body = {"test": result.test, "runs": result.runs, "measures": [row._asdict() for row in result.rows]}
+    body: dict[str, Any] = {
+        "test": result.test,
+        "runs": result.runs,
+        "measures": [row._asdict() for row in result.rows],
+        "computed": result.computed,
+        "warnings": result.warnings,
+    }
     return msgspec.json.encode(body | ({"notes": result.notes} if result.notes else {})).decode()

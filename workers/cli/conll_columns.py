@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evalsvc.core.formats.conll import read_regular_columns
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.tag_schemes import Scheme, first_bad_tag
+from evalsvc.core.formats.tag_schemes import ORPHAN_CODES, ORPHAN_PREFIXES, Scheme, first_bad_tag
 from evalsvc.core.formats.text_lines import Irregular, read_lines
 from workers.cli.arguments import Options
 from workers.metrics import suites
@@ -65,23 +65,42 @@ def _score(
     names = [str(name) for name in tags]
     if first_bad_tag(names, scheme) is not None or any(name != name.strip() for name in names):
         return None
-    truth, predicted = (
-        spans_of_tag_codes(
-            side, columns.lengths, tags=names, labels=labels, scheme=scheme.lower(), orphans=options.repair
-        )
-        for side in codes
-    )
+    counts, decoded = dict[str, float](), []
+    for side, tags_of_side in zip(("gold", "predictions"), codes, strict=True):
+        spans, orphans = _decoded(tags_of_side, columns.lengths, names, labels, options, scheme)
+        decoded.append(spans)
+        if orphans:
+            counts[f"{side}_{ORPHAN_CODES[options.repair]}"] = orphans
+    truth, predicted = decoded
+    if counts.get("gold_dropped_tag", 0) > len(truth):
+        return None
     inventory = _inventory(truth, labels, options)
     sides = [_recoded(side, labels, inventory) for side in (truth, predicted)]
     if any((side.label < 0).any() for side in sides):
         return None
-    return suites.entities_suite(
+    report = suites.entities_suite(
         *sides,
         labels=inventory,
         tokens=_tokens(columns, words, options),
         beta=options.beta,
         families=options.family,
     )
+    return replace(report, counts=report.counts | counts)
+
+
+def _decoded(
+    codes: Codes, lengths: Ints, names: list[str], labels: Vocabulary, options: Options, scheme: Scheme
+) -> tuple[Spans, int]:
+    """Return the spans of a tag column, and the number of orphans."""
+    spans = spans_of_tag_codes(codes, lengths, tags=names, labels=labels, scheme=scheme.lower())
+    if scheme == "IOB1":
+        return spans, 0
+    begins = np.concatenate(([0], np.cumsum(lengths)))[spans.document] + spans.start
+    is_inner = np.array([name[0] in ORPHAN_PREFIXES for name in names], dtype=bool)
+    orphans = is_inner[codes[begins]]
+    if options.repair == "strict-iob2":
+        spans = spans.select(~orphans)
+    return spans, int(np.count_nonzero(orphans))
 
 
 def _read(path: Path, columns: Sequence[int], words: Vocabulary | None, tags: Vocabulary) -> TokenColumns:

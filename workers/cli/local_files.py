@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from evalsvc.core.formats import conll, label_list, npy
+from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.registry import formats, recognise_source
+from evalsvc.core.formats.tag_schemes import SCHEMES, scheme_hint
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.cli import conll_columns
 from workers.cli.arguments import Options, naming
+from workers.cli.computed import Computed, computed
 from workers.metrics.report import Report
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, dense_predictions, read_predictions, uncollected
@@ -29,7 +34,12 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "entities": ("spans", "tags"),
 }
 LEFT_OUT = "Left out: {:,} predictions about items that the gold does not have."
-BETA = "Averages and the F of their classes are F_β with β = {:g}; other figures are F1."
+COUNTED = {
+    "repaired_tag": "inner tags without a beginning were read as the beginning of an entity: tags",
+    "dropped_tag": "entities were dropped, as their first tag is an inner one: entities",
+    "duplicate_span": "repeated spans were counted once: spans",
+}
+NEGATIVE = "{0} looks like the negative class, but is averaged like a relation. Use --negative {0}."
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,14 @@ class LocalGold:
     options: Options
     scoring: ScoringOptions
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warn of an averaged class that looks like the negative one."""
+        if self.scoring.unit == "document":
+            return ()
+        similar = similar_to_negative(self.scoring.labels, negative=self.scoring.negative)
+        return () if similar is None else (NEGATIVE.format(shlex.quote(similar)),)
+
     def case(self, path: Path) -> ScoringCase:
         """Read a prediction file against this gold, or reject it by name."""
         with naming(path), uncollected():
@@ -49,18 +67,38 @@ class LocalGold:
         return case
 
 
-def score(gold: Path, predictions: Path, options: Options) -> Report:
+class LocalScore(NamedTuple):
+    """A report, how it was computed, and warnings."""
+
+    report: Report
+    computed: Computed
+    warnings: tuple[str, ...] = ()
+
+
+def score(gold: Path, predictions: Path, options: Options) -> LocalScore:
     """Score one prediction file, regular CoNLL files by columns."""
-    column, report, left_out = gold_column(gold, predictions, options), None, 0
+    column, report = gold_column(gold, predictions, options), None
     if options.task == "entities":
         report = conll_columns.score(gold, predictions, options, gold_column=column)
-    if report is None:
-        case = read_local_gold(gold, options, column=column).case(predictions)
-        report, left_out = report_of(case), case.placed.left_out
+    if report is not None:
+        return LocalScore(report, computed(options, report), _count_warnings(report.counts))
+    local = read_local_gold(gold, options, column=column)
+    case = local.case(predictions)
+    report, left_out = report_of(case), case.placed.left_out
     notes = [LEFT_OUT.format(left_out)] if left_out else []
-    if options.beta != 1 and any(key.endswith("weighted_f1") for key in report.values):
-        notes.append(BETA.format(options.beta))
-    return replace(report, notes=(*report.notes, *notes))
+    report = replace(report, notes=(*report.notes, *notes), counts=report.counts | case.read_counts)
+    warnings = (*local.warnings, *_count_warnings(report.counts))
+    return LocalScore(report, computed(options, report, case), warnings)
+
+
+def _count_warnings(counts: Mapping[str, float]) -> tuple[str, ...]:
+    """Describe repaired, dropped and merged tags and spans."""
+    return tuple(
+        f"{counts[name]:,.0f} {text} of the {side}."
+        for side in ("gold", "predictions")
+        for code, text in COUNTED.items()
+        if counts.get(name := f"{side}_{code}")
+    )
 
 
 def gold_column(gold: Path, predictions: Path, options: Options) -> int:
@@ -102,7 +140,11 @@ def _format_of(source: Path | BinaryIO, options: Options) -> str:
     """Recognise the format; entities have columns, never a list of labels."""
     format = recognise_source(source)
     is_guess = formats()[format].catch_all and options.task == "entities"
-    return conll.FORMAT.key if is_guess else format
+    format = conll.FORMAT.key if is_guess else format
+    if formats()[format].needs_scheme and options.scheme is None:
+        hint = scheme_hint(conll.first_tags(source))
+        Problems().stop("no_scheme", field="scheme", expected=f"one of {', '.join(SCHEMES)}", hint=hint)
+    return format
 
 
 def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
@@ -133,6 +175,7 @@ def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
         entropy=options.entropy,
         include_negative=options.include_negative,
         aggregate=options.aggregate,
+        threshold=options.threshold,
         profile=options.profile,
         casefold=options.casefold,
         families=options.family,

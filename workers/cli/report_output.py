@@ -8,12 +8,19 @@ from typing import Any
 import msgspec
 
 from evalsvc.core.formats.problems import Problems
+from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import MEASURES
+from workers.cli.computed import Computed
+from workers.metrics.ratios import scores
 from workers.metrics.report import ClassRow, Report, SpanOutcome, Value
 
+SCHEME_HINT = "Name the tag scheme, for example --scheme IOB2."
 INVENTORY_HINT = "The inventory is the labels of the gold. Give a larger one with --labels FILE."
 OUTCOME_HEADS = ("class", "COR", "INC", "PAR", "MIS", "SPU", "F1")
-HEADS = ("class", "gold", "predicted", "correct", "precision", "recall", "F")
+TOTAL = "total"
+WEIGHTED_FAMILIES = ("classification", "conll", "relation_bounds", "relation_strict")
+RANKED_TABLES = ("bags", "opennre", "classification")
+HEADS = ("class", "gold", "predicted", "correct", "precision", "recall")
 
 
 def number(value: float) -> str:
@@ -21,19 +28,21 @@ def number(value: float) -> str:
     return "–" if value != value else f"{value:.4f}"
 
 
-def table(rows: Iterable[Sequence[str]], *, words: int = 1) -> list[str]:
-    """Align the first *words* columns to the left, others to the right."""
+def table(rows: Iterable[Sequence[str]], *, words: int = 1, last: int = 0) -> list[str]:
+    """Align the first *words* and the *last* columns to the left."""
     cells = [list(row) for row in rows]
-    sides = "<" * words + ">" * len(cells[0])
+    sides = "<" * words + ">" * (len(cells[0]) - words - last) + "<" * last
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=False))
     return [form.format(*row).rstrip() for row in cells]
 
 
-def report_text(report: Report) -> str:
-    """Format measures by family, then classes, then counts."""
-    parts = [_family(family, values) for family, values in _families(report).items()]
-    parts += [[name, *table([HEADS, *map(_class, rows)])] for name, rows in report.classes.items() if rows]
+def report_text(report: Report, computed: Computed, warnings: Sequence[str] = ()) -> str:
+    """Format warnings, options, measures by family, classes and counts."""
+    parts = [[f"Warning: {warning}" for warning in warnings]] if warnings else []
+    parts += [computed_lines(computed)]
+    parts += [_family(family, values, computed) for family, values in _families(report).items()]
+    parts += [_classes(name, rows, computed) for name, rows in report.classes.items() if rows]
     parts += [_schema(name, outcomes) for name, outcomes in report.outcomes.items()]
     counted = [(name, f"{value:,.10g}") for name, value in report.counts.items() if name != "macro_flip"]
     parts += [["counted", *table(counted)]] if counted else []
@@ -41,7 +50,19 @@ def report_text(report: Report) -> str:
     return "\n\n".join("\n".join(part) for part in parts)
 
 
+def computed_lines(computed: Computed) -> list[str]:
+    """Format how the figures were computed."""
+    rows = [(name.replace("_", " "), _shown(value)) for name, value in computed.items() if value is not None]
+    return ["computed", *table(rows, words=2)]
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def _schema(name: str, outcomes: dict[str, SpanOutcome]) -> list[str]:
+    total = SpanOutcome(*map(sum, zip(*outcomes.values(), strict=True))) if outcomes else None
+    outcomes |= {} if total is None else {TOTAL: total}
     rows = [(label, *(f"{n:,}" for n in outcome), number(outcome.f1)) for label, outcome in outcomes.items()]
     return [f"SemEval-2013 {name}", *table([OUTCOME_HEADS, *rows])]
 
@@ -53,21 +74,65 @@ def _families(report: Report) -> dict[str, dict[str, Value]]:
     return families
 
 
-def _family(name: str, values: dict[str, Value]) -> list[str]:
-    rows = [(key, MEASURES[key].title, number(value.value)) for key, value in values.items()]
+def _family(name: str, values: dict[str, Value], computed: Computed) -> list[str]:
+    """Format measures with precision, recall and F in one row, others in one each."""
+    stems = [key.removesuffix("_f1") for key in values if key.endswith("_f1")]
+    stems = [stem for stem in stems if {f"{stem}_precision", f"{stem}_recall"} <= values.keys()]
+    ends = ("precision", "recall", "f1")
+    rows = [
+        (_scheme(stem), *(number(values[f"{stem}_{end}"].value) for end in ends), f"{stem}_f1")
+        for stem in stems
+    ]
+    in_rows = {f"{stem}_{end}" for stem in stems for end in ends}
+    single = [
+        (MEASURES[key].title, number(value.value), key) for key, value in values.items() if key not in in_rows
+    ]
+    f = _f(name, computed)
+    parts = table([("", "precision", "recall", f, "key"), *rows], last=1) if rows else []
+    parts += table(single, last=1) if single else []
     reasons = sorted({value.reason for value in values.values() if value.reason})
-    return [name, *table(rows, words=2), *(f"  {reason}" for reason in reasons)]
+    return [FAMILIES[name].title, *parts, *(f"  {reason}" for reason in reasons)]
 
 
-def _class(row: ClassRow) -> tuple[str, ...]:
+def _f(family: str, computed: Computed) -> str:
+    """Return the name of F in a family."""
+    return str(computed["f"]) if family in WEIGHTED_FAMILIES else "F1"
+
+
+def _scheme(stem: str) -> str:
+    return MEASURES[f"{stem}_f1"].title.removesuffix(" F1")
+
+
+def _classes(name: str, rows: Sequence[ClassRow], computed: Computed) -> list[str]:
+    """Format the classes, then the total of those that are averaged."""
+    beta = float(computed["beta"] or 1) if name in WEIGHTED_FAMILIES else 1.0
+    negative = computed.get("negative_class")
+    left_out = None if computed.get("negative_averaged") else negative
+    cells = [_class(row, row.label == left_out) for row in rows]
+    averaged = [row for row in rows if row.label != left_out]
+    gold, predicted = sum(row.gold for row in averaged), sum(row.predicted for row in averaged)
+    correct = sum(row.correct for row in averaged)
+    figures = scores(correct, predicted - correct, gold - correct, beta=beta)
+    total = ClassRow(TOTAL, gold, predicted, correct, *(float(part) for part in figures))
+    f = _f(name, computed)
+    title = FAMILIES[name].title if name in FAMILIES else name.replace("_", " ")
+    at = computed.get("claims_counted_from")
+    place = f", claims scored {at}" if at is not None and name in RANKED_TABLES else ""
+    return [f"{title}: classes{place}", *table([(*HEADS, f, ""), *cells, _class(total, False)], last=1)]
+
+
+def _class(row: ClassRow, left_out: bool) -> tuple[str, ...]:
     counts = (f"{row.gold:,}", f"{row.predicted:,}", f"{row.correct:,}")
-    return (row.label, *counts, number(row.precision), number(row.recall), number(row.f1))
+    figures = (number(row.precision), number(row.recall), number(row.f1))
+    return (row.label, *counts, *figures, "negative class, not averaged" if left_out else "")
 
 
-def report_json(report: Report, *, task: str) -> bytes:
+def report_json(report: Report, computed: Computed, warnings: Sequence[str] = ()) -> bytes:
     """Format as one JSON object; undefined figures are null with a reason."""
     body: dict[str, Any] = {
-        "task": task,
+        "task": computed["task"],
+        "computed": computed,
+        "warnings": warnings,
         "measures": {key: value.value for key, value in report.values.items()},
         "reasons": {key: value.reason for key, value in report.values.items() if value.reason},
         "classes": {name: [row._asdict() for row in rows] for name, rows in report.classes.items()},
@@ -93,6 +158,7 @@ def rejection_text(problems: Problems, *, file: str) -> str:
     lines = [f"{problem.code}: {problem.sentence()}" for problem in problems.first]
     more = problems.total - len(lines)
     rest = [f"{more:,} more"] if more else []
+    rest += [SCHEME_HINT] if "no_scheme" in problems.by_code else []
     rest += [INVENTORY_HINT] if {"unknown_label", "near_label"} & problems.by_code.keys() else []
     return "\n".join([f"{file}: {problems.total:,} {_problems(problems.total)} ({kinds})", *lines, *rest])
 

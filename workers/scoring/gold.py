@@ -43,6 +43,7 @@ class Gold:
     links: dict[int, tuple[Link, ...]] = field(default_factory=dict)
     tokens: list[tuple[str, ...] | None] = field(default_factory=list)
     texts: list[str | None] = field(default_factory=list)
+    warnings: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -128,6 +129,7 @@ def read_gold(
         else:
             problems.add("duplicate_id", line=line, field="id", value=item.id)
     problems.raise_if_any()
+    gold.warnings = dict(problems.warnings)
     return gold
 
 

@@ -73,6 +73,7 @@ class Predictions:
     end: Ints = field(default_factory=lambda: NONE)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
     left_out: int = 0
+    warnings: Mapping[str, int] = field(default_factory=dict)
 
     def placed(self, index: Mapping[Any, int]) -> Placed:
         """Give claims about the gold's items their rows and count the others."""
@@ -132,7 +133,7 @@ def read_predictions(
         file.seek(0)
         return read_predictions(file, make_check, format=format, limits=limits, column=column, tick=tick)
     check.problems.raise_if_any()
-    return collector.predictions(check.form or "")
+    return replace(collector.predictions(check.form or ""), warnings=dict(check.problems.warnings))
 
 
 def _about_expected(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -60,11 +60,12 @@ class ScoringCase:
     form: str
     placed: Placed
     options: ScoringOptions
+    warnings: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, gold: Gold, predictions: Predictions, options: ScoringOptions) -> ScoringCase:
         index = gold.pairs if predictions.form == "bag" else gold.index
-        return cls(gold, predictions.form, predictions.placed(index), options)
+        return cls(gold, predictions.form, predictions.placed(index), options, predictions.warnings)
 
     @property
     def n_items(self) -> int:
@@ -199,7 +200,13 @@ class ScoringCase:
             counts = {"bags": len(self.gold.pairs), "sentences": self.n_items}
         else:
             counts = {"missing": self.placed.missing}
-        return counts | {"left_out": self.placed.left_out}
+        return counts | {"left_out": self.placed.left_out} | self.read_counts
+
+    @property
+    def read_counts(self) -> dict[str, int]:
+        """Numbers of repaired, dropped and merged tags and spans, by file."""
+        sides = {"gold": self.gold.warnings, "predictions": self.warnings}
+        return {f"{side}_{code}": n for side, counts in sides.items() for code, n in counts.items()}
 
 
 def report_of(case: ScoringCase) -> Report:
@@ -269,7 +276,9 @@ def _entities(case: ScoringCase) -> Report:
         beta=case.options.beta,
         families=[family for family in case.options.families if family != "wrf" or words is not None],
     )
-    report = replace(report, notes=(note,) if note else ())
+    duplicates = case.warnings.get("duplicate_span", 0)
+    counts = report.counts | {"duplicates": float(duplicates)}
+    report = replace(report, notes=(note,) if note else (), counts=counts)
     if not case.options.relations:
         return report
     links = suites.relations_suite(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -30,6 +31,7 @@ from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, r
 
 DOCUMENT = "-DOCSTART-"
 MOSTLY = 0.8
+FIRST_ROWS = 5_000
 CHUNK_BYTES = 1 << 22
 DOCUMENT_LINE = re.compile(rb"(?m)^-DOCSTART-.*\n")
 
@@ -62,6 +64,17 @@ def read_sentences(
             else:
                 expected = f"{expected_tags(scheme)} ({scheme})"
                 problems.add("bad_tag", line=lines[at], field="tag", value=tags[at], expected=expected)
+
+
+def first_tags(source: Source, *, column: int = -1) -> list[tuple[str, ...]]:
+    """Return the tags of the first sentences, whatever their scheme."""
+    sentences: list[list[str]] = [[]]
+    for row in islice(_rows(source, column, Problems(), LIMITS), FIRST_ROWS):
+        if row is None:
+            sentences.append([])
+        else:
+            sentences[-1].append(row[2])
+    return [tuple(tags) for tags in sentences if tags]
 
 
 def _rows(

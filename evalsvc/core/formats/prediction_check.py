@@ -36,6 +36,7 @@ from evalsvc.core.formats.tag_schemes import (
     expected_tags,
     first_bad_tag,
     report_orphans,
+    scheme_hint,
 )
 from evalsvc.core.formats.text_spans import check_bounds
 
@@ -313,7 +314,8 @@ class PredictionCheck:
         if not self._check_id(prediction.id, line) or not self._check_tokens(prediction, line):
             return None
         if self.scheme is None:
-            self.problems.stop("bad_tag", field="scheme", expected="a stated tag scheme")
+            hint = scheme_hint([prediction.tags])
+            self.problems.stop("no_scheme", field="scheme", expected="a stated tag scheme", hint=hint)
         at = first_bad_tag(prediction.tags, self.scheme)
         if at is not None:
             expected = f"{expected_tags(self.scheme)} ({self.scheme})"

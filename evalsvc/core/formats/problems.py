@@ -146,6 +146,12 @@ KINDS: dict[str, ProblemKind] = {
     "negative_with_label": ProblemKind(
         "The negative class is combined with another label.", '{"id": "s1", "labels": ["born_in"]}'
     ),
+    "negative_averaged": ProblemKind(
+        "A label looks like the negative class, but is counted as a relation.",
+        '{"negative": "no_relation"}',
+        False,
+        warning=True,
+    ),
     "bad_score": ProblemKind(
         "The score is not a finite number.", '{"id": "s1", "scores": {"born_in": 0.93}}'
     ),

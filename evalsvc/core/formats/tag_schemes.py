@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 from evalsvc.core.formats.problems import Problems
@@ -82,6 +82,28 @@ def _runs(tags: Sequence[str]) -> list[Span]:
             spans.append((start, at + 1, label))
             start = -1
     return spans
+
+
+def scheme_hint(sentences: Iterable[Sequence[str]]) -> str:
+    """Describe which scheme the tags of some sentences seem to have."""
+    prefixes: set[str] = set()
+    orphans = begun = 0
+    for tags in sentences:
+        prefixes |= {tag[0] for tag in tags if ANY_TAG.fullmatch(tag)} - {"O"}
+        if prefixes <= {"B", "I"} and first_bad_tag(tags, "IOB2") is None:
+            orphans += len(decode_tags(tags, "IOB2")[1])
+            begun += sum(tag[0] == "B" for tag in tags)
+    if not prefixes:
+        return "No tag of an entity was found in its first lines."
+    if prefixes & {"L", "U"}:
+        scheme, reason = "BILOU", "it has L- or U- tags"
+    elif prefixes & {"E", "S"}:
+        scheme, reason = "BIOES", "it has E- or S- tags"
+    elif orphans > begun:
+        scheme, reason = "IOB1", f"{orphans:,} entities begin with I-, {begun:,} with B-"
+    else:
+        scheme, reason = "IOB2", f"{begun:,} entities begin with B-, {orphans:,} with I-"
+    return f"The file looks like {scheme}: {reason}."
 
 
 def report_orphans(

@@ -30,19 +30,105 @@ def test_a_table_names_every_measure_and_class(two, capsys):
     assert main(two) == 0
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines()]
-    assert ["micro_f1", "micro", "F1", "0.5000"] in rows
+    assert ["micro", "0.5000", "0.5000", "0.5000", "micro_f1"] in rows
+    assert ["total", "40", "40", "20", "0.5000", "0.5000", "0.5000"] in rows
+    assert ["f", "F1"] in rows
     assert ["a", "20", "40", "20", "0.5000", "1.0000", "0.6667"] in rows
     assert ["b", "20", "0", "0", "–", "0.0000", "0.0000"] in rows
 
 
-def test_a_beta_other_than_1_has_a_note(two, capsys):
-    note = "Averages and the F of their classes are F_β with β = 2; other figures are F1."
+def test_f2_is_called_f2(two, capsys):
     assert main([*two, "--beta", "2"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == note
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["precision", "recall", "F2", "key"] in rows
+    assert ["class", "gold", "predicted", "correct", "precision", "recall", "F2"] in rows
+    assert not any("F1" in row for row in rows)
     assert main([*two, "--beta", "2", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["notes"] == [note]
-    assert main([*two, "--beta", "1"]) == 0
-    assert "β" not in capsys.readouterr().out
+    computed = json.loads(capsys.readouterr().out)["computed"]
+    assert (computed["f"], computed["beta"]) == ("F2", 2)
+
+
+@pytest.fixture
+def tacred(write: Write) -> list[str]:
+    names = ["no_relation"] * 3 + ["per:title"]
+    gold = [{"id": str(at), "label": name} for at, name in enumerate(names)]
+    return [str(write("gold.jsonl", gold)), str(write("p.jsonl", gold)), "--task", "classification"]
+
+
+@pytest.mark.parametrize("words", [(), ("--negative", "NA")])
+def test_an_averaged_class_that_looks_like_the_negative_one_has_a_warning(tacred, capsys, words):
+    warning = (
+        "no_relation looks like the negative class, but is averaged like a relation. "
+        "Use --negative no_relation."
+    )
+    assert main([*tacred, *words]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"Warning: {warning}"
+    assert main([*tacred, *words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == [warning]
+    runs = ["compare", tacred[1], "--against", tacred[1], "--gold", tacred[0], *tacred[2:]]
+    assert main([*runs, *words, "--replicates", "10"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"Warning: {warning}"
+
+
+def test_the_negative_class_is_marked_as_not_averaged(tacred, capsys):
+    assert main([*tacred, "--negative", "no_relation"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert not any(line.startswith("Warning") for line in lines)
+    assert any(line.startswith("no_relation") and line.endswith("not averaged") for line in lines)
+    assert ["total", "1", "1", "1", "1.0000", "1.0000", "1.0000"] in [line.split() for line in lines]
+
+
+def test_a_threshold_decides_which_claims_are_counted(write, capsys):
+    gold = [{"id": "a", "labels": ["r"]}, {"id": "b", "labels": ["r"]}, {"id": "c", "labels": []}]
+    scores = [{"id": name, "scores": {"r": score}} for name, score in (("a", 0.9), ("b", 0.4), ("c", 0.6))]
+    words = [str(write("g.jsonl", gold)), str(write("p.jsonl", scores)), "--task", "sentences"]
+    assert main([*words, "--threshold", "0.5", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["measures"]["micro_recall"] == 0.5
+    assert found["computed"]["claims_counted_from"] == "0.5"
+
+
+@pytest.mark.parametrize("by_line", [False, True])
+def test_repaired_and_dropped_tags_of_both_files_are_counted(write, capsys, monkeypatch, by_line):
+    if by_line:
+        monkeypatch.setattr("workers.cli.conll_columns.score", lambda *args, **options: None)
+    gold = write("gold.txt", "a I-X\nb O\nc B-X\n\nd B-X\n")
+    predictions = write("p.txt", "a B-X\nb I-Y\nc I-X\n\nd B-X\n")
+    words = [str(gold), str(predictions), "--task", "entities", "--scheme", "IOB2", "--labels"]
+    words.append(str(write("labels.txt", "X\nY\n")))
+    assert main([*words, "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)["counts"]
+    assert (counts["gold_repaired_tag"], counts["predictions_repaired_tag"]) == (1, 2)
+    assert main([*words, "--repair", "strict-iob2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["counts"]["gold_dropped_tag"], found["counts"]["predictions_dropped_tag"]) == (1, 2)
+    assert len(found["warnings"]) == 2
+
+
+def test_gold_that_loses_most_entities_is_rejected(write, capsys):
+    gold = write("gold.txt", "a I-X\nb O\nc I-X\nd B-X\n")
+    words = [str(gold), str(gold), "--task", "entities", "--scheme", "IOB2", "--repair", "strict-iob2"]
+    assert main(words) == 2
+    assert "other_scheme: " in capsys.readouterr().err
+
+
+def test_a_merged_span_is_counted(write, capsys):
+    gold = write("gold.jsonl", [{"id": "1", "tokens": ["a", "b"], "spans": [[0, 1, "X"]]}])
+    twice = write("p.jsonl", [{"id": "1", "spans": [[0, 1, "X"], [0, 1, "X"]]}])
+    assert main([str(gold), str(twice), "--task", "entities", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["duplicates"] == 1
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme"),
+    [("B-X I-X", "IOB2"), ("I-X O", "IOB1"), ("S-X O", "BIOES"), ("U-X O", "BILOU")],
+)
+def test_a_missing_scheme_is_named_with_what_the_file_looks_like(write, capsys, tags, scheme):
+    gold = write("gold.txt", "".join(f"w {tag}\n" for tag in tags.split()))
+    assert main([str(gold), str(gold), "--task", "entities"]) == 2
+    error = capsys.readouterr().err
+    assert f"The file looks like {scheme}" in error
+    assert "--scheme" in error
 
 
 def test_json_holds_measures_reasons_and_classes(two, capsys):

@@ -1,14 +1,15 @@
 """Figures of two local files: equal in every format, by columns and by lines."""
 
 import math
+from pathlib import Path
 
 import pytest
 
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.jobs.exceptions import InputFault
 from tests.workers.cli.conftest import Write
+from workers.cli import local_files
 from workers.cli.arguments import InvalidFile, Options
-from workers.cli.local_files import score
 from workers.metrics.report import Report
 
 # rows gold, columns predicted: NA, A, B, C
@@ -25,6 +26,10 @@ SCHEMES = {
 }
 COLUMNS = "In O O\nNew B-LOC B-LOC\nYork I-LOC I-LOC\n\nAda B-PER O\nsaw O B-PER\nRome B-LOC B-LOC\n"
 ENTITIES = Options(task="entities", scheme="IOB2")
+
+
+def score(gold: Path, predictions: Path, options: Options) -> Report:
+    return local_files.score(gold, predictions, options).report
 
 
 def read_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,10 @@ IF_NONE_MATCH = {
     "description": "ETag of your copy; 304 if it is current.",
 }
 ETAG = {"ETag": {"schema": {"type": "string"}, "description": "Changes with the response."}}
+REJECTED = {
+    "description": "Unknown query parameter.",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
 TEXT, NON_BLANK_TEXT = r"^[^\u0000]*$", r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 
 
@@ -34,11 +38,13 @@ def complete(result: Schema, **kwargs: Any) -> Schema:
         for operation in item.values():
             operation["tags"] = [GROUPS[_rank(path)][0]]
             operation["summary"] = operation["description"].split(". ")[0].split("; ")[0].rstrip(".")
+            operation["responses"].setdefault("400", dict(REJECTED))
         if "get" in item:
             _add_etags(item["get"])
     for name, shape in result["components"]["schemas"].items():
         if name.endswith("Request"):
             _add_text_patterns(shape)
+            shape["additionalProperties"] = False
     return result
 
 

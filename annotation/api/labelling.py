@@ -8,7 +8,6 @@ from uuid import UUID
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_serializer
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,7 +18,9 @@ from annotation.queue import lease_endings, leases, votes
 from annotation.queue.votes import SKIP_REASONS
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
-from evalsvc.core.web.request_validation import represented, validated
+from evalsvc.core.web.request_validation import represented, validated, whole_number
+
+MAX_HISTORY = 50
 
 
 class MentionSerializer(serializers.Serializer[Any]):
@@ -244,18 +245,16 @@ class History(APIView):
         parameters=[
             OpenApiParameter(
                 "n",
-                {"type": "integer", "minimum": 0},
-                description="Number of items: 10 by default, at most 50.",
+                {"type": "integer", "minimum": 0, "maximum": MAX_HISTORY},
+                description="Number of items: 10 by default.",
             )
         ],
         responses={200: HistorySerializer} | problems(400, 401, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
         """List your last items, latest first."""
-        requested = request.query_params.get("n", "") or "10"
-        if not (requested.isascii() and requested.isdecimal()):
-            raise ValidationError({"n": f"{requested!r} is not a whole number. Send 0 to 50."})
-        n = min(int(requested[:9]), 50)
+        n = whole_number(request, "n", least=0, most=MAX_HISTORY)
+        n = 10 if n is None else n
         latest = votes.history(project_of(request, slug), person(request), n=n)
         names = ("item", "number", "act", "payload", "reason", "comment", "flagged", "at")
         results = [{name: getattr(vote, name) for name in names} for vote in latest]

@@ -209,8 +209,7 @@ def setting(cast: ServiceCast) -> Fields:
 
 
 def decision(cast: ServiceCast) -> Fields:
-    choice = {"spans": [], "relations": ["died_in"]}
-    return {"client_id": str(uuid4()), "votes_key": cast.item(3).votes_key, "choice": json.dumps(choice)}
+    return {"client_id": str(uuid4()), "votes_key": cast.item(3).votes_key}
 
 
 FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
@@ -242,7 +241,7 @@ FORMS: dict[str, Callable[[ServiceCast], Fields]] = {
     ),
     "annotator": lambda cast: {"action": "pause", "reason": "To look at the answers."},
     "project-members": lambda cast: {"user": "sam", "role": "viewer"},
-    "dispute": decision,
+    "dispute": lambda cast: decision(cast) | {"choice": json.dumps({"spans": [], "relations": ["died_in"]})},
     "freeze": lambda cast: {"name": "Harbour", "version": "2.0", "leave_out": "on"},
     "test-set": lambda cast: {"username": "olga"},
     "test-set-import": lambda cast: (

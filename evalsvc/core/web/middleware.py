@@ -1,4 +1,4 @@
-"""Middleware for conditional GET, truncated bodies and unstorable text."""
+"""Middleware for conditional GET, truncated bodies, unstorable text, query parameters."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.http import ConditionalGetMiddleware
 from django.utils.cache import patch_cache_control
+from rest_framework.exceptions import ValidationError
 
-from evalsvc.core.errors.handlers import is_api, problem, problem_page
+from evalsvc.core.errors.handlers import describe, is_api, problem, problem_page
+from evalsvc.core.web.request_validation import query_errors
 from evalsvc.core.web.text_validation import is_storable
 
 
@@ -96,3 +98,22 @@ def _texts(fields: QueryDict) -> Iterator[str]:
 def _rejected(request: HttpRequest) -> HttpResponse:
     detail = "The address or the form contains a NUL character. Remove it."
     return problem_page(request, 400, problem(400, code="strange_text", detail=detail))
+
+
+class QueryParametersMiddleware:
+    """Reject query parameters that an endpoint of the API does not describe.
+
+    Pages ignore them, since links are shared with additions of mail and chat programs.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        endpoint = getattr(view, "cls", None)
+        errors = query_errors(endpoint, request.method or "", request.GET) if endpoint else {}
+        described = describe(ValidationError(errors)) if errors else None
+        return problem_page(request, described[0], described[1]) if described else None

@@ -1,18 +1,31 @@
-"""Pagination of API lists; validated requests, represented responses."""
+"""Pagination of API lists; validated requests, represented responses.
+
+A name that an endpoint does not know is an error: a mistyped filter or option would otherwise return
+something else than the client asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ValidationError as FormError
 from django.db import DataError
 from django.forms import BaseForm
+from django.http import QueryDict
+from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsvc.core.formats.problems import did_you_mean
+
+MAX_NAMED = 20
+WITH_EVERY_FORM = frozenset({"csrfmiddlewaretoken"})
 
 
 class Pages(CursorPagination):
@@ -34,10 +47,79 @@ class Pages(CursorPagination):
                 raise
             raise NotFound(self.invalid_cursor_message) from error
 
+    def get_page_size(self, request: Request) -> int:
+        """Return the requested page size, or answer 400."""
+        name = self.page_size_query_param
+        return whole_number(request, name, most=self.max_page_size) or self.page_size
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        parameters: list[dict[str, Any]] = super().get_schema_operation_parameters(view)
+        for parameter in parameters:
+            if parameter["name"] == self.page_size_query_param:
+                parameter["schema"] |= {"minimum": 1, "maximum": self.max_page_size}
+        return parameters
+
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         address = {"type": ["string", "null"], "format": "uri"}
         properties = {"next": address, "previous": address, "results": schema}
         return {"type": "object", "required": list(properties), "properties": properties}
+
+
+# ---- names that an endpoint does not know ---------------------------------------------------------
+def unknown_names(names: Iterable[str], known: Collection[str], what: str) -> dict[str, str]:
+    """Return an error for each unknown name, with the most similar known one."""
+    listed = ", ".join(sorted(known))
+    choices = f"Known here: {listed}." if listed else "This endpoint has none."
+    unknown = (name for name in names if name not in known and name not in WITH_EVERY_FORM)
+    named = islice(unknown, MAX_NAMED)
+    return {name[:100]: f"Unknown {what}. {did_you_mean(name, known) or choices}" for name in named}
+
+
+def require_known_fields(names: Iterable[str], known: Collection[str]) -> None:
+    """Reject form fields that the endpoint does not know."""
+    if errors := unknown_names(names, known, "field"):
+        raise ValidationError(errors)
+
+
+def query_errors(view: Callable[[], APIView], method: str, query: QueryDict) -> dict[str, str]:
+    """Return an error for each query parameter that is unknown or ambiguous."""
+    if not query:
+        return {}
+    method = "GET" if method == "HEAD" else method
+    errors = unknown_names(query, query_parameters(view, method), "query parameter")
+    if method == "GET":
+        repeated = (name for name, values in query.lists() if len(set(values)) > 1)
+        errors |= dict.fromkeys(repeated, "Sent more than once, with different values. Send one.")
+    return errors
+
+
+@cache
+def query_parameters(view: Callable[[], APIView], method: str) -> frozenset[str]:
+    """Return the names that the endpoint's OpenAPI description lists."""
+    handler = getattr(view, method.lower(), None)
+    described = getattr(handler, "kwargs", {}).get("schema")
+    if described is None:
+        return frozenset()
+    schema: Any = described()
+    instance: Any = view()
+    instance.kwargs, instance.request = {}, None
+    schema.view, schema.method = instance, method
+    names = {each.name for each in schema.get_override_parameters() if each.location == "query"}
+    paginator = getattr(instance, "paginator", None) if method == "GET" else None
+    if paginator is not None:
+        names |= {each["name"] for each in paginator.get_schema_operation_parameters(instance)}
+    return frozenset(names)
+
+
+# ---- values ---------------------------------------------------------------------------------------
+def whole_number(request: Request, name: str, *, least: int = 1, most: int) -> int | None:
+    """Return a number of the query, None without one, or answer 400."""
+    text = request.query_params.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
+        raise ValidationError({name: f"{text[:20]!r} is not a whole number from {least} to {most:,}."})
+    return int(text)
 
 
 def query_choices(request: Request, **allowed: Sequence[str]) -> dict[str, str]:
@@ -63,13 +145,33 @@ def represented(serializer: Callable[..., Any], instance: Any, status: int = 200
 def validated(request: Request, serializer: Callable[..., Any], *, partial: bool = False) -> dict[str, Any]:
     """Return the validated request body, or answer 400 with every error."""
     instance = _reused(serializer, partial)
+    unknown = dict(islice(_unknown_fields(instance, request.data), MAX_NAMED))
     try:
-        return dict(instance.run_validation(request.data))
+        values = dict(instance.run_validation(request.data))
     except ValidationError as error:
         if not isinstance(error.detail, dict):
             raise
         expected = {name: _expected(instance.fields.get(name), e) for name, e in error.detail.items()}
-        raise ValidationError(expected) from error
+        raise ValidationError(expected | unknown) from error
+    if unknown:
+        raise ValidationError(unknown)
+    return values
+
+
+def _unknown_fields(serializer: Any, data: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield path and error of each field that the serializer, or one in it, lacks."""
+    if not isinstance(data, Mapping):
+        return
+    known = {name for name, field in serializer.fields.items() if not field.read_only}
+    for name, error in unknown_names(map(str, data), known, "field").items():
+        yield f"{path}{name}", error
+    for name in known:
+        field, value = serializer.fields[name], data.get(name)
+        if isinstance(field, serializers.Serializer):
+            yield from _unknown_fields(field, value, f"{path}{name}.")
+        elif isinstance(field, serializers.ListSerializer) and isinstance(value, list):
+            for number, each in enumerate(value):
+                yield from _unknown_fields(field.child, each, f"{path}{name}.{number}.")
 
 
 def _expected(field: Any, errors: Any) -> Any:

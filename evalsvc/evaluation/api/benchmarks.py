@@ -24,7 +24,7 @@ from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats.label_list import LONGEST_LABEL
 from evalsvc.core.web.downloads import jsonl_file
-from evalsvc.core.web.request_validation import Pages, query_choices, validated
+from evalsvc.core.web.request_validation import Pages, query_choices, validated, whole_number
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
@@ -309,12 +309,7 @@ def setting_of(benchmark: Benchmark, key: str) -> Setting:
 
 def requested_version(request: Request) -> int | None:
     """Return the version in the query, None for the newest."""
-    number = request.query_params.get("version", "")
-    if not number:
-        return None
-    if not (number.isascii() and number.isdecimal() and len(number) < 5 and int(number)):
-        raise ValidationError({"version": "Use a whole number from 1."})
-    return int(number)
+    return whole_number(request, "version", most=9_999)
 
 
 def organised(request: Request, slug: str) -> tuple[Benchmark, User]:

@@ -196,6 +196,9 @@ class UploadSerializer(serializers.Serializer[Any]):
     tags = serializers.CharField(required=False, help_text="JSON object with what the team declares.")
 
 
+FORM_FIELDS = frozenset(UploadSerializer().fields)
+
+
 # ---- views ------------------------------------------------------------------------------------------
 BYTES: dict[str, Any] = dict.fromkeys(
     ("application/x-ndjson", "application/gzip", "application/octet-stream", "text/plain"),
@@ -286,7 +289,7 @@ class Submissions(generics.ListAPIView[Submission]):
     def post(self, request: Request, slug: str) -> Response:
         """Submit a prediction file as a run; 200 for a repeat."""
         benchmark = roles.benchmark_for(request.user, slug)
-        upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"))
+        upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"), known=FORM_FIELDS)
         aggregate = upload.fields.get("aggregate") or "ONE"
         received = intake.receive(benchmark, **fields_of(request, upload), aggregate=aggregate)
         return received_as(received, request)
@@ -298,14 +301,14 @@ class DryRun(APIView):
 
     @extend_schema(
         operation_id="check",
-        parameters=[PHASE],
+        parameters=FIELDS,  # of a submission, so that the same request can be tried; phase matters
         request=BYTES | {"multipart/form-data": UploadSerializer},
         responses={200: CheckedSerializer} | problems(400, 401, 403, 404, 411, 413, 429),
     )
     def post(self, request: Request, slug: str) -> Response:
         """Check a file without submitting it."""
         benchmark = roles.benchmark_for(request.user, slug)
-        upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"))
+        upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"), known=FORM_FIELDS)
         with CHECKS.one(users.person(request).pk):
             checked = intake.check(benchmark, upload.chunks, phase=upload.fields.get("phase", ""))
         report = checked.problems.as_json()
@@ -422,5 +425,5 @@ class Models(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Submit a spaCy pipeline as one tar; its predictions are scored."""
         benchmark = roles.benchmark_for(request.user, slug)
-        upload = upload_of(request, most=settings.MODEL_MAX_BYTES)
+        upload = upload_of(request, most=settings.MODEL_MAX_BYTES, known=FORM_FIELDS)
         return received_as(model_intake.receive(benchmark, **fields_of(request, upload)), request)

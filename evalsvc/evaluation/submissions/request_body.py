@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.http import UnreadablePostError
 from rest_framework.request import Request
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.request_validation import require_known_fields
 from evalsvc.core.web.text_validation import check_storable
 from evalsvc.evaluation.submissions.file_check import too_large
 
@@ -38,7 +39,7 @@ def is_form(request: Request) -> bool:
     return (request.content_type or "").startswith("multipart/form-data")
 
 
-def upload_of(request: Request, *, most: int) -> Upload:
+def upload_of(request: Request, *, most: int, known: Collection[str]) -> Upload:
     """Return file and fields.
 
     Those of a raw body come from the query.
@@ -54,6 +55,7 @@ def upload_of(request: Request, *, most: int) -> Upload:
         raise DomainError(
             "no_file", "The form has no part `file`.", hint='Use -F "file=@NAME".', field="file"
         )
+    require_known_fields([*request.POST, *request.FILES], known)
     fields = request.query_params.dict() | request.POST.dict()
     check_storable([fields, file.name])
     return Upload(iter(file.chunks(CHUNK_BYTES)), fields, fields.get("filename") or file.name or "")

@@ -73,13 +73,9 @@ def test_an_empty_queue_is_204_and_a_returned_lease_is_leased_again() -> None:
 def test_an_item_is_found_by_its_key_only(act: str) -> None:
     project = project_with_items(1)
     me, number = client(annotators(project, 1)[0]), project.items.get().pk
-    body = {
-        "client_id": str(uuid4()),
-        "base": 0,
-        "reason": "broken",
-        "payload": {"relations": []},
-        "votes_key": "x",
-    }
+    fields = {"answer": {"payload": {"relations": []}}, "skip": {"reason": "broken"}}
+    fields["decision"] = {"payload": {"relations": []}, "votes_key": "x"}
+    body = {"client_id": str(uuid4())} | fields.get(act, {})
     for name in (number, 2**63, 2**200, uuid4()):
         address = f"{API}items/{name}/{act}"
         response = me.get(address) if act == "dispute" else me.post(address, body)

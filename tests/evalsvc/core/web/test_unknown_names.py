@@ -1,0 +1,126 @@
+"""Names that an endpoint does not know are errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+
+from tests.cast.basics import jsonl
+from tests.cast.service import ServiceCast, predicted_scores
+from tests.permissions.requester import Requester, endpoints, is_api, rolled_back, routes
+from tests.permissions.table import API
+
+READ = sorted(row for row, method in API if method == "GET" and ":" not in row)
+LISTS = ("/api/v1/projects", "/api/v1/benchmarks", "/api/v1/test-sets", "/api/v1/projects/harbour/disputes")
+
+
+@pytest.fixture
+def cast(requester: Requester) -> Iterator[ServiceCast]:
+    with rolled_back():
+        yield requester.cast
+
+
+@pytest.fixture
+def root(client: Client, cast: ServiceCast) -> Client:
+    client.force_login(cast["root"])
+    return client
+
+
+def errors(answer: Any) -> dict[str, str]:
+    assert answer.status_code == 400, answer.content
+    assert answer.json()["code"] == "invalid_input"
+    return {each["field"]: each["expected"] for each in answer.json()["errors"]}
+
+
+@pytest.mark.parametrize("row", READ)
+def test_no_endpoint_ignores_a_query_parameter(requester: Requester, row: str) -> None:
+    reply = requester.send(f"{requester.address(row)}?made_up=1", "GET", "root")
+    assert "made_up" in errors(reply.response)
+
+
+def test_every_described_query_parameter_is_known(requester: Requester) -> None:
+    described = SchemaGenerator().get_schema(public=True)["paths"]
+    names = {path: name for name, path in endpoints().items()}
+    for path, methods in described.items():
+        parameters = [p["name"] for p in methods.get("get", {}).get("parameters", []) if p["in"] == "query"]
+        if not parameters or path not in names:
+            continue
+        query = "&".join(f"{name}=" for name in parameters)
+        reply = requester.send(f"{requester.address(names[path])}?{query}", "GET", "root")
+        assert "Unknown query parameter" not in reply.content, path
+
+
+def test_a_mistyped_filter_is_named_with_the_nearest_one(root: Client) -> None:
+    found = errors(root.get("/api/v1/benchmarks/tides/submissions?sytem=Net"))
+    assert found == {"sytem": "Unknown query parameter. Did you mean system?"}
+
+
+def test_a_name_like_no_other_is_answered_with_all_names(root: Client) -> None:
+    found = errors(root.get("/api/v1/benchmarks?x=1"))
+    assert found == {"x": "Unknown query parameter. Known here: cursor, page_size, task."}
+    assert errors(root.get("/api/v1/limits?x=1"))["x"].endswith("This endpoint has none.")
+
+
+def test_a_filter_with_two_values_is_an_error(root: Client) -> None:
+    assert "state" in errors(root.get("/api/v1/projects?state=open&state=closed"))
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "201", "ten", "1.5", "٣", "9" * 5_000])
+@pytest.mark.parametrize("address", LISTS)
+def test_an_odd_page_size_is_an_error(root: Client, address: str, size: str) -> None:
+    assert "from 1 to 200" in errors(root.get(address, {"page_size": size}))["page_size"]
+
+
+@pytest.mark.parametrize("number", ["51", "-1", "9" * 5_000, "00000000001"])
+def test_an_odd_number_of_past_answers_is_an_error(root: Client, number: str) -> None:
+    assert "from 0 to 50" in errors(root.get("/api/v1/projects/harbour/history", {"n": number}))["n"]
+
+
+def test_an_unknown_field_of_a_body_is_named_with_the_nearest_one(root: Client, cast: ServiceCast) -> None:
+    body = {"title": "New", "kind": "relations", "polcy": "majority"}
+    found = errors(root.post("/api/v1/projects", body, content_type="application/json"))
+    assert found == {"polcy": "Unknown field. Did you mean policy?"}
+    assert not cast.harbour.__class__.objects.filter(title="New").exists()
+
+
+def test_unknown_fields_are_named_beside_the_other_errors(root: Client) -> None:
+    found = errors(root.post("/api/v1/projects", {"tite": "New"}, content_type="application/json"))
+    assert set(found) == {"title", "kind", "tite"}
+
+
+def test_unknown_fields_are_found_inside_other_fields(root: Client, cast: ServiceCast) -> None:
+    body = {"client_id": "0" * 32, "payload": {"relations": [], "span": []}}
+    answer = root.post(f"/api/v1/items/{cast.item(2).key}/answer", body, content_type="application/json")
+    assert errors(answer) == {"payload.span": "Unknown field. Did you mean spans?"}
+    board = {"slug": "n", "title": "N", "task": "relations", "labels": [{"name": "a", "titel": "A"}]}
+    answer = root.post("/api/v1/benchmarks", board, content_type="application/json")
+    assert errors(answer) == {"labels.0.titel": "Unknown field. Did you mean title?"}
+
+
+@pytest.mark.parametrize("what", ["submissions", "check"])
+def test_an_unknown_field_of_a_submission_is_an_error(client: Client, cast: ServiceCast, what: str) -> None:
+    client.force_login(cast["mia"])
+    file = SimpleUploadedFile("lines.jsonl", predicted_scores(0.3))
+    form = {"file": file, "system": "Net", "run": "9", "phas": "test"}
+    answer = client.post(f"/api/v1/benchmarks/tides/{what}", form)
+    assert errors(answer) == {"phas": "Unknown field. Did you mean phase?"}
+    form = {"file": SimpleUploadedFile("a", b"{}"), "fil": SimpleUploadedFile("b", b"{}"), "system": "Net"}
+    assert "fil" in errors(client.post(f"/api/v1/benchmarks/tides/{what}", form))
+
+
+def test_an_unknown_field_of_an_import_is_an_error(root: Client) -> None:
+    form = {"file": SimpleUploadedFile("items.jsonl", jsonl([])), "what": "items", "fromat": "jsonl"}
+    found = errors(root.post("/api/v1/projects/harbour/imports", form))
+    assert found["fromat"] == "Unknown field. Did you mean format?"
+
+
+def test_pages_open_with_what_other_programs_add_to_a_link(root: Client) -> None:
+    for name, pattern in routes():
+        if not is_api(name) and not pattern.pattern.converters and name in ("home", "boards", "projects"):
+            address = "/" + str(pattern.pattern)
+            assert root.get(f"{address}?utm_source=mail").status_code == 200

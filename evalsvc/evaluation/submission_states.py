@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Coalesce, Now
 
 from evalsvc.core.accounts.models import User
@@ -13,8 +14,8 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.jobs import queue as queueing
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
-from evalsvc.evaluation.models import Submission
-from evalsvc.evaluation.roles import require_own
+from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.evaluation.roles import ORGANISER, Person, require_own, role_in
 
 S = Submission.State
 MOVES: dict[str, frozenset[str]] = {
@@ -92,9 +93,33 @@ def score_again(submission: Submission) -> None:
         queue(row, kind="predict" if row.model_id == row.file_id else "score")
 
 
+def final_under(submission: Submission, user: Person) -> Setting | None:
+    """Return a sealed setting that has ended, so that its team may no longer drop the run."""
+    if role_in(submission.benchmark, user) == ORGANISER:
+        return None
+    sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
+    sealed = Setting.objects.filter(sent_to, benchmark=submission.benchmark, sealed=True)
+    return sealed.filter(closes_at__lte=Now()).order_by("closes_at").first()
+
+
+def _require_not_final(submission: Submission, by: User) -> None:
+    """Reject dropping a run once its team knows the sealed scores."""
+    setting = final_under(submission, by)
+    if setting is None:
+        return
+    ended = f"{setting.closes_at:%Y-%m-%d %H:%M} UTC"
+    raise Conflict(
+        "phase_ended",
+        f"Runs on “{setting.title}” are final: it ended on {ended} and its scores are out.",
+        hint="If the run is a mistake, ask the organisers to withdraw it.",
+    )
+
+
 def cancel(submission: Submission, *, by: User) -> None:
     """Cancel a waiting submission now, a running one at its next report."""
     require_own(by, submission)
+    if submission.scored_at:  # without its new score it would leave the board of a new version
+        _require_not_final(submission, by)
     if submission.job is None or S.CANCELLED not in MOVES[submission.state]:
         raise Conflict("ended", f"This submission is {submission.state} and cannot be cancelled.")
     queueing.request_cancel(submission.job)
@@ -103,9 +128,10 @@ def cancel(submission: Submission, *, by: User) -> None:
 def withdraw(submission: Submission, *, by: User) -> None:
     """Remove a submission from boards for good.
 
-    Its run may be submitted again.
+    Its run may be submitted again. Final once a sealed phase has ended.
     """
     require_own(by, submission)
+    _require_not_final(submission, by)
     with transaction.atomic():
         # workers lock the job before the submission too
         if submission.job:

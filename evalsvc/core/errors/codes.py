@@ -125,6 +125,7 @@ BENCHMARKS: dict[str, str] = {
     "sealed": "These scores are sealed until the setting closes.",
     "unknown_phase": "The phase does not exist or is not open.",
     "unknown_version": "The setting has no such version.",
+    "phase_ended": "A sealed phase has ended, so that its runs are final. Ask the organisers to withdraw one.",
     "run_taken": "This run already has an active file. Use another run name, or withdraw the active file.",
     "unknown_measure": "This measure does not exist.",
     "unknown_option": "This task has no such option.",

@@ -155,7 +155,8 @@ def _left_out(submission: Submission) -> Notice | None:
 
 
 def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
-    context = _waiting(submission) | {"lead": _lead_of(submission, [])}
+    final = submission_states.final_under(submission, request.user)
+    context = _waiting(submission) | {"lead": _lead_of(submission, []), "final": final}
     if submission.state != State.SCORED:
         return context
     evaluations = leaderboard.newest(submission, person=request.user)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import product
 
 import pytest
 from django.http import Http404
+from django.test import Client
+from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import kinds, queue, transitions
 from evalsvc.core.jobs.exceptions import IllegalTransition
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.submissions.timeline import timeline
-from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from workers.runner import run_next
 
 LINES = [{"id": line["id"], "label": "N/A"} for line in RELATION_GOLD]
@@ -167,3 +171,55 @@ def test_the_timeline_lists_reused_scores(cast: BenchmarkCast) -> None:
     run_next("score")
     steps = timeline(cast.submit(benchmark, LINES, run="2"))
     assert [step.title for step in steps] == ["Received", "Checked", "Scored"]
+
+
+# ---- a sealed phase that has ended ---------------------------------------------------------------
+def sealed_run(cast: BenchmarkCast, *, ended: bool) -> Submission:
+    benchmark = cast.relations()
+    submission = cast.submit(benchmark, LINES)
+    run_next("score")
+    closes_at = timezone.now() + timedelta(days=-1 if ended else 1)
+    benchmark.settings.update(sealed=True, closes_at=closes_at)
+    return fresh(submission)
+
+
+def test_a_run_of_a_sealed_phase_is_withdrawn_until_the_phase_ends(cast: BenchmarkCast) -> None:
+    submission_states.withdraw(sealed_run(cast, ended=False), by=cast.kim)
+    assert Submission.objects.get().withdrawn_at is not None
+
+
+def test_a_team_that_knows_its_sealed_scores_withdraws_no_run(cast: BenchmarkCast, client: Client) -> None:
+    submission = sealed_run(cast, ended=True)
+    client.force_login(cast.kim)
+    answer = client.post(f"/api/v1/submissions/{submission.pk}/withdraw")
+    assert (answer.status_code, answer.json()["code"]) == (409, "phase_ended")
+    assert "it ended on" in answer.json()["detail"]
+    assert client.post(f"/submissions/{submission.pk}/withdraw/").status_code == 409
+    assert fresh(submission).withdrawn_at is None
+    page = client.get(f"/submissions/{submission.pk}/").content.decode()
+    assert "its runs are final" in page
+    assert "Withdraw run" not in page
+
+
+def test_organisers_withdraw_a_run_after_a_sealed_phase(cast: BenchmarkCast) -> None:
+    submission_states.withdraw(sealed_run(cast, ended=True), by=cast.olga)
+    assert Submission.objects.get().withdrawn_at is not None
+
+
+def test_a_team_cannot_keep_a_run_off_a_new_version_by_cancelling(cast: BenchmarkCast) -> None:
+    submission = sealed_run(cast, ended=True)
+    submission_states.score_again(submission)
+    with pytest.raises(Conflict) as caught:
+        submission_states.cancel(fresh(submission), by=cast.kim)
+    assert caught.value.code == "phase_ended"
+
+
+def test_a_run_of_an_open_phase_is_withdrawn_beside_an_ended_one(cast: BenchmarkCast) -> None:
+    submission = sealed_run(cast, ended=True)
+    benchmark = submission.benchmark
+    dev = freeze("dev", RELATION_GOLD, by=cast.olga, sha256="d" * 64)
+    fields = {"title": "dev", "unit": "sentence", "main": "micro_f1"}
+    creation.add_setting(benchmark, key="dev", test_set=dev, by=cast.olga, **fields)
+    open_run = cast.submit(benchmark, LINES, run="2")
+    submission_states.withdraw(open_run, by=cast.kim)
+    assert fresh(open_run).withdrawn_at is not None

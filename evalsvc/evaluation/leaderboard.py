@@ -99,6 +99,11 @@ class BoardRow:
     saw_gold: bool = False
 
     @property
+    def declared(self) -> dict[str, Any]:
+        """Tags of the team; only organisers name a baseline."""
+        return {key: value for key, value in self.system.tags.items() if key != "baseline"}
+
+    @property
     def files(self) -> set[str]:
         """Digests of its files; identical files count once."""
         return {submission.file_id for submission in self.submissions}

@@ -137,6 +137,9 @@ class SettingVersion(models.Model):
     only_sha256 = models.CharField(max_length=64, blank=True)
     scorer = models.CharField(max_length=40)
     note = models.CharField(max_length=200, blank=True, help_text="Why it was made.")
+    shown_before = models.PositiveSmallIntegerField(
+        null=True, help_text="Version that boards show until the runs on it are scored under this one."
+    )
     by = models.ForeignKey(project.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
 
@@ -155,6 +158,7 @@ class System(models.Model):
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="systems")
     name = models.CharField(max_length=120)
     tags = models.JSONField(default=dict, help_text="What the team declares: pre-trained, extra data …")
+    baseline = models.BooleanField(default=False, help_text="The organisers call it a baseline.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -311,6 +315,9 @@ class Evaluation(models.Model):
     options = models.JSONField()
     options_sha256 = models.CharField(max_length=64)
     scorer = models.CharField(max_length=40, help_text="Version of the scorer.")
+    answers_sha256 = models.CharField(
+        max_length=64, blank=True, help_text="Of the answers scored, sorted; empty: not computed yet."
+    )
     libraries = models.JSONField(default=dict)
     classes = models.JSONField(default=list, help_text="Figures per class.")
     detail = models.JSONField(default=dict, help_text="Counts, curve, notes.")

@@ -124,6 +124,7 @@ BENCHMARKS: dict[str, str] = {
     "said_twice": "The request contains a file or field more than once. Send it once.",
     "sealed": "These scores are sealed until the setting closes.",
     "unknown_phase": "The phase does not exist or is not open.",
+    "unknown_system": "The benchmark has no such system. Use the slug of the team and the name of the system.",
     "unknown_version": "The setting has no such version.",
     "phase_ended": "A sealed phase has ended, so that its runs are final. Ask the organisers to withdraw one.",
     "run_taken": "This run already has an active file. Use another run name, or withdraw the active file.",

@@ -181,11 +181,19 @@ class RulesSerializer(serializers.Serializer[Any]):
     )
 
 
+class BaselineSerializer(serializers.Serializer[Any]):
+    team = serializers.SlugField(help_text="Slug of the team.")
+    system = serializers.CharField(max_length=120, help_text="Name of the system.")
+
+
 class ChangeBenchmarkSerializer(RulesSerializer):
     title = serializers.CharField(max_length=120, required=False)
     summary = serializers.CharField(max_length=200, required=False, allow_blank=True)
     description = serializers.CharField(required=False, allow_blank=True)
     public = serializers.BooleanField(required=False)
+    baselines = BaselineSerializer(
+        many=True, required=False, help_text="All systems that the board marks as baselines."
+    )
 
 
 class NewBenchmarkSerializer(RulesSerializer):
@@ -214,7 +222,10 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     rank = serializers.IntegerField(allow_null=True)
     system = serializers.CharField(source="system.name")
     team = serializers.CharField(source="team.name")
-    tags = serializers.DictField(source="system.tags")
+    tags = serializers.DictField(source="declared", help_text="What the team declares.")
+    baseline = serializers.BooleanField(
+        source="system.baseline", help_text="The organisers call it a baseline."
+    )
     n = serializers.IntegerField(help_text="Runs.")
     files = serializers.SerializerMethodField(help_text="Distinct files among the runs.")
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
@@ -375,7 +386,7 @@ class OneBenchmark(APIView):
         responses={200: BenchmarkSerializer} | problems(400, 401, 403, 404),
     )
     def patch(self, request: Request, slug: str) -> Response:
-        """Change texts, quotas and limits of a benchmark."""
+        """Change texts, quotas, limits and baselines of a benchmark."""
         benchmark, person = organised(request, slug)
         changed = rules.change(benchmark, by=person, **validated(request, ChangeBenchmarkSerializer))
         return Response(BenchmarkSerializer(changed).data)

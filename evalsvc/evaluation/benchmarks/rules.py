@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -10,7 +11,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks.file_contract import LIMITS
 from evalsvc.evaluation.benchmarks.quotas import checked_zone
-from evalsvc.evaluation.models import Benchmark
+from evalsvc.evaluation.models import Benchmark, System
 from evalsvc.evaluation.roles import ORGANISER, require
 
 QUOTAS = ("per_day", "in_total", "at_once")
@@ -61,13 +62,42 @@ def _check_counts(counts: dict[str, Any], labels: list[dict[str, str]]) -> None:
             _check_number(name, value)
 
 
-def change(benchmark: Benchmark, *, by: User, **rules: Any) -> Benchmark:
-    """Change texts, quotas and limits."""
+def name_baselines(benchmark: Benchmark, systems: Collection[System], *, by: User) -> None:
+    """Mark these systems as baselines on the board, and no others."""
     require(benchmark, by, ORGANISER)
+    chosen = [system.pk for system in systems]
+    with transaction.atomic():
+        benchmark.systems.filter(baseline=True).exclude(pk__in=chosen).update(baseline=False)
+        benchmark.systems.filter(baseline=False, pk__in=chosen).update(baseline=True)
+
+
+def named_systems(benchmark: Benchmark, names: Iterable[Mapping[str, str]]) -> list[System]:
+    """Return the systems with these names of teams and systems."""
+    known = {
+        (system.team.slug, system.name): system for system in benchmark.systems.select_related("team")
+    }
+    systems = []
+    for name in names:
+        system = known.get((name["team"], name["system"]))
+        if system is None:
+            detail = f"{benchmark} has no system {name['system']} of team {name['team']}."
+            hint = "Use the slug of the team and the name of the system on the board."
+            raise DomainError("unknown_system", detail, hint=hint, field="baselines")
+        systems.append(system)
+    return systems
+
+
+def change(benchmark: Benchmark, *, by: User, **rules: Any) -> Benchmark:
+    """Change texts, quotas, limits and baselines."""
+    require(benchmark, by, ORGANISER)
+    baselines = rules.pop("baselines", None)
+    systems = None if baselines is None else named_systems(benchmark, baselines)
     texts = {name: rules.pop(name) for name in TEXTS if name in rules}
     with transaction.atomic():
         row = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
         changed = texts | checked_rules(rules, labels=row.labels)
         Benchmark.objects.filter(pk=row.pk).update(**changed)
+        if systems is not None:
+            name_baselines(row, systems, by=by)
     benchmark.refresh_from_db()
     return benchmark

@@ -182,8 +182,8 @@ def _row(
         strip = charts.run_strip(
             _values(figure), mean=figure.mean, sd=figure.sd, scale=scale, digits=main.digits
         )
-    tags = {key: value for key, value in row.system.tags.items() if value not in (False, None, "")}
-    baseline, description = bool(tags.pop("baseline", False)), str(tags.pop("description", ""))
+    tags = {key: value for key, value in row.declared.items() if value not in (False, None, "")}
+    description = str(tags.pop("description", ""))
     cells = []
     for measure in others:
         rank = row.ranks.get(measure.key)
@@ -196,7 +196,7 @@ def _row(
         first=cell(figure, main),
         strip=strip,
         others=cells,
-        baseline=baseline,
+        baseline=row.system.baseline,
         tags=[str(key) if value is True else f"{key}: {value}" for key, value in tags.items()][:3],
         description=description,
         same_files=same_files,

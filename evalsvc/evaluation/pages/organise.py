@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.forms import Form
@@ -16,12 +17,13 @@ from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import NotAllowed
 from evalsvc.core.web.formatting import byte_size, count, counted
+from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, rules
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.measures.options import complete_options
-from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages.benchmark_forms import MISSING_TITLES, QUOTA_TITLES, BoardForm, RulesForm
 from evalsvc.evaluation.pages.boards import may_organise
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES, GoldForm, SettingForm, ShownForm
@@ -76,10 +78,36 @@ def _create(form: BoardForm, person: User) -> Benchmark:
     )
 
 
-@page()
+class SystemChoices(forms.ModelMultipleChoiceField):
+    """Choice of systems, each with its team."""
+
+    def label_from_instance(self, system: System) -> str:
+        return f"{system}, {system.team}"
+
+
+class BaselinesForm(PageForm):
+    """Systems of a benchmark that the board marks as baselines."""
+
+    baselines = SystemChoices(
+        System.objects.none(), widget=forms.CheckboxSelectMultiple, required=False, label="Baselines",
+        help_text="The board marks these systems. Teams cannot do so themselves.",
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, benchmark: Benchmark) -> None:
+        systems = benchmark.systems.select_related("team").order_by("name", "team__name")
+        super().__init__(*args, initial={"baselines": [each.pk for each in systems if each.baseline]})
+        self.fields["baselines"].queryset = systems  # type: ignore[attr-defined]
+
+
+@page("GET", "POST")
 def organise(request: HttpRequest, slug: str) -> HttpResponse:
-    """Settings and rules of a benchmark with links to change them."""
+    """Settings and rules of a benchmark; its baselines can be chosen."""
     benchmark = organised(request, slug)
+    form = BaselinesForm(*_submitted(request)[:1], benchmark=benchmark)
+    if form.is_valid():
+        rules.name_baselines(benchmark, list(form.cleaned_data["baselines"]), by=users.person(request))
+        messages.info(request, "Baselines saved.")
+        return redirect("board-organise", slug)
     settings = list(benchmark.settings.select_related("test_set", "only"))
     now = timezone.now()
     context = {
@@ -91,8 +119,9 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         "rules": _rules(benchmark),
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
+        "baselines": benchmark.systems.exists(),
     }
-    return render(request, "evaluation/organise.html", context)
+    return _form_page(request, "organise.html", form, **context)
 
 
 def _shows_everything(setting: Setting, now: Any) -> bool:

@@ -129,7 +129,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     }
     shown = requested_board(request, setting) if setting else None
     if shown is None or not shown.rows:
-        context |= {"sentence": _empty(shown), "curl": curl(request, benchmark)}
+        context |= {"sentence": _empty(shown), "curl": curl(request, benchmark, setting=setting)}
     if shown is not None:
         context["held_back"] = shown.held_back or policy_for(shown.setting, None).sentence_for_organisers
         others = [each for each in settings if shown.rows and each.pk != shown.setting.pk]

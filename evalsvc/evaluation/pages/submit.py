@@ -197,11 +197,19 @@ class Command:
         return "\n".join(self.lines)
 
 
-def curl(request: HttpRequest, benchmark: Benchmark, *, team: Team | None = None) -> Command:
-    """Return the shell command, with the team if the user has several."""
+def curl(
+    request: HttpRequest, benchmark: Benchmark, *, team: Team | None = None, setting: Setting | None = None
+) -> Command:
+    """Return the shell command, with team and phase where there are several.
+
+    The phase is that of the setting if it is open, else the first open one.
+    """
     address = request.build_absolute_uri(reverse("api-submissions", args=[benchmark.slug]))
     teams = list(roles.teams_of(request.user))
+    phases = file_contract.open_phases(file_contract.open_settings(benchmark))
     named = f" -F team={(team or teams[0]).slug}" if len(teams) > 1 else ""
+    if len(phases) > 1:
+        named += f" -F phase={setting.phase if setting and setting.phase in phases else phases[0]}"
     return Command(
         [
             'curl -H "Authorization: Bearer $TOKEN" \\',

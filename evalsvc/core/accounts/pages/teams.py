@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from evalsvc.core.accounts import teams
@@ -30,7 +31,7 @@ def new_team(request: HttpRequest) -> HttpResponse:
         name, user = form.cleaned_data["name"], person(request)
         team = attempt(form, lambda: teams.create_team(name=name, by=user), "name")
         if team:
-            return redirect("team", team.slug)
+            return redirect(reverse("team", args=[team.slug], query=request.GET))
     return render(request, "accounts/new.html", {"form": form}, status=400 if form.errors else 200)
 
 

@@ -73,9 +73,7 @@ def name_baselines(benchmark: Benchmark, systems: Collection[System], *, by: Use
 
 def named_systems(benchmark: Benchmark, names: Iterable[Mapping[str, str]]) -> list[System]:
     """Return the systems with these names of teams and systems."""
-    known = {
-        (system.team.slug, system.name): system for system in benchmark.systems.select_related("team")
-    }
+    known = {(system.team.slug, system.name): system for system in benchmark.systems.select_related("team")}
     systems = []
     for name in names:
         system = known.get((name["team"], name["system"]))

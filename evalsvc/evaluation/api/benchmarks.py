@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404, StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import generics, serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -27,6 +27,7 @@ from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.request_validation import Pages, query_choices, validated, whole_number
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
+from evalsvc.evaluation.measures.computation import of_setting
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
 from evalsvc.evaluation.submissions import model_intake
@@ -39,6 +40,27 @@ class LabelSerializer(serializers.Serializer[dict[str, str]]):
     title = serializers.CharField(max_length=LONGEST_LABEL, required=False)
 
 
+class ComputationSerializer(serializers.Serializer[Any]):
+    """How a score was computed; choices that do not apply are absent."""
+
+    negative = serializers.CharField(required=False, help_text="The negative class.")
+    include_negative = serializers.BooleanField(required=False, help_text="True when it is averaged.")
+    beta = serializers.FloatField(required=False, help_text="β of F_β in averages and figures per class.")
+    operating_point = serializers.CharField(
+        required=False, help_text="Score from which claims count: τ*, or threshold."
+    )
+    threshold = serializers.FloatField(required=False, allow_null=True, help_text="null: τ*.")
+    aggregate = serializers.CharField(required=False, help_text="From sentences to bags.")
+    profile = serializers.CharField(required=False, help_text="Profile of ranked claims.")
+    scheme = serializers.CharField(required=False, help_text="Tagging scheme.")
+    repair = serializers.CharField(required=False)
+    casefold = serializers.BooleanField(required=False)
+    missing = serializers.CharField(required=False, help_text="Missing predictions: refuse or wrong.")
+    gold_sha256 = serializers.CharField(required=False)
+    gold_version = serializers.IntegerField(required=False, help_text="Version of the setting.")
+    scorer = serializers.CharField(required=False, help_text="Version of the scorer.")
+
+
 class SettingSerializer(serializers.ModelSerializer[Setting]):
     test_set = serializers.CharField(source="test_set.slug")
     only = serializers.CharField(source="only.slug", default=None, allow_null=True)
@@ -47,15 +69,21 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
         help_text="Number of items in its test set; with `only`, of those in both sets."
     )
     phase = serializers.CharField(allow_blank=True, help_text="dev or test; empty: every phase.")
+    computation = serializers.SerializerMethodField(help_text="How its scores are computed.")
 
     class Meta:
         model = Setting
         fields = [
             *("key", "title", "unit", "main", "test_set", "only", "gold_sha256", "rows", "version", "phase"),
             *("opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better"),
-            *("disclosure", "class_rows", "ladder"),
+            *("disclosure", "class_rows", "ladder", "computation"),
         ]
         read_only_fields = fields
+
+    @extend_schema_field(ComputationSerializer)
+    def get_computation(self, setting: Setting) -> dict[str, Any]:
+        newest = {each.number: each for each in setting.versions.all()}.get(setting.version)
+        return of_setting(setting, newest)
 
     def get_rows(self, setting: Setting) -> int:
         return file_contract.count_items(setting)
@@ -244,7 +272,17 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     )
     order_by = serializers.CharField()
     measures = serializers.ListField(child=serializers.CharField())
+    titles = serializers.SerializerMethodField(help_text="Titles of the measures: F2 where β = 2.")
+    computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
     rows = RowSerializer(many=True)
+
+    @extend_schema_field(serializers.DictField(child=serializers.CharField()))
+    def get_titles(self, board: leaderboard.Board) -> dict[str, str]:
+        return {key: column.title for key, column in board.columns.items()}
+
+    @extend_schema_field(ComputationSerializer)
+    def get_computation(self, board: leaderboard.Board) -> dict[str, Any]:
+        return of_setting(board.setting, board.version)
 
 
 class MeasureSerializer(serializers.Serializer[Any]):
@@ -351,7 +389,7 @@ class Benchmarks(generics.ListAPIView[Benchmark]):
     def get_queryset(self) -> QuerySet[Benchmark]:
         chosen = query_choices(self.request, task=Benchmark.Task.values)
         visible = roles.visible(self.request.user).filter(**chosen)
-        return visible.prefetch_related("settings__test_set", "settings__only")
+        return visible.prefetch_related("settings__test_set", "settings__only", "settings__versions")
 
     @extend_schema(
         operation_id="benchmarks_list",

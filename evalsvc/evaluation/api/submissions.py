@@ -23,9 +23,11 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.request_validation import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
-from evalsvc.evaluation.api.benchmarks import requested_version
+from evalsvc.evaluation.api.benchmarks import ComputationSerializer, requested_version
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
 from evalsvc.evaluation.disclosure.policy import Disclosed
+from evalsvc.evaluation.measures.computation import computation
+from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
 from evalsvc.evaluation.submissions.check_limits import CHECKS
@@ -118,6 +120,8 @@ class EvaluationSerializer(serializers.Serializer[Disclosed]):
     gold_sha256 = serializers.CharField()
     file_sha256 = serializers.CharField(source="file_id")
     options = serializers.JSONField()
+    computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
+    titles = serializers.SerializerMethodField(help_text="Titles of the measures: F2 where β = 2.")
     scorer = serializers.CharField(help_text="Version of the scorer.")
     libraries = serializers.JSONField()
     created_at = serializers.DateTimeField()
@@ -133,6 +137,15 @@ class EvaluationSerializer(serializers.Serializer[Disclosed]):
         allow_null=True,
         help_text="Earlier submission whose figures a near-duplicate shows in a hidden phase.",
     )
+
+    @extend_schema_field(ComputationSerializer)
+    def get_computation(self, evaluation: Disclosed) -> dict[str, Any]:
+        return computation(evaluation.options, scorer=evaluation.scorer, gold_sha256=evaluation.gold_sha256)
+
+    @extend_schema_field(serializers.DictField(child=serializers.CharField()))
+    def get_titles(self, evaluation: Disclosed) -> dict[str, str]:
+        present = [score.measure for score in evaluation.scores if score.measure in MENU]
+        return {key: as_shown(evaluation.setting, key).title for key in present}
 
     def get_scores(self, evaluation: Disclosed) -> dict[str, dict[str, Any]]:
         return {

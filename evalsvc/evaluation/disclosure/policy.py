@@ -18,7 +18,7 @@ from django.utils import timezone
 from evalsvc.core.web.formatting import listed, moment, number
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.sensitivity import THRESHOLDS, GoldCounts, largest_change
-from evalsvc.evaluation.measures.menu import MENU, board_measures, offered
+from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, offered
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, Person, role_in
 
@@ -127,7 +127,7 @@ class Policy:
         """One sentence on what is held back, why, and until when; empty if nothing is."""
         if not self.hidden:
             return ""
-        steps = [(MENU[key].title, self.step(key)) for key in self.measures]
+        steps = [(as_shown(self.setting, key).title, self.step(key)) for key in self.measures]
         rounded = [f"{title} to {number(100 * step, digits=1)}" for title, step in steps if step]
         shown = f"Figures are rounded ({listed(rounded)} points)" if rounded else "No figure is shown"
         others = "further measures, counts, figures per class and curves"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import log
 
-THRESHOLDS = ("tau", "opennre_tau")
+THRESHOLDS = ("tau", "opennre_tau", "auc_under_ties")
 RATIOS = ("f1", "precision", "recall")
 PREFIXES = ("opennre_", "conll_", "relation_bounds_", "relation_strict_")
 AT_N = re.compile(r"p_at_(\d+)")

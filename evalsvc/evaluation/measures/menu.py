@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalsvc.evaluation.measures.computation import f_title
 from evalsvc.evaluation.measures.families import FAMILIES, Family
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ MEASURES: dict[str, Measure] = {}
 """Every measure that a suite can emit."""
 MENU: dict[str, Measure] = {}
 """The measures that a setting can have."""
+BETA_FAMILIES = ("classification", "conll", "relation_bounds", "relation_strict")
 
 
 def register(*measures: Measure) -> None:
@@ -110,12 +112,19 @@ def compared_measures() -> list[str]:
 
 def as_shown(setting: Setting, key: str) -> Measure:
     """Return a measure with the digits and main direction of a setting."""
-    measure = MENU[key]
+    measure = with_beta(MENU[key], setting.benchmark.options.get("beta", 1))
     if setting.digits is not None and measure.unit == "%":
         measure = replace(measure, digits=setting.digits)
     if key == setting.main and setting.lower_is_better is not None:
         measure = replace(measure, higher_is_better=not setting.lower_is_better)
     return measure
+
+
+def with_beta(measure: Measure, beta: float) -> Measure:
+    """Return the measure under its name for a β: F2 for β = 2."""
+    if beta == 1 or measure.family not in BETA_FAMILIES or not measure.key.endswith("_f1"):
+        return measure
+    return replace(measure, title=measure.title.replace("F1", f_title(beta)))
 
 
 def scheme_measures(setting: Setting, present: Collection[str]) -> list[str]:

@@ -17,6 +17,7 @@ from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, signed
 from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, Reversal, RunStatistics, reversals
+from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, scheme_measures
 from evalsvc.evaluation.models import Setting, SettingVersion
 from evalsvc.evaluation.pages import charts, curve_charts
@@ -83,9 +84,9 @@ def board_context(board: Board, others: Sequence[Board], *, visible: Collection[
         "unranked": as_shown(setting, setting.main) if not MENU[setting.main].ranks else None,
         "facts": [
             *facts(setting, board.version),
-            ("Version", f"{board.version.number:,} of {setting.version:,}, scorer {board.version.scorer}"),
-            ("Gold", f"sha256 {board.version.gold_sha256[:12]}…"),
+            ("Version", f"{board.version.number:,} of {setting.version:,}"),
         ],
+        "operating_point": operating_point(of_setting(setting, board.version)),
         "shown_version": board.version.number,
         "past": board.version.number < setting.version,
         "at_version": f"&version={board.version.number}" if board.version.number < setting.version else "",
@@ -119,6 +120,7 @@ def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple
         ("Items", count(count_items(gold))),
         ("Main measure", f"{measure.title}, {way} is better"),
         ("Accepts submissions", PHASE_TITLES[setting.phase]),
+        *in_words(of_setting(setting, version)),
     ]
 
 
@@ -323,7 +325,7 @@ def _difference(value: float, measure: Measure) -> str:
 def scheme_columns(board: Board) -> list[Column]:
     """Return the five weightings of F1, or nothing if one is absent."""
     columns = [board.columns[key] for key in scheme_measures(board.setting, board.columns)]
-    return [replace(column, title=column.title.removesuffix(" F1")) for column in columns]
+    return [replace(column, title=column.title.rpartition(" ")[0]) for column in columns]
 
 
 def _schemes(board: Board, columns: Sequence[Column], names: Names) -> dict[str, Any]:
@@ -342,6 +344,7 @@ def _schemes(board: Board, columns: Sequence[Column], names: Names) -> dict[str,
         "rows": rows,
         "finding": _scheme_finding(columns, names),
     }
+    schemes["f"] = f_title(board.setting.benchmark.options.get("beta", 1))
     return {"schemes": schemes, "kind": kind, "kinds": kinds}
 
 

@@ -23,12 +23,14 @@ from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.leaderboard import Board, board
+from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import board_view, charts, curve_charts
 from evalsvc.evaluation.pages.submit import curl
 
 CSV_HEADS = (
     "setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason",
+    "title", "computed",
 )  # fmt: skip
 
 
@@ -177,12 +179,13 @@ def board_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _csv_lines(shown: Board) -> Iterator[list[object]]:
+    computed = in_one_line(of_setting(shown.setting, shown.version))
     for row in shown.rows:
-        for key in shown.columns:
+        for key, column in shown.columns.items():
             if figure := row.figures.get(key):
                 system = [shown.setting.key, row.rank, row.system.name, row.team.name, key]
                 values = [figure.mean, figure.sd, figure.n, figure.minimum, figure.maximum, figure.reason]
-                yield [*system, *values]
+                yield [*system, *values, column.title, computed]
 
 
 @require_safe

@@ -12,22 +12,23 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
+from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
 from evalsvc.evaluation.measures.menu import MENU, as_shown, submission_measures
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import charts, curve_charts
 
 TABLE_POINTS = 11
 CURVE = "Precision against recall"
-ORDERS = (("gold", "Frequent first"), ("f1", "Lowest F1 first"), ("lost", "Most errors first"))
+ORDERS = (("gold", "Frequent first"), ("f1", "Lowest F first"), ("lost", "Most errors first"))
 CLASS_FAMILIES: dict[str, tuple[str, ...]] = {
     Setting.Unit.SENTENCE: ("classification",),
-    Setting.Unit.BAG: ("bags", "classification"),
+    Setting.Unit.BAG: ("classification", "bags"),
     Setting.Unit.DOCUMENT: ("conll",),
 }
 CLASS_FIGURES = ("f1", "gold", "correct", "predicted", "precision", "recall")
 ERRORS = {
-    "missed": "missed: in the gold, not predicted",
-    "spurious": "spurious: predicted, not in the gold",
+    "missed": "missed: in the gold, nothing predicted in its place",
+    "spurious": "spurious: predicted, nothing in the gold in its place",
     "confused": "wrong label: another label in the gold",
     "wrong type": "correct bounds, wrong type",
     "wrong bounds": "correct type, wrong bounds",
@@ -78,11 +79,11 @@ class ShownClass:
     training: int | None = None
 
     @property
-    def spurious(self) -> int:
+    def false_positives(self) -> int:
         return self.predicted - self.correct
 
     @property
-    def missed(self) -> int:
+    def false_negatives(self) -> int:
         return self.gold - self.correct
 
 
@@ -98,6 +99,7 @@ class ClassTable:
     rows: list[ShownClass]
     training: bool = False
     counts: bool = True
+    f: str = "F1"
     orders: Sequence[tuple[str, str]] = ORDERS
     settings: list[tuple[str, str]] = field(default_factory=list)
 
@@ -121,9 +123,15 @@ def sheet(evaluation: Disclosed) -> Sheet:
     outside, missing = int(counts.get("left_out") or 0), int(counts.get("missing") or 0)
     notes = [f"{counted(outside, 'claim')} outside the setting left out"] if outside else []
     notes += [f"{counted(missing, 'item')} without a prediction"] if missing else []
+    notes = [point, *notes] if (point := _operating_point(evaluation)) else notes
     note = "; ".join([*notes, *evaluation.detail.get("notes", ())])
     shown, more = ([_shown(evaluation.setting, scores[key]) for key in keys] for keys in (usual, rest))
     return Sheet(evaluation, shown, more, main_score(evaluation), note)
+
+
+def _operating_point(evaluation: Disclosed) -> str:
+    """Name the score from which averages, classes and errors count claims."""
+    return operating_point(computation(evaluation.options))
 
 
 def _shown(setting: Setting, score: ShownValue) -> ShownScore:
@@ -137,12 +145,13 @@ def _shown(setting: Setting, score: ShownValue) -> ShownScore:
 def main_score(evaluation: Disclosed) -> str:
     """Main score, such as `micro F1 69.4`, or why it is undefined."""
     key = evaluation.setting.main
+    measure = as_shown(evaluation.setting, key)
     score = next((s for s in evaluation.scores if s.measure == key), None)
     if score is None:
-        return f"{MENU[key].title} not computed for this form of predictions"
+        return f"{measure.title} not computed for this form of predictions"
     if score.value is None:
-        return f"{MENU[key].title} {'' if score.withheld else 'undefined '}({score.reason})"
-    return f"{MENU[key].title} {measured(score.value, as_shown(evaluation.setting, key))}"
+        return f"{measure.title} {'' if score.withheld else 'undefined '}({score.reason})"
+    return f"{measure.title} {measured(score.value, measure)}"
 
 
 # ---- precision against recall --------------------------------------------------------------------
@@ -216,18 +225,32 @@ def class_table(
     if not with_rows:
         return None
     key = key if key in with_rows else next(iter(with_rows))
-    order = order if order in dict(ORDERS) else "gold"
+    f, by_order = f_title(evaluations[0].options.get("beta", 1)), dict(ORDERS)
+    order = order if order in by_order else "gold"
     evaluation, rows = with_rows[key]
     kind = "Relation" if benchmark.task == Benchmark.Task.RELATIONS else "Type"
     settings = [(k, e.setting.title) for k, (e, _) in with_rows.items()]
-    caption = f"{evaluation.setting.title}, {dict(ORDERS)[order].lower()}"
+    caption = ", ".join(
+        part
+        for part in (evaluation.setting.title, _operating_point(evaluation), by_order[order].lower())
+        if part
+    )
     counts = not evaluation.policy.hidden
     shown = [row for row in _ordered(rows, order) if row.gold or row.predicted or not counts]
     if len(shown) < len(rows):
         caption += f"; {count(len(rows) - len(shown))} without gold and claims not shown"
     with_counts = bool(benchmark.training_counts)
     return ClassTable(
-        f"{kind} by {kind.lower()}", kind, caption, key, order, shown, with_counts, counts, settings=settings
+        f"{kind} by {kind.lower()}",
+        kind,
+        caption,
+        key,
+        order,
+        shown,
+        with_counts,
+        counts,
+        settings=settings,
+        f=f,
     )
 
 
@@ -235,7 +258,7 @@ def _ordered(rows: Sequence[ShownClass], order: str) -> list[ShownClass]:
     if order == "f1":
         return sorted(rows, key=lambda row: (row.f1 is None, row.f1 or 0.0, -row.gold, row.title))
     if order == "lost":
-        return sorted(rows, key=lambda row: (-row.missed - row.spurious, row.title))
+        return sorted(rows, key=lambda row: (-row.false_negatives - row.false_positives, row.title))
     return sorted(rows, key=lambda row: (-row.gold, row.title))
 
 
@@ -247,9 +270,10 @@ def errors(evaluation: Disclosed, benchmark: Benchmark) -> ErrorChart | None:
         return None
     parts = [(ERRORS.get(key, key), n) for key, n in counts.items()]
     rows = _ordered(class_rows(evaluation, benchmark), "lost")[:3]
-    most = listed([row.title for row in rows if row.missed + row.spurious])
-    caption = f"{counted(total, 'error')} on “{evaluation.setting.title}”" + (
-        f", most in {most}" if most else ""
+    most = listed([row.title for row in rows if row.false_negatives + row.false_positives])
+    caption = f"{counted(total, 'error')} on “{evaluation.setting.title}”"
+    caption += "".join(
+        f", {part}" for part in (_operating_point(evaluation), most and f"most in {most}") if part
     )
     return ErrorChart(caption, [(title, n, total) for title, n in parts], charts.parts_bar(parts))
 
@@ -289,24 +313,12 @@ def _gold(evaluation: Disclosed) -> str:
 
 
 def _scoring(evaluation: Disclosed, submission: Submission) -> list[tuple[str, str, bool]]:
-    omitted = {"labels", "only", "task", "unit"}
-    options = [
-        f"{key} {_option_text(value)}"
-        for key, value in sorted(evaluation.options.items())
-        if key not in omitted and value != ""
-    ]
     libraries = [f"{name} {version}" for name, version in evaluation.libraries.items()]
     facts = [
         ("Scorer", evaluation.scorer, False),
-        ("Options", ", ".join(options), False),
+        *((title, value, False) for title, value in in_words(computation(evaluation.options))),
         ("Libraries", ", ".join(libraries), False),
     ]
     if submission.job:
         facts.append(("Attempt", f"{submission.job.attempt}, worker {submission.job.worker or '–'}", False))
     return facts
-
-
-def _option_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)

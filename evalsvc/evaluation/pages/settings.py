@@ -12,7 +12,7 @@ from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.formatting import moment
 from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.benchmarks import file_contract
+from evalsvc.evaluation.benchmarks import file_contract, versions
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.board_view import facts
 
@@ -29,7 +29,7 @@ def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     context = {
         "benchmark": benchmark,
         "setting": setting,
-        "facts": facts(setting),
+        "facts": facts(setting, versions.of_setting(setting)),
         "lead": _lead(setting),
         "coming": file_contract.state_at(setting, timezone.now()) == "coming",
         "versions": setting.versions.select_related("test_set", "only", "by").order_by("-number"),

@@ -59,7 +59,7 @@ def test_the_page_of_a_run_shows_no_count_class_or_curve(client: Client, cast: B
     client.force_login(cast.kim)
     page = client.get(reverse("submission", args=[submission.pk])).content.decode()
     assert "Figures are rounded" in page
-    for absent in ("Errors by kind", "Relation by relation", ">Spurious<", "micro precision"):
+    for absent in ("Errors by kind", "Relation by relation", ">False positives<", "micro precision"):
         assert absent not in page
     for route in ("submission-curve-svg", "submission-curve-csv"):
         assert client.get(reverse(route, args=[submission.pk])).status_code == 404
@@ -136,7 +136,7 @@ def test_class_rows_on_the_organisers_word_are_f1_of_large_classes(
     assert round(rows[0]["f1"] * 100, 9) % 1 == 0
     page = client.get(reverse("submission", args=[submission.pk])).content.decode()
     assert "Relation by relation" in page
-    assert ">Missed<" not in page
+    assert ">False negatives<" not in page
 
 
 def test_the_ladder_shows_a_team_only_improvements(client: Client, cast: BenchmarkCast) -> None:

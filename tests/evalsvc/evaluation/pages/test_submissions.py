@@ -55,8 +55,27 @@ def test_a_scored_run_shows_its_figure_first_then_its_provenance(client: Client,
     client.force_login(cast.kim)
     html = page(client, submission)
     assert "micro F1 50.0" in html[: html.index('id="scores"')]
-    for made_from in (submission.file_id, "net-1.jsonl", "numpy", "beta 1"):
+    for made_from in (submission.file_id, "net-1.jsonl", "numpy", "β = 1 (F1)"):
         assert made_from in html
+
+
+def test_averages_classes_and_errors_name_one_operating_point(client: Client, cast: BenchmarkCast) -> None:
+    submission = bags(cast)
+    client.force_login(cast.kim)
+    html, point = page(client, submission), "counted at τ*, the score of the best micro F1 of each run"
+    assert f"main, {point}, frequent first" in html
+    assert f"on “main”, {point}, most in" in html
+    assert html.count(point) >= 4  # scores, provenance, errors, classes
+    rows = submission.evaluations.get().classes
+    assert f'<td class="fig">{rows[0]["correct"]}</td>' in html[html.index("Figures per class") :]
+
+
+def test_a_threshold_of_the_benchmark_is_named_where_it_counts(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations("bag", "ap", options={"threshold": 0.3})
+    submission = cast.submit(benchmark, SCORE_LINES)
+    assert run_next("score")
+    client.force_login(cast.kim)
+    assert page(client, submission).count("counted from the threshold 0.3 on") >= 4
 
 
 def test_further_settings_are_folded_under_their_main_figure(client: Client, cast: BenchmarkCast) -> None:

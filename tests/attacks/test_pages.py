@@ -1,0 +1,120 @@
+"""Attacks on people through their browser: scripts in texts, forms of other sites, links that lead away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.db.models import F, Value
+from django.db.models.functions import Concat
+from django.test import Client
+
+from annotation.models import Annotator, Batch, Item, OntologyLabel, Project, Vote
+from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
+from tests.permissions.requester import Requester, rolled_back
+from tests.permissions.table import API, PAGES
+
+MARKER = "\"'><i7 onerror=x>"
+TEXTS = {
+    User: ("first_name", "last_name", "email"),
+    Team: ("name",),
+    ApiToken: ("name",),
+    Project: ("title", "guideline", "na_means"),
+    OntologyLabel: ("title", "group", "definition", "phrase"),
+    Item: ("text",),
+    Batch: ("filename", "reason"),
+    Annotator: ("name", "pause_reason"),
+    Vote: ("comment",),
+    Benchmark: ("title", "summary", "description"),
+    Setting: ("title",),
+    System: ("name",),
+    Submission: ("run", "filename", "reason"),
+}
+SENT = sorted(row for row, method in PAGES if method == "POST")
+AWAY = ("https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "///evil.example")
+
+
+@pytest.fixture
+def with_markers(requester: Requester) -> Iterator[Requester]:
+    """Put the marker into the texts that people may choose."""
+    with rolled_back():
+        for model, fields in TEXTS.items():
+            for field in fields:
+                model._default_manager.update(**{field: Concat(F(field), Value(MARKER))})
+        yield requester
+
+
+def test_no_page_holds_an_element_from_a_text(with_markers: Requester) -> None:
+    found, escaped = [], 0
+    for row, method in PAGES:
+        if method != "GET":
+            continue
+        for who in ("anon", "anno", "adju", "cura", "memb", "orga", "root"):
+            if not PAGES[row, method][who].startswith("2"):
+                continue
+            reply = with_markers.request(row, method, who)
+            kind = reply.response.headers.get("Content-Type", "")
+            escaped += "&lt;i7" in reply.content
+            if "<i7" in reply.content and kind.startswith(("text/html", "image/svg")):
+                found.append((row, who))
+    assert found == []
+    assert escaped > 50
+
+
+@pytest.mark.parametrize("row", SENT)
+def test_every_form_needs_the_token_of_its_page(requester: Requester, row: str) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(requester.cast["root"])
+    other_site = {"Origin": "https://evil.example"}
+    with rolled_back():
+        answers = [
+            browser.post(requester.address(row), headers=headers).status_code for headers in ({}, other_site)
+        ]
+    assert answers == [403, 403]
+
+
+def test_every_write_of_the_api_by_session_needs_the_token_of_a_page(requester: Requester) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(requester.cast["root"])
+    for row, method in API:
+        if method == "GET":
+            continue
+        for kind in ("application/json", "text/plain"):
+            with rolled_back():
+                send = getattr(browser, method.lower())
+                answer = send(requester.address(row), data="{}", content_type=kind)
+            assert answer.status_code in (403, 415), (row, method, kind)
+
+
+@pytest.mark.parametrize("target", AWAY)
+def test_logging_in_leads_to_no_other_site(requester: Requester, target: str) -> None:
+    with rolled_back():
+        form = {"username": "sam", "password": "harbour-lamp-7", "next": target}
+        answer = Client().post("/login/", form, headers={"X-Forwarded-Host": "evil.example"})
+    assert answer.status_code == 302
+    assert "evil" not in answer["Location"]
+    assert answer["Location"].startswith("/")
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/login/", "/boards/", "/boards/tides/", "/docs/measures/", "/none/"]
+)
+def test_a_page_lets_no_other_site_frame_or_script_it(requester: Requester, address: str) -> None:
+    headers = requester.send(address, "GET", "anon").response.headers
+    policy = headers["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "frame-ancestors" in policy
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+
+
+def test_the_cookie_of_a_session_is_closed_to_scripts_and_other_sites(requester: Requester) -> None:
+    client = Client()
+    with rolled_back():
+        client.post("/login/", {"username": "sam", "password": "harbour-lamp-7"})
+    cookie = client.cookies["sessionid"]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"

@@ -1,7 +1,7 @@
 """Load the demo through the functions that pages and API use.
 
 Every step can be repeated. `data/` holds the items, votes and decisions of two labelling projects, and the
-predictions of thirty runs.
+predictions of thirty runs; six of them are also submitted to a hidden phase.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from evalsvc.evaluation.submissions import intake
 DATA = Path(__file__).parent / "data"
 WORKER_SECONDS = 2.0
 """Time a worker has to take a job before the loader runs it itself."""
-RUNS = (1, 2, 3, 4, 5)
+RUNS, HIDDEN_RUNS = (1, 2, 3, 4, 5), (1, 2)
 RELATION_GUIDELINE = """\
 Say what the **sentence** says of its two marked entities, not what you know of them.
 
@@ -91,9 +91,10 @@ def load(report: Callable[[str], None]) -> None:
     relations = _relation_test_set(accounts)
     report("loading and freezing 140 sentences with the names that three annotators marked")
     entities = _entity_test_set(accounts)
-    report("submitting 30 runs; the worker scores them")
+    report("submitting 36 runs; the worker scores them")
     _submit_runs(accounts, _relation_benchmark(accounts, relations), RELATION_SYSTEMS)
     _submit_runs(accounts, _entity_benchmark(accounts, entities), ENTITY_SYSTEMS)
+    _submit_runs(accounts, _hidden_benchmark(accounts, entities), ENTITY_SYSTEMS, runs=HIDDEN_RUNS)
     _finished_marker().touch()
 
 
@@ -230,14 +231,38 @@ def _entity_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
     return benchmark
 
 
+def _hidden_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
+    """The names again as a hidden phase, to see what teams see of one."""
+    benchmark = _ensure_benchmark(
+        "harbour-names-hidden",
+        by=accounts.users[CURATOR],
+        labels=gold.labels,
+        title="Harbour names, hidden test",
+        task="entities",
+        summary="The same names as a phase that holds exact figures back",
+    )
+    if not benchmark.settings.exists():
+        creation.add_setting(
+            benchmark, key="test", title="Hidden test", test_set=gold, unit="document",
+            main="conll_micro_f1", by=accounts.users[CURATOR], phase="test",
+        )  # fmt: skip
+    return benchmark
+
+
 def _ensure_benchmark(slug: str, *, by: User, **fields: Any) -> Benchmark:
     return Benchmark.objects.filter(slug=slug).first() or creation.create(slug=slug, by=by, **fields)
 
 
-def _submit_runs(accounts: DemoAccounts, benchmark: Benchmark, systems: tuple[tuple[str, str], ...]) -> None:
-    """Submit five runs of one system per team."""
+def _submit_runs(
+    accounts: DemoAccounts,
+    benchmark: Benchmark,
+    systems: tuple[tuple[str, str], ...],
+    *,
+    runs: tuple[int, ...] = RUNS,
+) -> None:
+    """Submit runs of one system per team."""
     for (team, owner), (system, description) in zip(TEAM_OWNERS.items(), systems, strict=True):
-        for run in RUNS:
+        for run in runs:
             name = f"{system}-run{run}.jsonl"
             intake.receive(
                 benchmark,

@@ -85,7 +85,7 @@ def test_a_missing_option_is_named(file: Path) -> None:
 
 
 def test_a_submitted_file_is_scored_and_its_figures_are_printed(file: Path, tmp_path: Path) -> None:
-    run("create_benchmark", write(file), "--by", "olga")
+    run("create_benchmark", write(file, settings=[SETTING | {"disclosure": "open"}]), "--by", "olga")
     predictions = tmp_path / "a.jsonl"
     predictions.write_bytes(jsonl({"id": line["id"], "label": "born_in"} for line in RELATION_GOLD))
     output = run("submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net")

@@ -43,7 +43,7 @@ def send(cast: BenchmarkCast, benchmark: Benchmark, content: bytes, *, run: str 
 
 def figures(submission: Submission) -> dict[str, float | None]:
     (evaluation,) = newest(submission)
-    return {score.measure: score.value for score in evaluation.scores.all()}
+    return evaluation.values
 
 
 @pytest.mark.parametrize("type", ["<f8", "<f4"])

@@ -136,8 +136,11 @@ def build(test_set: TestSet, progress: Progress) -> Store:
         was = "was" if n_reopened == 1 else "were"
         reason = f"{counted(n_reopened, 'sentence')} {was} reopened. Settle them, or leave them out."
         raise InputFault("not_settled", reason)
+    parts_named = project.kind == Kind.JOINT
     labels = [
-        {"name": c.name, "title": c.title} for part in parts_of(project) for c in inventory(project, part)
+        {"name": c.name, "title": c.title} | ({"part": str(part)} if parts_named else {})
+        for part in parts_of(project)
+        for c in inventory(project, part)
     ]
     common = _common_manifest(project)
     parts = [(test_set, n_annotated, common | annotated.manifest() | {"leave_out": leave_out})]

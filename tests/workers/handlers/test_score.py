@@ -241,3 +241,23 @@ def test_a_changed_file_fails_the_scoring(cast: BenchmarkCast) -> None:
     run_next("score")
     submission.refresh_from_db()
     assert (submission.state, submission.reason_code) == ("failed", "file_changed")
+
+
+def test_relations_of_joint_gold_are_no_types_of_entities(cast: BenchmarkCast) -> None:
+    spans = [[0, 1, "PER"], [3, 4, "LOC"]]
+    lines = [
+        {"id": "d1", "tokens": ["Ada", "lives", "in", "Kiel"], "spans": spans, "relations": [[0, "in", 1]]},
+        {"id": "d2", "tokens": ["Ada", "left", "it", "now"], "spans": [[0, 1, "PER"]], "relations": []},
+    ]
+    labels = ["PER", "LOC", "in"]
+    gold = freeze("joint", lines, by=cast.olga, labels=labels, kind="joint")
+    benchmark = cast.benchmark(
+        "ner", task="entities", labels=labels, negative="",
+        settings=[("main", gold, "document", "conll_macro_all_f1")],
+    )  # fmt: skip
+    submission = scored(cast.submit(benchmark, [{"id": "d1", "spans": spans[:1]}, {"id": "d2", "spans": []}]))
+    found, evaluation = figures(submission), submission.evaluations.get()
+    # PER: 1 right, 1 missed; LOC: 1 missed
+    assert found["conll_macro_all_f1"] == found["conll_macro_f1"] == pytest.approx(1 / 3)
+    assert evaluation.options["labels"] == ["PER", "LOC"]
+    assert [row["label"] for row in evaluation.classes] == ["PER", "LOC"]

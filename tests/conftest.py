@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,13 +187,24 @@ def live(transactional_db: None, live_server: Any) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run files with long tests first: none is left to one process at the end."""
+    """Mark the attacks; run files with long tests first: none is left to one process at the end."""
+    named = attacks()
+    for item in items:
+        place = item.nodeid.partition("[")[0]
+        if named & {place, place.partition("::")[0]}:
+            item.add_marker(pytest.mark.attack)
     slow = {
         item.path
         for item in items
         if item.path.name in LONG or any(map(item.get_closest_marker, ("browser", "worker")))
     }
     items.sort(key=lambda item: item.path not in slow)
+
+
+def attacks() -> set[str]:
+    """The tests, and the files of tests, that docs/security.md names."""
+    text = (Path(settings.BASE_DIR) / "docs" / "security.md").read_text()
+    return set(re.findall(r"tests/[\w/]+\.py(?:::test_\w+)?", text))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

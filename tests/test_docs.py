@@ -274,3 +274,22 @@ def test_the_documented_health_check_answers(client: Client, db: None) -> None:
 @pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="there is no README.md yet")
 def test_the_readme_has_at_most_120_lines() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+# ---- security.md ---------------------------------------------------------------------------------
+def named_tests() -> list[str]:
+    text = (ROOT / "docs" / "security.md").read_text()
+    return sorted(set(re.findall(r"tests/[\w/]+\.py(?:::\w+)?", text)))
+
+
+@pytest.mark.parametrize("named", named_tests())
+def test_every_test_in_the_security_document_exists(named: str) -> None:
+    place, _, name = named.partition("::")
+    tree = ast.parse((ROOT / place).read_text())
+    tests = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assert name in tests if name else any(each.startswith("test_") for each in tests)
+
+
+def test_every_chapter_of_the_requirements_has_a_row() -> None:
+    text = (ROOT / "docs" / "security.md").read_text()
+    assert set(re.findall(r"^\| V(\d+)", text, re.MULTILINE)) == {str(n) for n in range(1, 18)}

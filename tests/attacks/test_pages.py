@@ -118,3 +118,19 @@ def test_the_cookie_of_a_session_is_closed_to_scripts_and_other_sites(requester:
     cookie = client.cookies["sessionid"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
+
+
+@pytest.mark.parametrize(
+    ("row", "who"),
+    [
+        ("test-set-lines", "cura"),
+        ("judgments", "cura"),
+        ("api-test-set-lines", "cura"),
+        ("api-judgments", "cura"),
+        ("api-inputs", "memb"),
+    ],
+)
+def test_downloads_of_secrets_are_stored_nowhere_on_the_way(requester: Requester, row: str, who: str) -> None:
+    reply = requester.request(row, "GET", who)
+    assert reply.response.status_code == 200
+    assert "no-store" in reply.response.headers["Cache-Control"]

@@ -217,6 +217,11 @@ class Submission(models.Model):
         blank=True,
         help_text="Of a dense file: SHA-256 of what its rows and columns stand for.",
     )
+    columns = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Of a dense file: the label of each column, if not the benchmark's labels in their order.",
+    )
     state = models.CharField(max_length=10, choices=State, default=State.RECEIVED)
     counts = models.JSONField(default=dict, help_text="Lines, claims, bags, missing.")
     reason_code = models.CharField(max_length=60, blank=True)

@@ -10,6 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
+from evalsvc.core.formats.npy import NA_PLACES
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, Repair, Scheme
 
@@ -50,6 +51,8 @@ class Options:
     profile: str = "corrected"
     aggregate: str = "ONE"
     threshold: float | None = None
+    columns: Path | None = None
+    na: str = ""
     beta: float = 1.0
     entropy: str = "all"
     include_negative: bool = False
@@ -148,6 +151,10 @@ def add_options(parser: ArgumentParser) -> None:
     ranked.add_argument("--aggregate", choices=("ONE", "AVG"), help="bag score: best or mean sentence score")
     ranked.add_argument(
         "--threshold", type=finite, help="lowest score that counts as a label (default τ*, of the best F1)"
+    )
+    ranked.add_argument("--na", choices=NA_PLACES, help="column of the negative class in a .npy file")
+    ranked.add_argument(
+        "--columns", type=Path, metavar="FILE", help="labels of the columns of a .npy file, one per line"
     )
     tags = parser.add_argument_group("entities")
     tags.add_argument("--scheme", choices=SCHEMES, help="tag scheme of CoNLL columns and tags")

@@ -33,6 +33,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "bags": ("bag", "scores", "labels", "label"),
     "entities": ("spans", "tags"),
 }
+PIECE_BYTES = 1 << 18
 LEFT_OUT = "Left out: {:,} predictions about items that the gold does not have."
 COUNTED = {
     "repaired_tag": "inner tags without a beginning were read as the beginning of an entity: tags",
@@ -190,7 +191,7 @@ def _read_predictions(path: Path, local: LocalGold) -> Predictions:
         is_dense = file.read(len(npy.MAGIC)) == npy.MAGIC
         file.seek(0)
         if is_dense:
-            return _dense(file.read(), make_check(Problems()))
+            return _dense(file.read(), make_check(Problems()), local)
         format, column = _format_of(file, local.options), local.options.column
         return read_predictions(file, make_check, format=format, column=column, leave_out=True)
 
@@ -215,19 +216,24 @@ def _check(local: LocalGold, problems: Problems) -> PredictionCheck:
     )
 
 
-def _dense(content: bytes, check: PredictionCheck) -> Predictions:
+def _dense(content: bytes, check: PredictionCheck, local: LocalGold) -> Predictions:
     """Read a score matrix: rows as items or pairs, columns as labels."""
-    problems, n_labels = check.problems, len(check.labels) - (check.negative is not None)
+    problems, labels = check.problems, local.scoring.labels
     header = npy.read_header(content[: npy.LONGEST_HEADER + 12], problems)
     npy.check_size(header, len(content), problems)
     keys: dict[str, list[Any]] = {"scores": list(check.ids), "bag": list(check.pairs or ())}
     sizes = {form: len(keys[form]) for form in check.forms if form in keys}
     form = next((form for form, size in sizes.items() if size == header.rows), None)
-    if form is None or not n_labels <= header.columns <= len(check.labels):
+    if form is None:
         rows = " or ".join(f"{size:,}" for size in sizes.values()) or "no"
-        shape = f"({rows} rows, {n_labels:,} columns)"
+        shape = f"({rows} rows, {len(labels):,} columns)"
         problems.stop("wrong_shape", value=f"({header.rows:,}, {header.columns:,})", expected=shape)
     matrix = np.frombuffer(content, header.type, offset=header.begin).reshape(header.rows, header.columns)
+    columns = local.options.columns.read_text() if local.options.columns else ""
+    stated = npy.ColumnNames(columns, local.options.na)
+    names = stated.resolve(header, labels, check.negative, problems)
     if not np.isfinite(matrix).all():
-        problems.stop("bad_score", value="nan or infinity", expected="a finite number in every cell")
-    return dense_predictions(matrix, keys[form], form, n_labels)
+        pieces = (content[at : at + PIECE_BYTES] for at in range(header.begin, len(content), PIECE_BYTES))
+        npy.check_finite(pieces, header, names, problems)
+        problems.raise_if_any()
+    return dense_predictions(matrix, keys[form], form, names=names, labels=labels)

@@ -175,14 +175,17 @@ def load_dense(contract: FileContract, submission: Submission, content: bytes) -
         )
     numbers = np.frombuffer(content, dtype=header.type, offset=header.begin)
     matrix = numbers.reshape(header.rows, header.columns)
+    names = submission.columns or contract.labels
+    if header.columns > len(names):  # from before columns were named: the negative class was last
+        names = [*names, contract.benchmark.negative]
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         row, column = (int(at) for at in bad[0])
-        name, value = [*contract.labels, contract.benchmark.negative][column], str(matrix[row, column])
+        name, value = names[column], str(matrix[row, column])
         problem = Problem("bad_score", row + 1, name, value, "a finite number in every cell")
         raise InputFault("bad_score", f"{problem.sentence()} {len(bad):,} cells have such a value.")
     keys = dense_scores.rows_of(contract, submission.form)
-    return dense_predictions(matrix, keys, submission.form, len(contract.labels))
+    return dense_predictions(matrix, keys, submission.form, names=names, labels=contract.labels)
 
 
 def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:

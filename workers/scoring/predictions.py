@@ -205,10 +205,20 @@ class Collector:
 
 
 def dense_predictions(
-    matrix: NDArray[np.floating[Any]], keys: Sequence[Any], form: str, n_labels: int
+    matrix: NDArray[np.floating[Any]],
+    keys: Sequence[Any],
+    form: str,
+    *,
+    names: Sequence[str],
+    labels: Sequence[str],
 ) -> Predictions:
-    """Return every cell of a score matrix but the negative column's."""
-    rows = len(matrix)
+    """Return every cell of a score matrix but the negative column's.
+
+    `names` are the labels of its columns.
+    """
+    rows, n_labels = len(matrix), len(labels)
+    if list(names[:n_labels]) != list(labels):
+        matrix = matrix[:, [names.index(label) for label in labels]]
     return Predictions(
         form,
         list(keys)[:rows],

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import ast
+import math
+import struct
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from evalsvc.core.formats.problems import Problems
+import msgspec
+
+from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.registry import Format, register
 
 MAGIC = b"\x93NUMPY"
 TYPES = {"<f2": 2, "<f4": 4, "<f8": 8}
+STRUCT_CODES = {"<f2": "e", "<f4": "f", "<f8": "d"}
+NA_PLACES = ("first", "last", "none")
+SHOWN, MAX_BAD_CELLS = 8, 20
+UNSTATED = (
+    "The place of {} is not stated. State na=first or na=last, or name all columns in the field columns."
+)
 LONGEST_HEADER = 10_000
 AS_FLOATS = 'numpy.save("scores.npy", scores.astype("float32"))'
 ROWS_FIRST = 'numpy.save("scores.npy", numpy.ascontiguousarray(scores))'
@@ -73,6 +84,103 @@ def _header_fields(head: bytes, problems: Problems) -> tuple[dict[str, Any], int
     return fields, start + length
 
 
+class ColumnNames(NamedTuple):
+    """Stated columns: names as sent, or the place of the negative class."""
+
+    columns: str = ""
+    na: str = ""
+
+    def resolve(
+        self, header: ArrayHeader, labels: Sequence[str], negative: str | None, problems: Problems
+    ) -> list[str]:
+        """Return the label of each column, or reject the file.
+
+        Without a statement the columns are the labels in their order, without the negative class.
+        """
+        if self.columns:
+            names = _listed(self.columns, problems)
+            _require_each_label(names, labels, negative, problems)
+        elif self.na in ("", "none"):
+            names = list(labels)
+        elif self.na in NA_PLACES and negative:
+            names = [negative, *labels] if self.na == "first" else [*labels, negative]
+        else:
+            expected = f"one of {', '.join(NA_PLACES)}" if negative else "none: there is no negative class"
+            problems.stop("wrong_shape", field="na", value=self.na, expected=expected)
+        if header.columns != len(names):
+            unstated = bool(negative) and not (self.columns or self.na) and header.columns == len(names) + 1
+            problems.stop(
+                "wrong_shape",
+                field="columns",
+                value=header.columns,
+                expected=f"{len(names):,} columns: {_shown(names)}",
+                hint=UNSTATED.format(negative) if unstated else None,
+                example=f"scores.shape == ({header.rows}, {len(names)})",
+            )
+        return names
+
+
+def _listed(text: str, problems: Problems) -> list[str]:
+    """Return names sent as a JSON array, or one per line."""
+    if not text.lstrip().startswith("["):
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    try:
+        return msgspec.json.decode(text, type=list[str])
+    except (msgspec.DecodeError, RecursionError):
+        problems.stop(
+            "wrong_shape", field="columns", value=text, expected="a JSON array of labels, or one per line"
+        )
+
+
+def _require_each_label(
+    names: Sequence[str], labels: Sequence[str], negative: str | None, problems: Problems
+) -> None:
+    known = [*labels, *([negative] if negative else [])]
+    for name in names:
+        if name not in known:
+            problems.stop("unknown_label", field="columns", value=name, hint=did_you_mean(name, known))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        problems.stop("duplicate_label", field="columns", value=twice, expected="each label once")
+    if missing := sorted(set(labels) - set(names)):
+        expected = f"a column for each label; missing: {_shown(missing)}"
+        problems.stop("wrong_shape", field="columns", value=f"{len(names):,} names", expected=expected)
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+
+
+def check_finite(
+    pieces: Iterable[bytes], header: ArrayHeader, names: Sequence[str], problems: Problems
+) -> None:
+    """Report cells that are not finite, the first ones by row and column.
+
+    The pieces begin with the first number.
+    """
+    rest, done = b"", 0
+    size, code = TYPES[header.type], STRUCT_CODES[header.type]
+    for piece in pieces:
+        data = rest + piece
+        count = len(data) // size
+        rest = data[count * size :]
+        numbers = struct.unpack(f"<{count}{code}", data[: count * size])
+        if not math.isfinite(sum(numbers)):  # large finite numbers may overflow too
+            for at, number in enumerate(numbers, done):
+                if not math.isfinite(number):
+                    _report_cell(number, at, header, names, problems)
+        done += count
+
+
+def _report_cell(
+    number: float, at: int, header: ArrayHeader, names: Sequence[str], problems: Problems
+) -> None:
+    row, column = divmod(at, header.columns)
+    details: dict[str, Any] = {"line": row + 1, "field": names[column], "value": str(number)}
+    report = problems.add if problems.total + 1 < MAX_BAD_CELLS else problems.stop
+    report("bad_score", **details, expected="a finite number in every cell")
+
+
 def check_size(header: ArrayHeader, size: int, problems: Problems) -> None:
     """Reject a file that is truncated or has extra bytes."""
     if size != header.size:
@@ -83,7 +191,9 @@ FORMAT = register(
     Format(
         "npy",
         "Dense scores (.npy)",
-        "A NumPy array of scores: one row per sentence or bag of the setting, one column per label.",
+        "A NumPy array of scores: one row per sentence or bag of the setting, one column per label in the "
+        "benchmark’s order, without the negative class. If it has a column too, state its place (na=first or "
+        "na=last). For another order, name the columns (columns).",
         'numpy.save("scores.npy", scores.astype("float32"))',
         roles=("predictions",),
         rank=110,

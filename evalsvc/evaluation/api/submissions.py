@@ -19,6 +19,7 @@ from rest_framework.views import APIView
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.handlers import problems
+from evalsvc.core.formats import npy
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.request_validation import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser
@@ -204,6 +205,14 @@ class UploadSerializer(serializers.Serializer[Any]):
     run = serializers.CharField(max_length=40)
     team = serializers.CharField(required=False, help_text="Slug; required for users in several teams.")
     aggregate = serializers.ChoiceField(choices=["ONE", "AVG"], required=False)
+    columns = serializers.CharField(
+        required=False, help_text="Labels of the columns of a .npy file: a JSON array, or one per line."
+    )
+    na = serializers.ChoiceField(
+        choices=list(npy.NA_PLACES),
+        required=False,
+        help_text="Place of the negative class among the columns of a .npy file.",
+    )
     phase = serializers.ChoiceField(choices=Setting.Phase.choices, required=False)
     filename = serializers.CharField(required=False)
     tags = serializers.CharField(required=False, help_text="JSON object with what the team declares.")
@@ -219,11 +228,16 @@ BYTES: dict[str, Any] = dict.fromkeys(
 )
 TAR: dict[str, Any] = dict.fromkeys(("application/x-tar", "application/octet-stream"), OpenApiTypes.BINARY)
 PHASE = OpenApiParameter("phase", str, enum=["dev", "test"], description="Required if both are open.")
+COLUMNS = [
+    OpenApiParameter("columns", str, description="Labels of the columns of a .npy file, as a JSON array."),
+    OpenApiParameter("na", str, enum=list(npy.NA_PLACES), description="Place of the negative class in it."),
+]
 FIELDS = [
     OpenApiParameter("system", str, description="Name of the system (raw body; a form has it as a field)."),
     OpenApiParameter("run", str, description="Name of the run, such as its seed."),
     OpenApiParameter("team", str, description="Slug of the team; required for users in several."),
     OpenApiParameter("aggregate", str, enum=["ONE", "AVG"], description="From sentences to bags."),
+    *COLUMNS,
     PHASE,
     OpenApiParameter("filename", str),
     OpenApiParameter("tags", str, description="JSON object with what the team declares."),
@@ -252,6 +266,11 @@ def fields_of(request: Request, upload: Upload) -> dict[str, Any]:
         "idempotency_key": request.headers.get("Idempotency-Key", ""),
         "phase": fields.get("phase", ""),
     }
+
+
+def names_of(upload: Upload) -> npy.ColumnNames:
+    """Return what a request states about the columns of a dense file."""
+    return npy.ColumnNames(upload.fields.get("columns", ""), upload.fields.get("na", ""))
 
 
 def received_as(received: intake.Received, request: Request) -> Response:
@@ -304,7 +323,8 @@ class Submissions(generics.ListAPIView[Submission]):
         benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"), known=FORM_FIELDS)
         aggregate = upload.fields.get("aggregate") or "ONE"
-        received = intake.receive(benchmark, **fields_of(request, upload), aggregate=aggregate)
+        fields = fields_of(request, upload)
+        received = intake.receive(benchmark, **fields, aggregate=aggregate, names=names_of(upload))
         return received_as(received, request)
 
 
@@ -323,7 +343,9 @@ class DryRun(APIView):
         benchmark = roles.benchmark_for(request.user, slug)
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"), known=FORM_FIELDS)
         with CHECKS.one(users.person(request).pk):
-            checked = intake.check(benchmark, upload.chunks, phase=upload.fields.get("phase", ""))
+            checked = intake.check(
+                benchmark, upload.chunks, phase=upload.fields.get("phase", ""), names=names_of(upload)
+            )
         report = checked.problems.as_json()
         return Response(
             {

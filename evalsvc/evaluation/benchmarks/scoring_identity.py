@@ -77,6 +77,8 @@ def options_of(contract: FileContract, setting: Setting, submission: Submission)
     }
     if setting.only:
         options["only"] = setting.only.sha256
+    if submission.columns:
+        options["columns"] = submission.columns
     return options | _of_form(chosen, setting, submission)
 
 

@@ -10,6 +10,7 @@ from django.forms import BoundField
 from django.utils.text import slugify
 
 from evalsvc.core.accounts.models import Team
+from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.web.forms import PageForm
 
 Parts = tuple[tuple[str, str, bool, tuple[str, ...]], ...]
@@ -69,6 +70,24 @@ class FileForm(PageForm):
         widget=forms.Select,
         help_text="The settings of this phase score the run.",
     )
+    na = forms.ChoiceField(
+        label="Column of the negative class",
+        choices=(("", "none"), ("first", "first column"), ("last", "last column")),
+        required=False,
+        help_text="Only for .npy. The other columns are the labels in the benchmark’s order.",
+    )
+    columns = forms.CharField(
+        label="Names of the columns",
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Only for .npy in another order: one label per line, for example born_in.",
+    )
+
+    @property
+    def names(self) -> ColumnNames:
+        """What is stated about the columns of a dense file."""
+        return ColumnNames(self.cleaned_data["columns"], self.cleaned_data["na"])
 
 
 class RunForm(FileForm):
@@ -110,7 +129,7 @@ class RunForm(FileForm):
         widget=forms.TextInput(attrs={"placeholder": "Wikidata triples"}),
         help_text="Training data beyond the benchmark’s, if any.",
     )
-    RUN_FIELDS: tuple[str, ...] = ("file", "team", "phase", "system", "run", "aggregate")
+    RUN_FIELDS: tuple[str, ...] = ("file", "team", "phase", "system", "run", "aggregate", "na", "columns")
     TAGS = {"pretrained": "pre-trained", "extra_data": "extra data"}
 
     def offer(self, teams: Sequence[Team], phases: Sequence[str], *, bags: bool) -> None:
@@ -119,6 +138,11 @@ class RunForm(FileForm):
         self.fields["phase"].widget.choices = [(phase, phase) for phase in phases]
         shown = {"team": len(teams) > 1, "phase": len(phases) > 1, "aggregate": bags}
         self.shown_fields = [name for name in self.RUN_FIELDS if shown.get(name, True)]
+
+    def offer_columns(self, dense: bool) -> None:
+        """Show the columns of dense files only where these are accepted."""
+        hidden = () if dense else ("na", "columns")
+        self.shown_fields = [name for name in self.shown_fields if name not in hidden]
 
     def run_fields(self) -> list[BoundField]:
         return [self[name] for name in self.shown_fields]

@@ -85,7 +85,9 @@ def _checked(benchmark: Benchmark, form: FileForm, *, by: User) -> tuple[dict[st
     file = form.cleaned_data["file"]
     try:
         with CHECKS.one(by.pk):
-            checked = intake.check(benchmark, file.chunks(), phase=form.cleaned_data["phase"])
+            checked = intake.check(
+                benchmark, file.chunks(), phase=form.cleaned_data["phase"], names=form.names
+            )
     except DomainError as error:
         return {"rejected": f"{error.detail} {error.hint}".strip()}, error.status
     if checked.problems.total:
@@ -97,7 +99,9 @@ def _checked(benchmark: Benchmark, form: FileForm, *, by: User) -> tuple[dict[st
 def _receive(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpResponse:
     values, file = form.cleaned_data, form.cleaned_data["file"]
     pipeline = isinstance(form, PipelineForm)
-    fields: dict[str, Any] = {} if pipeline else {"aggregate": values["aggregate"] or "ONE"}
+    fields: dict[str, Any] = {}
+    if not pipeline:
+        fields = {"aggregate": values["aggregate"] or "ONE", "names": form.names}
     try:
         received = (model_intake if pipeline else intake).receive(
             benchmark,
@@ -133,6 +137,7 @@ def _page(
     run_form = form if form and form is not model_form else RunForm()
     for each in (run_form, model_form):
         each.offer(teams, file_contract.open_phases(open_settings), bags=Setting.Unit.BAG in units)
+        each.offer_columns(benchmark.task == Benchmark.Task.RELATIONS)
     size = byte_size(file_contract.limit(benchmark, "upload_bytes"))
     titles = [each.title for each in formats("predictions").values() if each.task in ("", benchmark.task)]
     run_form.fields["file"].help_text = format_html(

@@ -25,15 +25,8 @@ def form_of(header: ArrayHeader, contract: FileContract, problems: Problems) -> 
 
     Reject when no form has that many.
     """
-    columns, negative = len(contract.labels), bool(contract.benchmark.negative)
     sizes = _sizes(contract)
-    shape = f"scores.shape == ({next(iter(sizes.values()), 'rows')}, {columns})"
-    if header.columns != columns and not (negative and header.columns == columns + 1):
-        more = f", or {columns + 1:,} with {contract.benchmark.negative} last" if negative else ""
-        problems.stop(
-            "wrong_shape", field="columns", value=header.columns, expected=f"{columns:,} columns{more}",
-            example=shape,
-        )  # fmt: skip
+    shape = f"scores.shape == ({next(iter(sizes.values()), 'rows')}, {len(contract.labels)})"
     matching = next((form for form, size in sizes.items() if size == header.rows), None)
     if matching is None:
         nouns = {"scores": "sentences", "bag": "pairs"}

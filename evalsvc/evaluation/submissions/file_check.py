@@ -21,6 +21,7 @@ from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import dense_scores
 
 HEAD_BYTES = 1 << 16
+UNSTATED = npy.ColumnNames()
 
 
 @dataclass(slots=True)
@@ -34,6 +35,7 @@ class Checked:
     sha256: str = ""
     size: int = 0
     layout: str = ""
+    columns: list[str] = field(default_factory=list)
 
 
 class Tee:
@@ -67,7 +69,13 @@ def too_large(most: int) -> TooLarge:
     return TooLarge("too_large", detail, hint="Send it packed with gzip.", limit=most)
 
 
-def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: BinaryIO | None = None) -> Checked:
+def check_stream(
+    contract: FileContract,
+    chunks: Iterable[bytes],
+    *,
+    copy: BinaryIO | None = None,
+    names: npy.ColumnNames = UNSTATED,
+) -> Checked:
     """Read the stream once and return its format, counts, digest and problems."""
     problems = Problems()
     most = limit(contract.benchmark, "upload_bytes")
@@ -75,7 +83,7 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
     pieces = iter(tee)
     head = _head(pieces)
     if head.startswith(npy.MAGIC):
-        return _dense(contract, head, pieces, tee, problems)
+        return _dense(contract, names, head, chain([head], pieces), tee, problems)
     check = contract.check(problems)
     accepted = accepted_formats(contract.benchmark)
     format = _format(head, problems, accepted=accepted)
@@ -104,20 +112,30 @@ def check_stream(contract: FileContract, chunks: Iterable[bytes], *, copy: Binar
 
 
 def _dense(
-    contract: FileContract, head: bytes, pieces: Iterator[bytes], tee: Tee, problems: Problems
+    contract: FileContract,
+    names: npy.ColumnNames,
+    head: bytes,
+    pieces: Iterator[bytes],
+    tee: Tee,
+    problems: Problems,
 ) -> Checked:
-    """Check the header of a dense file.
-
-    A job checks its numbers later.
-    """
+    """Check header, columns and numbers of a dense file."""
     header = npy.read_header(head, problems)
     form = dense_scores.form_of(header, contract, problems)
-    for _ in pieces:
-        pass
+    columns = names.resolve(header, contract.labels, contract.benchmark.negative or None, problems)
+    npy.check_finite(_after(header.begin, pieces), header, columns, problems)
     npy.check_size(header, tee.size, problems)
     counts = {"rows": header.rows, "claims": header.rows * len(contract.labels)}
     digest = dense_scores.layout(contract, form, rows=header.rows)
-    return Checked(npy.FORMAT.key, form, counts, problems, tee.digest.hexdigest(), tee.size, digest)
+    stated = columns if columns != contract.labels else []
+    return Checked(npy.FORMAT.key, form, counts, problems, tee.digest.hexdigest(), tee.size, digest, stated)
+
+
+def _after(begin: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the pieces without their first bytes."""
+    for piece in pieces:
+        yield piece[begin:]
+        begin = max(0, begin - len(piece))
 
 
 class RankedClaims:

@@ -18,6 +18,7 @@ from django.utils import timezone
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats import spacy_pipeline
+from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.web.text_validation import require_clear, require_single_script, require_visible, texts_in
 from evalsvc.evaluation import submission_states
@@ -34,7 +35,7 @@ from evalsvc.evaluation.models import (
 )
 from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submissions import gold_exposure
-from evalsvc.evaluation.submissions.file_check import Checked, check_stream
+from evalsvc.evaluation.submissions.file_check import UNSTATED, Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
 
 S = Submission.State
@@ -63,6 +64,7 @@ class Entry:
     token: ApiToken | None = None
     filename: str = ""
     aggregate: str = "ONE"
+    names: ColumnNames = UNSTATED
     tags: dict[str, Any] | None = None
     idempotency_key: str = ""
 
@@ -70,11 +72,13 @@ class Entry:
         self.system, self.run, self.filename = self.system.strip(), self.run.strip(), self.filename[-200:]
 
 
-def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "") -> Checked:
+def check(
+    benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "", names: ColumnNames = UNSTATED
+) -> Checked:
     """Check a file without submitting it."""
     contract = file_contract.for_new_file(benchmark, phase=phase)
     try:
-        return _read(contract, chunks)
+        return _read(contract, chunks, names=names)
     except FileRejected as error:
         return Checked(format="", problems=error.problems)
 
@@ -90,7 +94,7 @@ def receive(benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", *
     contract = file_contract.for_new_file(benchmark, phase=phase)
     require_quota(entry, contract)
     with tempfile.TemporaryFile() as spool, refusals_counted(entry, contract):
-        checked = _read(contract, chunks, copy=spool)
+        checked = _read(contract, chunks, copy=spool, names=entry.names)
         checked.problems.raise_if_any()
         file = store(spool, sha256=checked.sha256, size=checked.size)
     return take(entry, contract, checked, file)
@@ -161,9 +165,9 @@ def _require_quotas(entry: Entry, phase: str, *, now: datetime) -> None:
         require_of(entry.benchmark, entry.team, now=now, phase=phase)
 
 
-def _read(contract: FileContract, chunks: Iterable[bytes], **copy: Any) -> Checked:
+def _read(contract: FileContract, chunks: Iterable[bytes], **options: Any) -> Checked:
     try:
-        checked = check_stream(contract, chunks, **copy)
+        checked = check_stream(contract, chunks, **options)
     except FileRejected as error:
         if "too_large" in error.problems.by_code:
             limit = settings.UPLOAD_MAX_UNPACKED_BYTES
@@ -179,7 +183,8 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
     with transaction.atomic():
         now = quotas.lock(entry.team)
         system = _system(entry)
-        earlier = _by_key(entry, file, contract.phase) or _same_run(system, entry, file, contract.phase)
+        earlier = _by_key(entry, file, contract.phase)
+        earlier = earlier or _same_run(system, entry, file, checked.columns, contract.phase)
         if earlier:
             return earlier
         _require_quotas(entry, contract.phase, now=now)
@@ -197,6 +202,7 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
             form=checked.form,
             phase=contract.phase,
             layout=checked.layout,
+            columns=checked.columns,
             aggregate=entry.aggregate,
             counts=checked.counts,
             by=entry.by,
@@ -255,7 +261,9 @@ def _in_phase(submission: Submission) -> str:
     return f"in the {submission.phase} phase" if submission.phase else "without a phase"
 
 
-def _same_run(system: System, entry: Entry, file: PredictionFile, phase: str) -> Received | None:
+def _same_run(
+    system: System, entry: Entry, file: PredictionFile, columns: list[str], phase: str
+) -> Received | None:
     """Return the run's active submission if identical, else reject."""
     active = system.runs.filter(run=entry.run, withdrawn_at=None, state__in=ACTIVE).first()
     if active is None:
@@ -267,11 +275,12 @@ def _same_run(system: System, entry: Entry, file: PredictionFile, phase: str) ->
             f"{taken}, sent {_in_phase(active)}.",
             hint="A run belongs to one phase. Use another run name, or withdraw that submission first.",
         )
-    if (active.model_id or active.file_id) == file.pk and active.aggregate == entry.aggregate:
+    same_file = (active.model_id or active.file_id) == file.pk and active.columns == columns
+    if same_file and active.aggregate == entry.aggregate:
         return Received(active, created=False)
     raise Conflict(
         "run_taken",
-        f"{taken}, with another file or aggregate.",
+        f"{taken}, with another file, columns or aggregate.",
         hint="Use another run name, or withdraw that submission first.",
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management import CommandError, CommandParser
 
 from evalsvc.core.accounts.models import Team
+from evalsvc.core.formats.npy import NA_PLACES, ColumnNames
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.menu import MENU
@@ -29,6 +30,8 @@ class Command(ActingCommand):
         parser.add_argument("--system", required=True)
         parser.add_argument("--run", default="1")
         parser.add_argument("--aggregate", default="ONE", choices=intake.AGGREGATES)
+        parser.add_argument("--na", default="", choices=NA_PLACES, help="N/A column of a .npy file")
+        parser.add_argument("--columns", default="", help="labels of the columns of a .npy file, as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
@@ -47,6 +50,7 @@ class Command(ActingCommand):
                 chunks=iter(lambda: file.read(CHUNK_BYTES), b""),
                 filename=Path(options["file"]).name,
                 aggregate=options["aggregate"],
+                names=ColumnNames(options["columns"], options["na"]),
             )
         self._write_result(received.submission, created=received.created, queue=options["queue"])
 

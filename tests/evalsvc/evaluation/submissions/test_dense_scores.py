@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
+from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
@@ -77,12 +79,63 @@ def test_as_many_rows_as_pairs_are_pairs(cast: BenchmarkCast) -> None:
     assert figures(submission) == figures(by_lines)
 
 
-def test_a_last_column_of_the_negative_class_is_dropped(cast: BenchmarkCast) -> None:
+@pytest.mark.parametrize(
+    ("names", "order"),
+    [
+        (ColumnNames(na="last"), [0, 1, 2, 3]),
+        (ColumnNames(na="first"), [3, 0, 1, 2]),
+        (ColumnNames(columns=json.dumps([LABELS[2], "N/A", *LABELS[:2]])), [2, 3, 0, 1]),
+        (ColumnNames(columns="\n".join([LABELS[1], LABELS[0], LABELS[2]])), [1, 0, 2]),
+    ],
+)
+def test_named_columns_are_scored_in_any_order(
+    cast: BenchmarkCast, names: ColumnNames, order: list[int]
+) -> None:
     benchmark = cast.relations(unit="bag", main="ap")
     matrix = array(len(IDS), 4)
-    with_negative = send(cast, benchmark, dense(matrix))
-    without = send(cast, benchmark, dense(matrix[:, :3]), run="2")
-    assert figures(with_negative) == figures(without)
+    usual = send(cast, benchmark, dense(matrix[:, :3]))
+    content = dense(np.ascontiguousarray(matrix[:, order]))
+    cast.submit(benchmark, content, run="2", names=names)
+    run_next("ingest")
+    run_next("score")
+    named = Submission.objects.get(run="2")
+    assert (named.state, figures(named)) == ("scored", figures(usual))
+
+
+def test_the_same_bytes_with_other_columns_are_scored_anew(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations(unit="bag", main="ap")
+    content = dense(array(len(IDS), 4))
+    for run, na in (("1", "first"), ("2", "last")):
+        cast.submit(benchmark, content, run=run, names=ColumnNames(na=na))
+        run_next("ingest")
+        run_next("score")
+    first, last = (figures(each) for each in Submission.objects.order_by("run"))
+    assert first != last
+
+
+def test_an_extra_column_without_a_statement_is_rejected(cast: BenchmarkCast) -> None:
+    checked = intake.check(cast.relations(), [dense(array(6, 4))])
+    (problem,) = checked.problems.first
+    assert (problem.code, problem.field) == ("wrong_shape", "columns")
+    assert "na=first or na=last" in problem.sentence()
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        (ColumnNames(na="middle"), "wrong_shape"),
+        (ColumnNames(columns="[1, 2]"), "wrong_shape"),
+        (ColumnNames(columns="[["), "wrong_shape"),
+        (ColumnNames(columns=LABELS[0]), "wrong_shape"),
+        (ColumnNames(columns="\n".join([LABELS[0], *LABELS])), "duplicate_label"),
+        (ColumnNames(columns="\n".join(["zebra", *LABELS])), "unknown_label"),
+    ],
+)
+def test_columns_that_do_not_name_each_label_once_are_rejected(
+    cast: BenchmarkCast, names: ColumnNames, code: str
+) -> None:
+    checked = intake.check(cast.relations(), [dense(array(6, 4))], names=names)
+    assert checked.problems.by_code == {code: 1}
 
 
 def test_a_dense_file_may_be_gzipped(cast: BenchmarkCast) -> None:
@@ -105,13 +158,24 @@ def test_a_dry_run_checks_the_header(cast: BenchmarkCast) -> None:
     assert intake.check(benchmark, [dense(array(6))[:-8]]).problems.by_code == {"bad_npy": 1}
 
 
-def test_the_job_reports_a_cell_that_is_not_a_number(cast: BenchmarkCast) -> None:
-    matrix = array(6)
-    matrix[4, 1] = np.nan
-    submission = send(cast, cast.relations(in_total=1), dense(matrix))
-    assert (submission.state, submission.reason_code) == ("invalid", "bad_score")
-    assert "Line 5, field works_for" in submission.reason
-    assert send(cast, submission.benchmark, dense(array(6)), run="2").state == "scored"
+@pytest.mark.parametrize("type", ["<f8", "<f4", "<f2"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_dry_run_reports_cells_that_are_not_numbers(cast: BenchmarkCast, type: str, value: float) -> None:
+    matrix = array(6).astype(type)
+    matrix[4, 1] = matrix[5, 2] = value
+    problems = intake.check(cast.relations(), [dense(matrix)]).problems
+    assert problems.by_code == {"bad_score": 2}
+    assert (problems.first[0].line, problems.first[0].field) == (5, LABELS[1])
+
+
+def test_large_finite_numbers_are_accepted(cast: BenchmarkCast) -> None:
+    assert intake.check(cast.relations(), [dense(np.full((6, 3), 1e308))]).problems.total == 0
+
+
+def test_many_cells_that_are_not_numbers_stop_the_check(cast: BenchmarkCast) -> None:
+    content, names = dense(np.full((6, 4), np.nan)), ColumnNames(na="last")
+    problems = intake.check(cast.relations(), [content], names=names).problems
+    assert problems.by_code == {"bad_score": 20}
 
 
 def test_a_dense_file_that_waits_for_its_check_can_be_cancelled(cast: BenchmarkCast) -> None:

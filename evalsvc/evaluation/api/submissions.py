@@ -450,7 +450,7 @@ class Models(APIView):
     @extend_schema(
         operation_id="models_create",
         parameters=[
-            *(field for field in FIELDS if field.name != "aggregate"),
+            *(field for field in FIELDS if field.name not in ("aggregate", "columns", "na")),
             OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER),
         ],
         request=TAR | {"multipart/form-data": UploadSerializer},

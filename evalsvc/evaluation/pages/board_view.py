@@ -19,7 +19,7 @@ from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, Reversal, RunStatistics, reversals
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, scheme_measures
-from evalsvc.evaluation.models import Setting, SettingVersion
+from evalsvc.evaluation.models import Setting, SettingVersion, System
 from evalsvc.evaluation.pages import charts, curve_charts
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 
@@ -154,17 +154,25 @@ def _values(figure: RunStatistics | None) -> list[float]:
 
 
 def _same_files(board: Board) -> dict[int, str]:
-    """Describe, by system, runs that share a file with another run."""
+    """Describe, by system, runs that share a file with another run.
+
+    While figures are held back, files of other teams are not compared.
+    """
     files = {row.system: row.files for row in board.rows}
-    holders: dict[str, list[str]] = defaultdict(list)
+    holders: dict[str, list[System]] = defaultdict(list)
     for system, digests in files.items():
         for digest in digests:
-            holders[digest].append(system.name)
+            holders[digest].append(system)
     notes = {}
     for row in board.rows:
         own = files[row.system]
         shared = [f"{counted(row.n, 'run')}, {counted(len(own), 'file')}"] if len(own) < row.n else []
-        others = {name for digest in own for name in holders[digest]} - {row.system.name}
+        others = {
+            other.name
+            for digest in own
+            for other in holders[digest]
+            if other.team_id == row.system.team_id or not board.held_back
+        } - {row.system.name}
         shared += [f"same file as {listed(sorted(others))}"] if others else []
         notes[row.system.pk] = "; ".join(shared)
     return notes

@@ -13,6 +13,7 @@ from evalsvc.core.web.formatting import moment
 from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract, versions
+from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.board_view import facts
 
@@ -46,7 +47,8 @@ def _lead(setting: Setting) -> str:
         lead = f"Closed on {moment(setting.closes_at)} UTC."
     else:
         lead = f"Open{f' until {moment(setting.closes_at)} UTC' if setting.closes_at else ''}."
-    return lead + (" Its scores are sealed until it closes." if roles.is_sealed(setting) else "")
+    lead += " Its scores are sealed until it closes." if roles.is_sealed(setting) else ""
+    return f"{lead} {policy_for(setting, None).sentence}".strip()
 
 
 @page()

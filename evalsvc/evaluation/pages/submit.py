@@ -24,6 +24,7 @@ from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.quotas import allowances
+from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages import charts
 from evalsvc.evaluation.pages.file_problems import shown_problems
@@ -158,6 +159,7 @@ def _page(
         "quotas": quotas_of(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
         "open_settings": open_settings,
+        "hidden": [setting.title for setting in open_settings if is_hidden(setting)],
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
         "missing_lines": MISSING_LINES[benchmark.task, benchmark.missing],
         "curl": curl(request, benchmark),

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, IntegerField, Max, Min, QuerySet
+from django.db.models import Count, F, IntegerField, Max, Min, Q, QuerySet
 from django.db.models.expressions import Func
 from django.db.models.functions import Coalesce
 
@@ -199,6 +199,7 @@ class _AnnotatedLines:
             "origin": Origin.ANNOTATED,
             "counts": {state: self.states[state] for state in Item.State.values}
             | {"answers": answers.count(), "answers_emptied_by_deletion": self.emptied},
+            "answers": answer_origins(answers),
             "left_out": self.left_out,
             "decisions": decision_notes(self.project),
             "people": contributors(self.project),
@@ -231,6 +232,16 @@ class _SourceLines:
             "left_out": {"without source labels": self.unlabelled} if self.unlabelled else {},
             "people": [],
         }
+
+
+def answer_origins(answers: QuerySet[Answer]) -> dict[str, int]:
+    """Count answers given here blind, given on a shown prediction, and imported."""
+    imported, shown = Q(vote__batch__isnull=False), Q(vote__shown__isnull=False)
+    return answers.aggregate(
+        blind=Count("pk", filter=~imported & ~shown),
+        prediction_shown=Count("pk", filter=~imported & shown),
+        imported=Count("pk", filter=imported),
+    )
 
 
 def decision_notes(project: Project) -> list[dict[str, str]]:

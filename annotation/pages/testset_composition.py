@@ -60,7 +60,7 @@ class Composition:
         n = counted(test_set.rows, "sentence" if self.relations else "text")
         if self.annotated and self.manifest.get("k"):
             people = f"{self.answers_each} {'person' if self.answers_each == '1' else 'people'}"
-            lead = f"{n}, each labelled by {people} who saw neither source labels nor other answers."
+            lead = f"{n}, each labelled by {people}.{self.answer_origins}"
         elif test_set.origin == Origin.SOURCE:
             lead = f"{n} with the labels of their source, not checked by people."
         else:
@@ -69,6 +69,18 @@ class Composition:
             negative = f" and {test_set.negative}"
         kind = "relations" if self.relations else "entity types"
         return f"{lead} {len(test_set.labels):,} {kind}{negative}."
+
+    @property
+    def answer_origins(self) -> str:
+        """Return the recorded origins of the answers, empty for older sets."""
+        counts = self.manifest.get("answers") or {}
+        texts = {
+            "blind": "{} given here without source labels, predictions or other answers in view",
+            "prediction_shown": "{} given here with a prediction shown",
+            "imported": "{} imported, so how they were made is not recorded here",
+        }
+        parts = [text.format(f"{counts[key]:,}") for key, text in texts.items() if counts.get(key)]
+        return f" Answers: {'; '.join(parts)}." if parts else ""
 
     @property
     def answers_each(self) -> str:

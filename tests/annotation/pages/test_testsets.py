@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.adjudication import decisions
-from annotation.models import Batch
+from annotation.models import Batch, Vote
 from annotation.pages import testsets
 from annotation.testset import TestSet
 from tests.cast.basics import run_job, sentence
@@ -64,9 +64,28 @@ def test_the_page_shows_digest_origin_and_restrictions(client: Client, cast: Pro
     page = client.get(reverse("test-set", args=[made.slug])).content.decode()
     assert made.sha256 in page
     assert "each labelled by 2 people" in page
+    assert "Answers: 4 given here without source labels, predictions or other answers in view." in page
     assert "2 by majority, 0 by an adjudicator" in page
     assert "Left out by the curator: 1 open sentence" in page
     assert 'id="not-for"' in page
+
+
+def test_the_page_claims_of_answers_only_what_was_recorded(client: Client, cast: ProjectCast) -> None:
+    batch = Batch.objects.first()
+    imported, prefilled = Vote.objects.order_by("pk")[:2]
+    Vote.objects.filter(pk=imported.pk).update(batch=batch)
+    Vote.objects.filter(pk=prefilled.pk).update(shown=batch)
+    made = frozen(client, cast)
+    assert made.manifest["answers"] == {"blind": 2, "prediction_shown": 1, "imported": 1}
+    page = client.get(reverse("test-set", args=[made.slug])).content.decode()
+    assert "2 given here without source labels" in page
+    assert "1 given here with a prediction shown; 1 imported, so how they were made is not recorded" in page
+
+
+def test_the_page_of_an_older_set_claims_nothing_of_its_answers(client: Client, cast: ProjectCast) -> None:
+    made = frozen(client, cast)
+    made.manifest = {name: value for name, value in made.manifest.items() if name != "answers"}
+    assert "Answers:" not in testsets.Composition(made).lead
 
 
 def test_the_download_has_the_digest_of_the_page(client: Client, cast: ProjectCast) -> None:

@@ -82,7 +82,7 @@ def compare(
         test, rows = WELCH, [_welch(name, reports[: len(a)], reports[len(a) :]) for name in names]
     adjusted = holm([row.p for row in rows]).tolist()
     rows = [row._replace(p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
-    facts = computed(options, None, cases[0])
+    facts = computed(options, cases[0])
     return Significance(test, (len(a), len(b)), tuple(rows), facts, _notes(paths, cases), local.warnings)
 
 

@@ -1,47 +1,34 @@
-"""Options and versions that figures of local files were computed with."""
+"""How figures of local files were computed, in the words of the service."""
 
 from __future__ import annotations
 
 import platform
+from typing import Any
 
 import numpy as np
 
+from evalsvc.evaluation.measures.computation import computation, f_title, in_words
 from workers.cli.arguments import Options
-from workers.metrics.report import Report
 from workers.scoring.scorer import SCORED_FORMS, ScoringCase
 
-Computed = dict[str, str | float | bool | None]
+Computed = dict[str, Any]
 
 
-def computed(options: Options, report: Report | None, case: ScoringCase | None = None) -> Computed:
-    """Return every choice behind the figures; what does not apply is None.
-
-    Without a report, each of several runs has its own τ*.
-    """
-    by_document, ranked = options.task == "entities", case is not None and case.form in SCORED_FORMS
-    return {
-        "task": options.task,
-        "f": f"F{options.beta:g}",
-        "beta": options.beta,
-        "negative_class": None if by_document else options.negative,
-        "negative_averaged": options.include_negative if options.negative and not by_document else None,
-        "claims_counted_from": _operating_point(options, report) if ranked else None,
-        "scheme": options.scheme if by_document else None,
-        "repair": options.repair if by_document else None,
-        "missing": options.missing,
-        "aggregate": options.aggregate if ranked and options.task == "bags" else None,
-        "profile": options.profile if ranked else None,
-        "entropy": options.entropy,
-        "casefold": options.casefold if by_document else None,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
+def computed(options: Options, case: ScoringCase | None = None) -> Computed:
+    """Return every choice behind the figures; choices that do not apply are absent."""
+    choices: dict[str, Any] = {key: getattr(options, key) for key in ("beta", "missing", "entropy")}
+    if options.task == "entities":
+        choices |= {key: getattr(options, key) for key in ("scheme", "repair", "casefold")}
+    else:
+        choices |= {"negative": options.negative, "include_negative": options.include_negative}
+    if case is not None and case.form in SCORED_FORMS:
+        choices |= {"threshold": options.threshold, "profile": options.profile}
+        choices |= {"aggregate": options.aggregate} if options.task == "bags" else {}
+    libraries = {"numpy": np.__version__, "python": platform.python_version()}
+    return {"task": options.task, "f": f_title(options.beta)} | computation(choices) | libraries
 
 
-def _operating_point(options: Options, report: Report | None) -> str:
-    if options.threshold is not None:
-        return f"{options.threshold:g}"
-    if report is None:
-        return "τ* of each run"
-    tau = report.values.get("opennre_tau" if options.profile == "opennre" else "tau")
-    return f"τ* = {tau.value:.4g}" if tau is not None and tau.defined else "the lowest score"
+def computed_rows(computed: Computed) -> list[tuple[str, str]]:
+    """Return titles and values for a table."""
+    libraries = f"NumPy {computed['numpy']}, Python {computed['python']}"
+    return [("Task", computed["task"]), *in_words(computed), ("Computed with", libraries)]

@@ -82,14 +82,14 @@ def score(gold: Path, predictions: Path, options: Options) -> LocalScore:
     if options.task == "entities":
         report = conll_columns.score(gold, predictions, options, gold_column=column)
     if report is not None:
-        return LocalScore(report, computed(options, report), _count_warnings(report.counts))
+        return LocalScore(report, computed(options), _count_warnings(report.counts))
     local = read_local_gold(gold, options, column=column)
     case = local.case(predictions)
     report, left_out = report_of(case), case.placed.left_out
     notes = [LEFT_OUT.format(left_out)] if left_out else []
     report = replace(report, notes=(*report.notes, *notes), counts=report.counts | case.read_counts)
     warnings = (*local.warnings, *_count_warnings(report.counts))
-    return LocalScore(report, computed(options, report, case), warnings)
+    return LocalScore(report, computed(options, case), warnings)
 
 
 def _count_warnings(counts: Mapping[str, float]) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from evalsvc.core.formats.problems import Problems
+from evalsvc.evaluation.measures.computation import operating_point
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import MEASURES
-from workers.cli.computed import Computed
+from workers.cli.computed import Computed, computed_rows
 from workers.metrics.ratios import scores
 from workers.metrics.report import ClassRow, Report, SpanOutcome, Value
 
@@ -52,12 +53,7 @@ def report_text(report: Report, computed: Computed, warnings: Sequence[str] = ()
 
 def computed_lines(computed: Computed) -> list[str]:
     """Format how the figures were computed."""
-    rows = [(name.replace("_", " "), _shown(value)) for name, value in computed.items() if value is not None]
-    return ["computed", *table(rows, words=2)]
-
-
-def _shown(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return ["How computed", *table(computed_rows(computed), words=2)]
 
 
 def _schema(name: str, outcomes: dict[str, SpanOutcome]) -> list[str]:
@@ -106,8 +102,8 @@ def _scheme(stem: str) -> str:
 def _classes(name: str, rows: Sequence[ClassRow], computed: Computed) -> list[str]:
     """Format the classes, then the total of those that are averaged."""
     beta = float(computed["beta"] or 1) if name in WEIGHTED_FAMILIES else 1.0
-    negative = computed.get("negative_class")
-    left_out = None if computed.get("negative_averaged") else negative
+    negative = computed.get("negative")
+    left_out = None if computed.get("include_negative") else negative
     cells = [_class(row, row.label == left_out) for row in rows]
     averaged = [row for row in rows if row.label != left_out]
     gold, predicted = sum(row.gold for row in averaged), sum(row.predicted for row in averaged)
@@ -116,8 +112,8 @@ def _classes(name: str, rows: Sequence[ClassRow], computed: Computed) -> list[st
     total = ClassRow(TOTAL, gold, predicted, correct, *(float(part) for part in figures))
     f = _f(name, computed)
     title = FAMILIES[name].title if name in FAMILIES else name.replace("_", " ")
-    at = computed.get("claims_counted_from")
-    place = f", claims scored {at}" if at is not None and name in RANKED_TABLES else ""
+    counted = operating_point(computed)
+    place = f", {counted}" if counted and name in RANKED_TABLES else ""
     return [f"{title}: classes{place}", *table([(*HEADS, f, ""), *cells, _class(total, False)], last=1)]
 
 

@@ -32,7 +32,7 @@ def test_a_table_names_every_measure_and_class(two, capsys):
     rows = [line.split() for line in out.splitlines()]
     assert ["micro", "0.5000", "0.5000", "0.5000", "micro_f1"] in rows
     assert ["total", "40", "40", "20", "0.5000", "0.5000", "0.5000"] in rows
-    assert ["f", "F1"] in rows
+    assert ["F", "β", "=", "1", "(F1)"] in rows
     assert ["a", "20", "40", "20", "0.5000", "1.0000", "0.6667"] in rows
     assert ["b", "20", "0", "0", "–", "0.0000", "0.0000"] in rows
 
@@ -85,7 +85,7 @@ def test_a_threshold_decides_which_claims_are_counted(write, capsys):
     assert main([*words, "--threshold", "0.5", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["measures"]["micro_recall"] == 0.5
-    assert found["computed"]["claims_counted_from"] == "0.5"
+    assert (found["computed"]["operating_point"], found["computed"]["threshold"]) == ("threshold", 0.5)
 
 
 @pytest.mark.parametrize("by_line", [False, True])

@@ -28,7 +28,7 @@ TEST_SETS = {
     "harbour-news-relations-1-0-source": "6d2ee56de33f202756ee71ebf891a59ab707fa88ca1d4cfd1cf91c0769c75a8e",
 }
 ITEMS = "f135e558ab0a505ff7111068d7993b243653f6b2f8abd93790b5e33c827155be"
-FIGURES = "aff305ec6e8029835e5ceaa8c38af6b9decb9ef80b6c612c9edff4ccbb63817f"
+FIGURES = "437cbe94eb5704466ad9def3e44388eb4e2f62afd212dbc92262b5caa0820c21"
 
 
 class PowerCut(Exception):

@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-from evalsvc.core.formats.npy import NA_PLACES
+from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, Repair, Scheme
 

@@ -6,7 +6,7 @@ A list has one label per line, or OpenNRE's relation numbers as JSON or as `name
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -85,6 +85,13 @@ def read_label_items(
         yield line, ItemLine(answer.id, None, relations=(answer.label,))
 
 
+def _is_csv(lines: Sequence[str]) -> bool:
+    """Return whether lines are ids with values, which no list of labels is."""
+    firsts = [line.partition(",")[0] for line in lines if "," in line]
+    distinct = len(set(firsts)) == len(lines) > 1
+    return distinct and not any(mark in first for first in firsts for mark in "( ")
+
+
 FORMAT = register(
     Format(
         "labels",
@@ -96,6 +103,7 @@ FORMAT = register(
         recognise=lambda sample: (
             not sample.keys
             and not sample.lines[0].lstrip().startswith("[")
+            and not _is_csv(sample.lines)
             and all("\t" not in line and len(line) <= LONGEST_LABEL for line in sample.lines)
         ),
         readers={"items": Reader(read_label_items), "predictions": Reader(read_label_lines)},

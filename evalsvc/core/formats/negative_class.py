@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+NA_PLACES = ("first", "last", "none")  # among the columns of a matrix
 USUAL = ("NA", "N/A", "no_relation")
 SIMILAR = frozenset({"na", "n/a", "norelation", "other", "o", "none", "null", "nil", "negative", "nolabel"})
 

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.registry import Format, register
 
 MAGIC = b"\x93NUMPY"
 TYPES = {"<f2": 2, "<f4": 4, "<f8": 8}
 STRUCT_CODES = {"<f2": "e", "<f4": "f", "<f8": "d"}
-NA_PLACES = ("first", "last", "none")
 SHOWN, MAX_BAD_CELLS = 8, 20
 UNSTATED = (
     "The place of {} is not stated. State na=first or na=last, or name all columns in the field columns."

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal
 
+from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.problems import Problems, did_you_mean, near
 from evalsvc.core.formats.records import (
     BagPrediction,
@@ -238,7 +239,8 @@ class PredictionCheck:
             self.form = self.example.form = form
             return True
         expected = f"the form {self.form} in all lines" if self.form else f"one of: {', '.join(self.forms)}"
-        self.problems.add("mixed_forms", line=line, value=form, expected=expected)
+        hint = None if self.form else f"This benchmark does not accept predictions of the form {form}."
+        self.problems.add("mixed_forms", line=line, value=form, expected=expected, hint=hint)
         self.problems.unread.add_id(getattr(prediction, "id", None))
         return False
 
@@ -382,7 +384,11 @@ class PredictionCheck:
         if label not in self._hints and len(self._hints) < MAX_LABELS_WITH_HINTS:
             self._hints[label] = near(label, known)
         meant = self._hints.get(label)
-        code, hint = ("near_label", f"Did you mean {meant}?") if meant else ("unknown_label", None)
+        if self.negative in known and similar_to_negative([label]):
+            meant, question = self.negative, f"The negative class here is {self.negative}."
+        else:
+            question = f"Did you mean {meant}?"
+        code, hint = ("near_label", question) if meant else ("unknown_label", None)
         shown, example = sorted(known)[:SHOWN_LABELS], partial(self.example, code, label=meant or "")
         expected = f"one of: {', '.join(shown)}{', …' if len(known) > len(shown) else ''}"
         self.problems.add(

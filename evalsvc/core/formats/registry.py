@@ -178,6 +178,8 @@ def foreign_format_hint(line: str) -> str | None:
         return "It looks like JSON over several lines. Write each object on one line (JSONL)."
     if line.count(",") > 1 or COMMAS.fullmatch(line.strip()):
         return "It looks like comma-separated values (CSV). Write each row as a JSON object (JSONL)."
+    if "\t" in line:
+        return 'It looks like tab-separated values. Write each row as {"id": "s1", "label": "born_in"}.'
     return None
 
 

@@ -20,6 +20,7 @@ from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats import npy
+from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.request_validation import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser
@@ -209,7 +210,7 @@ class UploadSerializer(serializers.Serializer[Any]):
         required=False, help_text="Labels of the columns of a .npy file: a JSON array, or one per line."
     )
     na = serializers.ChoiceField(
-        choices=list(npy.NA_PLACES),
+        choices=list(NA_PLACES),
         required=False,
         help_text="Place of the negative class among the columns of a .npy file.",
     )
@@ -230,7 +231,7 @@ TAR: dict[str, Any] = dict.fromkeys(("application/x-tar", "application/octet-str
 PHASE = OpenApiParameter("phase", str, enum=["dev", "test"], description="Required if both are open.")
 COLUMNS = [
     OpenApiParameter("columns", str, description="Labels of the columns of a .npy file, as a JSON array."),
-    OpenApiParameter("na", str, enum=list(npy.NA_PLACES), description="Place of the negative class in it."),
+    OpenApiParameter("na", str, enum=list(NA_PLACES), description="Place of the negative class in it."),
 ]
 FIELDS = [
     OpenApiParameter("system", str, description="Name of the system (raw body; a form has it as a field)."),

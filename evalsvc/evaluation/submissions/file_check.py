@@ -21,6 +21,7 @@ from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import dense_scores
 
 HEAD_BYTES = 1 << 16
+TAR_MARK = slice(257, 262)
 UNSTATED = npy.ColumnNames()
 
 
@@ -84,6 +85,9 @@ def check_stream(
     head = _head(pieces)
     if head.startswith(npy.MAGIC):
         return _dense(contract, names, head, chain([head], pieces), tee, problems)
+    if head[TAR_MARK] == b"ustar":
+        hint = "Submit a trained pipeline as a model instead, where the benchmark takes models."
+        problems.stop("unknown_format", value="a tar archive", expected="predictions", hint=hint)
     check = contract.check(problems)
     accepted = accepted_formats(contract.benchmark)
     format = _format(head, problems, accepted=accepted)

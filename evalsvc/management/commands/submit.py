@@ -8,7 +8,8 @@ from typing import Any
 from django.core.management import CommandError, CommandParser
 
 from evalsvc.core.accounts.models import Team
-from evalsvc.core.formats.npy import NA_PLACES, ColumnNames
+from evalsvc.core.formats.negative_class import NA_PLACES
+from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.menu import MENU

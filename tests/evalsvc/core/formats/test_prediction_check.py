@@ -195,3 +195,16 @@ def test_repaired_and_dropped_tags_of_predictions_are_counted():
 def test_tags_without_a_stated_scheme_stop_the_check():
     with pytest.raises(FileRejected, match="a stated tag scheme"):
         spans_run({"id": "2", "tags": ["O"]}, scheme=None)
+
+
+def test_another_spelling_of_the_negative_class_has_a_hint():
+    _, problems, _ = run({"id": "a", "label": "no_relation"}, negative="N/A")
+    assert [problem.hint for problem in problems.first if problem.code == "near_label"] == [
+        "The negative class here is N/A."
+    ]
+
+
+def test_a_form_that_is_not_accepted_is_named():
+    check = PredictionCheck(ids=["a"], labels=["r"], forms=["label", "labels"])
+    problems = check.check([(1, ScoresPrediction("a", {"r": 0.5}))])
+    assert problems.first[0].hint == "This benchmark does not accept predictions of the form scores."

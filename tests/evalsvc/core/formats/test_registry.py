@@ -178,3 +178,17 @@ def test_every_format_module_is_loaded():
 def test_the_command_line_starts_without_loading_formats():
     script = "import sys, workers.cli.command; print('evalsvc.core.formats.registry' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [(b"s1,a\ns2,a\ns3,b\n", "CSV"), (b"id,label\ns1,a\n", "CSV"), (b"s1\ta\ns2\tb\n", "tab-separated")],
+)
+def test_tables_are_not_read_as_labels(data, hint):
+    with pytest.raises(FileRejected) as rejected:
+        recognise_source(data, accepted=["labels"])
+    assert hint in (rejected.value.problems.first[0].hint or "")
+
+
+def test_directed_relations_are_labels():
+    assert recognise(["Cause-Effect(e1,e2)", "Cause-Effect(e2,e1)", "Message-Topic(e1,e2)"]) == "labels"

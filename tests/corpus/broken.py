@@ -129,4 +129,7 @@ TOO_LARGE = (
     ("more than may be unpacked", gzip.compress(WHOLE + b"\n" * ROOM["unpacked"], mtime=0)),
 )
 # Only a file of sentences, gold or votes can have these; too_large is answered with 413.
-ELSEWHERE = {"bad_block", "no_scheme", "entity_not_in_text", "duplicate_vote", "too_large"}
+ELSEWHERE = {
+    *("bad_block", "no_scheme", "entity_not_in_text", "duplicate_vote", "too_large"),
+    *("too_few_claims", "too_many_labels", "other_scheme"),
+}

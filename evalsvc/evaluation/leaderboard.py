@@ -15,6 +15,7 @@ from django.db.models import Q
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.disclosure.history import history
 from evalsvc.evaluation.disclosure.policy import (
     Disclosed,
@@ -28,6 +29,9 @@ from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, shown_meas
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
 from evalsvc.evaluation.roles import Person, hidden_from
 from evalsvc.evaluation.submissions import gold_exposure
+
+NOT_COMPUTED = "not computed for this form of predictions"
+NO_VALUE = "the measure has no value for these predictions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,13 @@ class Column:
             return None
         return (a.mean - b.mean) * (1 if self.measure.higher_is_better else -1)
 
-    def apart(self, first: int, second: int) -> bool:
-        """True when the ranges of one standard deviation don't meet."""
-        gap, a, b = self.ahead(first, second), self.figures.get(first), self.figures.get(second)
-        if gap is None or a is None or b is None or a.sd is None or b.sd is None:
-            return False
-        return abs(gap) > a.sd + b.sd
+
+@dataclass(frozen=True, slots=True)
+class EqualRuns:
+    """Submission with the same answers as an earlier one of its system."""
+
+    submission: Submission
+    first: Submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,7 @@ class BoardRow:
     ranks: dict[str, int]
     rank: int | None
     submissions: list[Submission]
+    equal: list[EqualRuns]
     saw_gold: bool = False
 
     @property
@@ -105,8 +111,9 @@ class BoardRow:
 
     @property
     def files(self) -> set[str]:
-        """Digests of its files; identical files count once."""
-        return {submission.file_id for submission in self.submissions}
+        """Digests of its files, those of equal runs included."""
+        every = [*self.submissions, *(equal.submission for equal in self.equal)]
+        return {submission.file_id for submission in every}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,7 @@ class Board:
     rows: list[BoardRow]
     sealed: bool = False
     held_back: str = ""
+    rescoring: Rescoring | None = None
 
     @property
     def order_by(self) -> str:
@@ -133,21 +141,11 @@ class Board:
         return list(self.columns)
 
 
-def under(setting: Setting, version: SettingVersion, *, prefix: str = "") -> Q:
-    """Filter evaluations with the gold and scorer of a version."""
-    conditions = {"setting": setting, "gold_sha256": version.gold_sha256, "scorer": version.scorer}
-    if version.only_sha256:
-        conditions["options__only"] = version.only_sha256
-    else:
-        conditions["options__only__isnull"] = True
-    return Q(**{prefix + key: value for key, value in conditions.items()})
-
-
 def active_runs(setting: Setting, version: SettingVersion) -> Iterable[Submission]:
     """Return the scored, not withdrawn runs with an evaluation under a version."""
     return (
         Submission.objects.filter(
-            under(setting, version, prefix="evaluations__"),
+            versions.under(setting, version, prefix="evaluations__"),
             Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False),
             benchmark=setting.benchmark,
             withdrawn_at=None,
@@ -168,11 +166,11 @@ def board(
 ) -> Board:
     """Rank systems by a measure under a version.
 
-    By default by the main measure under the newest version. Without a person the board is the public one,
-    empty while sealed. `measures` limits the scores read.
+    By default by the main measure under the last completely scored version. Without a person the board is
+    the public one, empty while sealed. `measures` limits the scores read.
     """
     order_by = order_by or setting.main
-    of_version = versions.of_setting(setting, version)
+    of_version, rescoring = _version(setting, version)
     policy = policy_for(setting, person, of_version)
     if order_by not in policy.measures:
         raise DomainError("unknown_measure", f"The board has no measure {order_by}.", field="order")
@@ -181,9 +179,7 @@ def board(
         raise DomainError("bad_measure", detail, hint=MENU[order_by].unranked, field="order")
     if hidden_from(setting, person):
         return Board(setting, of_version, _without_scores(setting, order_by), {}, [], sealed=True)
-    runs: dict[System, list[Submission]] = defaultdict(list)
-    for submission in active_runs(setting, of_version):
-        runs[submission.system].append(submission)
+    runs, equal = _distinct_runs(setting, of_version)
     values = _values(policy, of_version, runs, {*measures, order_by} if measures else ())
     figures = _figures(policy, runs, values)
     columns = {}
@@ -205,12 +201,49 @@ def board(
             },
             rank=ordering.ranks.get(system.pk),
             submissions=submissions,
+            equal=equal[system],
             saw_gold=system.team_id in teams_with_gold or any(each.saw_gold for each in submissions),
         )
         for system, submissions in runs.items()
     ]
     rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.system.name, row.system.pk))
-    return Board(setting, of_version, ordering, columns, rows, held_back=policy.sentence)
+    return Board(setting, of_version, ordering, columns, rows, held_back=policy.sentence, rescoring=rescoring)
+
+
+def _version(setting: Setting, number: int | None) -> tuple[SettingVersion, Rescoring | None]:
+    """Return the version of a board, and the progress of a newer one."""
+    version, rescoring = versions.shown(setting)
+    if number is None or number == version.number:
+        return version, rescoring
+    return versions.of_setting(setting, number), rescoring if number == setting.version else None
+
+
+def _distinct_runs(
+    setting: Setting, version: SettingVersion
+) -> tuple[dict[System, list[Submission]], dict[System, list[EqualRuns]]]:
+    """Return the runs by system, and those that equal an earlier run of it.
+
+    A run has answers of its own: the oldest file with a digest stands for all.
+    """
+    links = Submission.evaluations.through.objects.filter(
+        versions.under(setting, version, prefix="evaluation__")
+    )
+    columns = ("submission_id", "evaluation__answers_sha256", "evaluation__file_id")
+    digests = {
+        run: answers or file for run, answers, file in links.order_by("evaluation_id").values_list(*columns)
+    }
+    oldest: dict[tuple[int, str], Submission] = {}
+    runs: dict[System, list[Submission]] = defaultdict(list)
+    equal: dict[System, list[EqualRuns]] = defaultdict(list)
+    active = list(active_runs(setting, version))
+    for submission in sorted(active, key=lambda each: each.pk):
+        first = oldest.setdefault((submission.system_id, digests[submission.pk]), submission)
+        if first is not submission:
+            equal[submission.system].append(EqualRuns(submission, first))
+    for submission in active:
+        if oldest[submission.system_id, digests[submission.pk]] is submission:
+            runs[submission.system].append(submission)
+    return runs, equal
 
 
 def _without_scores(setting: Setting, key: str) -> Column:
@@ -233,7 +266,7 @@ def _values(
     shown_as = {pk: past.earlier.get(pk, pk) for pk in system_of}
     shown_as = {pk: run for pk, run in shown_as.items() if run == pk or system_of.get(run) != system_of[pk]}
     links = Submission.evaluations.through.objects.filter(
-        under(policy.setting, version, prefix="evaluation__"), submission__in=set(shown_as.values())
+        versions.under(policy.setting, version, prefix="evaluation__"), submission__in=set(shown_as.values())
     ).order_by("evaluation_id")
     evaluation_of = dict(links.values_list("submission_id", "evaluation_id"))
     scores: dict[int, list[Score]] = defaultdict(list)
@@ -276,7 +309,10 @@ def run_statistics(runs: Iterable[tuple[str, ShownValue | None]]) -> RunStatisti
     scores = list(runs)
     of_runs = [(run, score.value if score else None) for run, score in scores]
     values = [value for _, value in of_runs if value is not None]
-    reason = next((score.reason for _, score in scores if score and score.value is None), "")
+    reasons = (
+        score.reason if score else NOT_COMPUTED for _, score in scores if not score or score.value is None
+    )
+    reason = next((reason or NO_VALUE for reason in reasons), "")
     if not values:
         return RunStatistics(None, None, 0, None, None, of_runs, reason)
     sd = stdev(values) if len(values) > 1 else None
@@ -286,10 +322,7 @@ def run_statistics(runs: Iterable[tuple[str, ShownValue | None]]) -> RunStatisti
 # ---- reversals -------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Reversal:
-    """Pair in which `first` leads by one column, trails by another.
-
-    `clear` pairs are apart by both. No significance test is made.
-    """
+    """Pair in which `first` leads by one column, trails by another."""
 
     first: int
     second: int
@@ -297,19 +330,17 @@ class Reversal:
     there: Column
     gain: float
     loss: float
-    clear: bool
 
 
 def reversals(here: Column, others: Iterable[Column]) -> list[Reversal]:
-    """Return pairs that another column reverses, the clearest and widest first."""
+    """Return pairs that another column reverses, the widest first."""
     pairs = []
     for there in others:
         for pair in combinations(here.order, 2):
             gain, loss = here.ahead(*pair), there.ahead(*pair)
             if gain is not None and loss is not None and gain > 0 > loss:
-                clear = here.apart(*pair) and there.apart(*pair)
-                pairs.append(Reversal(*pair, here, there, gain, loss, clear))
-    return sorted(pairs, key=lambda pair: (not pair.clear, -min(pair.gain, -pair.loss)))
+                pairs.append(Reversal(*pair, here, there, gain, loss))
+    return sorted(pairs, key=lambda pair: -min(pair.gain, -pair.loss))
 
 
 # ---- evaluations of a submission ---------------------------------------------------------------------

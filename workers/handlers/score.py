@@ -28,6 +28,7 @@ from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
 from workers.handlers import near_duplicates
 from workers.metrics.report import Curve, Report
+from workers.scoring.answers_digest import answers_digest
 from workers.scoring.claim_codes import Codes, claim_codes
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, Tick, dense_predictions, read_predictions, uncollected
@@ -46,6 +47,7 @@ class SettingResult:
     options: dict[str, Any]
     report: Report
     detail: dict[str, Any]
+    answers_sha256: str
     positives: int = 0
     claims: Codes | None = None
 
@@ -131,7 +133,7 @@ def _results(
         }
         positives = near_duplicates.positives_if_hidden(setting)
         claims = claim_codes(case, positives) if positives else None
-        yield SettingResult(setting, options, report, detail, positives, claims)
+        yield SettingResult(setting, options, report, detail, answers_digest(case), positives, claims)
 
 
 def _stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:
@@ -239,6 +241,7 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
         scorer=scoring_identity.SCORER,
         defaults={
             "options": result.options,
+            "answers_sha256": result.answers_sha256,
             "libraries": libraries,
             "classes": [
                 {"family": family} | row._asdict() | {key: number(getattr(row, key)) for key in SHARES}
@@ -258,6 +261,8 @@ def _stored(submission: Submission, result: SettingResult, libraries: dict[str, 
             )
             for key, value in result.report.values.items()
         )
+    elif not evaluation.answers_sha256:  # from before there were digests
+        Evaluation.objects.filter(pk=evaluation.pk).update(answers_sha256=result.answers_sha256)
     return evaluation
 
 

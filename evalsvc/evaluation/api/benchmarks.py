@@ -27,6 +27,7 @@ from evalsvc.core.web.downloads import jsonl_file
 from evalsvc.core.web.request_validation import Pages, query_choices, validated, whole_number
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
+from evalsvc.evaluation.benchmarks.versions import Rescoring
 from evalsvc.evaluation.measures.computation import of_setting
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
@@ -240,10 +241,21 @@ class NewBenchmarkSerializer(RulesSerializer):
 class FigureSerializer(serializers.Serializer[leaderboard.RunStatistics]):
     mean = serializers.FloatField(allow_null=True)
     sd = serializers.FloatField(allow_null=True, help_text="Sample deviation (n − 1); null for one run.")
-    n = serializers.IntegerField()
+    n = serializers.IntegerField(help_text="Runs that the figures are over; others lack the measure.")
     minimum = serializers.FloatField(allow_null=True)
     maximum = serializers.FloatField(allow_null=True)
-    reason = serializers.CharField(allow_blank=True)
+    reason = serializers.CharField(allow_blank=True, help_text="Reason of runs without a value.")
+
+
+class EqualRunsSerializer(serializers.Serializer[leaderboard.EqualRuns]):
+    run = serializers.CharField(source="submission.run")
+    equals = serializers.CharField(source="first.run", help_text="The earlier run with the same answers.")
+
+
+class RescoringSerializer(serializers.Serializer[Rescoring]):
+    version = serializers.IntegerField(help_text="The new version.")
+    scored = serializers.IntegerField()
+    total = serializers.IntegerField()
 
 
 class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
@@ -254,7 +266,8 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
     baseline = serializers.BooleanField(
         source="system.baseline", help_text="The organisers call it a baseline."
     )
-    n = serializers.IntegerField(help_text="Runs.")
+    n = serializers.IntegerField(help_text="Runs with different answers.")
+    equal_runs = EqualRunsSerializer(source="equal", many=True, help_text="Runs that count with another.")
     files = serializers.SerializerMethodField(help_text="Distinct files among the runs.")
     saw_gold = serializers.BooleanField(help_text="A team member labelled or adjudicated this gold.")
     figures = serializers.DictField(child=FigureSerializer())
@@ -266,6 +279,9 @@ class RowSerializer(serializers.Serializer[leaderboard.BoardRow]):
 class BoardSerializer(serializers.Serializer[leaderboard.Board]):
     setting = SettingSerializer()
     version = serializers.IntegerField(source="version.number", help_text="Version of the setting.")
+    rescoring = RescoringSerializer(
+        allow_null=True, help_text="Progress of a newer version; the board shows the one before until then."
+    )
     sealed = serializers.BooleanField(help_text="True while the scores are sealed.")
     held_back = serializers.CharField(
         help_text="What is rounded or held back, why and until when; empty: nothing."
@@ -500,7 +516,9 @@ class OneBoard(APIView):
         parameters=[
             OpenApiParameter("setting", str, description="Key of the setting; default: the first."),
             OpenApiParameter("order", str, description="Key of the measure to sort by."),
-            OpenApiParameter("version", int, description="Version of the setting; default: the newest."),
+            OpenApiParameter(
+                "version", int, description="Version of the setting; default: the last completely scored."
+            ),
         ],
         responses={200: BoardSerializer} | problems(400, 401, 404),
     )

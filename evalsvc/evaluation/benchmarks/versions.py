@@ -5,10 +5,11 @@ Old scores stay.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
@@ -22,6 +23,7 @@ SCORER_CHANGED = "The scorer changed."
 def begin(setting: Setting, *, by: User | None, note: str = "") -> SettingVersion:
     """Record the present gold and scorer as a new version."""
     number = setting.versions.count() + 1
+    before = shown(setting)[0].number if number > 1 else None
     Setting.objects.filter(pk=setting.pk).update(version=number)
     setting.version = number
     return SettingVersion.objects.create(
@@ -33,6 +35,7 @@ def begin(setting: Setting, *, by: User | None, note: str = "") -> SettingVersio
         only_sha256=setting.only.sha256 if setting.only else "",
         scorer=scoring_identity.SCORER,
         note=note,
+        shown_before=before,
         by=by,
     )
 
@@ -46,6 +49,60 @@ def of_setting(setting: Setting, number: int | None = None) -> SettingVersion:
             hint=f"The newest is {setting.version}.", field="version",
         )  # fmt: skip
     return version
+
+
+# ---- the switch to a new version -------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Rescoring:
+    """Progress of a version whose predecessor's runs are not all scored yet."""
+
+    version: int
+    scored: int
+    total: int
+
+
+def shown(setting: Setting) -> tuple[SettingVersion, Rescoring | None]:
+    """Return the version that boards show, and the progress of a newer one.
+
+    It switches when no run of the shown board waits for its score under the newest. Runs that come
+    meanwhile were never on that board and don't delay the switch; a run that fails, is cancelled or
+    withdrawn doesn't either.
+    """
+    newest = of_setting(setting)
+    before = newest.number - 1 if newest.shown_before is None else newest.shown_before
+    if not before:
+        return newest, None
+    earlier = of_setting(setting, before)
+    rescoring = _rescoring(setting, earlier, newest)
+    return (earlier, rescoring) if rescoring else (newest, None)
+
+
+def _rescoring(setting: Setting, earlier: SettingVersion, newest: SettingVersion) -> Rescoring | None:
+    on_board = Submission.objects.filter(
+        pk__in=_scored_under(setting, earlier), scored_at__isnull=False, withdrawn_at=None
+    )
+    done = _scored_under(setting, newest)
+    waiting = on_board.exclude(pk__in=done).exclude(state__in=submission_states.ENDED).count()
+    if not waiting:
+        return None
+    scored = on_board.filter(pk__in=done).count()
+    return Rescoring(newest.number, scored, scored + waiting)
+
+
+def _scored_under(setting: Setting, version: SettingVersion) -> QuerySet[Submission, int]:
+    return Submission.objects.filter(under(setting, version, prefix="evaluations__")).values_list(
+        "pk", flat=True
+    )
+
+
+def under(setting: Setting, version: SettingVersion, *, prefix: str = "") -> Q:
+    """Filter evaluations with the gold and scorer of a version."""
+    conditions = {"setting": setting, "gold_sha256": version.gold_sha256, "scorer": version.scorer}
+    if version.only_sha256:
+        conditions["options__only"] = version.only_sha256
+    else:
+        conditions["options__only__isnull"] = True
+    return Q(**{prefix + key: value for key, value in conditions.items()})
 
 
 def require_version(benchmark: Benchmark, number: int) -> None:

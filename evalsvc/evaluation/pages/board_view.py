@@ -1,6 +1,6 @@
 """Board page as the template takes it: table, finding, reversed pairs, weightings.
 
-No significance test is made. Two systems are apart when their ranges of one standard deviation don't meet.
+No significance test is made, so nothing is claimed about differences.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, signed
 from evalsvc.evaluation.benchmarks.file_contract import count_items
-from evalsvc.evaluation.leaderboard import Board, BoardRow, Column, Reversal, RunStatistics, reversals
+from evalsvc.evaluation.leaderboard import (
+    NOT_COMPUTED,
+    Board,
+    BoardRow,
+    Column,
+    Reversal,
+    RunStatistics,
+    reversals,
+)
 from evalsvc.evaluation.measures.computation import f_title, in_words, of_setting, operating_point
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, board_measures, scheme_measures
 from evalsvc.evaluation.models import Setting, SettingVersion, System
@@ -24,6 +32,7 @@ from evalsvc.evaluation.pages import charts, curve_charts
 from evalsvc.evaluation.pages.setting_forms import PHASE_TITLES, UNIT_TITLES
 
 REVERSALS_SHOWN = 12
+NOT_TESTED = "the board makes no significance test"
 NOTEWORTHY_TIES = 0.1
 KINDS = {"relations": ("relation", "relations"), "entities": ("type", "types")}
 Names = Mapping[int, str]
@@ -73,6 +82,7 @@ class BoardTable:
 def board_context(board: Board, others: Sequence[Board], *, visible: Collection[int]) -> dict[str, Any]:
     """Return the template's context; `others` are the boards of the other settings."""
     setting = board.setting
+    past = board.version.number < setting.version and not board.rescoring
     context: dict[str, Any] = {
         "table": table(board, visible=visible),
         "sealed": board.sealed,
@@ -88,8 +98,9 @@ def board_context(board: Board, others: Sequence[Board], *, visible: Collection[
         ],
         "operating_point": operating_point(of_setting(setting, board.version)),
         "shown_version": board.version.number,
-        "past": board.version.number < setting.version,
-        "at_version": f"&version={board.version.number}" if board.version.number < setting.version else "",
+        "rescoring": board.rescoring,
+        "past": past,
+        "at_version": f"&version={board.version.number}" if past else "",
     }
     if not board.rows:
         return context
@@ -154,7 +165,7 @@ def _values(figure: RunStatistics | None) -> list[float]:
 
 
 def _same_files(board: Board) -> dict[int, str]:
-    """Describe, by system, runs that share a file with another run.
+    """Describe, by system, runs that equal another, and files shared with other systems.
 
     While figures are held back, files of other teams are not compared.
     """
@@ -165,11 +176,10 @@ def _same_files(board: Board) -> dict[int, str]:
             holders[digest].append(system)
     notes = {}
     for row in board.rows:
-        own = files[row.system]
-        shared = [f"{counted(row.n, 'run')}, {counted(len(own), 'file')}"] if len(own) < row.n else []
+        shared = [f"run {each.submission.run} equals run {each.first.run}" for each in row.equal]
         others = {
             other.name
-            for digest in own
+            for digest in files[row.system]
             for other in holders[digest]
             if other.team_id == row.system.team_id or not board.held_back
         } - {row.system.name}
@@ -214,13 +224,15 @@ def _row(
 
 
 def cell(figure: RunStatistics | None, measure: Measure, *, shift: int = 0) -> ScoreCell:
-    """Format a figure, or a dash with its reason."""
+    """Format a figure, or a dash with its reason; n is shown where runs lack it."""
     if figure is None:
-        return ScoreCell(DASH, reason="not computed for this form of predictions")
+        return ScoreCell(DASH, reason=NOT_COMPUTED)
     if figure.mean is None:
-        return ScoreCell(DASH, reason=figure.reason or "undefined")
+        return ScoreCell(DASH, reason=figure.reason)
     text = measured(figure.mean, measure)
-    sd = "" if figure.sd is None else f"± {measured(figure.sd, measure)}"
+    parts = [] if figure.sd is None else [f"± {measured(figure.sd, measure)}"]
+    parts += [f"(n = {figure.n})"] if figure.n < len(figure.runs) else []
+    sd = " ".join(parts)
     if not shift:
         return ScoreCell(text, sd)
     mark, direction = ("▲", "higher") if shift > 0 else ("▼", "lower")
@@ -236,7 +248,7 @@ def _notes(board: Board, measures: Sequence[Measure]) -> list[str]:
             figure = row.figures.get(measure.key)
             if figure is not None and figure.n < len(figure.runs):
                 undefined = f"{len(figure.runs) - figure.n} of {len(figure.runs)} runs of "
-                reason = f"{measure.title} undefined: {figure.reason or 'no reason given'}"
+                reason = f"{measure.title} undefined: {figure.reason}"
                 system = f"{undefined if figure.n else ''}{row.system.name}"
                 systems_by_reason.setdefault(reason, []).append(system)
     notes = [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
@@ -261,42 +273,37 @@ def _tie_notes(board: Board) -> list[str]:
 
 # ---- the finding in words ------------------------------------------------------------------------
 def sentence(column: Column, groups: Sequence[Sequence[Reversal]], names: Names) -> str:
-    """Describe the leader, and the clearest reversal of each group."""
+    """Describe the leader, and the widest reversal of each group."""
     sentences, first = [leader(column, names)], next(iter(column.order), None)
     for pairs in groups:
-        clear = [pair for pair in pairs if pair.clear]
-        for pair in sorted(clear, key=lambda pair: pair.first != first)[:1]:
-            ahead = f"{names[pair.first]} is ahead of {names[pair.second]} by {pair.here.title}"
-            sentences.append(f"{ahead} and behind it by {pair.there.title}.")
+        for pair in sorted(pairs, key=lambda pair: pair.first != first)[:1]:
+            ahead = f"By {pair.here.title} {names[pair.first]} is ahead"
+            sentences.append(f"{ahead}, by {pair.there.title} {names[pair.second]}.")
     return " ".join(sentences)
 
 
 def leader(column: Column, names: Names) -> str:
-    """Name the leader and compare the lead with the variation of runs."""
+    """Compare the first two systems without claiming a difference."""
     order = column.order
     if not order:
         return f"No system has a defined {column.title} yet."
-    figure = column.figures[order[0]]
-    spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
-    mean = measured(figure.mean or 0.0, column.measure)
-    value = f"{mean}{spread} over {counted(figure.n, 'run')}"
+    first = column.figures[order[0]].mean or 0.0
+    shown = measured(first, column.measure)
     if len(order) == 1:
+        figure = column.figures[order[0]]
+        spread = "" if figure.sd is None else f" ± {measured(figure.sd, column.measure)}"
+        value = f"{shown}{spread} over {counted(figure.n, 'run')}"
         return f"{names[order[0]]} is the only system with {column.title} so far: {value}."
-    leaders = [names[system] for system in order if column.ranks[system] == 1]
-    if len(leaders) > 1:
-        return f"{' and '.join(leaders)} have the same {column.title}: {value}."
-    most = "highest" if column.measure.higher_is_better else "lowest"
-    return f"{leaders[0]} has the {most} {column.title}, {value}; {_lead(column, names)}."
-
-
-def _lead(column: Column, names: Names) -> str:
-    first, second = column.order[:2]
-    ahead = f"{measured(column.ahead(first, second) or 0.0, column.measure)} ahead of {names[second]}"
-    if any(column.figures[system].sd is None for system in (first, second)):
-        return f"{ahead}, with too few runs to estimate their variation"
-    if column.apart(first, second):
-        return f"{ahead}, more than the variation of their runs"
-    return f"{ahead}, within the variation of their runs"
+    equal = [
+        names[system]
+        for system in order
+        if measured(column.figures[system].mean or 0.0, column.measure) == shown
+    ]
+    if len(equal) > 1:
+        return f"{listed(equal)} have the same {column.title} to the shown digits."
+    lead = measured(column.ahead(*order[:2]) or 0.0, column.measure)
+    ahead = f"{names[order[0]]} stands {lead} {column.title} above {names[order[1]]}"
+    return f"{ahead}; nothing is claimed: {NOT_TESTED}."
 
 
 # ---- reversed pairs ------------------------------------------------------------------------------
@@ -307,9 +314,8 @@ def _column_of_other(other: Board, measure: str) -> Column | None:
 
 
 def _reversed_pairs(pairs: Sequence[Reversal], names: Names) -> dict[str, Any]:
-    clear = sum(pair.clear for pair in pairs)
     shown = f", the first {REVERSALS_SHOWN} shown" if len(pairs) > REVERSALS_SHOWN else ""
-    lead = f"{counted(len(pairs), 'pair')}{shown}; {clear:,} with separate ranges by both measures."
+    lead = f"{counted(len(pairs), 'pair')}{shown}."
     rows = [
         {
             "first": names[pair.first],
@@ -318,7 +324,6 @@ def _reversed_pairs(pairs: Sequence[Reversal], names: Names) -> dict[str, Any]:
             "there": pair.there.title,
             "gain": _difference(pair.gain, pair.here.measure),
             "loss": _difference(pair.loss, pair.there.measure),
-            "ranges": "separate by both measures" if pair.clear else "overlap by one or both measures",
         }
         for pair in pairs[:REVERSALS_SHOWN]
     ]

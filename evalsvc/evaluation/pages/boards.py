@@ -30,7 +30,7 @@ from evalsvc.evaluation.pages.submit import curl
 
 CSV_HEADS = (
     "setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason",
-    "title", "computed",
+    "title", "computed", "runs", "version",
 )  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def _csv_lines(shown: Board) -> Iterator[list[object]]:
             if figure := row.figures.get(key):
                 system = [shown.setting.key, row.rank, row.system.name, row.team.name, key]
                 values = [figure.mean, figure.sd, figure.n, figure.minimum, figure.maximum, figure.reason]
-                yield [*system, *values, column.title, computed]
+                yield [*system, *values, column.title, computed, row.n, shown.version.number]
 
 
 @require_safe

@@ -10,7 +10,7 @@ from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.leaderboard import BoardRow, board
-from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.models import Benchmark, Evaluation, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from workers.metrics.ranking_profiles import FEW_CLAIMS
 from workers.runner import run_next
@@ -86,11 +86,56 @@ def test_queued_and_failed_runs_are_not_on_the_board(cast: BenchmarkCast) -> Non
     assert board(benchmark.settings.get()).rows == []
 
 
-def test_runs_with_equal_files_count_each(cast: BenchmarkCast) -> None:
+@pytest.mark.parametrize("second", [answers(4), answers(4)[::-1], [{"id": "s1", "label": "born_in"}]])
+def test_files_with_the_same_answers_are_one_run(cast: BenchmarkCast, second: list[Line]) -> None:
+    benchmark = cast.relations(missing="wrong")
+    first = answers(4) if len(second) > 1 else second
+    cast.submit(benchmark, first, run="1")
+    cast.submit(benchmark, second, run="2")
+    cast.submit(benchmark, answers(6), run="3")
+    while run_next("score"):
+        pass
+    row = rows(benchmark)["Net"]
+    figure = row.figures["accuracy"]
+    assert (row.n, figure.n, [run for run, _ in figure.runs]) == (2, 2, ["1", "3"])
+    assert figure.sd == pytest.approx(stdev(value for _, value in figure.runs if value is not None))
+    assert [(equal.submission.run, equal.first.run) for equal in row.equal] == [("2", "1")]
+
+
+def test_a_withdrawn_file_leaves_its_run_to_an_equal_one(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
-    scored(cast, benchmark, "Net", 4, 4)
-    figure = rows(benchmark)["Net"].figures["accuracy"]
-    assert (figure.n, figure.sd) == (2, 0.0)
+    first, _ = scored(cast, benchmark, "Net", 4, 4)
+    submission_states.withdraw(first, by=cast.kim)
+    row = rows(benchmark)["Net"]
+    assert ([each.run for each in row.submissions], row.equal) == (["2"], [])
+
+
+def test_equal_answers_of_two_systems_are_runs_of_each(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Net", 4)
+    scored(cast, benchmark, "Other", 4)
+    assert [row.n for row in rows(benchmark).values()] == [1, 1]
+
+
+def test_the_same_scores_under_another_aggregate_are_another_run(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    lines: list[Line] = [
+        {"id": "s1", "scores": {"born_in": 0.5, "part_of": 0.25}},
+        {"id": "s2", "scores": {"born_in": 0.1}},
+    ]
+    for run, aggregate in (("1", "ONE"), ("2", "AVG"), ("3", "ONE")):
+        cast.submit(benchmark, lines, run=run, aggregate=aggregate)
+    while run_next("score"):
+        pass
+    row = rows(benchmark, "ap")["Net"]
+    assert (row.n, [equal.submission.run for equal in row.equal]) == (2, ["3"])
+
+
+def test_byte_identical_files_from_before_digests_are_one_run(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    scored(cast, benchmark, "Net", 4, 4, 5)
+    Evaluation.objects.update(answers_sha256="")
+    assert rows(benchmark)["Net"].n == 2
 
 
 def test_teams_may_name_systems_alike(cast: BenchmarkCast) -> None:

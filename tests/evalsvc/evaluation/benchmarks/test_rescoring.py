@@ -233,3 +233,94 @@ def test_settings_that_no_run_covers_queue_nothing(cast: BenchmarkCast) -> None:
     work()
     added(submission.benchmark, freeze("others", OTHERS, by=cast.olga), cast)
     assert not queue.due("score").exists()
+
+
+# ---- the switch of a board to a new version ------------------------------------------------------
+def revised(cast: BenchmarkCast) -> Setting:
+    """Three scored systems, of which none is scored under version 2 yet."""
+    benchmark = cast.relations()
+    for name, label in (("A", "born_in"), ("B", "works_for"), ("C", "part_of")):
+        cast.submit(benchmark, [line | {"label": label} for line in LINES], system=name)
+    work()
+    setting = benchmark.settings.get()
+    creation.revise_setting(setting, test_set=freeze("mended", MENDED, by=cast.olga), by=cast.olga)
+    return benchmark.settings.get()
+
+
+def shown(setting: Setting, **fields: Any) -> tuple[int, int, tuple[int, int] | None]:
+    """Version and systems of the board, and the progress of a newer version."""
+    result = board(setting, **fields)
+    rescoring = result.rescoring
+    progress = (rescoring.scored, rescoring.total) if rescoring else None
+    return result.version.number, len(result.rows), progress
+
+
+def test_a_board_switches_to_a_new_version_when_every_run_is_scored(cast: BenchmarkCast) -> None:
+    setting = revised(cast)
+    states = [shown(setting)]
+    while run_next("score"):
+        states.append(shown(setting))
+    assert states == [(1, 3, (0, 3)), (1, 3, (1, 3)), (1, 3, (2, 3)), (2, 3, None)]
+
+
+def test_every_form_of_the_board_shows_the_complete_version(cast: BenchmarkCast, client: Client) -> None:
+    setting = revised(cast)
+    run_next("score")
+    body = client.get("/boards/rel/board.json").json()
+    assert (body["version"], len(body["rows"])) == (1, 3)
+    assert body["rescoring"] == {"version": 2, "scored": 1, "total": 3}
+    lines = client.get("/boards/rel/board.csv").content.decode().splitlines()
+    assert {line.rsplit(",", 1)[1] for line in lines[1:]} == {"1"}
+    page = client.get("/boards/rel/").content.decode()
+    assert "Version 2: 1 of 3 scored." in page
+    client.force_login(cast.kim)
+    assert client.get("/api/v1/benchmarks/rel/board").json()["version"] == 1
+    assert shown(setting, version=2) == (2, 1, (1, 3))
+    assert "This board is incomplete." in client.get("/boards/rel/?version=2").content.decode()
+
+
+def test_a_submission_that_comes_meanwhile_does_not_delay_the_switch(cast: BenchmarkCast) -> None:
+    setting = revised(cast)
+    for _ in range(3):
+        run_next("score")
+    cast.submit(setting.benchmark, LINES[::-1], system="D")
+    assert shown(setting) == (2, 3, None)
+
+
+def test_a_submission_that_comes_meanwhile_is_not_counted_in_the_progress(cast: BenchmarkCast) -> None:
+    setting = revised(cast)
+    cast.submit(setting.benchmark, LINES[::-1], system="D")
+    assert shown(setting) == (1, 3, (0, 3))
+    work()
+    assert shown(setting) == (2, 4, None)
+
+
+@pytest.mark.parametrize("end", ["withdraw", "cancel", "fail"])
+def test_a_run_that_ends_otherwise_does_not_delay_the_switch(cast: BenchmarkCast, end: str) -> None:
+    setting = revised(cast)
+    job = queue.claim("score")
+    assert job is not None
+    submission = Submission.objects.get(job=job)
+    if end == "withdraw":
+        submission_states.withdraw(submission, by=cast.kim)
+    elif end == "cancel":
+        queue.request_cancel(job)
+        transitions.cancel(job)
+    else:
+        transitions.fail(job, code="file_lost", reason="Lost.")
+    assert shown(setting)[0] == 1
+    work()
+    assert shown(setting) == (2, 2, None)
+
+
+def test_a_third_version_replaces_the_last_complete_one(cast: BenchmarkCast) -> None:
+    setting = revised(cast)
+    run_next("score")
+    fewer = freeze("fewer", RELATION_GOLD[:5], by=cast.olga)
+    creation.revise_setting(setting, test_set=fewer, by=cast.olga)
+    setting.refresh_from_db()
+    states = [shown(setting)]
+    while run_next("score"):
+        states.append(shown(setting))
+    assert {state[0] for state in states[:-1]} == {1}
+    assert states[-1] == (3, 3, None)

@@ -32,6 +32,7 @@ page_patterns = [
     path("projects/<slug:slug>/annotators/<int:pk>/", quality.annotator, name="annotator"),
     path("projects/<slug:slug>/disputes/", disputes.index, name="disputes"),
     path("projects/<slug:slug>/disputes/<uuid:key>/", disputes.dispute, name="dispute"),
+    path("projects/<slug:slug>/comments/", disputes.comments, name="comments"),
     path("projects/<slug:slug>/mine/", my_work.mine, name="mine"),
     path("projects/<slug:slug>/mine/days.svg", my_work.mine_svg, name="mine-svg"),
     path("projects/<slug:slug>/mine/days.csv", my_work.mine_csv, name="mine-csv"),

@@ -20,6 +20,7 @@ from annotation.adjudication.unanswerable_items import FINAL_REASONS, UNANSWERAB
 from annotation.api.labelling import ItemSerializer, PayloadSerializer
 from annotation.api.projects import project_of
 from annotation.models import Item
+from annotation.reports import remarks
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import Pages, validated
@@ -143,6 +144,29 @@ class Disputes(generics.ListAPIView[Item]):
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """List the items that need a decision."""
         return super().get(request, *args, **kwargs)
+
+
+class RemarkSerializer(serializers.Serializer[Any]):
+    item = serializers.UUIDField(source="item.key")
+    text = serializers.CharField(source="item.text")
+    comment = serializers.CharField()
+    flagged = serializers.BooleanField()
+    annotator = serializers.CharField(source="name", help_text="Display name; empty for adjudicators.")
+
+
+class RemarksSerializer(serializers.Serializer[Any]):
+    total = serializers.IntegerField()
+    results = RemarkSerializer(many=True, help_text=f"At most {remarks.MAX_LISTED}.")
+
+
+class Comments(APIView):
+    @extend_schema(operation_id="comments", responses={200: RemarksSerializer} | problems(401, 403, 404))
+    def get(self, request: Request, slug: str) -> Response:
+        """List comments and flags of answers and skips, by item."""
+        project, user = project_of(request, slug), person(request)
+        listed = remarks.listed(project, for_user=user)
+        body = {"total": remarks.remarks(project).count(), "results": listed}
+        return Response(RemarksSerializer(body).data)
 
 
 class OneDispute(APIView):

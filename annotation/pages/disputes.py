@@ -23,6 +23,7 @@ from annotation.models import Item, Project
 from annotation.pages.dispute_view import DisputeView
 from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
 from annotation.pages.text_highlighting import mark_pair
+from annotation.reports import remarks
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict, DomainError
@@ -53,6 +54,15 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
     listed = {"items": items[:MAX_LISTED], "n": items.count(), "first": items.first()}
     context = project_context(project, role, **listed, **_counts(project, pattern))
     return render(request, "annotation/disputes.html", context)
+
+
+@page()
+def comments(request: HttpRequest, slug: str) -> HttpResponse:
+    """List comments and flags, with names for curators only."""
+    project, role = project_for(request, slug, *roles.MAY_DECIDE)
+    entries = remarks.listed(project, for_user=person(request))
+    context = project_context(project, role, entries=entries, n=remarks.remarks(project).count())
+    return render(request, "annotation/comments.html", context)
 
 
 def _decision_text(finding: str, payload: Payload | None, titles: Mapping[str, str]) -> str:

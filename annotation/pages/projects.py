@@ -18,6 +18,7 @@ from annotation.models import Answer, Batch, Item, Member, Policy, Project
 from annotation.pages.imports import KINDS
 from annotation.pages.my_work import my_work_page
 from annotation.pages.project_page import ActionForm, checklist, next_step, project_context, project_for
+from annotation.reports import remarks
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
@@ -194,6 +195,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
     return project_context(
         project,
         role,
+        remarks=remarks.remarks(project).count() if role in roles.MAY_DECIDE else 0,
         counts=counts,
         ended=counts["all"] - counts["open"],
         bars=_state_bars(counts),

@@ -61,6 +61,7 @@ project-quality       POST login   404   403   403   403   302   404   404   404
 annotator             GET  login   404   403   403   403   200   404   404   404   404   404   200 login
 annotator             POST login   404   403   403   403   302   404   404   404   404   404   302 login
 disputes              GET  login   404   403   403   200   200   404   404   404   404   404   200 login
+comments              GET  login   404   403   403   200   200   404   404   404   404   404   200 login
 dispute               GET  login   404   403   403   200   200   404   404   404   404   404   200 login
 dispute               POST login   404   403   403   302   302   404   404   404   404   404   302 login
 mine                  GET  login   404   403   200   403   200   404   404   404   404   404   200 login

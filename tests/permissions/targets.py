@@ -97,6 +97,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
             "project-guideline",
             "project-quality",
             "disputes",
+            "comments",
             "freeze",
         ),
         harbour,
@@ -148,7 +149,17 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("team", "team-members", "token-new"), kelpie),
     "token-revoke": lambda cast: kelpie(cast) | {"pk": cast.token.pk},
     **dict.fromkeys(
-        (*("api-project", "api-imports", "api-freeze", "api-lease", "api-history", "api-disputes"),),
+        (
+            *(
+                "api-project",
+                "api-imports",
+                "api-freeze",
+                "api-lease",
+                "api-history",
+                "api-disputes",
+                "api-comments",
+            ),
+        ),
         harbour,
     ),
     **dict.fromkeys(("api-reserve", "api-insight", "api-quality", "api-agreement", "api-judgments"), harbour),

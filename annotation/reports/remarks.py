@@ -1,0 +1,44 @@
+"""Comments and flags of annotators, for curators and adjudicators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotation.models import Item, Project, Vote
+from annotation.roles import CURATOR, MAY_DECIDE, display_names, require
+from evalsvc.core.accounts.models import User
+
+MAX_LISTED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A comment or flag on an item; adjudicators get no name."""
+
+    item: Item
+    comment: str
+    flagged: bool
+    name: str
+
+
+def remarks(project: Project) -> QuerySet[Vote]:
+    """Return the current votes with a comment or a flag, items in order.
+
+    Votes on one item come in random order, since the order of time would show who gave them.
+    """
+    later = Vote.objects.filter(item=OuterRef("item"), annotator=OuterRef("annotator"), pk__gt=OuterRef("pk"))
+    noted = Q(flagged=True) | ~Q(comment="")
+    votes = Vote.objects.filter(noted, ~Exists(later), item__in=project.items.live(), batch=None)
+    return votes.order_by("item__rank", "item", "client_id")
+
+
+def listed(project: Project, *, for_user: User) -> list[Remark]:
+    """Return comments and flags, with names for curators only."""
+    role = require(project, for_user, *MAY_DECIDE)
+    votes = remarks(project).select_related("item", "annotator")[:MAX_LISTED]
+    names = display_names(project) if role == CURATOR else {}
+    return [
+        Remark(vote.item, vote.comment, vote.flagged, names.get(vote.annotator.name, "")) for vote in votes
+    ]

@@ -39,6 +39,7 @@ lint: $(VENV)/dev.stamp ## style, types, layers, migrations, production settings
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python manage.py makemigrations --check --dry-run
+	@install -d -m 700 $(VENV)/check-data
 	$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 
 format: $(VENV)/dev.stamp ## format the code

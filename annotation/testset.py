@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 
 LINES_PER_READ = 2_000
 
@@ -156,7 +156,7 @@ def release(test_set: TestSet, *, username: str, by: User) -> Release:
     user = User.objects.filter(username=username).first()
     if user is None or not (user.may_organise or user.is_superuser):
         problem = "may not organise benchmarks" if user else "does not exist. User names are case-sensitive"
-        raise DomainError("not_organiser", f"The user {username} {problem}.", field="username")
+        raise Conflict("not_organiser", f"The user {username} {problem}.", field="username")
     return Release.objects.get_or_create(test_set=test_set, user=user, defaults={"by": by})[0]
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.testset import TestSet, release, withdraw_release
 from evalsvc.core.accounts.models import User
-from evalsvc.core.errors.exceptions import DomainError, NotAllowed
+from evalsvc.core.errors.exceptions import Conflict, NotAllowed
 from evalsvc.evaluation.benchmarks import creation
 from tests.cast.basics import person
 from tests.cast.benchmarks import LABELS, freeze, gold_sentence
@@ -66,7 +66,7 @@ def test_only_those_who_read_the_gold_release_it_and_only_to_organisers(gold: Te
         release(gold, username="otto", by=other)
     person("sam")
     for name in ("sam", "nobody"):
-        with pytest.raises(DomainError, check=code("not_organiser")):
+        with pytest.raises(Conflict, check=code("not_organiser")):
             release(gold, username=name, by=gold.by)
 
 

@@ -100,6 +100,9 @@ def _rejected(request: HttpRequest) -> HttpResponse:
     return problem_page(request, 400, problem(400, code="strange_text", detail=detail))
 
 
+API = "/api/v1/"
+
+
 class QueryParametersMiddleware:
     """Reject query parameters that an endpoint of the API does not describe.
 
@@ -113,7 +116,8 @@ class QueryParametersMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        endpoint = getattr(view, "cls", None)
+        # the schema and its page have parameters of their own
+        endpoint = getattr(view, "cls", None) if request.path.startswith(API) else None
         errors = query_errors(endpoint, request.method or "", request.GET) if endpoint else {}
         described = describe(ValidationError(errors)) if errors else None
         return problem_page(request, described[0], described[1]) if described else None

@@ -128,7 +128,7 @@ def test_score_and_compare_print_it(tmp_path: Path, capsys: pytest.CaptureFixtur
     gold.write_text("".join(json.dumps(line) + "\n" for line in LABELS))
     wrong.write_text("".join(json.dumps(line | {"label": "born_in"}) + "\n" for line in LABELS))
     assert main([str(gold), str(wrong), "--task", "classification"]) == 0
-    assert [KEY, *TITLE.split(), "0.0000"] in [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [*TITLE.split(), "0.0000", KEY] in [line.split() for line in capsys.readouterr().out.splitlines()]
     files = [str(gold), "--against", str(wrong), "--gold", str(gold), "--task", "classification"]
     assert main(["compare", *files, "--replicates", "9", "--json"]) == 0
     rows = {row["measure"]: row for row in json.loads(capsys.readouterr().out)["measures"]}

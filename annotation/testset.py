@@ -36,7 +36,10 @@ class TestSetQuerySet(models.QuerySet["TestSet"]):
         return self.filter(state=TestSet.State.FROZEN)
 
     def visible_to(self, user: User) -> TestSetQuerySet:
-        """Return the sets listed for a person; their gold needs `readable_by`, settings `usable_by`."""
+        """Return the sets listed for a person.
+
+        Their gold needs `readable_by`, settings `usable_by`.
+        """
         if user.is_superuser:
             return self
         roles = ("viewer", "adjudicator", "curator")

@@ -125,7 +125,10 @@ def is_private(folder: Path) -> bool:
 
 
 def make_private(folder: Path) -> None:
-    """Close an own folder to other users; leave shared ones such as /tmp alone."""
+    """Close an own folder to other users.
+
+    Leave shared ones such as /tmp alone.
+    """
     state = folder.stat()
     if state.st_uid == os.geteuid() and not state.st_mode & stat.S_ISVTX:
         folder.chmod(PRIVATE_FOLDER)

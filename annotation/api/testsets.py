@@ -159,7 +159,10 @@ class Releases(APIView):
         operation_id="test_set_releases", responses={200: ReleasesSerializer} | problems(401, 403, 404, 409)
     )
     def get(self, request: Request, slug: str) -> Response:
-        """List the organisers who may use the set in benchmarks without reading its gold."""
+        """List the organisers who may use the set in benchmarks.
+
+        They cannot download its gold.
+        """
         test_set = _test_set(request, slug)
         test_set.require_reader(person(request))
         return Response({"usernames": list(test_set.releases.values_list("user__username", flat=True))})
@@ -170,7 +173,10 @@ class Releases(APIView):
         responses={200: ReleasesSerializer} | problems(400, 401, 403, 404, 409),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Let an organiser use the set in benchmarks, or end that. For those who may read the gold."""
+        """Release the set to an organiser, or end a release.
+
+        For those who may read the gold.
+        """
         test_set, user = _test_set(request, slug), person(request)
         test_set.require_reader(user)
         body = validated(request, ReleaseSerializer)

@@ -81,7 +81,10 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @page("GET", "POST")
 def test_set(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a test set, or for htmx the state of its freeze; release it to other organisers."""
+    """Show a test set, or for htmx the state of its freeze.
+
+    Release it to other organisers.
+    """
     test_set, user = get_object_or_404(visible(request), slug=slug), person(request)
     withdrawn = request.POST.get("withdraw")
     form = ReleaseForm(request.POST if request.method == "POST" and withdrawn is None else None)

@@ -85,14 +85,20 @@ def due_gold_question(participant: Participant) -> Item | None:
 # Items come in blocks of `check_every` ordinary ones and one check at a random place among them, so that
 # neither a count nor the interval reveals which one it is.
 def check_place(annotator: Annotator, block: int, every: int) -> int:
-    """Return the place of the check in a block, 0 to `every`; only the server can compute it."""
+    """Return the place of the check in a block, 0 to `every`.
+
+    Only the server can compute it.
+    """
     key = f"{annotator.project_id}:{annotator.user_id}:{block}:{every}"
     digest = salted_hmac("place of a hidden check", key, algorithm="sha256")
     return int.from_bytes(digest.digest()[:8]) % (every + 1)
 
 
 def items_before_check(participant: Participant) -> int:
-    """Count the ordinary items that come before the next hidden check; 0 if one is due."""
+    """Count the ordinary items that come before the next hidden check.
+
+    0 if one is due.
+    """
     annotator, every = participant.annotator, participant.project.check_every
     block, place = _position(annotator, every)
     wait = check_place(annotator, block, every) - place
@@ -121,7 +127,10 @@ def checks_among(annotator: Annotator, n: int, every: int) -> int:
 
 
 def _position(annotator: Annotator, every: int) -> tuple[int, int]:
-    """Return block and place; a shorter interval than before begins a new block."""
+    """Return block and place.
+
+    A shorter interval than before begins a new block.
+    """
     if annotator.since_check > every:
         return annotator.check_block + 1, 0
     return annotator.check_block, annotator.since_check

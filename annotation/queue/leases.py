@@ -1,4 +1,4 @@
-"""Leases: each item goes to exactly as many annotators as it still needs."""
+"""Leases: each item goes to as many annotators as it needs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 
 
 def returned_checks(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return hidden checks that this annotator gave back; like other items they come again at the end."""
+    """Return hidden checks that this annotator gave back.
+
+    Like other items they come again at the end.
+    """
     leases = Lease.objects.filter(annotator=annotator).exclude(ending="")
     checks = Item.objects.filter(project=project, use=Item.Use.CHECK, pk__in=leases.values("item"))
     return _untouched(checks, annotator).order_by("rank")

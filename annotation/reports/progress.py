@@ -161,7 +161,7 @@ def _gold_questions(project: Project, annotator: Annotator | None, use: str) -> 
 
 
 def _checks(project: Project, user: User, annotator: Annotator | None, work: int) -> int:
-    """Count the hidden checks that come with so much work, and those given back."""
+    """Count the hidden checks still to come, and those given back."""
     left = _gold_questions(project, annotator, Item.Use.CHECK)
     returned = returned_checks(project, annotator).count() if annotator else 0
     position = annotator or Annotator(project=project, user=user)

@@ -24,7 +24,7 @@ class Remark:
 
 
 def remarks(project: Project) -> QuerySet[Vote]:
-    """Return the current votes with a comment or a flag, items in order.
+    """Return current votes with a comment or flag, by item.
 
     Votes on one item come in random order, since the order of time would show who gave them.
     """

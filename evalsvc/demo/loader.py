@@ -232,7 +232,7 @@ def _entity_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
 
 
 def _hidden_benchmark(accounts: DemoAccounts, gold: TestSet) -> Benchmark:
-    """The names again as a hidden phase, to see what teams see of one."""
+    """Create a hidden phase of the names, to show how one looks."""
     benchmark = _ensure_benchmark(
         "harbour-names-hidden",
         by=accounts.users[CURATOR],

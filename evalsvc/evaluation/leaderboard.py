@@ -211,7 +211,7 @@ def board(
 
 
 def _version(setting: Setting, number: int | None) -> tuple[SettingVersion, Rescoring | None]:
-    """Return the version of a board, and the progress of a newer one."""
+    """Return the version of a board, and a newer one's progress."""
     version, rescoring = versions.shown(setting)
     if number is None or number == version.number:
         return version, rescoring
@@ -221,7 +221,7 @@ def _version(setting: Setting, number: int | None) -> tuple[SettingVersion, Resc
 def _distinct_runs(
     setting: Setting, version: SettingVersion
 ) -> tuple[dict[System, list[Submission]], dict[System, list[EqualRuns]]]:
-    """Return the runs by system, and those that equal an earlier run of it.
+    """Return distinct runs by system, and runs that equal an earlier one.
 
     A run has answers of its own: the oldest file with a digest stands for all.
     """
@@ -257,7 +257,7 @@ def _values(
     runs: Mapping[System, list[Submission]],
     measures: Collection[str],
 ) -> dict[int, dict[str, ShownValue]]:
-    """Return the values shown by run and measure, of the newest evaluation each.
+    """Return the newest values shown, by run and measure.
 
     Near-duplicates show the figures of an earlier run; beside that run of their system they are left out.
     """
@@ -283,7 +283,7 @@ def _values(
 
 
 def _class_rows(policy: Policy, evaluations: Collection[int]) -> dict[int, list[dict[str, Any]]]:
-    """Return the class rows where the step of a precision depends on the claims of a file."""
+    """Return class rows where a precision's step depends on the claims."""
     if not policy.hidden or not any("precision" in key for key in policy.measures):
         return {}
     return dict(Evaluation.objects.filter(pk__in=evaluations).values_list("pk", "classes"))
@@ -292,7 +292,10 @@ def _class_rows(policy: Policy, evaluations: Collection[int]) -> dict[int, list[
 def _figures(
     policy: Policy, runs: Mapping[System, list[Submission]], values: Mapping[int, Mapping[str, ShownValue]]
 ) -> dict[System, dict[str, RunStatistics]]:
-    """Return statistics by system and measure; their means are rounded like the runs."""
+    """Return statistics by system and measure.
+
+    Their means are rounded like the runs.
+    """
     figures: dict[System, dict[str, RunStatistics]] = {}
     for system, submissions in runs.items():
         of_runs = [(each.run, values[each.pk]) for each in submissions if each.pk in values]
@@ -345,7 +348,7 @@ def reversals(here: Column, others: Iterable[Column]) -> list[Reversal]:
 
 # ---- evaluations of a submission ---------------------------------------------------------------------
 def shown(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:
-    """Return what a person sees of its evaluations, under every version of each setting."""
+    """Return what a person sees of its evaluations, under every version."""
     related = ("setting", "setting__test_set", "setting__only", "setting__benchmark")
     evaluations = submission.evaluations.select_related(*related).prefetch_related(
         "scores", "setting__versions__test_set", "setting__versions__only"

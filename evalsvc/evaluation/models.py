@@ -267,7 +267,7 @@ class Submission(models.Model):
 
 
 class NearDuplicate(models.Model):
-    """Run whose claims hardly differ from an earlier one, whose figures it shows."""
+    """Run that shows the figures of an earlier, similar one."""
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="near")
     setting = models.ForeignKey(Setting, on_delete=models.CASCADE, related_name="+")

@@ -94,7 +94,7 @@ def score_again(submission: Submission) -> None:
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:
-    """Return a sealed setting that has ended, so that its team may no longer drop the run."""
+    """Return a sealed setting that has ended: its runs are final."""
     if role_in(submission.benchmark, user) == ORGANISER:
         return None
     sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)

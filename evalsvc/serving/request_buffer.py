@@ -109,7 +109,7 @@ class RequestBuffer:
             self.refusal = Refusal(413, detail)
 
     def overdue(self, now: float) -> bool:
-        """True if the head is late, or the body slower than the least rate."""
+        """True if the head is late, or the body too slow."""
         waited = now - self.started
         if self.missing is None:
             return waited > HEAD_SECONDS

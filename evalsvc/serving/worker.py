@@ -105,7 +105,7 @@ class BufferingWorker(ThreadWorker):
             self.on_readable(conn)
 
     def on_readable(self, conn: Connection, _socket: Any = None) -> None:
-        """Receive what is there, up to a bound that is fair to others."""
+        """Receive the available bytes, up to a fair bound."""
         received = 0
         try:
             while received < EVENT_BYTES and conn in self.arriving:
@@ -125,7 +125,7 @@ class BufferingWorker(ThreadWorker):
         return None
 
     def on_end(self, conn: Connection) -> None:
-        """Answer a request whose client ended it early, if it has a head."""
+        """Answer a request that ended early, if it has a head."""
         request = self.arriving[conn]
         if request.missing is None:
             return self.drop(conn)
@@ -160,7 +160,10 @@ class BufferingWorker(ThreadWorker):
         self.discard(conn)
 
     def discard(self, conn: Connection) -> None:
-        """End the connection; read on for a moment, so that the answer arrives."""
+        """End the connection.
+
+        Read on for a moment, so that the answer arrives.
+        """
         conn.discards = True
         with suppress(OSError):
             conn.sock.shutdown(socket.SHUT_WR)

@@ -1,4 +1,4 @@
-"""How figures of local files were computed, in the words of the service."""
+"""Choices behind the figures of local files, in the service's words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Computed = dict[str, Any]
 
 
 def computed(options: Options, case: ScoringCase | None = None) -> Computed:
-    """Return every choice behind the figures; choices that do not apply are absent."""
+    """Return every choice behind the figures.
+
+    Choices that do not apply are absent.
+    """
     choices: dict[str, Any] = {key: getattr(options, key) for key in ("beta", "missing", "entropy")}
     if options.task == "entities":
         choices |= {key: getattr(options, key) for key in ("scheme", "repair", "casefold")}

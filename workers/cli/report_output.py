@@ -71,7 +71,7 @@ def _families(report: Report) -> dict[str, dict[str, Value]]:
 
 
 def _family(name: str, values: dict[str, Value], computed: Computed) -> list[str]:
-    """Format measures with precision, recall and F in one row, others in one each."""
+    """Format precision, recall and F in one row, others in one each."""
     stems = [key.removesuffix("_f1") for key in values if key.endswith("_f1")]
     stems = [stem for stem in stems if {f"{stem}_precision", f"{stem}_recall"} <= values.keys()]
     ends = ("precision", "recall", "f1")

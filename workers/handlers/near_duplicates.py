@@ -1,4 +1,4 @@
-"""Files that hardly differ from an earlier one of the team, under settings that hide their gold."""
+"""Near-duplicates of a team's earlier files, under hidden settings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from workers.scoring.claim_codes import Codes
 
 
 def positives_if_hidden(setting: Setting) -> int:
-    """Return the number of gold labels of a setting that holds figures back, else 0."""
+    """Return the gold labels of a hidden setting, else 0."""
     return gold_counts.of_version(setting).positives if is_hidden(setting) else 0
 
 
 def record(submission: Submission, evaluation: Evaluation, codes: Codes, positives: int) -> None:
-    """Store the claims of an evaluation, and the earlier run it hardly differs from, if any."""
+    """Store the claims of an evaluation, and the run it resembles."""
     EvaluationClaims.objects.get_or_create(evaluation=evaluation, defaults={"codes": codes.tobytes()})
     near = _nearest(submission, evaluation, codes, rules.near_below(positives))
     of_run = NearDuplicate.objects.filter(submission=submission, setting=evaluation.setting_id)
@@ -32,7 +32,10 @@ def record(submission: Submission, evaluation: Evaluation, codes: Codes, positiv
 def _nearest(
     submission: Submission, evaluation: Evaluation, codes: Codes, least: int
 ) -> tuple[int, int] | None:
-    """Return the first run of the team that shows its own figures and differs by too few claims."""
+    """Return the team's first run that differs too little.
+
+    Only runs that show figures of their own are compared.
+    """
     earlier = (
         Submission.objects.filter(
             system__team=submission.system.team_id,

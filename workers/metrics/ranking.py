@@ -231,7 +231,7 @@ def anchored_auc(curve: Points) -> float:
 
 
 def area_under_ties(curve: Points) -> float:
-    """Compute the share of the area by trapezoids that lies under tied scores.
+    """Compute the share of the trapezoid area under tied scores.
 
     A constant score draws one line from precision 1 to the precision of all claims, so that ties alone can
     reach an area of about a half.

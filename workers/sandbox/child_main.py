@@ -38,7 +38,7 @@ def main() -> None:
 
 
 class Channel:
-    """The parent's pipe, closed before anything of the upload is run or printed.
+    """Pipe of the parent, closed before the upload is run.
 
     Whatever comes later goes to the error output, where an upload can write too.
     """

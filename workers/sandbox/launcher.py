@@ -41,7 +41,7 @@ class ProcessEnd:
 
     @property
     def killed(self) -> bool:
-        """True if someone else killed it, perhaps the kernel for want of memory."""
+        """True if killed from outside, perhaps for want of memory."""
         return self.code == -signal.SIGKILL and not self.overdue
 
 
@@ -64,7 +64,7 @@ def work_folder() -> Iterator[Path]:
 
 
 def share(path: Path) -> None:
-    """Let the confined user read this file or folder, and no other user."""
+    """Let only the confined user read this file or folder."""
     path.chmod(0o750 if path.is_dir() else 0o640)
     if os.geteuid() == 0:
         os.chown(path, 0, OTHER_USER)
@@ -125,7 +125,10 @@ def launch(
 
 @contextmanager
 def _pipe() -> Iterator[tuple[int, int]]:
-    """A pipe that is read after the end of the process; it never fills up."""
+    """A pipe that is read after the end of the process.
+
+    It never fills up.
+    """
     reading, writing = os.pipe()
     try:
         os.set_blocking(reading, False)

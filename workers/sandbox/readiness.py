@@ -67,7 +67,10 @@ def _tested() -> Readiness:
 
 
 def self_test() -> tuple[ProcessEnd, str, dict[str, bool]]:
-    """Try every forbidden action; return the end, the reason against models, and results."""
+    """Try every forbidden action.
+
+    Return the end, the reason against models, and results.
+    """
     with work_folder() as folder:
         (folder / "beside.txt").write_text("not for the model")
         (folder / "beside.txt").chmod(0o666)

@@ -1,4 +1,4 @@
-"""Claims of a scored file as numbers, to compare it with earlier files."""
+"""Claims of a scored file as numbers, for comparison."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ START_BITS, LENGTH_BITS, LABEL_BITS = 20, 12, 11
 
 
 def claim_codes(case: ScoringCase, positives: int) -> Codes:
-    """Return the sorted codes of the claims made; of a ranking its first ones, as many as the gold has."""
+    """Return the sorted codes of the claims made.
+
+    Of a ranking its first ones, as many as the gold has.
+    """
     if case.suite == "entities":
         spans = case.predicted_spans
         return _codes(spans.document, spans.label, spans.start, spans.end - spans.start)

@@ -129,7 +129,7 @@ class ScoringCase:
 
     @cached_property
     def predicted_sets(self) -> tuple[Codes, Codes]:
-        """Unit and label of each positive claim, scored ones from the operating point on."""
+        """Unit and label of each positive claim at the operating point."""
         if self.form in SCORED_FORMS:
             made = self.claims.score >= self.operating_point
             return self.claims.pair[made], self.claims.relation[made]

@@ -29,7 +29,10 @@ def plain_name(user: User) -> str:
 
 
 def send_later(send: Callable[[], object]) -> None:
-    """Send beside the request: its time must not tell who has an account."""
+    """Send beside the request.
+
+    Its time must not tell who has an account.
+    """
     if settings.MAIL_IN_REQUEST:
         send()
     else:

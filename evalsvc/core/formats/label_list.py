@@ -86,7 +86,7 @@ def read_label_items(
 
 
 def _is_csv(lines: Sequence[str]) -> bool:
-    """Return whether lines are ids with values, which no list of labels is."""
+    """Return true if lines are ids with values, not labels."""
     firsts = [line.partition(",")[0] for line in lines if "," in line]
     distinct = len(set(firsts)) == len(lines) > 1
     return distinct and not any(mark in first for first in firsts for mark in "( ")

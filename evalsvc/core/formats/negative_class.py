@@ -16,7 +16,7 @@ def usual_negative(labels: Collection[str], names: Collection[str] = USUAL) -> s
 
 
 def similar_to_negative(labels: Collection[str], *, negative: str | None = None) -> str | None:
-    """Return a label that looks like the negative class but is not stated as it."""
+    """Return a label that looks like an unstated negative class."""
     usual = usual_negative([name for name in labels if name != negative])
     if usual is not None:
         return usual

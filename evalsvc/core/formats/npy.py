@@ -154,7 +154,7 @@ def _shown(names: Sequence[str]) -> str:
 def check_finite(
     pieces: Iterable[bytes], header: ArrayHeader, names: Sequence[str], problems: Problems
 ) -> None:
-    """Report cells that are not finite, the first ones by row and column.
+    """Report cells that are not finite, the first by place.
 
     The pieces begin with the first number.
     """

@@ -104,7 +104,10 @@ class SpansPrediction(msgspec.Struct, frozen=True):
 
 
 class TagsPrediction(msgspec.Struct, frozen=True):
-    """A tag for each token of an item; `lines` are those of the tokens."""
+    """A tag for each token of an item.
+
+    `lines` are those of the tokens.
+    """
 
     id: str
     tags: tuple[str, ...]

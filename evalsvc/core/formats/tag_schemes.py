@@ -109,7 +109,10 @@ def scheme_hint(sentences: Iterable[Sequence[str]]) -> str:
 def report_orphans(
     orphans: Sequence[Span], tags: Sequence[str], *, lines: Sequence[int], repair: Repair, problems: Problems
 ) -> None:
-    """Warn of tags that were repaired or dropped; a single line has all tags."""
+    """Warn of tags that were repaired or dropped.
+
+    A single line has all tags.
+    """
     code = ORPHAN_CODES[repair]
     for start, _, label in orphans:
         line, field = (lines[start], "tag") if len(lines) > 1 else (lines[0], f"tags[{start}]")

@@ -18,7 +18,7 @@ FILE, FOLDER, ATTRIBUTES, ALL_ATTRIBUTES, LONG_NAME = (b"0", b"\0"), b"5", b"x",
 
 
 class BadTar(ValueError):
-    """The file is no tar file, or one with more than files and folders."""
+    """No tar file, or one with more than files and folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,10 @@ class Member:
 
 
 def members(file: BinaryIO) -> Iterator[Member]:
-    """Yield every entry; what is neither file nor folder has both flags off."""
+    """Yield every entry.
+
+    What is neither file nor folder has both flags off.
+    """
     end = file.seek(0, os.SEEK_END)
     at, found = 0, False
     extended: dict[str, str] = {}
@@ -96,7 +99,7 @@ def _attributes(data: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _check_sum(header: bytes) -> None:
-    """Compare the header with its sum, in which the sum itself counts as blanks."""
+    """Compare the header with its checksum; the checksum itself counts as blanks."""
     if _octal(header[148:156]) != sum(header[:148]) + sum(header[156:]) + 8 * ord(" "):
         raise BadTar("a header is damaged")
 

@@ -39,7 +39,10 @@ class Pages(CursorPagination):
     invalid_cursor_message = "Invalid cursor. Use the `next` or `previous` URL."
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
-        """Answer 404 for a made-up position, which may fail as late as in the database."""
+        """Answer 404 for a made-up position.
+
+        It may fail as late as in the database.
+        """
         try:
             return super().paginate_queryset(queryset, request, view)
         except (ValueError, OverflowError, DataError, FormError) as error:
@@ -67,7 +70,7 @@ class Pages(CursorPagination):
 
 # ---- names that an endpoint does not know ---------------------------------------------------------
 def unknown_names(names: Iterable[str], known: Collection[str], what: str) -> dict[str, str]:
-    """Return an error for each unknown name, with the most similar known one."""
+    """Return an error per unknown name, with the most similar known one."""
     listed = ", ".join(sorted(known))
     choices = f"Known here: {listed}." if listed else "This endpoint has none."
     unknown = (name for name in names if name not in known and name not in WITH_EVERY_FORM)
@@ -159,7 +162,7 @@ def validated(request: Request, serializer: Callable[..., Any], *, partial: bool
 
 
 def _unknown_fields(serializer: Any, data: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield path and error of each field that the serializer, or one in it, lacks."""
+    """Yield path and error of each field unknown to the serializer."""
     if not isinstance(data, Mapping):
         return
     known = {name for name, field in serializer.fields.items() if not field.read_only}

@@ -42,7 +42,7 @@ class LabelSerializer(serializers.Serializer[dict[str, str]]):
 
 
 class ComputationSerializer(serializers.Serializer[Any]):
-    """How a score was computed; choices that do not apply are absent."""
+    """Choices behind a score; those that do not apply are absent."""
 
     negative = serializers.CharField(required=False, help_text="The negative class.")
     include_negative = serializers.BooleanField(required=False, help_text="True when it is averaged.")

@@ -102,7 +102,10 @@ class FileContract:
 
     @cached_property
     def labels(self) -> list[str]:
-        """The inventory without the relations of joint gold, which are no types of entities."""
+        """Inventory without the relations of joint gold.
+
+        They are no types of entities.
+        """
         sets = {setting.test_set for setting in self.settings if setting.test_set.kind == Kind.JOINT}
         relations = frozenset[str]().union(*(_relations_of(each.pk, each.sha256) for each in sets))
         return [label["name"] for label in self.benchmark.labels if label["name"] not in relations]

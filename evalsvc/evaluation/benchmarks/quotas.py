@@ -1,4 +1,6 @@
-"""Quotas of a team: per day, in total, at once; rejected uploads per day in hidden phases.
+"""Quotas of a team: per day, in total, at once.
+
+Hidden phases also limit rejected uploads per day.
 
 Scoring that began counts, cancelled or not. Failed submissions cost nothing, an invalid model costs one.
 Hidden phases have quotas by default, since every score gives away some bits of the gold.
@@ -66,7 +68,7 @@ def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:
 
 
 def hidden_settings(benchmark: Benchmark, now: datetime, phase: str | None = None) -> list[Setting]:
-    """Return the open settings of a phase (None: any) whose figures are held back."""
+    """Return the open hidden settings of a phase, or of any."""
     return [
         setting
         for setting in file_contract.open_settings(benchmark, now)
@@ -88,7 +90,10 @@ def default_in_total(setting: Setting) -> int:
 def allowances(
     benchmark: Benchmark, team: Team, *, now: datetime | None = None, phase: str | None = None
 ) -> list[Allowance]:
-    """Return the use of each quota of a team in a phase, by default in the hidden one if any is open."""
+    """Return the use of each quota of a team in a phase.
+
+    The default phase is the hidden one, if any is open.
+    """
     at = now or timezone.now()
     begun, tomorrow = day_of(benchmark, at)
     most = {name: getattr(benchmark, name) for name in ("per_day", "in_total", "at_once")}
@@ -123,7 +128,7 @@ def require_quota(benchmark: Benchmark, team: Team, *, now: datetime, phase: str
 
 
 def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, phase: str) -> None:
-    """Reject a team whose member already submits for another one to a hidden phase."""
+    """Reject a second team of one person in a hidden phase."""
     hidden = hidden_settings(benchmark, now, phase)
     if not hidden:
         return
@@ -137,7 +142,7 @@ def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, phase: 
 
 
 def require_few_refusals(benchmark: Benchmark, team: Team, *, now: datetime, phase: str) -> None:
-    """Reject uploads to a hidden phase after too many rejected ones in a day."""
+    """Reject uploads to a hidden phase after too many rejections a day."""
     if not hidden_settings(benchmark, now, phase):
         return
     begun, tomorrow = day_of(benchmark, now)
@@ -149,7 +154,10 @@ def require_few_refusals(benchmark: Benchmark, team: Team, *, now: datetime, pha
 
 
 def record_refusal(benchmark: Benchmark, team: Team, *, phase: str) -> None:
-    """Count a rejected upload to a hidden phase; those of earlier days are deleted."""
+    """Count a rejected upload to a hidden phase.
+
+    Those of earlier days are deleted.
+    """
     now = timezone.now()
     if hidden_settings(benchmark, now, phase):
         Refusal.objects.filter(team=team, at__lt=now - timedelta(days=2)).delete()

@@ -62,7 +62,7 @@ class Rescoring:
 
 
 def shown(setting: Setting) -> tuple[SettingVersion, Rescoring | None]:
-    """Return the version that boards show, and the progress of a newer one.
+    """Return the version shown, and the progress of a newer one.
 
     It switches when no run of the shown board waits for its score under the newest. Runs that come
     meanwhile were never on that board and don't delay the switch; a run that fails, is cancelled or

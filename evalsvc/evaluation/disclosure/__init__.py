@@ -1,1 +1,1 @@
-"""What of a score leaves the service: to whom, in which phase, how exactly."""
+"""Disclosure of scores: to whom, in which phase, how exactly."""

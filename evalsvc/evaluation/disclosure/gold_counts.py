@@ -58,7 +58,10 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
 def _read(
     pk: int, sha256: str, only: int, only_sha256: str, unit: str, negatives: frozenset[str]
 ) -> tuple[int, Counter[str], int]:
-    """Count units, labels, and units without a label; a frozen set never changes."""
+    """Count units, labels, and units without a label.
+
+    A frozen set never changes.
+    """
     labels: dict[object, set[str]] = {}
     spans: Counter[str] = Counter()
     for line in _lines(pk, only):

@@ -1,4 +1,4 @@
-"""Earlier files of a team that change the figures shown: near-duplicates and the Ladder."""
+"""Earlier files that change the figures shown: near-duplicates and the Ladder."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from evalsvc.evaluation.models import NearDuplicate, Score, SettingVersion, Syst
 
 @dataclass(frozen=True)
 class History:
-    """By submission: the earlier one whose figures it shows, and the figure of the Ladder."""
+    """Earlier figures that submissions show, and figures of the Ladder."""
 
     earlier: dict[int, int] = field(default_factory=dict)
     ladder: dict[int, float] = field(default_factory=dict)
 
 
 def history(policy: Policy, submissions: Collection[int]) -> History:
-    """Return what earlier files change for these submissions; nothing while all is open."""
+    """Return what earlier files change for these submissions.
+
+    Nothing while all is open.
+    """
     if not policy.hidden or not submissions:
         return History()
     near = NearDuplicate.objects.filter(setting=policy.setting, submission__in=submissions)
@@ -33,7 +36,10 @@ def history(policy: Policy, submissions: Collection[int]) -> History:
 
 
 def _ladders(policy: Policy, submissions: Collection[int]) -> dict[int, float]:
-    """Climb the Ladder with every file of these teams, withdrawn ones too, in the order of their scoring."""
+    """Climb the Ladder with every file of these teams.
+
+    Withdrawn ones count; the order is that of scoring.
+    """
     setting = policy.setting
     version = policy.version or SettingVersion.objects.get(setting=setting, number=setting.version)
     rows = (

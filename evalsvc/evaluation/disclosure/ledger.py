@@ -1,4 +1,4 @@
-"""Ledger of organisers: the bits of hidden gold that scores gave away at most."""
+"""Ledger: the most bits of hidden gold that scores gave away."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class TeamBits:
-    """Files of a team that showed figures of their own, and their bits."""
+    """Files of a team with figures of their own, and bits."""
 
     team: Team
     files: int
@@ -36,7 +36,7 @@ class TeamBits:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What the scores of a setting give away, per file and per team."""
+    """Bits that the scores of a setting give away, by team."""
 
     setting: Setting
 

@@ -1,4 +1,4 @@
-"""The policy of a setting towards one reader: open, or rounded and held back.
+"""Policy of a setting towards one reader: open, or held back.
 
 Every way out of the service (boards, submissions, API, downloads, charts, commands) shows `Disclosed`
 evaluations and the figures a `Policy` returns, never the stored ones.
@@ -29,7 +29,10 @@ KEPT_COUNTS = ("missing", "left_out")
 
 @dataclass(frozen=True, slots=True)
 class ShownValue:
-    """Value of a measure as it leaves; `withheld` when it exists and is held back."""
+    """Value of a measure as it leaves.
+
+    `withheld` when it exists and is held back.
+    """
 
     measure: str
     value: float | None
@@ -65,7 +68,7 @@ def policy_for(setting: Setting, person: Person | None, version: SettingVersion 
 
 @dataclass(frozen=True)
 class Policy:
-    """What leaves of the scores of a setting, under one version of its gold."""
+    """Rules on the scores of a setting under one gold version."""
 
     setting: Setting
     hidden: bool
@@ -77,7 +80,10 @@ class Policy:
 
     @cached_property
     def measures(self) -> list[str]:
-        """Keys of the measures shown; while hidden the chosen ones, else the main one and two more."""
+        """Keys of the measures shown.
+
+        While hidden the chosen ones, else the main one and two more.
+        """
         setting = self.setting
         if not self.hidden:
             return list(setting.measures or MENU)
@@ -87,7 +93,7 @@ class Policy:
         return [key for key in dict.fromkeys([setting.main, *chosen]) if key not in THRESHOLDS]
 
     def _usual(self) -> list[str]:
-        """Return the usual columns with a step of their own, whatever a file claims."""
+        """Return the usual columns whose step depends on no file."""
         directed = any(DIRECTION in label["name"] for label in self.setting.benchmark.labels)
         present = {
             each.key for each in offered(self.setting.unit) if directed or each.family != "semeval2010"
@@ -124,7 +130,10 @@ class Policy:
 
     @property
     def sentence(self) -> str:
-        """One sentence on what is held back, why, and until when; empty if nothing is."""
+        """One sentence on what is held back, why, and until when.
+
+        Empty if nothing is.
+        """
         if not self.hidden:
             return ""
         steps = [(as_shown(self.setting, key).title, self.step(key)) for key in self.measures]
@@ -140,7 +149,10 @@ class Policy:
 
     # ---- classes, curve, counts --------------------------------------------------------------------
     def classes(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the rows per class; while hidden F1 of large classes, if the organisers chose it."""
+        """Return the rows per class.
+
+        While hidden F1 of large classes, if the organisers chose it.
+        """
         if not self.hidden:
             return rows
         if not self.setting.class_rows:
@@ -155,7 +167,10 @@ class Policy:
         ]
 
     def detail(self, detail: dict[str, Any]) -> dict[str, Any]:
-        """Return counts, notes and curve; while hidden only those that tell nothing of the gold."""
+        """Return counts, notes and curve.
+
+        While hidden only those that tell nothing of the gold.
+        """
         if not self.hidden:
             return detail
         counts = detail.get("counts") or {}
@@ -240,7 +255,7 @@ def disclose(
 def shown_values(
     policy: Policy, scores: Iterable[Score], rows: list[dict[str, Any]], *, ladder: float | None = None
 ) -> list[ShownValue]:
-    """Return the values a policy lets out of the scores of an evaluation with these class rows."""
+    """Return the values that a policy lets out of these scores."""
     if not policy.hidden:
         return [ShownValue(score.measure, score.value, score.reason) for score in scores]
     shown, values = set(policy.measures), []

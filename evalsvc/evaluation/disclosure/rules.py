@@ -52,12 +52,14 @@ def _multiple(count: Decimal, step: float, rounding: str) -> float:
 
 
 def p_range(p: float) -> str:
-    """Return the range of a p value: < .001, < .01, < .05 or ≥ .05."""
+    """Return the range of a p value, such as < .05."""
     return next((text for bound, text in P_BOUNDS if p < bound), "≥ .05")
 
 
 def curve_grid(recall: Sequence[float], precision: Sequence[float]) -> list[float | None]:
-    """Return the greatest precision at recall ≥ 0, .01 … 1 in whole percent.
+    """Return the greatest precision at each recall, in whole percent.
+
+    The recalls asked for are ≥ 0, .01 … 1.
 
     The recalls rise; beyond the last one there is None.
     """
@@ -67,7 +69,7 @@ def curve_grid(recall: Sequence[float], precision: Sequence[float]) -> list[floa
 
 
 def ladder(scores: Iterable[float], eta: float, *, higher: bool = True) -> list[float]:
-    """Return the figures that a Ladder of step η shows for scores in order.
+    """Return the figures that a Ladder of step η shows.
 
     A score is shown, to the nearest multiple of η, only if it improves the last one shown by more than η
     (Blum and Hardt 2015).
@@ -82,7 +84,7 @@ def ladder(scores: Iterable[float], eta: float, *, higher: bool = True) -> list[
 
 # ---- files ---------------------------------------------------------------------------------------
 def in_total(items: int) -> int:
-    """Return the default quota in total of a phase with so many items."""
+    """Return the default quota of a phase with so many items."""
     return min(100, max(3, items // 50))
 
 
@@ -103,7 +105,7 @@ def first_claims(ranked: Iterable[tuple[Claim, float]], positives: int) -> list[
 
 # ---- the ledger ----------------------------------------------------------------------------------
 def bits(step: float) -> float:
-    """Return the bits that a figure of this step gives away at most."""
+    """Return the most bits that a figure of this step gives away."""
     return log2(1 + 1 / step)
 
 

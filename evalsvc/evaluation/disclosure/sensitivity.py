@@ -16,7 +16,7 @@ AT_N = re.compile(r"p_at_(\d+)")
 
 @dataclass(frozen=True)
 class GoldCounts:
-    """Sizes of a gold: its units, and the labels of each averaged class."""
+    """Sizes of a gold: units, and labels of averaged classes."""
 
     items: int
     classes: Mapping[str, int]
@@ -34,7 +34,10 @@ class GoldCounts:
 
     @cached_property
     def share_of_label(self) -> float:
-        """Change of F_β by one label, times the number of labels: 2 for F1."""
+        """Change of F_β by one label, times the number of labels.
+
+        2 for F1.
+        """
         return (1 + self.beta**2) / min(self.beta**2, 1.0)
 
 
@@ -75,7 +78,7 @@ def _of_size(name: str, gold: GoldCounts) -> float | None:
 
 
 def _of_classes(name: str, gold: GoldCounts) -> float:
-    """Return the change of the measures with averages of their own, else of micro F."""
+    """Return the change of an average, else of micro F."""
     micro = gold.share_of_label / gold.positives
     if name.startswith("macro_f1_at_"):
         return _of_average(_whole_inventory(gold), "f1", gold.present, {}, gold.share_of_label)
@@ -99,7 +102,10 @@ def _of_average(
     claims: Mapping[str, int],
     share: float,
 ) -> float:
-    """Return max wᵢ·2/nᵢ; a precision also moves by one claim of its class."""
+    """Return max wᵢ·2/nᵢ.
+
+    A precision also moves by one claim of its class.
+    """
     if ratio == "precision":
         return max(weights[name] * max(2 / gold[name], 1 / max(claims.get(name, 0), 1)) for name in gold)
     return max(weights[name] * share / gold[name] for name in gold)

@@ -35,7 +35,10 @@ MISSING = {"refuse": "file rejected", "wrong": "counted as wrong"}
 def computation(
     options: Mapping[str, Any], *, scorer: str = "", gold_sha256: str = "", version: int | None = None
 ) -> dict[str, Any]:
-    """Return every choice behind a score; choices that do not apply are absent."""
+    """Return every choice behind a score.
+
+    Choices that do not apply are absent.
+    """
     choices = {key: options[key] for key in CHOICES if key in options}
     if "threshold" in choices:
         choices["operating_point"] = TAU if choices["threshold"] is None else "threshold"
@@ -45,7 +48,7 @@ def computation(
 
 
 def of_setting(setting: Setting, version: SettingVersion | None = None) -> dict[str, Any]:
-    """Return how a setting computes its scores, or computed them under a version."""
+    """Return the choices of a setting, now or under a version."""
     benchmark = setting.benchmark
     complete = complete_options(benchmark.options, task=benchmark.task)
     scorer, gold = (version.scorer, version.gold_sha256) if version else ("", setting.test_set.sha256)
@@ -80,7 +83,7 @@ def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def in_one_line(computed: Mapping[str, Any]) -> str:
-    """Return the computation as one line, such as a cell of a table."""
+    """Return the computation as one line for a table cell."""
     return "; ".join(f"{title}: {value}" for title, value in in_words(computed))
 
 

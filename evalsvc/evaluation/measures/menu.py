@@ -121,7 +121,7 @@ def as_shown(setting: Setting, key: str) -> Measure:
 
 
 def with_beta(measure: Measure, beta: float) -> Measure:
-    """Return the measure under its name for a β: F2 for β = 2."""
+    """Return the measure as named for a β: F2 for 2."""
     if beta == 1 or measure.family not in BETA_FAMILIES or not measure.key.endswith("_f1"):
         return measure
     return replace(measure, title=measure.title.replace("F1", f_title(beta)))

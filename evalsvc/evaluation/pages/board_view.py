@@ -165,7 +165,7 @@ def _values(figure: RunStatistics | None) -> list[float]:
 
 
 def _same_files(board: Board) -> dict[int, str]:
-    """Describe, by system, runs that equal another, and files shared with other systems.
+    """Describe equal runs and shared files, by system.
 
     While figures are held back, files of other teams are not compared.
     """
@@ -224,7 +224,10 @@ def _row(
 
 
 def cell(figure: RunStatistics | None, measure: Measure, *, shift: int = 0) -> ScoreCell:
-    """Format a figure, or a dash with its reason; n is shown where runs lack it."""
+    """Format a figure, or a dash with its reason.
+
+    The n is shown where runs lack it.
+    """
     if figure is None:
         return ScoreCell(DASH, reason=NOT_COMPUTED)
     if figure.mean is None:

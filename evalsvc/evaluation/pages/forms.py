@@ -86,7 +86,7 @@ class FileForm(PageForm):
 
     @property
     def names(self) -> ColumnNames:
-        """What is stated about the columns of a dense file."""
+        """Statement about the columns of a dense file."""
         return ColumnNames(self.cleaned_data["columns"], self.cleaned_data["na"])
 
 

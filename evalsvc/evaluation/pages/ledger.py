@@ -1,4 +1,4 @@
-"""Page of the ledger: what scores give away of hidden gold, for organisers."""
+"""Ledger page: hidden gold that scores give away, for organisers."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _shows_everything(setting: Setting, now: Any) -> bool:
-    """True when teams see exact figures of gold that is still in use."""
+    """True if teams see exact figures of gold still in use."""
     is_open = setting.disclosure == Setting.Disclosure.OPEN and setting.phase != Setting.Phase.DEV
     return is_open and file_contract.state_at(setting, now) != "closed"
 

@@ -52,7 +52,10 @@ def team_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _command(request: HttpRequest, team: Team, boards: list[Benchmark]) -> dict[str, Any]:
-    """Return the command for the chosen benchmark, else that of the last run, else the only one."""
+    """Return the command for the chosen benchmark.
+
+    Without a choice: the benchmark of the last run, else the only one.
+    """
     open_to = {board.slug: board for board in boards}
     last = Submission.objects.filter(system__team=team, benchmark__in=boards).order_by("-pk").first()
     only = boards[0] if len(boards) == 1 else None

@@ -16,7 +16,9 @@ WINDOW_SECONDS, RETRY_SECONDS = 3_600, 5
 
 
 class CheckLimits:
-    """Checks of this process: one at a time per person, and a number per hour.
+    """Checks of this process.
+
+    One at a time per person, and a number per hour.
 
     At most half of the threads check, so that pages stay available.
     """

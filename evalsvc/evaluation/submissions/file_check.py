@@ -143,7 +143,10 @@ def _after(begin: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class RankedClaims:
-    """Claims of a ranked file under each hidden setting, which takes no fewer than its gold has."""
+    """Claims of a ranked file under each hidden setting.
+
+    It takes no fewer than its gold has.
+    """
 
     def __init__(self, contract: FileContract) -> None:
         self.hidden, self.form = contract.hidden, ""

@@ -139,7 +139,7 @@ def check_entry(entry: Entry) -> None:
 
 @contextmanager
 def refusals_counted(entry: Entry, contract: FileContract) -> Iterator[None]:
-    """Count a rejected file, of which a hidden phase takes a few a day."""
+    """Count a rejected file; a hidden phase takes few a day."""
     try:
         yield
     except FileRejected:
@@ -318,7 +318,7 @@ def _score_or_reuse(submission: Submission, contract: FileContract, settings: li
 
 
 def _mark_repeats(submission: Submission, settings: list[Setting]) -> None:
-    """Record under hidden settings that a file repeats an earlier one of the team."""
+    """Record that a file repeats an earlier one, under hidden settings."""
     same = {"file": submission.file, "system__team": submission.system.team_id, "scored_at__isnull": False}
     earlier = Submission.objects.filter(**same).exclude(pk=submission.pk).order_by("scored_at", "pk").first()
     if earlier is None:

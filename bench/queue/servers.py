@@ -32,7 +32,8 @@ def gunicorn_options() -> list[str]:
     from evalsvc.local.supervisor import commands
 
     command = commands(host="127.0.0.1", port=0)["web"]
-    return command[command.index("--worker-class") :]
+    at = command.index("--bind")  # behind the application, before its address
+    return [*command[3 : at - 1], *command[at + 2 :]]
 
 
 @contextmanager

@@ -15,3 +15,4 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
+UPLOAD_MAX_BYTES = MODEL_MAX_BYTES = 1_000_000  # the bodies that the web server accepts

@@ -108,4 +108,5 @@ def test_a_file_submitted_again_scores_the_same(upgraded: None) -> None:
     new = Submission.objects.latest("pk")
     assert new.file_id == old.file_id
     run_job("score", new.pk)
-    assert figures(new) == before
+    # measures that came since are new
+    assert {key: value for key, value in figures(new).items() if key in before} == before

@@ -74,7 +74,7 @@ def sentences(n: int = SENTENCES) -> Case:
 
 def ours(files: Files) -> tuple[float, float]:
     options = Options(task="sentences", negative="NA", labels=files.labels)
-    report = score(files.gold, files.predictions, options)
+    report = score(files.gold, files.predictions, options).report
     return report.values["max_f1"].value, report.values["p_at_100"].value
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from annotation.testset import TestSet, export_lines
+from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Benchmark
 from tests.cast.basics import jsonl
@@ -66,7 +67,7 @@ CASES: list[tuple[str, list[Line] | bytes, tuple[str, ...]]] = [
     ("sentence", SETS, ("--task", "sentences", *RELATIONS)),
     ("sentence", SCORES, ("--task", "sentences", *RELATIONS)),
     ("sentence", matrix(6, 3), ("--task", "sentences", *RELATIONS)),
-    ("sentence", matrix(6, 4), ("--task", "sentences", *RELATIONS)),
+    ("sentence", matrix(6, 4), ("--task", "sentences", *RELATIONS, "--na", "last")),
     ("bag", LABEL, ("--task", "bags", *RELATIONS)),
     ("bag", SETS, ("--task", "bags", *RELATIONS)),
     ("bag", SCORES, ("--task", "bags", *RELATIONS)),
@@ -126,7 +127,8 @@ def test_local_and_stored_files_give_equal_figures(
     words: tuple[str, ...],
 ) -> None:
     benchmark, test_set = benchmark_of(cast, unit, words)
-    stored, _ = stored_figures(cast, benchmark, content)
+    names = ColumnNames(na="last") if "--na" in words else ColumnNames()
+    stored, _ = stored_figures(cast, benchmark, content, names=names)
     gold, predictions, labels = written(tmp_path, test_set, content)
     local = local_figures(capsys, gold, predictions, *words, "--labels", labels)["measures"]
     assert len(local) > 3

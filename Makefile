@@ -9,6 +9,7 @@ PORT ?= 8000
 DEMO ?= 1
 TESTS ?= tests
 PROCESSES ?= 2
+FULL ?=
 
 # For Linux, macOS and Windows, and every Python from 3.11 on.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
@@ -28,8 +29,8 @@ help: ## list the targets
 up: $(VENV)/run.stamp ## run the whole service here (PORT=8000, DEMO=0 starts empty)
 	@PORT=$(PORT) DEMO=$(DEMO) exec $(BIN)/python manage.py up
 
-test: $(VENV)/dev.stamp ## run the tests (TESTS=tests/workers for some of them)
-	@$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(TESTS)
+test: $(VENV)/dev.stamp ## run the tests (TESTS=tests/workers for some of them, FULL=1 for all pages as everybody)
+	@FULL=$(FULL) $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: $(VENV)/dev.stamp ## style, types, layers, migrations, production settings
 	$(BIN)/ruff format --check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -52,12 +53,14 @@ MORE_VIEWERS = [
 
 
 def pages_and_viewers() -> list[tuple[str, str]]:
-    """Each page with each of its viewers."""
+    """Each page with its first viewer; with `FULL=1` also other objects and viewers."""
     rows = {row: cells for (row, method), cells in PAGES.items() if method == "GET"}
     shown = {row: cells for row, cells in rows.items() if row.partition(":")[0] not in FILES | FRAGMENTS}
     first = [(row, who) for row, cells in shown.items() for who in VIEWERS if cells[who] == "200"]
     seen = dict(reversed(first))
-    return sorted({*seen.items(), *MORE_VIEWERS})
+    if os.environ.get("FULL"):
+        return sorted({*seen.items(), *MORE_VIEWERS})
+    return sorted((row, who) for row, who in seen.items() if ":" not in row)
 
 
 class Site:

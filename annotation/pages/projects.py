@@ -32,7 +32,7 @@ NOT_A_NUMBER = {"invalid": "Enter a whole number."}
 POLICIES = [
     (
         Policy.MAJORITY,
-        "majority: a label needs more than half of the answers; if none has it, an adjudicator decides",
+        "majority: a label needs more than half of the answers, N/A all of them; else an adjudicator decides",
     ),
     (Policy.MAJORITY_NA, "majority-na: the same, but N/A can also win with more than half"),
 ]

@@ -109,6 +109,15 @@ class Setting(models.Model):
     )
     class_rows = models.BooleanField(default=False, help_text="Hidden: F1 of the large classes is shown.")
     ladder = models.FloatField(null=True, help_text="Hidden: step of the Ladder; null: none.")
+    share = models.FloatField(null=True, help_text="Split: share of the units scored while open; null: all.")
+    share_seed = models.CharField(max_length=64, blank=True, help_text="Split: secret seed of the draw.")
+    rest_of = models.OneToOneField(
+        "self",
+        on_delete=models.CASCADE,
+        null=True,
+        related_name="rest",
+        help_text="Split: the setting with the share; this one scores the rest.",
+    )
     measures = models.JSONField(default=list, help_text="Keys of the measures it shows; empty: all.")
     digits = models.PositiveSmallIntegerField(null=True, help_text="Digits shown; null: as each measure has.")
     lower_is_better = models.BooleanField(

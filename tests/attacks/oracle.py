@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evalsvc.evaluation.disclosure.policy import Policy, shown_values
 from evalsvc.evaluation.disclosure.rules import near_below
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
+from evalsvc.evaluation.disclosure.split import Part
 from evalsvc.evaluation.models import Benchmark, Score, Setting
 from workers.scoring.claim_codes import Codes, claim_codes
 from workers.scoring.gold import Gold
@@ -40,17 +41,26 @@ class Oracle:
     labels: Labels
     hidden: bool = True
     class_rows: bool = False
+    part: Part | None = None
+    """Of a split: the items scored while the phase is open."""
     sent: list[tuple[Codes, dict[str, float | None]]] = field(default_factory=list)
     repeated: bool = False
     """True when the last file was answered with earlier figures."""
 
     @cached_property
     def gold(self) -> Gold:
-        owners = np.flatnonzero(self.labels < NEGATIVE)
-        names = [LABELS[code] for code in self.labels[owners]]
-        return Gold(
-            index={f"s{at}": at for at in range(len(self.labels))}, owner=owners.tolist(), label=names
-        )
+        items = np.flatnonzero(self.scored)
+        labels = self.labels[items]
+        owners = np.flatnonzero(labels < NEGATIVE)
+        names = [LABELS[code] for code in labels[owners]]
+        index = {f"s{item}": at for at, item in enumerate(items)}
+        return Gold(index=index, owner=owners.tolist(), label=names)
+
+    @cached_property
+    def scored(self) -> NDArray[np.bool_]:
+        """True for the items that the open phase scores."""
+        part = self.part
+        return np.array([part is None or part.has(f"s{at}") for at in range(len(self.labels))])
 
     @cached_property
     def policy(self) -> Policy:
@@ -58,9 +68,9 @@ class Oracle:
         setting = Setting(benchmark=benchmark, unit="sentence", main="micro_f1", disclosure="hidden")
         setting.class_rows = self.class_rows
         policy = Policy(setting, self.hidden)
-        counts = np.bincount(self.labels, minlength=RELATIONS + 1)
+        counts = np.bincount(self.labels[self.scored], minlength=RELATIONS + 1)
         classes = dict(zip(LABELS, counts[:-1].tolist(), strict=True))
-        size = len(self.labels)
+        size = int(counts.sum())
         policy.__dict__["gold"] = GoldCounts(size, classes, int(counts[-1]), size)
         return policy
 

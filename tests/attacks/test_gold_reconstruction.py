@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.split import Part
 from tests.attacks.oracle import NEGATIVE, RELATIONS, Labels, Oracle, simulated_gold
 
 FILES = 100
@@ -104,6 +105,44 @@ def test_class_rows_give_no_more_than_the_bound(items: int, most: int) -> None:
     guess = int(np.bincount(gold[:286]).max())
     assert by_class_rows(Oracle(gold, hidden=False), 286) > guess + 30
     assert by_class_rows(Oracle(gold, class_rows=True), 286) <= max(most, guess)
+
+
+SPLIT = Part("attacked", 0.3)
+
+
+def test_a_split_shows_nothing_that_depends_on_the_rest() -> None:
+    """Other labels of the rest leave every figure shown as it is, so no number of files tells of them."""
+    gold = simulated_gold(5_000)
+    first, second = Oracle(gold, class_rows=True, part=SPLIT), Oracle(gold.copy(), class_rows=True, part=SPLIT)
+    random = np.random.Generator(np.random.PCG64(6))
+    rest = np.flatnonzero(~first.scored)
+    assert 0.65 < len(rest) / len(gold) < 0.75
+    second.labels[rest] = random.permutation(gold[rest])
+    for _ in range(20):
+        answers = np.where(random.random(len(gold)) < 0.7, gold, random.integers(0, RELATIONS, len(gold)))
+        assert first.figures(answers) == second.figures(answers)
+        assert first.classes(answers) == second.classes(answers)
+    exact = [Oracle(labels, hidden=False).figures(answers) for labels in (first.labels, second.labels)]
+    assert exact[0] != exact[1]
+
+
+@pytest.mark.parametrize("items", [286, 5_000])
+def test_the_attacks_gain_no_more_from_the_share_of_a_split(items: int) -> None:
+    gold = simulated_gold(items)
+    assert probe(Oracle(gold, part=SPLIT)) <= 16
+    assert resolved_by_halves(Oracle(gold, part=SPLIT)) == 0
+    assert by_class_rows(Oracle(gold, class_rows=True, part=SPLIT), 286) <= int(np.bincount(gold[:286]).max())
+
+
+def test_a_split_gives_away_a_smaller_share_of_the_gold_than_none() -> None:
+    """Larger steps on fewer labels, against the bits of the whole gold."""
+    gold = simulated_gold(5_000)
+    whole, part = Oracle(gold), Oracle(gold, part=SPLIT)
+    bits = [
+        sum(rules.bits(step) for key in each.policy.measures if (step := each.policy.step(key)))
+        for each in (whole, part)
+    ]
+    assert rules.in_total(int(part.scored.sum())) * bits[1] < 0.3 * rules.in_total(5_000) * bits[0]
 
 
 def test_without_the_organisers_word_there_are_no_class_rows() -> None:

@@ -23,6 +23,7 @@ from evalsvc.core.jobs.transitions import Store
 from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.benchmarks.file_contract import FileContract
+from evalsvc.evaluation.disclosure.split import part_of
 from evalsvc.evaluation.models import Evaluation, Score, Setting, Submission
 from evalsvc.evaluation.submissions import dense_scores, gold_exposure
 from evalsvc.evaluation.submissions.file_store import open_file
@@ -193,7 +194,9 @@ def load_dense(contract: FileContract, submission: Submission, content: bytes) -
 def load_gold(setting: Setting, *, tick: Tick = lambda done: None) -> Gold:
     """Read the rows of a setting; reject a set with another digest."""
     only = None
-    if setting.only is not None:
+    if part := part_of(setting):
+        only = file_contract.ids_of_part(setting, setting.unit, part)
+    elif setting.only is not None:
         rows = TestSetRow.objects.filter(test_set=setting.only)
         only = frozenset(rows.values_list("external_id", flat=True))
     try:

@@ -28,6 +28,8 @@ from evalsvc.core.web.request_validation import Pages, query_choices, validated,
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
 from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.disclosure import split
+from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.measures.computation import of_setting
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
@@ -62,6 +64,24 @@ class ComputationSerializer(serializers.Serializer[Any]):
     scorer = serializers.CharField(required=False, help_text="Version of the scorer.")
 
 
+class SplitSerializer(serializers.Serializer[Setting]):
+    """Part of a split, and what checks its draw."""
+
+    share = serializers.FloatField(help_text="Share of items or pairs scored while the phase is open.")
+    rest = serializers.SerializerMethodField(help_text="True: it scores the rest, when the phase closes.")
+    seed_sha256 = serializers.SerializerMethodField(help_text="Digest of the seed, from the beginning.")
+    seed = serializers.SerializerMethodField(help_text="The seed; empty until the phase closes.")
+
+    def get_rest(self, setting: Setting) -> bool:
+        return setting.rest_of_id is not None
+
+    def get_seed_sha256(self, setting: Setting) -> str:
+        return split.seed_sha256(setting)
+
+    def get_seed(self, setting: Setting) -> str:
+        return setting.share_seed if has_closed(setting) else ""
+
+
 class SettingSerializer(serializers.ModelSerializer[Setting]):
     test_set = serializers.CharField(source="test_set.slug")
     only = serializers.CharField(source="only.slug", default=None, allow_null=True)
@@ -71,13 +91,14 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
     )
     phase = serializers.CharField(allow_blank=True, help_text="dev or test; empty: every phase.")
     computation = serializers.SerializerMethodField(help_text="How its scores are computed.")
+    split = serializers.SerializerMethodField(help_text="Part of a split that it scores; null: no split.")
 
     class Meta:
         model = Setting
         fields = [
             *("key", "title", "unit", "main", "test_set", "only", "gold_sha256", "rows", "version", "phase"),
             *("opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better"),
-            *("disclosure", "class_rows", "ladder", "computation"),
+            *("disclosure", "class_rows", "ladder", "split", "computation"),
         ]
         read_only_fields = fields
 
@@ -85,6 +106,10 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
     def get_computation(self, setting: Setting) -> dict[str, Any]:
         newest = {each.number: each for each in setting.versions.all()}.get(setting.version)
         return of_setting(setting, newest)
+
+    @extend_schema_field(SplitSerializer(allow_null=True))
+    def get_split(self, setting: Setting) -> dict[str, Any] | None:
+        return SplitSerializer(setting).data if setting.share is not None else None
 
     def get_rows(self, setting: Setting) -> int:
         return file_contract.count_items(setting)
@@ -153,6 +178,14 @@ class NewSettingSerializer(ShownSerializer):
     test_set = serializers.SlugField(help_text="Slug of a frozen test set.")
     unit = serializers.ChoiceField(choices=Setting.Unit.choices)
     main = serializers.CharField(help_text="Key of the main measure.")
+    share = serializers.FloatField(
+        required=False,
+        allow_null=True,
+        min_value=split.LEAST_SHARE,
+        max_value=split.MOST_SHARE,
+        help_text="Split: share of items or pairs scored while open; a second, sealed setting, with `-rest` "
+        "after its key, scores the rest. Null: no split.",
+    )
     only = serializers.SlugField(
         required=False, help_text="Slug of a test set: limits the setting to its ids."
     )

@@ -13,11 +13,13 @@ from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, To
 from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.rules import checked_rules
+from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE, new_seed
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU, offered
 from evalsvc.evaluation.measures.options import validate_options
 from evalsvc.evaluation.models import Benchmark, Organiser, Setting, SettingVersion
 from evalsvc.evaluation.roles import ORGANISER, require
 
+LONGEST_KEY, LONGEST_TITLE = 40, 80
 Task, Unit, Disclosure = Benchmark.Task, Setting.Unit, Setting.Disclosure
 UNITS: dict[str, tuple[str, ...]] = {
     Task.RELATIONS: (Unit.SENTENCE, Unit.BAG),
@@ -110,9 +112,12 @@ def add_setting(
     main: str,
     by: User,
     only: TestSet | None = None,
+    share: float | None = None,
     **shown: Any,
 ) -> Setting:
     """Add a setting; earlier runs are scored under it too.
+
+    With a `share`, it scores that share alone, and a second, sealed setting the rest.
 
     `shown`: phase, opens_at, closes_at, sealed, measures, digits, lower_is_better, and the rules on what
     leaves: disclosure (hidden unless the phase is dev), class_rows, ladder.
@@ -126,25 +131,28 @@ def add_setting(
     is_dev = shown.get("phase") == Setting.Phase.DEV
     shown["disclosure"] = shown.get("disclosure") or (Disclosure.OPEN if is_dev else Disclosure.HIDDEN)
     check_shown(shown, unit=unit, main=main)
+    fields = shown | {"test_set": test_set, "only": only, "unit": unit, "main": main}
+    if share is not None:
+        _check_share(share, shown)
+        fields |= {"share": share, "share_seed": new_seed()}
     with transaction.atomic():
         row = Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
-        if row.settings.filter(key=key).exists():
-            raise Conflict(
-                "key_taken", f"{row} already has a setting {key}.", hint="Choose another.", field="key"
-            )
-        setting = Setting.objects.create(
-            benchmark=row,
-            key=key,
-            title=title,
-            test_set=test_set,
-            only=only,
-            unit=unit,
-            main=main,
-            rank=row.settings.count(),
-            **shown,
-        )
-        versions.begin(setting, by=by)
-        versions.score_anew(setting)
+        setting = _begin_setting(row, key=key, title=title, by=by, **fields)
+        if share is not None:
+            fields |= {"rest_of": setting, "sealed": True}
+            key, title = key[: LONGEST_KEY - len("-rest")] + "-rest", title[: LONGEST_TITLE - len(", rest")]
+            _begin_setting(row, key=key, title=f"{title}, rest", by=by, **fields)
+    return setting
+
+
+def _begin_setting(benchmark: Benchmark, *, key: str, by: User, **fields: Any) -> Setting:
+    """Create a setting with its first version, and queue the scored runs."""
+    if benchmark.settings.filter(key=key).exists():
+        detail = f"{benchmark} already has a setting {key}."
+        raise Conflict("key_taken", detail, hint="Choose another.", field="key")
+    setting = Setting.objects.create(benchmark=benchmark, key=key, rank=benchmark.settings.count(), **fields)
+    versions.begin(setting, by=by)
+    versions.score_anew(setting)
     return setting
 
 
@@ -156,13 +164,23 @@ def revise_setting(
     check_test_sets(setting.benchmark, test_set, only, by=by)
     with transaction.atomic():
         row = versions.locked(setting)
+        _require_no_rest(row, field="test_set")
         if (row.test_set_id, row.only_id) == (test_set.pk, only.pk if only else None):
             raise Conflict("no_change", f"“{row.title}” is already scored against {test_set}.")
-        row.test_set, row.only = test_set, only
-        Setting.objects.filter(pk=row.pk).update(test_set=test_set, only=only)
-        version = versions.begin(row, by=by, note=note[:200])
-        versions.score_anew(row)
+        version = _revise(row, test_set, only, by=by, note=note[:200])
+        for rest in Setting.objects.filter(rest_of=row):
+            _revise(versions.locked(rest), test_set, only, by=by, note=note[:200])
     setting.refresh_from_db()
+    return version
+
+
+def _revise(
+    setting: Setting, test_set: TestSet, only: TestSet | None, *, by: User, note: str
+) -> SettingVersion:
+    setting.test_set, setting.only = test_set, only
+    Setting.objects.filter(pk=setting.pk).update(test_set=test_set, only=only)
+    version = versions.begin(setting, by=by, note=note)
+    versions.score_anew(setting)
     return version
 
 
@@ -173,7 +191,10 @@ SHOWN = (
 
 
 def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
-    """Change title, main measure, dates and display of a setting."""
+    """Change title, main measure, dates and display of a setting.
+
+    Of a split, the setting of the rest has its title alone, and follows the other.
+    """
     require(setting.benchmark, by, ORGANISER)
     fields = ("title", "main", *SHOWN)
     assert changed.keys() <= set(fields)
@@ -181,11 +202,17 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
         del changed["disclosure"]
     with transaction.atomic():
         row = Setting.objects.select_for_update().get(pk=setting.pk)
+        if own := sorted(changed.keys() - {"title"}):
+            _require_no_rest(row, field=own[0])
         whole = {name: changed.get(name, getattr(row, name)) for name in fields}
         if whole["main"] != row.main:
             _check_main(row.unit, whole["main"])
         check_shown({name: whole[name] for name in SHOWN}, unit=row.unit, main=whole["main"])
+        if row.share is not None:
+            _check_share(row.share, whole)
         Setting.objects.filter(pk=row.pk).update(**changed)
+        if shared := {name: changed[name] for name in changed.keys() - {"title", "sealed"}}:
+            Setting.objects.filter(rest_of=row).update(**shared)
     setting.refresh_from_db()
     return setting
 
@@ -218,6 +245,23 @@ def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
     if not (shown.get("ladder") is None or 0 < shown["ladder"] <= 0.5):
         detail = f"The step of the Ladder is {shown['ladder']:g}. Use a share up to 0.5, such as 0.01."
         raise DomainError("bad_choice", detail, field="ladder")
+
+
+def _check_share(share: float, shown: dict[str, Any]) -> None:
+    """Reject a split without a closing time, or of too small a part."""
+    if not LEAST_SHARE <= share <= MOST_SHARE:
+        detail = f"The share scored while open is {share:g}. Use {LEAST_SHARE:g} to {MOST_SHARE:g}."
+        raise DomainError("bad_choice", detail, field="share")
+    if shown.get("closes_at") is None:
+        detail = "The rest of a split is scored when the setting closes. Enter a closing time."
+        raise DomainError("bad_window", detail, field="closes_at")
+
+
+def _require_no_rest(setting: Setting, *, field: str) -> None:
+    """Reject a change of the rest of a split, which follows its share."""
+    if setting.rest_of is not None:
+        detail = f"“{setting.title}” follows “{setting.rest_of.title}”."
+        raise DomainError("bad_choice", detail, hint="Change that setting.", field=field)
 
 
 def check_test_sets(benchmark: Benchmark, test_set: TestSet, only: TestSet | None, *, by: User) -> None:

@@ -23,6 +23,7 @@ from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form, 
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
 from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
@@ -338,6 +339,13 @@ def _relations_of(pk: int, sha256: str) -> frozenset[str]:
     return frozenset(relations - types)
 
 
+def ids_of_part(gold: Setting | SettingVersion, unit: str, part: Part) -> frozenset[str]:
+    """Return the ids of the items in a part of a split setting."""
+    items = _read_ids(gold.test_set.pk, gold.test_set.sha256, with_text=unit == Setting.Unit.DOCUMENT).ids
+    kept = _read_ids(gold.only.pk, gold.only.sha256, with_text=False).ids if gold.only else items
+    return frozenset(id for id, pair in items.items() if id in kept and part.has(key_of(unit, id, pair)))
+
+
 def input_lines(setting: Setting) -> Iterator[bytes]:
     """Yield the items in the order of CoNLL columns and dense rows."""
     kept = expected_ids(setting).ids
@@ -350,6 +358,9 @@ def input_lines(setting: Setting) -> Iterator[bytes]:
 
 def count_items(gold: Setting | SettingVersion) -> int:
     """Count the items a setting scores, or scored under a version."""
+    setting = gold.setting if isinstance(gold, SettingVersion) else gold
+    if part := part_of(setting):
+        return len(ids_of_part(gold, setting.unit, part))
     if gold.only is None:
         return gold.test_set.rows
     return _count_shared(gold.test_set.pk, gold.test_set.sha256, gold.only.pk, gold.only.sha256)

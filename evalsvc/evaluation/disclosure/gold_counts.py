@@ -11,6 +11,7 @@ import msgspec
 
 from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
+from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
 from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Setting, SettingVersion
 
@@ -33,6 +34,10 @@ class GoldLine(msgspec.Struct):
     h: Mention | None = None
     t: Mention | None = None
 
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        return (self.h.key, self.t.key) if self.h and self.t else None
+
 
 def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldCounts:
     """Return the sizes of a setting's gold, by default the present one."""
@@ -46,6 +51,7 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         only.sha256 if only else "",
         setting.unit,
         frozenset({gold.test_set.negative, benchmark.negative}),
+        part_of(setting),
     )
     classes = {label["name"]: counts.get(label["name"], 0) for label in benchmark.labels}
     by_item = setting.unit == Setting.Unit.SENTENCE
@@ -56,7 +62,13 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
 
 @lru_cache(maxsize=64)
 def _read(
-    pk: int, sha256: str, only: int, only_sha256: str, unit: str, negatives: frozenset[str]
+    pk: int,
+    sha256: str,
+    only: int,
+    only_sha256: str,
+    unit: str,
+    negatives: frozenset[str],
+    part: Part | None,
 ) -> tuple[int, Counter[str], int]:
     """Count units, labels, and units without a label.
 
@@ -65,6 +77,8 @@ def _read(
     labels: dict[object, set[str]] = {}
     spans: Counter[str] = Counter()
     for line in _lines(pk, only):
+        if part is not None and not part.has(key_of(unit, line.id, line.pair)):
+            continue
         of_unit = labels.setdefault(_unit_of(line, unit), set())
         if unit == Setting.Unit.DOCUMENT:
             spans.update(label for _, _, label in set(line.spans or ()))
@@ -86,6 +100,4 @@ def _lines(pk: int, only: int) -> Iterator[GoldLine]:
 
 
 def _unit_of(line: GoldLine, unit: str) -> object:
-    if unit == Setting.Unit.BAG and line.h and line.t:
-        return line.h.key, line.t.key
-    return line.id
+    return line.pair or line.id if unit == Setting.Unit.BAG else line.id

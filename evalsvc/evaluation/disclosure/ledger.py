@@ -12,6 +12,7 @@ from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.evaluation.roles import is_sealed
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,9 @@ class Ledger:
 
     @cached_property
     def teams(self) -> list[TeamBits]:
-        """Teams by files; near-duplicates gave no figure away."""
+        """Teams by files; near-duplicates and sealed scores gave no figure away."""
+        if is_sealed(self.setting):
+            return []
         runs = Submission.objects.filter(evaluations__setting=self.setting, scored_at__isnull=False)
         runs = runs.exclude(near__setting=self.setting)
         files = dict(runs.values_list("system__team").annotate(n=Count("pk", distinct=True)).order_by("-n"))

@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from evalsvc.core.web.formatting import listed, moment, number
+from evalsvc.core.web.formatting import listed, moment, number, percent
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.sensitivity import THRESHOLDS, GoldCounts, largest_change
 from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, offered
@@ -141,7 +141,15 @@ class Policy:
         shown = f"Figures are rounded ({listed(rounded)} points)" if rounded else "No figure is shown"
         others = "further measures, counts, figures per class and curves"
         why = "since exact ones would give the hidden gold away"
-        return f"{shown}; {others} are held back {self.until}, {why}."
+        held_back = f"{shown}; {others} are held back {self.until}, {why}."
+        return held_back if self.setting.share is None else f"{held_back} {self._split}"
+
+    @property
+    def _split(self) -> str:
+        share = f"{percent(self.setting.share or 0, digits=0)} % of the hidden gold"
+        if self.setting.rest_of_id is not None:
+            return f"They are over the gold without the {share} that is scored while the phase is open."
+        return f"They are over {share}, drawn once and the same for all teams; the rest counts at closing."
 
     @property
     def sentence_for_organisers(self) -> str:
@@ -174,7 +182,9 @@ class Policy:
         if not self.hidden:
             return detail
         counts = detail.get("counts") or {}
-        kept = {key: counts[key] for key in KEPT_COUNTS if key in counts}
+        # of a split, the claims left out would tell which items are in the share
+        names = KEPT_COUNTS if self.setting.share is None else ("missing",)
+        kept = {key: counts[key] for key in names if key in counts}
         return {"counts": kept, "curve": self._curve(detail.get("curve")), "notes": detail.get("notes", [])}
 
     def _curve(self, curve: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -14,8 +14,10 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.core.web import svg
-from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, signed
+from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, percent, signed
 from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.disclosure.policy import has_closed
+from evalsvc.evaluation.disclosure.split import seed_sha256
 from evalsvc.evaluation.leaderboard import (
     NOT_COMPUTED,
     Board,
@@ -127,12 +129,23 @@ def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple
     return [
         ("Test set", f"{gold.test_set}, {gold.test_set.get_origin_display().lower()}"),
         *([("Limited to", f"items of {gold.only}")] if gold.only else []),
+        *([("Part", _part(setting))] if setting.share is not None else []),
         ("Unit", UNIT_TITLES[setting.unit]),
         ("Items", count(count_items(gold))),
         ("Main measure", f"{measure.title}, {way} is better"),
         ("Accepts submissions", PHASE_TITLES[setting.phase]),
         *in_words(of_setting(setting, version)),
     ]
+
+
+def _part(setting: Setting) -> str:
+    """Name the part of a split, and how its draw can be checked."""
+    share = f"{percent(setting.share or 0, digits=0)} %"
+    part = f"{share}, drawn once for all teams"
+    if setting.rest_of is not None:
+        part = f"the rest beside the {share} of “{setting.rest_of.title}”"
+    seed = f"seed {setting.share_seed}" if has_closed(setting) else "seed shown at closing"
+    return f"{part}; {seed}, SHA-256 {seed_sha256(setting)[:12]}…"
 
 
 def system_names(boards: Sequence[Board]) -> dict[int, str]:

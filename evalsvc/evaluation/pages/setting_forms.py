@@ -10,6 +10,7 @@ from django import forms
 from annotation.testset import TestSet
 from evalsvc.evaluation.benchmarks.creation import KINDS, UNITS
 from evalsvc.evaluation.disclosure.rules import LEAST_CLASS
+from evalsvc.evaluation.disclosure.split import LEAST_SHARE, MOST_SHARE
 from evalsvc.evaluation.measures.menu import MENU, by_family, offered
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.benchmark_forms import TestSets
@@ -105,6 +106,9 @@ class ShownForm(SectionedForm):
         self, *args: Any, units: Iterable[str], setting: Setting | None = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **{"initial": shown_of(setting) if setting else None, **kwargs})
+        if setting is not None and setting.rest_of_id:  # the rest of a split follows the share
+            self.fields = {"title": self.fields["title"]}
+            return
         self.fields["main"].choices = orderable(units, setting.main if setting else "")  # type: ignore[attr-defined]
         self.fields["measures"].choices = grouped(units)  # type: ignore[attr-defined]
 
@@ -166,8 +170,13 @@ class SettingForm(ShownForm):
         help_text="To score source labels on the annotated sentences only, select the annotated set.",
     )  # fmt: skip
     unit = forms.ChoiceField(choices=Setting.Unit.choices, label="Unit")
+    share = forms.FloatField(
+        min_value=LEAST_SHARE, max_value=MOST_SHARE, required=False, label="Share scored while open",
+        help_text="Such as 0.3: figures are over this share of the items or pairs, drawn once for all teams, "
+        "until it closes. A second, sealed setting scores the rest. Empty: no split.",
+    )  # fmt: skip
     BLOCKS: Blocks = (
-        (("", "", False, ("title", "key", "test_set", "unit", "main", "only")),),
+        (("", "", False, ("title", "key", "test_set", "unit", "main", "only", "share")),),
         ShownForm.SHOWN,
     )
 

@@ -131,7 +131,7 @@ def _notice(submission: Submission) -> Notice | None:
 def _near(submission: Submission) -> Notice | None:
     """Name the earlier run whose figures teams see for a near-duplicate."""
     rows = submission.near.select_related("setting__benchmark", "setting__test_set", "earlier__system")
-    hidden = [near for near in rows if is_hidden(near.setting)]
+    hidden = [near for near in rows if is_hidden(near.setting) and not roles.is_sealed(near.setting)]
     if not hidden:
         return None
     titles = listed([f"“{near.setting.title}”" for near in hidden])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import random
 import tarfile
+import zipfile
 from collections.abc import Callable
 
 from evalsvc.core.formats.registry import formats
@@ -23,6 +26,14 @@ ITEM = (
     b'{"text":"Ada met Bo.","h":{"name":"Ada","pos":[0,3]},"t":{"name":"Bo","pos":[8,10]},'
     b'"relation":"born_in"}\n'
 )
+GOLD = (
+    b'{"id":"s1","relations":["born_in"],"h":{"name":"A","id":"Q1"},"t":{"name":"B","id":"Q2"}}\n'
+    b'{"id":"s2","relations":[],"h":{"name":"A","id":"Q1"},"t":{"name":"C","id":"Q3"}}\n'
+)
+DOCUMENTS = (
+    b'{"id":"d1","tokens":["Ada","met","Bo"],"spans":[[0,1,"PER"]],"relations":[]}\n'
+    b'{"id":"d2","tokens":["It","rained","."],"spans":[],"relations":[]}\n'
+)
 LONGEST = 20_000
 
 
@@ -37,10 +48,24 @@ def tar() -> bytes:
     return out.getvalue().rstrip(b"\0") + bytes(1_024)
 
 
+def examples() -> dict[str, bytes]:
+    """Files as each format shows them, by its key."""
+    return {key: f"{format.example}\n".encode() for key, format in formats().items()}
+
+
+def archives() -> list[bytes]:
+    """Containers that no reader takes, a zip of arrays among them."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        packed.writestr("scores.npy", npy())
+    return [out.getvalue(), bz2.compress(WHOLE), lzma.compress(WHOLE)]
+
+
 def seeds() -> list[bytes]:
-    examples = [f"{format.example}\n".encode() for format in formats().values()]
     known = [broken.content for broken in BROKEN if len(broken.content) <= LONGEST]
-    return [*examples, *known, WHOLE, CONLL, TAGS, ITEM, npy(), tar(), CONFIG, b'{"born_in": 0, "N/A": 1}']
+    counts = b'{"born_in": 0, "N/A": 1}'
+    others = [WHOLE, CONLL, TAGS, ITEM, npy(), tar(), CONFIG, counts, GOLD, DOCUMENTS, *archives()]
+    return [*examples().values(), *known, *others]
 
 
 def _insert(data: bytes, other: bytes, chance: random.Random) -> bytes:
@@ -83,10 +108,10 @@ KINDS: tuple[Callable[[bytes, bytes, random.Random], bytes], ...] = (
 )
 
 
-def damaged(known: list[bytes], number: int) -> bytes:
-    """The input of this number."""
+def damaged(known: list[bytes], number: int, *, fitting: bytes = b"") -> bytes:
+    """The input of this number; half of them come of the file that fits its reader, if there is one."""
     chance = random.Random(number)
-    data = chance.choice(known)
+    data = fitting if fitting and chance.random() < 0.5 else chance.choice(known)
     for _ in range(chance.choice((0, 1, 1, 2, 3, 6))):
         data = chance.choice(KINDS)(data, chance.choice(known), chance)[:LONGEST]
     return data

@@ -1,27 +1,51 @@
-"""Every reader of a format, each with the errors by which it refuses a file."""
+"""Every reader of strangers' files, each with the errors by which it refuses one.
+
+Those of core first, then the imports of annotation, the workers' readers with scoring behind them, and the
+commands, which read local files.
+"""
 
 from __future__ import annotations
 
 import io
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rest_framework.exceptions import ParseError
 
+from annotation.imports.gold import _summary
+from annotation.imports.line_reader import fitting_lines
+from annotation.imports.suggestions import _payload
+from annotation.imports.upload_precheck import ROLES, precheck
+from annotation.models import Batch, Project
+from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats import npy, spacy_pipeline
+from evalsvc.core.formats import jsonl_items, npy, spacy_pipeline
 from evalsvc.core.formats.duplicates import find_repeats
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.prediction_check import PredictionCheck
 from evalsvc.core.formats.problems import KINDS, FileRejected, Problems
 from evalsvc.core.formats.registry import formats, open_items, open_predictions, open_votes, recognise_source
 from evalsvc.core.formats.text_lines import unpacked
+from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.web.text_validation import StorableJSONParser
+from evalsvc.evaluation.benchmarks.training_counts import read_counts
+from tests.fuzz.mutations import DOCUMENTS, GOLD
+from workers.cli import local_files
+from workers.cli.arguments import TASKS, InvalidFile, Options
+from workers.scoring.gold import read_gold
+from workers.scoring.predictions import read_predictions
+from workers.scoring.scorer import ScoringCase, ScoringOptions, report_of
 
 Reader = Callable[[bytes], object]
 IDS = ["s1", "s2", "d1", "d2", "1", "8001"]
+LABELS = ["born_in", "PER", "LOC"]
+REFUSALS = (FileRejected, InputFault, InvalidFile)
+ROLES_READ = ("items", "predictions", "gold")
+GOLD_OF = {"sentence": GOLD, "bag": GOLD, "document": DOCUMENTS}
 
 
 def _items(key: str, data: bytes) -> None:
@@ -35,14 +59,20 @@ def _items(key: str, data: bytes) -> None:
 
 def _predictions(key: str, data: bytes) -> None:
     problems = Problems()
-    lengths = dict.fromkeys(IDS, 3)
-    check = PredictionCheck(
-        ids=IDS, labels=["born_in", "PER", "LOC"], negative="N/A", pairs=[("Q1", "Q2")], lengths=lengths,
-        relations=["at"], scheme="IOB2", problems=problems,
-    )  # fmt: skip
+    check = _check(IDS, problems)
     with suppress(FileRejected):
-        check.check(open_predictions(data, format=key, problems=problems, scheme="IOB2"))
+        lines = open_predictions(data, format=key, problems=problems, scheme="IOB2")
+        for claim in check.claims(lines):
+            if check.form != "bag":
+                _payload(check.form, claim)
     _require_known(problems)
+
+
+def _check(ids: list[str], problems: Problems, **more: Any) -> PredictionCheck:
+    return PredictionCheck(
+        ids=ids, labels=LABELS, negative="N/A", pairs=[("Q1", "Q2")], lengths=dict.fromkeys(ids, 3),
+        relations=["at"], scheme="IOB2", problems=problems, **more,
+    )  # fmt: skip
 
 
 def _votes(key: str, data: bytes) -> None:
@@ -55,6 +85,65 @@ def _votes(key: str, data: bytes) -> None:
 def _labels(data: bytes) -> None:
     with suppress(FileRejected):
         read_labels(data, problems=Problems())
+
+
+def _imported(key: str, kind: str, data: bytes) -> None:
+    """Lines of an import as its job takes them, as items and as gold."""
+    problems = Problems()
+    options = {"format": key, "scheme": "IOB2", "require_text": False}
+    batch = Batch(project=Project(kind=kind), format=key, options={"known": "check"})
+    with suppress(FileRejected):
+        for _ in fitting_lines(open_items(data, problems=problems, **options), batch, problems):
+            pass
+        repeats = find_repeats(open_items(data, problems=Problems(), **options), problems=problems, by="id")
+        _summary(repeats.merged(open_items(data, problems=Problems(), **options)), kind, problems)
+    _require_known(problems)
+
+
+def _prechecked(content: str, data: bytes) -> None:
+    with suppress(DomainError):
+        precheck(io.BytesIO(data), content=content, kind=Kind.RELATIONS)
+
+
+def _training_counts(data: bytes) -> None:
+    with suppress(DomainError):
+        read_counts(data)
+
+
+def _scored(unit: str, key: str, data: bytes) -> None:
+    """Predictions as a worker reads and scores them."""
+    with suppress(*REFUSALS):
+        gold = read_gold(lambda: GOLD_OF[unit], unit, format=jsonl_items.FORMAT.key, negatives=("N/A",))
+        ids = list(gold.index)
+        forms = ("spans", "tags") if unit == "document" else ("label", "labels", "scores", "bag")
+        make_check = partial(_check, ids, forms=forms, missing="wrong")
+        predictions = read_predictions(io.BytesIO(data), make_check, format=key)
+        options = ScoringOptions(unit=unit, labels=LABELS, negative="N/A")
+        report_of(ScoringCase.of(gold, predictions, options))
+
+
+def _gold(unit: str, key: str, data: bytes) -> None:
+    """Gold as a worker reads it."""
+    with suppress(*REFUSALS):
+        read_gold(lambda: data, unit, format=key, negatives=("N/A",), scheme="IOB2")
+
+
+class Command:
+    """The command `score` on a file as predictions, or as gold."""
+
+    folder = tempfile.TemporaryDirectory()
+
+    def __init__(self, task: str, *, as_gold: bool) -> None:
+        self.as_gold, path = as_gold, Path(self.folder.name)
+        self.file, self.other = path / "file", path / task
+        self.other.write_bytes(GOLD_OF[local_files.UNITS[task]])
+        self.options = Options(task, negative="N/A", scheme="IOB2", missing="wrong")
+
+    def __call__(self, data: bytes) -> None:
+        self.file.write_bytes(data)
+        pair = (self.file, self.other) if self.as_gold else (self.other, self.file)
+        with suppress(*REFUSALS):
+            local_files.score(*pair, self.options)
 
 
 def _array(data: bytes) -> None:
@@ -106,7 +195,17 @@ def readers() -> dict[str, Reader]:
         for key, format in formats().items()
         if kind in format.readers
     }
-    return table | {
+    having = {role: [key for key, each in formats().items() if role in each.readers] for role in ROLES_READ}
+    for key in having["items"]:
+        table |= {f"import of {kind} {key}": partial(_imported, key, kind) for kind in Kind.values}
+    for unit in GOLD_OF:
+        table |= {f"scoring by {unit} {key}": partial(_scored, unit, key) for key in having["predictions"]}
+        table |= {f"gold by {unit} {key}": partial(_gold, unit, key) for key in having["gold"]}
+    for task in TASKS:
+        table |= {f"command {task}, predictions": Command(task, as_gold=False)}
+        table |= {f"command {task}, gold": Command(task, as_gold=True)}
+    return table | {f"precheck of {content}": partial(_prechecked, content) for content in ROLES} | {
+        "training counts": _training_counts,
         "labels": _labels, "array": _array, "gzip": _unpacked, "recognition": _recognised, "tar": _tar,
         "configuration": _config, "JSON body": _json,
     }  # fmt: skip

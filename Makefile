@@ -79,7 +79,8 @@ sbom: $(VENV)/audit.stamp ## list all components (CycloneDX), as sbom.json
 	@echo "sbom.json lists the components"
 
 digests: ## print the images of today by digest, for the file .env
-	@for image in PYTHON_IMAGE=python:3.11-slim POSTGRES_IMAGE=postgres:17-alpine REDIS_IMAGE=redis:7-alpine; do \
+	@for image in PYTHON_IMAGE=python:3.11-slim POSTGRES_IMAGE=postgres:17-alpine REDIS_IMAGE=redis:7-alpine \
+	  NGINX_IMAGE=nginx:1.28-alpine; do \
 	  digest=$$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$${image#*=}") || exit 1; \
 	  echo "$$image@$$digest"; done
 

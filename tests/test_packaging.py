@@ -18,7 +18,9 @@ import yaml
 from django.conf import settings
 from django.core.management import get_commands
 
+from evalsvc.core.errors.handlers import PROBLEM_JSON, problem
 from evalsvc.local.supervisor import commands
+from evalsvc.serving import request_buffer
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
@@ -133,6 +135,58 @@ def test_every_container_has_a_health_check_and_data_is_in_named_volumes() -> No
     assert named == set(COMPOSE["volumes"]) == {"files", "postgres", "redis"}
 
 
+PROXY = (ROOT / "nginx.conf.template").read_text()
+
+
+def directives(name: str) -> list[str]:
+    """Values of a directive of the proxy, in order."""
+    return re.findall(rf"^\s*{name} ([^;]*);", PROXY, re.MULTILINE)
+
+
+def test_the_proxy_alone_is_published_and_passes_everything_to_the_web_server() -> None:
+    services = COMPOSE["services"]
+    assert [name for name in services if "ports" in services[name]] == ["proxy"]
+    (published,) = services["proxy"]["ports"]
+    assert with_defaults(published, {}) == f"127.0.0.1:8000:{directives('listen')[0]}"
+    assert set(directives("proxy_pass")) == {"$web"}
+    assert directives(r"set") == ["$web http://web:8000"]
+    command = web_command()
+    assert command[command.index("--bind") + 1] == "0.0.0.0:8000"
+    (config,) = services["proxy"]["configs"]
+    assert COMPOSE["configs"][config["source"]] == {"file": "./nginx.conf.template"}
+    assert config["target"] == "/etc/nginx/templates/default.conf.template"
+
+
+def test_the_proxy_has_the_limits_of_the_service() -> None:
+    values, service = compose_environment("proxy"), compose_environment("web")
+    assert values == {name: service[name] for name in values}
+    assert set(re.findall(r"\$\{(\w+)\}", PROXY)) == values.keys()
+    assert directives("client_max_body_size") == [f"${{{name}}}" for name in values]
+    defaults = {name: str(getattr(settings, name)) for name in values}
+    assert values == defaults
+    count, size = directives("large_client_header_buffers")[0].split()
+    assert int(count) * int(size.removesuffix("k")) * 1_024 == request_buffer.HEAD_BYTES
+    assert directives("client_header_timeout") == [f"{request_buffer.HEAD_SECONDS}s"]
+    assert directives("client_body_timeout") == [f"{request_buffer.BODY_GRACE_SECONDS}s"]
+    assert directives("client_body_buffer_size") == [f"{request_buffer.MEMORY_BYTES // 1_024}k"]
+    assert int(directives("proxy_read_timeout")[0].removesuffix("s")) > 2 * settings.WAIT_MAX_SECONDS
+
+
+def test_the_proxy_buffers_requests_and_names_one_address() -> None:
+    assert directives("proxy_request_buffering") == ["on"]
+    assert "X-Forwarded-For $remote_addr" in directives("proxy_set_header")
+    assert compose_environment("web")["TRUSTED_PROXIES"] == "1"
+
+
+def test_the_answers_of_the_proxy_have_the_shape_of_errors() -> None:
+    bodies = re.findall(r"return (\d+) '(.*)';", PROXY)
+    assert len(bodies) == 3
+    for status, body in bodies:
+        fields = json.loads(body)
+        assert fields == problem(int(status), detail=fields["detail"])
+    assert PROBLEM_JSON in directives("default_type")
+
+
 def test_redis_persists_messages_and_evicts_none() -> None:
     command = COMPOSE["services"]["redis"]["command"]
     options = dict(zip(command[1::2], command[2::2], strict=True))
@@ -217,7 +271,7 @@ def test_every_image_can_be_named_by_its_digest() -> None:
     names = [service["image"] for service in COMPOSE["services"].values() if service["image"] != "evalsvc"]
     assert all(re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[\w.:-]+\}", name) for name in names)
     assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${PYTHON_IMAGE}"] * 2
-    asked = re.search(r"for image in (.*?);", MAKEFILE)
+    asked = re.search(r"for image in (.*?);", MAKEFILE.replace("\\\n", " "))
     assert asked
     tags = dict(pair.split("=") for pair in asked[1].split())
     assert {f"${{{name}:-{tag}}}" for name, tag in tags.items()} >= set(names)

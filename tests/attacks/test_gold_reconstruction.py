@@ -113,7 +113,10 @@ SPLIT = Part("attacked", 0.3)
 def test_a_split_shows_nothing_that_depends_on_the_rest() -> None:
     """Other labels of the rest leave every figure shown as it is, so no number of files tells of them."""
     gold = simulated_gold(5_000)
-    first, second = Oracle(gold, class_rows=True, part=SPLIT), Oracle(gold.copy(), class_rows=True, part=SPLIT)
+    first, second = (
+        Oracle(gold, class_rows=True, part=SPLIT),
+        Oracle(gold.copy(), class_rows=True, part=SPLIT),
+    )
     random = np.random.Generator(np.random.PCG64(6))
     rest = np.flatnonzero(~first.scored)
     assert 0.65 < len(rest) / len(gold) < 0.75

@@ -1,7 +1,8 @@
 """Read damaged files: `python -m tests.fuzz FIRST COUNT`; prints one JSON line per failure.
 
-Each file goes to one reader, in turn, all in this process. A reader may refuse it, within 2 seconds of processor
-time and 256 MB more than at the start; anything else is a failure. The number alone makes the file again.
+Each file goes to one reader, in turn, all in this process. A reader may refuse it, within 2 seconds of
+processor time and 256 MB more than at the start; anything else is a failure. The number alone makes the file
+again.
 """
 
 from __future__ import annotations

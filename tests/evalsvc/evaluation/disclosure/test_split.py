@@ -76,9 +76,11 @@ def test_share_and_rest_have_each_item_once(cast: BenchmarkCast) -> None:
 def test_figures_and_their_steps_are_those_of_the_share(cast: BenchmarkCast, unit: str) -> None:
     benchmark = split_phase(cast, unit=unit)
     first, rest = both(benchmark)
-    answers = GOLD | {name: "N/A" for name in ids(rest)}
+    answers = GOLD | dict.fromkeys(ids(rest), "N/A")
     submission = scored(cast, benchmark, answers)
-    values = {each.setting: each.scores.get(measure="micro_f1").value for each in submission.evaluations.all()}
+    values = {
+        each.setting: each.scores.get(measure="micro_f1").value for each in submission.evaluations.all()
+    }
     assert values == {first: 1.0, rest: 0.0}
     counts = Counter(label for name, label in GOLD.items() if name in ids(first) and label != "N/A")
     assert of_version(first).present == counts
@@ -185,7 +187,9 @@ def test_page_and_api_make_a_split(client: Client, cast: BenchmarkCast) -> None:
     closes_at = (timezone.now() + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M")
     fields = {"title": "Test", "key": "page", "unit": "sentence", "main": "micro_f1", "closes_at": closes_at}
     test_set = benchmark.settings.model._meta.get_field("test_set").related_model.objects.get(slug="g")
-    page = client.post(reverse("setting-new", args=["made"]), fields | {"test_set": test_set.pk, "share": 0.4})
+    page = client.post(
+        reverse("setting-new", args=["made"]), fields | {"test_set": test_set.pk, "share": 0.4}
+    )
     assert page.status_code == 302, page.content.decode()
     body = fields | {"key": "api", "test_set": "g", "share": 0.5}
     made = client.post(reverse("api-settings", args=["made"]), body, content_type="application/json")

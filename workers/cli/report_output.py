@@ -13,11 +13,14 @@ from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import MEASURES
 from workers.cli.computed import Computed, computed_rows
 from workers.metrics.ratios import scores
-from workers.metrics.report import ClassRow, Report, SpanOutcome, Value
+from workers.metrics.report import ClassRow, LabelOutcome, Report, SpanOutcome, Value
 
 SCHEME_HINT = "Name the tag scheme, for example --scheme IOB2."
 INVENTORY_HINT = "The inventory is the labels of the gold. Give a larger one with --labels FILE."
-OUTCOME_HEADS = ("class", "COR", "INC", "PAR", "MIS", "SPU", "F1")
+OUTCOME_HEADS = (
+    *("class", "POS", "ACT", "COR", "INC", "PAR", "MIS", "SPU"),
+    *("precision", "recall", "F1"),
+)
 TOTAL = "total"
 WEIGHTED_FAMILIES = ("classification", "conll", "relation_bounds", "relation_strict")
 RANKED_TABLES = ("bags", "opennre", "classification")
@@ -56,11 +59,18 @@ def computed_lines(computed: Computed) -> list[str]:
     return ["How computed", *table(computed_rows(computed), words=2)]
 
 
-def _schema(name: str, outcomes: dict[str, SpanOutcome]) -> list[str]:
-    total = SpanOutcome(*map(sum, zip(*outcomes.values(), strict=True))) if outcomes else None
-    outcomes |= {} if total is None else {TOTAL: total}
-    rows = [(label, *(f"{n:,}" for n in outcome), number(outcome.f1)) for label, outcome in outcomes.items()]
+def _schema(name: str, outcomes: dict[str, LabelOutcome]) -> list[str]:
+    """Format the classes under a schema; COR, INC and PAR by the label of the gold span."""
+    rows = [_outcome(label, row[:5], row) for label, row in outcomes.items()]
+    if outcomes:
+        counts = [sum(column) for column in zip(*(row[:5] for row in outcomes.values()), strict=True)]
+        rows.append(_outcome(TOTAL, counts, SpanOutcome(*counts)))
     return [f"SemEval-2013 {name}", *table([OUTCOME_HEADS, *rows])]
+
+
+def _outcome(label: str, counts: Sequence[int], row: LabelOutcome | SpanOutcome) -> tuple[str, ...]:
+    integers = (f"{n:,}" for n in (row.possible, row.actual, *counts))
+    return (label, *integers, *(number(figure) for figure in (row.precision, row.recall, row.f1)))
 
 
 def _families(report: Report) -> dict[str, dict[str, Value]]:

@@ -22,22 +22,48 @@ class SpanOutcome(NamedTuple):
     spurious: int
 
     @property
+    def actual(self) -> int:
+        """ACT, the number of predicted spans."""
+        return self.correct + self.incorrect + self.partial + self.spurious
+
+    @property
+    def possible(self) -> int:
+        """POS, the number of gold spans."""
+        return self.correct + self.incorrect + self.partial + self.missed
+
+    @property
     def precision(self) -> float:
         """(COR + ½ PAR) / ACT; nan without predictions."""
-        actual = self.correct + self.incorrect + self.partial + self.spurious
-        return float(divide(self.correct + self.partial / 2, actual))
+        return float(divide(self.correct + self.partial / 2, self.actual))
 
     @property
     def recall(self) -> float:
         """(COR + ½ PAR) / POS; nan without gold spans."""
-        possible = self.correct + self.incorrect + self.partial + self.missed
-        return float(divide(self.correct + self.partial / 2, possible))
+        return float(divide(self.correct + self.partial / 2, self.possible))
 
     @property
     def f1(self) -> float:
         """2(COR + ½ PAR) / (ACT + POS); nan without spans."""
-        both = 2 * (self.correct + self.incorrect + self.partial) + self.missed + self.spurious
-        return float(divide(2 * self.correct + self.partial, both))
+        return float(divide(2 * self.correct + self.partial, self.actual + self.possible))
+
+
+class LabelOutcome(NamedTuple):
+    """Counts and figures of one label under one schema.
+
+    COR, INC, PAR and MIS count gold spans of the label, SPU predicted ones. POS is the number of its gold
+    spans, ACT of its predicted spans, whatever they are paired with.
+    """
+
+    correct: int
+    incorrect: int
+    partial: int
+    missed: int
+    spurious: int
+    possible: int
+    actual: int
+    precision: float
+    recall: float
+    f1: float
 
 
 class Value(NamedTuple):
@@ -86,7 +112,7 @@ class Report:
     classes: dict[str, tuple[ClassRow, ...]] = field(default_factory=dict)
     curve: Curve | None = None
     counts: dict[str, float] = field(default_factory=dict)
-    outcomes: dict[str, dict[str, SpanOutcome]] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, LabelOutcome]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 

@@ -14,7 +14,7 @@ from workers.metrics.curve import thin
 from workers.metrics.fact_ranks import rank_facts
 from workers.metrics.ranking_profiles import NO_AREA, NO_CLAIMS, NO_FACTS, corrected, opennre, ranked_figures
 from workers.metrics.relations import MODES, Links, link_counts
-from workers.metrics.report import ClassRow, Report, SpanOutcome, Value, class_rows, value_of
+from workers.metrics.report import ClassRow, LabelOutcome, Report, Value, class_rows, value_of
 from workers.metrics.semeval2010 import NO_ITEMS
 from workers.metrics.semeval2013 import muc_figures, outcomes_by_label, pairings_by_label, total
 from workers.metrics.spans import Spans, exact_counts
@@ -162,7 +162,7 @@ def entities_suite(
     Returns
     -------
     Report
-        Table ``conll`` has one row per label; ``outcomes`` has COR, INC, PAR, MIS, SPU by schema and label.
+        Table ``conll`` has one row per label; ``outcomes`` has the SemEval-2013 counts by schema and label.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def entities_suite(
     """
     counts = exact_counts(gold, predicted, n_labels=len(labels))
     values: dict[str, Value] = {}
-    outcomes: dict[str, dict[str, SpanOutcome]] = {}
+    outcomes: dict[str, dict[str, LabelOutcome]] = {}
     if "conll" in families:
         values |= averages(counts, prefix="conll_", beta=beta)
     if "muc" in families:

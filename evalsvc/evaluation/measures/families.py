@@ -55,8 +55,8 @@ FAMILIES: dict[str, Family] = {
         "Each gold span is paired with at most one predicted span that overlaps it; one pairing serves all "
         "four schemas. With COR correct, INC incorrect, PAR partial, MIS missed, SPU spurious, "
         "ACT = COR + INC + PAR + SPU and POS = COR + INC + PAR + MIS: P = (COR + ½·PAR) / ACT and "
-        "R = (COR + ½·PAR) / POS. In counts per type, a pair of different types is counted for the gold's "
-        "type, as INC where the schema asks for the type; CoNLL counts it as a missed and a spurious entity.",
+        "R = (COR + ½·PAR) / POS. Per type, POS counts the gold spans of the type and ACT its predicted "
+        "spans, whatever they are paired with: so strict per type equals exact match per type.",
         ("document",),
     ),
     "wrf": Family(

@@ -19,6 +19,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.registry import formats, recognise_source, stated_format
+from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 from evalsvc.core.formats.text_lines import GZIP, Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
@@ -38,8 +39,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "on_error": ("refuse-lines", "refuse-file"),
     "empty": ("no-vote", "no-label"),
     "known": ("qualify", "check"),
-    "scheme": ("IOB1", "IOB2", "BIOES", "BILOU"),
-    "repair": ("conlleval", "strict-iob2"),
+    "scheme": SCHEMES,
+    "repair": REPAIRS,
 }
 
 

@@ -158,7 +158,7 @@ def add_options(parser: ArgumentParser) -> None:
     )
     tags = parser.add_argument_group("entities")
     tags.add_argument("--scheme", choices=SCHEMES, help="tag scheme of CoNLL columns and tags")
-    tags.add_argument("--repair", choices=REPAIRS, help="treatment of an inner tag that continues no entity")
+    tags.add_argument("--repair", choices=REPAIRS, help="treatment of entities that break the tag scheme")
     tags.add_argument("--column", type=int, help="column of the predicted tag (default -1, the last)")
     tags.add_argument(
         "--gold-column",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evalsvc.core.formats.conll import read_regular_columns
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.tag_schemes import ORPHAN_CODES, ORPHAN_PREFIXES, Scheme, first_bad_tag
+from evalsvc.core.formats.tag_schemes import REPAIR_CODES, Scheme, breaks_scheme, first_bad_tag
 from evalsvc.core.formats.text_lines import Irregular, read_lines
 from workers.cli.arguments import Options
 from workers.metrics import suites
@@ -67,10 +67,10 @@ def _score(
         return None
     counts, decoded = dict[str, float](), []
     for side, tags_of_side in zip(("gold", "predictions"), codes, strict=True):
-        spans, orphans = _decoded(tags_of_side, columns.lengths, names, labels, options, scheme)
+        spans, broken = _decoded(tags_of_side, columns.lengths, names, labels, options, scheme)
         decoded.append(spans)
-        if orphans:
-            counts[f"{side}_{ORPHAN_CODES[options.repair]}"] = orphans
+        if broken:
+            counts[f"{side}_{REPAIR_CODES[options.repair]}"] = broken
     truth, predicted = decoded
     if counts.get("gold_dropped_tag", 0) > len(truth):
         return None
@@ -91,16 +91,16 @@ def _score(
 def _decoded(
     codes: Codes, lengths: Ints, names: list[str], labels: Vocabulary, options: Options, scheme: Scheme
 ) -> tuple[Spans, int]:
-    """Return the spans of a tag column, and the number of orphans."""
+    """Return the spans of a tag column, and the number that break the scheme."""
     spans = spans_of_tag_codes(codes, lengths, tags=names, labels=labels, scheme=scheme.lower())
-    if scheme == "IOB1":
-        return spans, 0
-    begins = np.concatenate(([0], np.cumsum(lengths)))[spans.document] + spans.start
-    is_inner = np.array([name[0] in ORPHAN_PREFIXES for name in names], dtype=bool)
-    orphans = is_inner[codes[begins]]
-    if options.repair == "strict-iob2":
-        spans = spans.select(~orphans)
-    return spans, int(np.count_nonzero(orphans))
+    offsets = np.concatenate(([0], np.cumsum(lengths)))[spans.document]
+    ends = codes[offsets + spans.start], codes[offsets + spans.end - 1]
+    kinds, kind = np.unique(np.stack(ends, axis=1), axis=0, return_inverse=True)
+    is_broken = [breaks_scheme(names[one], names[other], scheme, options.repair) for one, other in kinds]
+    broken = np.array(is_broken, dtype=bool)[kind.ravel()]
+    if options.repair != "conlleval":
+        spans = spans.select(~broken)
+    return spans, int(np.count_nonzero(broken))
 
 
 def _read(path: Path, columns: Sequence[int], words: Vocabulary | None, tags: Vocabulary) -> TokenColumns:

@@ -24,7 +24,7 @@ from evalsvc.core.formats.tag_schemes import (
     decode_tags,
     expected_tags,
     first_bad_tag,
-    report_orphans,
+    report_broken,
     share_tagged,
 )
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source, read_lines, unpacked
@@ -111,8 +111,8 @@ def read_conll_items(
     """
     kept = 0
     for row in read_sentences(source, scheme=scheme, problems=problems, column=column, limits=limits):
-        spans, orphans = decode_tags(row.tags, scheme, repair=repair)
-        report_orphans(orphans, row.tags, lines=row.lines, repair=repair, problems=problems)
+        spans, broken = decode_tags(row.tags, scheme, repair=repair)
+        report_broken(broken, row.tags, scheme=scheme, lines=row.lines, repair=repair, problems=problems)
         kept += len(spans)
         yield row.lines[0], ItemLine(row.id, " ".join(row.tokens), row.tokens, spans=tuple(spans))
     dropped = problems.warnings["dropped_tag"]

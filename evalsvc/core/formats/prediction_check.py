@@ -36,7 +36,7 @@ from evalsvc.core.formats.tag_schemes import (
     decode_tags,
     expected_tags,
     first_bad_tag,
-    report_orphans,
+    report_broken,
     scheme_hint,
 )
 from evalsvc.core.formats.text_spans import check_bounds
@@ -322,15 +322,21 @@ class PredictionCheck:
         if at is not None:
             expected = f"{expected_tags(self.scheme)} ({self.scheme})"
             return self._reject("bad_tag", line, f"tags[{at}]", prediction.tags[at], expected)
-        spans, orphans = decode_tags(prediction.tags, self.scheme, repair=self.repair)
+        spans, broken = decode_tags(prediction.tags, self.scheme, repair=self.repair)
         unknown = [(start, label) for start, _, label in spans if label not in self.labels]
         for start, label in unknown:
             at = prediction.lines[start] if prediction.lines else line
             self._unknown_label(label, self.labels, at, "tag" if prediction.lines else f"tags[{start}]")
         if unknown:
             return None
-        lines = prediction.lines or [line]
-        report_orphans(orphans, prediction.tags, lines=lines, repair=self.repair, problems=self.problems)
+        report_broken(
+            broken,
+            prediction.tags,
+            scheme=self.scheme,
+            lines=prediction.lines or [line],
+            repair=self.repair,
+            problems=self.problems,
+        )
         return prediction.id, tuple(spans), ()
 
     def _check_tokens(self, prediction: TagsPrediction, line: int) -> bool:

@@ -61,13 +61,13 @@ KINDS: dict[str, ProblemKind] = {
     ),
     "bad_tag": ProblemKind("The tag is not part of the tag scheme.", "Turin\tB-place"),
     "repaired_tag": ProblemKind(
-        "An inner tag continues no entity of its label. It was read as the beginning of one.",
+        "An entity lacks its beginning or end in the tag scheme. It was read as an entity.",
         "Turin\tB-place",
         False,
         warning=True,
     ),
     "dropped_tag": ProblemKind(
-        "An inner tag continues no entity of its label. It was dropped with what follows it.",
+        "An entity lacks its beginning or end in the tag scheme. It was dropped.",
         "Turin\tB-place",
         False,
         warning=True,

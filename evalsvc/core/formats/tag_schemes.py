@@ -10,13 +10,18 @@ from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.records import Span
 
 Scheme = Literal["IOB1", "IOB2", "BIOES", "BILOU"]
-Repair = Literal["conlleval", "strict-iob2"]
+Repair = Literal["conlleval", "strict-iob2", "strict"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 REPAIRS: tuple[Repair, ...] = get_args(Repair)
 PREFIXES: dict[Scheme, str] = {"IOB1": "BI", "IOB2": "BI", "BIOES": "BIES", "BILOU": "BILU"}
 ANY_TAG = re.compile(r"O|[BIESLU]-\S+")
-ORPHAN_PREFIXES = "IEL"
-ORPHAN_CODES: dict[Repair, str] = {"conlleval": "repaired_tag", "strict-iob2": "dropped_tag"}
+BEGINNINGS: dict[Scheme, str] = {"IOB1": "BI", "IOB2": "B", "BIOES": "BS", "BILOU": "BU"}
+ENDS: dict[Scheme, str] = {"IOB1": "BI", "IOB2": "BI", "BIOES": "ES", "BILOU": "LU"}
+REPAIR_CODES: dict[Repair, str] = {
+    "conlleval": "repaired_tag",
+    "strict-iob2": "dropped_tag",
+    "strict": "dropped_tag",
+}
 AS_BIOES = {"L": "E", "U": "S"}
 
 
@@ -50,21 +55,27 @@ def tags_to_spans(tags: Sequence[str], scheme: Scheme, *, repair: Repair = "conl
 def decode_tags(
     tags: Sequence[str], scheme: Scheme, *, repair: Repair = "conlleval"
 ) -> tuple[list[Span], list[Span]]:
-    """Return the spans of tags, and the orphans.
+    """Return the spans of tags, and those that break the scheme.
 
-    An orphan begins with an inner or last tag (I, E, L) that continues no entity of its own label. It is an
-    entity (`conlleval`) or is dropped (`strict-iob2`). In IOB1 such an I is the regular opening.
+    Such a span begins with an inner or last tag (I, E, L) that continues no entity of its own label, or, in
+    BIOES and BILOU, ends without a last one. It is an entity (`conlleval`) or is dropped (`strict`, as by
+    seqeval). `strict-iob2` drops for its beginning only. In IOB1 an I is the regular opening.
     """
     at = first_bad_tag(tags, scheme)
     if at is not None:
         raise BadTag(tags[at], at)
     spans = _runs(tags)
-    if scheme == "IOB1":
-        return spans, []
-    orphans = [span for span in spans if tags[span[0]][0] in ORPHAN_PREFIXES]
-    if orphans and repair == "strict-iob2":
-        spans = [span for span in spans if tags[span[0]][0] not in ORPHAN_PREFIXES]
-    return spans, orphans
+    broken = [span for span in spans if breaks_scheme(tags[span[0]], tags[span[1] - 1], scheme, repair)]
+    if broken and repair != "conlleval":
+        dropped = set(broken)
+        spans = [span for span in spans if span not in dropped]
+    return spans, broken
+
+
+def breaks_scheme(first: str, last: str, scheme: Scheme, repair: Repair) -> bool:
+    """Return whether an entity with these tags lacks its beginning or end."""
+    without_end = repair != "strict-iob2" and last[0] not in ENDS[scheme]
+    return first[0] not in BEGINNINGS[scheme] or without_end
 
 
 def _runs(tags: Sequence[str]) -> list[Span]:
@@ -106,17 +117,28 @@ def scheme_hint(sentences: Iterable[Sequence[str]]) -> str:
     return f"The file looks like {scheme}: {reason}."
 
 
-def report_orphans(
-    orphans: Sequence[Span], tags: Sequence[str], *, lines: Sequence[int], repair: Repair, problems: Problems
+def report_broken(
+    broken: Sequence[Span],
+    tags: Sequence[str],
+    *,
+    scheme: Scheme,
+    lines: Sequence[int],
+    repair: Repair,
+    problems: Problems,
 ) -> None:
-    """Warn of tags that were repaired or dropped.
+    """Warn of entities that were repaired or dropped, at the tag that breaks the scheme.
 
     A single line has all tags.
     """
-    code = ORPHAN_CODES[repair]
-    for start, _, label in orphans:
-        line, field = (lines[start], "tag") if len(lines) > 1 else (lines[0], f"tags[{start}]")
-        problems.add(code, line=line, field=field, value=tags[start], expected=f"B-{label}")
+    for start, end, label in broken:
+        at, wanted = (
+            (start, BEGINNINGS[scheme])
+            if tags[start][0] not in BEGINNINGS[scheme]
+            else (end - 1, ENDS[scheme])
+        )
+        line, field = (lines[at], "tag") if len(lines) > 1 else (lines[0], f"tags[{at}]")
+        expected = f"{wanted[0]}-{label}"
+        problems.add(REPAIR_CODES[repair], line=line, field=field, value=tags[at], expected=expected)
 
 
 def share_tagged(lines: Sequence[str]) -> float:

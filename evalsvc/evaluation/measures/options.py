@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,12 @@ OPTIONS: dict[str, ScoringOption] = {
     "include_negative": ScoringOption(
         False, "Include the negative class in the averages of single-label settings.", task="relations"
     ),
-    "scheme": ScoringOption(
-        "IOB2", "Tagging scheme of spans.", choices=("IOB1", "IOB2", "BIOES", "BILOU"), task="entities"
-    ),
+    "scheme": ScoringOption("IOB2", "Tagging scheme of spans.", choices=SCHEMES, task="entities"),
     "repair": ScoringOption(
         "conlleval",
-        "An I- tag that continues no entity starts one (conlleval) or is dropped (strict-iob2).",
-        choices=("conlleval", "strict-iob2"),
+        "An entity without its beginning or end in the scheme counts (conlleval) or is dropped (strict, as "
+        "by seqeval); strict-iob2 drops those without a beginning.",
+        choices=REPAIRS,
         task="entities",
     ),
     "casefold": ScoringOption(False, "Treat words that differ only in case as one in WRF.", task="entities"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
-from seqeval.scheme import IOB2, Entities
+from seqeval.scheme import BILOU, IOB2, IOBES, Entities
 
 from evalsvc.core.formats import conll
 from evalsvc.core.formats.conll import (
@@ -14,7 +14,7 @@ from evalsvc.core.formats.conll import (
     read_sentences,
 )
 from evalsvc.core.formats.problems import FileRejected, Problems
-from evalsvc.core.formats.tag_schemes import SCHEMES, BadTag, first_bad_tag, tags_to_spans
+from evalsvc.core.formats.tag_schemes import REPAIRS, SCHEMES, BadTag, first_bad_tag, tags_to_spans
 from evalsvc.core.formats.text_lines import Irregular
 
 FILE = b"-DOCSTART- -X- O\n\nIn\tO\nNew\tB-LOC\nYork\tI-LOC\n\n\n#\tO\nAda\tB-PER\n"
@@ -148,6 +148,28 @@ def test_bioes_reads_as_the_published_scorer_reads_it(tags):
     assert tags_to_spans(tags, "BIOES") == [(s, e + 1, label) for label, s, e in get_entities(tags)]
 
 
+@pytest.mark.parametrize(("scheme", "published"), [("BIOES", IOBES), ("BILOU", BILOU), ("IOB2", IOB2)])
+@given(tags=LONG_TAGS)
+def test_strict_drops_what_the_published_strict_mode_drops(scheme, published, tags):
+    as_bilou = {"E": "L", "S": "U"} if scheme == "BILOU" else {}
+    if scheme == "IOB2":
+        as_bilou = {"E": "I", "S": "B"}
+    tags = [as_bilou.get(tag[0], tag[0]) + tag[1:] for tag in tags]
+    strict = Entities([tags], scheme=published).entities[0]
+    assert tags_to_spans(tags, scheme, repair="strict") == [(e.start, e.end, e.tag) for e in strict]
+
+
+def test_an_entity_without_its_end_is_counted_at_its_last_tag():
+    data = b"Ada\tB-PER\nByron\tI-PER\nin\tO\nTurin\tS-LOC\n"
+    found, problems = items(data, scheme="BIOES")
+    assert found[0][1].spans == ((0, 2, "PER"), (3, 4, "LOC"))
+    assert problems.warnings == {"repaired_tag": 1}
+    (warning,) = problems.first_warnings
+    assert (warning.line, warning.value, warning.expected) == (2, "I-PER", "E-PER")
+    found, problems = items(data, scheme="BIOES", repair="strict")
+    assert (found[0][1].spans, problems.warnings) == (((3, 4, "LOC"),), {"dropped_tag": 1})
+
+
 @st.composite
 def separate_spans(draw) -> tuple[list[tuple[int, int, str]], int]:
     at, spans = 0, []
@@ -173,7 +195,7 @@ def as_tags(spans: list[tuple[int, int, str]], length: int, scheme: str) -> list
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("repair", ["conlleval", "strict-iob2"])
+@pytest.mark.parametrize("repair", REPAIRS)
 @given(drawn=separate_spans())
 def test_spans_written_as_tags_are_read_as_the_same_spans(scheme, repair, drawn):
     spans, length = drawn

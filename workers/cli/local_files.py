@@ -11,12 +11,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from evalsvc.core.formats import conll, label_list, npy
+from evalsvc.core.formats import conll, label_list, npy, npz
 from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.prediction_check import SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.registry import formats, recognise_source
 from evalsvc.core.formats.tag_schemes import SCHEMES, scheme_hint
+from evalsvc.core.formats.text_lines import LIMITS
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.cli import conll_columns
 from workers.cli.arguments import Options, naming
@@ -36,8 +37,8 @@ FORMS: dict[str, tuple[Form, ...]] = {
 PIECE_BYTES = 1 << 18
 LEFT_OUT = "Left out: {:,} predictions about items that the gold does not have."
 COUNTED = {
-    "repaired_tag": "inner tags without a beginning were read as the beginning of an entity: tags",
-    "dropped_tag": "entities were dropped, as their first tag is an inner one: entities",
+    "repaired_tag": "entities lack their beginning or end in the scheme, and were counted: entities",
+    "dropped_tag": "entities were dropped, as they lack their beginning or end in the scheme: entities",
     "duplicate_span": "repeated spans were counted once: spans",
 }
 NEGATIVE = "{0} looks like the negative class, but is averaged like a relation. Use --negative {0}."
@@ -188,10 +189,17 @@ def _scoring_options(gold: Gold, options: Options) -> ScoringOptions:
 def _read_predictions(path: Path, local: LocalGold) -> Predictions:
     make_check = partial(_check, local)
     with path.open("rb") as file:
-        is_dense = file.read(len(npy.MAGIC)) == npy.MAGIC
+        first = file.read(len(npy.MAGIC))
         file.seek(0)
-        if is_dense:
-            return _dense(file.read(), make_check(Problems()), local)
+        stated = _stated_columns(local.options)
+        if first.startswith(npz.MAGIC):
+            problems = Problems()
+            pieces = iter(partial(file.read, PIECE_BYTES), b"")
+            with npz.opened(pieces, problems, most=LIMITS.max_bytes) as archive:
+                content = b"".join(archive.pieces())
+                return _dense(content, make_check(problems), local, archive.names(stated))
+        if first == npy.MAGIC:
+            return _dense(file.read(), make_check(Problems()), local, stated)
         format, column = _format_of(file, local.options), local.options.column
         return read_predictions(file, make_check, format=format, column=column, leave_out=True)
 
@@ -216,7 +224,12 @@ def _check(local: LocalGold, problems: Problems) -> PredictionCheck:
     )
 
 
-def _dense(content: bytes, check: PredictionCheck, local: LocalGold) -> Predictions:
+def _stated_columns(options: Options) -> npy.ColumnNames:
+    columns = options.columns.read_text(errors="replace") if options.columns else ""
+    return npy.ColumnNames(columns, options.na)
+
+
+def _dense(content: bytes, check: PredictionCheck, local: LocalGold, stated: npy.ColumnNames) -> Predictions:
     """Read a score matrix: rows as items or pairs, columns as labels."""
     problems, labels = check.problems, local.scoring.labels
     header = npy.read_header(content[: npy.LONGEST_HEADER + 12], problems)
@@ -229,8 +242,6 @@ def _dense(content: bytes, check: PredictionCheck, local: LocalGold) -> Predicti
         shape = f"({rows} rows, {len(labels):,} columns)"
         problems.stop("wrong_shape", value=f"({header.rows:,}, {header.columns:,})", expected=shape)
     matrix = np.frombuffer(content, header.type, offset=header.begin).reshape(header.rows, header.columns)
-    columns = local.options.columns.read_text() if local.options.columns else ""
-    stated = npy.ColumnNames(columns, local.options.na)
     names = stated.resolve(header, labels, check.negative, problems)
     if not np.isfinite(matrix).all():
         pieces = (content[at : at + PIECE_BYTES] for at in range(header.begin, len(content), PIECE_BYTES))

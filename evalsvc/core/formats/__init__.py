@@ -17,6 +17,7 @@ def load() -> None:
         jsonl_votes,
         label_list,
         npy,
+        npz,
         nyt10,
         semeval,
         spacy_pipeline,

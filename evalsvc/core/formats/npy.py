@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.problems import Problems, did_you_mean
 from evalsvc.core.formats.registry import Format, register
@@ -42,7 +43,7 @@ class ArrayHeader(NamedTuple):
 
 def read_header(head: bytes, problems: Problems) -> ArrayHeader:
     """Return the header of an array file, or reject the file."""
-    fields, begin = _header_fields(head, problems)
+    fields, begin = array_fields(head, problems)
     if fields["descr"] not in list(TYPES):
         problems.stop(
             "bad_npy", field="descr", value=fields.get("descr"), expected="<f4, <f8 or <f2", example=AS_FLOATS
@@ -61,8 +62,11 @@ def read_header(head: bytes, problems: Problems) -> ArrayHeader:
     return ArrayHeader(fields["descr"], shape[0], shape[1], begin)
 
 
-def _header_fields(head: bytes, problems: Problems) -> tuple[dict[str, Any], int]:
-    """Return the header's dictionary, parsed without evaluating code."""
+def array_fields(head: bytes, problems: Problems) -> tuple[dict[str, Any], int]:
+    """Return the header's fields and the data offset.
+
+    The header is parsed without evaluating code.
+    """
     wide = len(head) > 6 and head[6] > 1
     start = 12 if wide else 10
     length = int.from_bytes(head[8:start], "little")
@@ -121,14 +125,16 @@ class ColumnNames(NamedTuple):
 
 
 def _listed(text: str, problems: Problems) -> list[str]:
-    """Return names sent as a JSON array, or one per line."""
+    """Return names sent as a JSON array, or as a label list."""
     if not text.lstrip().startswith("["):
-        return [line.strip() for line in text.splitlines() if line.strip()]
+        names = read_labels(text.encode(), problems=problems)
+        problems.raise_if_any()
+        return names
     try:
         return msgspec.json.decode(text, type=list[str])
     except (msgspec.DecodeError, RecursionError):
         problems.stop(
-            "wrong_shape", field="columns", value=text, expected="a JSON array of labels, or one per line"
+            "wrong_shape", field="columns", value=text, expected="a JSON array of labels, or a label list"
         )
 
 
@@ -156,11 +162,13 @@ def check_finite(
 ) -> None:
     """Report cells that are not finite, the first by place.
 
-    The pieces begin with the first number.
+    The pieces begin with the first number. Those after the last one are left unread.
     """
     rest, done = b"", 0
     size, code = TYPES[header.type], STRUCT_CODES[header.type]
     for piece in pieces:
+        if done > header.rows * header.columns:
+            return
         data = rest + piece
         count = len(data) // size
         rest = data[count * size :]

@@ -150,18 +150,22 @@ def chunks(source: Source) -> Iterator[bytes]:
         yield from source
 
 
-def unpacked(source: Source, problems: Problems) -> Iterator[bytes]:
-    """Yield the bytes of any source in pieces, gzip data unpacked."""
+def unpacked(source: Source, problems: Problems, *, accepted: bytes = b"") -> Iterator[bytes]:
+    """Yield the bytes of any source in pieces, gzip data unpacked.
+
+    Binary files are rejected, but for those that begin with `accepted`.
+    """
     pieces = (piece for piece in chunks(source) if piece)
     head = b""
     while len(head) < LONGEST_MAGIC and (piece := next(pieces, None)):
         head += piece
-    _reject_binary(head, problems)
+    reject_binary(head, problems, accepted=accepted)
     complete = chain([head], pieces)
-    yield from _check_unpacked(_gunzip(complete, problems), problems) if head.startswith(GZIP) else complete
+    is_packed = head.startswith(GZIP)
+    yield from _check_unpacked(_gunzip(complete, problems), problems, accepted) if is_packed else complete
 
 
-def _check_unpacked(pieces: Iterator[bytes], problems: Problems) -> Iterator[bytes]:
+def _check_unpacked(pieces: Iterator[bytes], problems: Problems, accepted: bytes) -> Iterator[bytes]:
     """Yield unpacked pieces; reject a file that is packed twice or binary."""
     head = b""
     while len(head) < LONGEST_MAGIC and (piece := next(pieces, None)) is not None:
@@ -171,11 +175,14 @@ def _check_unpacked(pieces: Iterator[bytes], problems: Problems) -> Iterator[byt
             "bad_gzip", value="gzip data within gzip data", expected="a file that is packed once",
             hint="Unpack the file once and send the result.", example="gunzip -c FILE.gz > FILE",
         )  # fmt: skip
-    _reject_binary(head, problems)
+    reject_binary(head, problems, accepted=accepted)
     yield from chain([head], pieces)
 
 
-def _reject_binary(head: bytes, problems: Problems) -> None:
+def reject_binary(head: bytes, problems: Problems, *, accepted: bytes = b"") -> None:
+    """Reject a file whose first bytes are those of no text."""
+    if accepted and head.startswith(accepted):
+        return
     for magic, name in ARCHIVES.items():
         if head.startswith(magic):
             problems.stop(

@@ -207,7 +207,8 @@ class UploadSerializer(serializers.Serializer[Any]):
     team = serializers.CharField(required=False, help_text="Slug; required for users in several teams.")
     aggregate = serializers.ChoiceField(choices=["ONE", "AVG"], required=False)
     columns = serializers.CharField(
-        required=False, help_text="Labels of the columns of a .npy file: a JSON array, or one per line."
+        required=False,
+        help_text="Labels of the columns of a .npy file: a JSON array, a label list, or a file with them.",
     )
     na = serializers.ChoiceField(
         choices=list(NA_PLACES),

@@ -10,8 +10,10 @@ from django.forms import BoundField
 from django.utils.text import slugify
 
 from evalsvc.core.accounts.models import Team
+from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.web.forms import PageForm
+from evalsvc.evaluation.submissions.request_body import text_of
 
 Parts = tuple[tuple[str, str, bool, tuple[str, ...]], ...]
 Blocks = tuple[Parts, ...]
@@ -83,11 +85,27 @@ class FileForm(PageForm):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Only for .npy in another order: one label per line, for example born_in.",
     )
+    columns_file = forms.FileField(
+        label="File with the names of the columns",
+        required=False,
+        help_text="Instead of entering them: one label per line, or OpenNRE’s rel2id.json.",
+    )
+
+    def clean_columns_file(self) -> str:
+        """Return the text of the file; names come from one place."""
+        sidecar = self.cleaned_data["columns_file"]
+        if sidecar and self.cleaned_data.get("columns"):
+            raise forms.ValidationError("Enter the names above, or choose a file with them. Remove one.")
+        try:
+            return text_of(sidecar) if sidecar else ""
+        except DomainError as error:
+            raise forms.ValidationError(f"{error.detail} {error.hint}") from error
 
     @property
     def names(self) -> ColumnNames:
         """Statement about the columns of a dense file."""
-        return ColumnNames(self.cleaned_data["columns"], self.cleaned_data["na"])
+        columns = self.cleaned_data["columns"] or self.cleaned_data["columns_file"]
+        return ColumnNames(columns, self.cleaned_data["na"])
 
 
 class RunForm(FileForm):
@@ -129,7 +147,8 @@ class RunForm(FileForm):
         widget=forms.TextInput(attrs={"placeholder": "Wikidata triples"}),
         help_text="Training data beyond the benchmark’s, if any.",
     )
-    RUN_FIELDS: tuple[str, ...] = ("file", "team", "phase", "system", "run", "aggregate", "na", "columns")
+    COLUMN_FIELDS = ("na", "columns", "columns_file")
+    RUN_FIELDS: tuple[str, ...] = ("file", "team", "phase", "system", "run", "aggregate", *COLUMN_FIELDS)
     TAGS = {"pretrained": "pre-trained", "extra_data": "extra data"}
 
     def offer(self, teams: Sequence[Team], phases: Sequence[str], *, bags: bool) -> None:
@@ -141,7 +160,7 @@ class RunForm(FileForm):
 
     def offer_columns(self, dense: bool) -> None:
         """Show the columns of dense files only where these are accepted."""
-        hidden = () if dense else ("na", "columns")
+        hidden = () if dense else self.COLUMN_FIELDS
         self.shown_fields = [name for name in self.shown_fields if name not in hidden]
 
     def run_fields(self) -> list[BoundField]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
@@ -290,6 +291,7 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
         facts = [("Model", f"sha256 {submission.model_id}", True), *filename, *facts]
     else:
         facts += filename
+    facts += [(counted(n, "warning"), message, False) for n, message in warnings_of(submission.counts)]
     by_gold: dict[str, list[str]] = {}
     for evaluation in evaluations:
         gold = _gold(evaluation)
@@ -301,6 +303,11 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
         f"{key}: {value}" for key, value in submission.system.tags.items() if value not in (False, None, "")
     ]
     return facts + ([("Tags", ", ".join(tags), False)] if tags else [])
+
+
+def warnings_of(counts: Mapping[str, int]) -> list[tuple[int, str]]:
+    """Return number and text of each kind of warning about a file."""
+    return [(n, KINDS[code].message) for code, n in counts.items() if code in KINDS and n]
 
 
 def _gold(evaluation: Disclosed) -> str:

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from evalsvc.core.accounts import users
 from evalsvc.core.accounts.models import Team, User
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats.problems import FileRejected
+from evalsvc.core.formats.problems import KINDS, FileRejected
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.web.formatting import byte_size, count
 from evalsvc.core.web.forms import add_form_error
@@ -26,7 +26,7 @@ from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.quotas import allowances
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.models import Benchmark, Setting, System
-from evalsvc.evaluation.pages import charts
+from evalsvc.evaluation.pages import charts, score_view
 from evalsvc.evaluation.pages.file_problems import shown_problems
 from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm
 from evalsvc.evaluation.submissions import intake, model_intake
@@ -93,8 +93,10 @@ def _checked(benchmark: Benchmark, form: FileForm, *, by: User) -> tuple[dict[st
         return {"rejected": f"{error.detail} {error.hint}".strip()}, error.status
     if checked.problems.total:
         return {"problems": shown_problems(checked.problems, file)}, 422
-    counts = [f"{count(n)} {noun}" for noun, n in checked.counts.items() if n]
-    return {"checked": f"{', '.join(counts)}, no problems." if counts else "No problems."}, 200
+    counts = [f"{count(n)} {noun}" for noun, n in checked.counts.items() if n and noun not in KINDS]
+    warnings = [f"{count(n)} × {message}" for n, message in score_view.warnings_of(checked.counts)]
+    summary = f"{', '.join(counts)}, no problems." if counts else "No problems."
+    return {"checked": " ".join([summary, *warnings])}, 200
 
 
 def _receive(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpResponse:

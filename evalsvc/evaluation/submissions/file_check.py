@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, BinaryIO, cast
 
 from evalsvc.core.errors.exceptions import TooLarge
-from evalsvc.core.formats import jsonl_predictions, npy
+from evalsvc.core.formats import jsonl_predictions, npy, npz
 from evalsvc.core.formats.prediction_check import Claim, Form
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.registry import Format, formats, open_predictions, recognise, recognise_source
@@ -77,14 +77,27 @@ def check_stream(
     copy: BinaryIO | None = None,
     names: npy.ColumnNames = UNSTATED,
 ) -> Checked:
-    """Read the stream once and return its format, counts, digest and problems."""
+    """Read the stream once and return its format, counts, digest and problems.
+
+    An archive of scores is stored as its matrix.
+    """
     problems = Problems()
     most = limit(contract.benchmark, "upload_bytes")
-    tee = Tee(unpacked(bounded(chunks, most=most), problems), copy)
-    pieces = iter(tee)
+    pieces = unpacked(bounded(chunks, most=most), problems, accepted=npz.MAGIC)
     head = _head(pieces)
+    complete = chain([head], pieces)
+    if head.startswith(npz.MAGIC):
+        with npz.opened(complete, problems, most=most) as archive:
+            tee = Tee(archive.pieces(), copy)
+            return _dense(contract, archive.names(names), tee, problems)
+    tee = Tee(complete, copy)
     if head.startswith(npy.MAGIC):
-        return _dense(contract, names, head, chain([head], pieces), tee, problems)
+        return _dense(contract, names, tee, problems)
+    return _lines(contract, head, tee, problems)
+
+
+def _lines(contract: FileContract, head: bytes, tee: Tee, problems: Problems) -> Checked:
+    """Check a file of lines against the contract."""
     if head[TAR_MARK] == b"ustar":
         hint = "Submit a trained pipeline as a model instead, where the benchmark takes models."
         problems.stop("unknown_format", value="a tar archive", expected="predictions", hint=hint)
@@ -94,10 +107,9 @@ def check_stream(
     check.example.write_line = accepted[format].example_line
     check.example.head = head
     checked = Checked(format, problems=problems)
-    source, scheme = chain([head], pieces), check.scheme
-    predictions = open_predictions(
-        source, format=format, problems=problems, limits=contract.limits, scheme=scheme, ids=check.ids
-    )
+    pieces = iter(tee)
+    options: dict[str, Any] = {"limits": contract.limits, "scheme": check.scheme, "ids": check.ids}
+    predictions = open_predictions(pieces, format=format, problems=problems, **options)
     claims = lines = 0
     ranked = RankedClaims(contract)
     for claim in check.claims(predictions):
@@ -111,23 +123,19 @@ def check_stream(
     missing = 0 if check.form in (None, "bag") else len(check.missing_ids)
     counts = {"lines": lines or claims, "claims": claims, "missing": missing}
     counts |= {"negative": check.dropped_negative, "warnings": problems.warnings.total()}
+    counts |= problems.warnings
     checked.counts = {key: count for key, count in counts.items() if count or key == "claims"}
     return checked
 
 
-def _dense(
-    contract: FileContract,
-    names: npy.ColumnNames,
-    head: bytes,
-    pieces: Iterator[bytes],
-    tee: Tee,
-    problems: Problems,
-) -> Checked:
+def _dense(contract: FileContract, names: npy.ColumnNames, tee: Tee, problems: Problems) -> Checked:
     """Check header, columns and numbers of a dense file."""
+    pieces = iter(tee)
+    head = _head(pieces)
     header = npy.read_header(head, problems)
     form = dense_scores.form_of(header, contract, problems)
     columns = names.resolve(header, contract.labels, contract.benchmark.negative or None, problems)
-    npy.check_finite(_after(header.begin, pieces), header, columns, problems)
+    npy.check_finite(_after(header.begin, chain([head], pieces)), header, columns, problems)
     npy.check_size(header, tee.size, problems)
     counts = {"rows": header.rows, "claims": header.rows * len(contract.labels)}
     digest = dense_scores.layout(contract, form, rows=header.rows)

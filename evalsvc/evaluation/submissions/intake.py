@@ -106,7 +106,7 @@ def take(entry: Entry, contract: FileContract, checked: Checked, file: Predictio
         return _enter(entry, contract, checked, file)
     except IntegrityError:
         # an identical request with the same key was recorded at the same moment
-        earlier = _by_key(entry, file, contract.phase)
+        earlier = _by_key(entry, file, checked.columns, contract.phase)
         if earlier is None:
             raise
         return earlier
@@ -182,10 +182,10 @@ def _read(contract: FileContract, chunks: Iterable[bytes], **options: Any) -> Ch
 def _enter(entry: Entry, contract: FileContract, checked: Checked, file: PredictionFile) -> Received:
     with transaction.atomic():
         now = quotas.lock(entry.team)
+        if earlier := _by_key(entry, file, checked.columns, contract.phase):
+            return earlier
         system = _system(entry)
-        earlier = _by_key(entry, file, contract.phase)
-        earlier = earlier or _same_run(system, entry, file, checked.columns, contract.phase)
-        if earlier:
+        if earlier := _same_run(system, entry, file, checked.columns, contract.phase):
             return earlier
         _require_quotas(entry, contract.phase, now=now)
         file_contract.lock_settings(entry.benchmark)
@@ -228,7 +228,7 @@ def _system(entry: Entry) -> System:
     return system
 
 
-def _by_key(entry: Entry, file: PredictionFile, phase: str) -> Received | None:
+def _by_key(entry: Entry, file: PredictionFile, columns: list[str], phase: str) -> Received | None:
     if not entry.idempotency_key:
         return None
     earlier = Submission.objects.filter(
@@ -236,7 +236,7 @@ def _by_key(entry: Entry, file: PredictionFile, phase: str) -> Received | None:
     ).first()
     if earlier is None:
         return None
-    if other := _differs(earlier, entry, file, phase):
+    if other := _differs(earlier, entry, file, columns, phase):
         raise Conflict(
             "key_reused",
             f"The Idempotency-Key {entry.idempotency_key} was used for submission {earlier.pk}: {other}.",
@@ -245,14 +245,19 @@ def _by_key(entry: Entry, file: PredictionFile, phase: str) -> Received | None:
     return Received(earlier, created=False)
 
 
-def _differs(earlier: Submission, entry: Entry, file: PredictionFile, phase: str) -> str:
-    """Name the differences from an earlier submission."""
+def _differs(earlier: Submission, entry: Entry, file: PredictionFile, columns: list[str], phase: str) -> str:
+    """Name the differences from an earlier submission.
+
+    Tags belong to the system, and may have changed since.
+    """
     differences = {
         "another file": (earlier.model_id or earlier.file_id) != file.pk,
         f"run {earlier.run}": earlier.run != entry.run,
         f"of {earlier.system}": earlier.system.name != entry.system,
         f"of team {earlier.system.team}": earlier.system.team_id != entry.team.pk,
         f"sent {_in_phase(earlier)}": earlier.phase != phase,
+        f"aggregate {earlier.aggregate}": earlier.aggregate != entry.aggregate,
+        "other columns": earlier.columns != columns,
     }
     return ", ".join(text for text, differs in differences.items() if differs)
 

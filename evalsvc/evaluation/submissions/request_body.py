@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import UnreadablePostError
 from rest_framework.request import Request
 
@@ -17,6 +18,7 @@ from evalsvc.evaluation.submissions.file_check import too_large
 
 CHUNK_BYTES = 1 << 18
 FORM_OVERHEAD = 1 << 20  # of a form around its file
+MAX_COLUMNS_BYTES = 500_000
 
 
 class LengthRequired(DomainError):
@@ -57,8 +59,24 @@ def upload_of(request: Request, *, most: int, known: Collection[str]) -> Upload:
         )
     require_known_fields([*request.POST, *request.FILES], known)
     fields = request.query_params.dict() | request.POST.dict()
+    if sidecar := request.FILES.get("columns"):
+        fields["columns"] = text_of(sidecar)
     check_storable([fields, file.name])
     return Upload(iter(file.chunks(CHUNK_BYTES)), fields, fields.get("filename") or file.name or "")
+
+
+def text_of(sidecar: UploadedFile) -> str:
+    """Return the names of columns sent as a file."""
+    if sidecar.size is None or sidecar.size > MAX_COLUMNS_BYTES:
+        detail = f"The file with the names of the columns is larger than {MAX_COLUMNS_BYTES:,} bytes."
+        raise DomainError("bad_columns", detail, hint="Send the labels, one per line.", field="columns")
+    try:
+        return sidecar.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        detail = "The file with the names of the columns is not UTF-8 text."
+        raise DomainError(
+            "bad_columns", detail, hint="Send the labels, one per line.", field="columns"
+        ) from error
 
 
 def _require_each_once(request: Request) -> None:
@@ -67,6 +85,8 @@ def _require_each_once(request: Request) -> None:
     if form and len(request.FILES.getlist("file")) > 1:
         raise _repeated("file")
     sources = [request.query_params, *([request.POST] if form else [])]
+    if form and any("columns" in each for each in sources) and "columns" in request.FILES:
+        raise _repeated("columns")
     for name in {name for each in sources for name in each}:
         if len({value for each in sources for value in each.getlist(name)}) > 1:
             raise _repeated(name)

@@ -12,7 +12,7 @@ from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.disclosure.policy import Disclosed
-from evalsvc.evaluation.measures.menu import MENU
+from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Benchmark, Submission
 from evalsvc.evaluation.submissions import intake
 from evalsvc.management.commands._base import ActingCommand, errors_as_messages, open_file
@@ -69,9 +69,9 @@ class Command(ActingCommand):
         self.write(f"{evaluation.setting.title}:")
         scores = {score.measure: score for score in evaluation.scores}
         for key in (key for key in MENU if key in scores):
-            value, measure = scores[key].value, MENU[key]
+            value, measure = scores[key].value, as_shown(evaluation.setting, key)
             if value is None:
                 shown = f"– ({scores[key].reason})"
             else:
                 shown = f"{100 * value:.2f}" if measure.unit == "%" else f"{value:.{measure.digits}f}"
-            self.write(f"  {key:<32} {shown}")
+            self.write(f"  {measure.title:<44} {shown:>8}  {key}")

@@ -84,12 +84,16 @@ def test_a_missing_option_is_named(file: Path) -> None:
         run("create_benchmark", "--slug", "rel", "--title", "R", "--task", "relations", "--by", "olga")
 
 
-def test_a_submitted_file_is_scored_and_its_figures_are_printed(file: Path, tmp_path: Path) -> None:
-    run("create_benchmark", write(file, settings=[SETTING | {"disclosure": "open"}]), "--by", "olga")
+@pytest.mark.parametrize(("beta", "row"), [(1, "micro F1 40.00 micro_f1"), (2, "micro F2 45.45 micro_f1")])
+def test_a_submitted_file_is_scored_and_its_figures_are_printed(
+    file: Path, tmp_path: Path, beta: float, row: str
+) -> None:
+    output = write(file, settings=[SETTING | {"disclosure": "open"}], options={"beta": beta})
+    run("create_benchmark", output, "--by", "olga")
     predictions = tmp_path / "a.jsonl"
     predictions.write_bytes(jsonl({"id": line["id"], "label": "born_in"} for line in RELATION_GOLD))
     output = run("submit", "rel", str(predictions), "--team", "kelpie", "--system", "Net")
-    assert "micro_f1                         40.00" in output
+    assert row in [" ".join(line.split()) for line in output.splitlines()]
     assert Submission.objects.get().state == "scored"
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.core.management import call_command
 
@@ -103,6 +104,29 @@ def test_repaired_and_dropped_tags_of_both_files_are_counted(write, capsys, monk
     found = json.loads(capsys.readouterr().out)
     assert (found["counts"]["gold_dropped_tag"], found["counts"]["predictions_dropped_tag"]) == (1, 2)
     assert len(found["warnings"]) == 2
+
+
+@pytest.mark.parametrize("by_line", [False, True])
+@pytest.mark.parametrize(("repair", "count"), [("conlleval", "repaired_tag"), ("strict", "dropped_tag")])
+def test_ends_of_bioes_are_honoured_and_counted(write, capsys, monkeypatch, by_line, repair, count):
+    if by_line:
+        monkeypatch.setattr("workers.cli.conll_columns.score", lambda *args, **options: None)
+    gold = write("gold.txt", "a B-X\nb E-X\nc S-X\n")
+    predictions = write("p.txt", "a B-X\nb I-X\nc S-X\n")
+    words = [str(gold), str(predictions), "--task", "entities", "--scheme", "BIOES", "--json"]
+    assert main([*words, "--repair", repair]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"][f"predictions_{count}"] == 1
+    assert found["counts"]["predicted"] == (2 if repair == "conlleval" else 1)
+
+
+def test_scores_with_names_of_columns_are_read_in_any_order(write, tmp_path, capsys):
+    gold = [{"id": name, "labels": labels} for name, labels in (("s1", ["a"]), ("s2", ["b"]), ("s3", []))]
+    scores = np.array([[0.1, 0.9, 0.5], [0.8, 0.2, 0.5], [0.1, 0.3, 0.5]])
+    np.savez(tmp_path / "scores.npz", scores=scores, columns=np.array(["b", "a", "NA"]))
+    words = [str(write("gold.jsonl", gold)), str(tmp_path / "scores.npz"), "--task", "sentences"]
+    assert main([*words, "--negative", "NA", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["measures"]["ap"] == 1.0
 
 
 def test_gold_that_loses_most_entities_is_rejected(write, capsys):

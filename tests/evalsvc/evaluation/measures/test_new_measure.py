@@ -119,7 +119,7 @@ def test_submit_prints_it(cast: BenchmarkCast, benchmark_: Benchmark, tmp_path: 
     out = io.StringIO()
     call_command("submit", "rel", str(path), "--team", "kelpie", "--system", "Net", stdout=out)
     assert Submission.objects.get().state == "scored"
-    assert [KEY, "100.00"] in [line.split() for line in out.getvalue().splitlines()]
+    assert [*TITLE.split(), "100.00", KEY] in [line.split() for line in out.getvalue().splitlines()]
 
 
 @pytest.mark.usefixtures("_measure")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
@@ -15,11 +17,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evalsvc.core.accounts.teams import create_team
+from evalsvc.core.formats.problems import KINDS
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, PredictionFile, Setting, Submission
 from evalsvc.evaluation.submissions import model_intake
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
+from tests.evalsvc.evaluation.submissions.test_dense_scores import dense
 from tests.workers.handlers.test_score import LABEL_LINES
 from workers.runner import run_next
 
@@ -146,6 +150,38 @@ def test_a_check_shows_its_result_and_submits_nothing(client: Client, cast: Benc
     assert "6 lines" in page
     assert not Submission.objects.exists()
     assert send(client, b"{", do="check").status_code == 422
+
+
+def test_names_of_columns_come_from_a_file_beside_the_scores(client: Client, cast: BenchmarkCast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    content = dense(np.full((6, 4), 0.5))
+    fields: dict[str, Any] = {"system": "Net", "run": "1", "do": "submit"}
+    names = SimpleUploadedFile(
+        "rel2id.json", json.dumps({"N/A": 0, "part_of": 1, "born_in": 2, "works_for": 3}).encode()
+    )
+    both = fields | {"file": SimpleUploadedFile("a.npy", content), "columns_file": names}
+    assert client.post(reverse("submit", args=["rel"]), both | {"columns": "born_in"}).status_code == 400
+    for file in (both["file"], names):
+        file.seek(0)
+    assert client.post(reverse("submit", args=["rel"]), both).status_code == 302
+    assert Submission.objects.get().columns == ["N/A", "part_of", "born_in", "works_for"]
+
+
+def test_each_kind_of_warning_is_shown_with_its_count(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.entities(options={"repair": "conlleval"}, missing="wrong")
+    client.force_login(cast.kim)
+    lines = [
+        {"id": "d1", "spans": [[0, 1, "PER"], [0, 1, "PER"], [1, 2, "LOC"], [1, 2, "LOC"]]},
+    ]
+    file = SimpleUploadedFile("net.jsonl", jsonl(lines))
+    page = client.post(reverse("submit", args=["ner"]), {"file": file, "do": "check"}).content.decode()
+    message = KINDS["duplicate_span"].message
+    assert f"2 × {message}" in page
+    submission = cast.submit(benchmark, lines)
+    run_next("score")
+    page = client.get(reverse("submission", args=[submission.pk])).content.decode()
+    assert re.search(rf"<dt>2 warnings</dt>\s*<dd>{message}</dd>", page)
 
 
 def test_a_taken_run_is_rejected_on_the_form(client: Client, cast: BenchmarkCast) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.formats.npy import ColumnNames
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.evaluation import submission_states
@@ -86,6 +89,10 @@ def test_as_many_rows_as_pairs_are_pairs(cast: BenchmarkCast) -> None:
         (ColumnNames(na="first"), [3, 0, 1, 2]),
         (ColumnNames(columns=json.dumps([LABELS[2], "N/A", *LABELS[:2]])), [2, 3, 0, 1]),
         (ColumnNames(columns="\n".join([LABELS[1], LABELS[0], LABELS[2]])), [1, 0, 2]),
+        (
+            ColumnNames(columns=json.dumps({"N/A": 0} | {name: at for at, name in enumerate(LABELS, 1)})),
+            [3, 0, 1, 2],
+        ),
     ],
 )
 def test_named_columns_are_scored_in_any_order(
@@ -100,6 +107,97 @@ def test_named_columns_are_scored_in_any_order(
     run_next("score")
     named = Submission.objects.get(run="2")
     assert (named.state, figures(named)) == ("scored", figures(usual))
+
+
+def archive(**arrays: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_an_archive_names_its_columns(cast: BenchmarkCast, pack: Any) -> None:
+    benchmark = cast.relations(unit="bag", main="ap")
+    matrix = array(len(IDS), 4)
+    usual = send(cast, benchmark, dense(matrix[:, :3]))
+    names = np.array([LABELS[2], "N/A", *LABELS[:2]])
+    content = archive(scores=np.ascontiguousarray(matrix[:, [2, 3, 0, 1]]), columns=names)
+    submission = send(cast, benchmark, pack(content), run="2")
+    assert (submission.format, submission.columns) == ("npy", names.tolist())
+    assert figures(submission) == figures(usual)
+
+
+def test_an_archive_without_names_is_read_as_its_matrix(cast: BenchmarkCast) -> None:
+    benchmark, matrix = cast.relations(), array(6)
+    first = intake.check(benchmark, [archive(scores=matrix)])
+    assert not first.problems.total
+    assert first.sha256 == intake.check(benchmark, [dense(matrix)]).sha256
+    names = ColumnNames("\n".join(reversed(LABELS)))
+    assert intake.check(benchmark, [archive(scores=matrix)], names=names).columns == list(reversed(LABELS))
+
+
+def test_names_in_an_archive_and_beside_it_are_rejected(cast: BenchmarkCast) -> None:
+    content = archive(scores=array(6), columns=np.array(LABELS))
+    checked = intake.check(cast.relations(), [content], names=ColumnNames(na="first"))
+    assert checked.problems.by_code == {"wrong_shape": 1}
+
+
+def zipped(
+    members: dict[str, bytes], *, compression: int = zipfile.ZIP_DEFLATED, comment: bytes = b""
+) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as made:
+        for name, content in members.items():
+            made.writestr(name, content)
+        made.comment = comment
+    return file.getvalue()
+
+
+SCORES = dense(np.full((6, 3), 0.5))
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (zipped({"predictions.jsonl": b"{}"}), "not_utf8"),
+        (zipped({f"{at}.npy": b"" for at in range(200)} | {"scores.npy": SCORES}), "not_utf8"),
+        (zipped({"scores.npy": SCORES}, comment=b"long"), "not_utf8"),
+        (zipped({"scores.npy": SCORES}, compression=zipfile.ZIP_LZMA), "bad_npy"),
+        (zipped({"scores.npy": b"no array"}), "bad_npy"),
+        (zipped({"scores.npy": SCORES[:-8]}), "bad_npy"),
+        (zipped({"scores.npy": SCORES, "columns.npy": dense(np.arange(3))}), "bad_npy"),
+        (zipped({"scores.npy": SCORES, "columns.npy": dense(np.array(LABELS))[:-4]}), "bad_npy"),
+        (
+            zipped({"scores.npy": SCORES, "columns.npy": dense(np.array(["zebra", *LABELS[1:]]))}),
+            "unknown_label",
+        ),
+        (zipped({"scores.npy": SCORES}).replace(b"PK\x01\x02", b"PK\x01\x03"), "bad_npy"),
+        (zipped({"scores.npy": SCORES})[:-30], "not_utf8"),
+    ],
+)
+def test_an_archive_of_anything_else_is_rejected(cast: BenchmarkCast, content: bytes, code: str) -> None:
+    assert intake.check(cast.relations(), [content]).problems.by_code == {code: 1}
+
+
+def test_a_packed_matrix_is_read_no_further_than_its_header_says(cast: BenchmarkCast) -> None:
+    read = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal read
+        for piece in (SCORES, *[bytes(1 << 16)] * 1_000):
+            read += len(piece)
+            yield piece
+
+    assert intake.check(cast.relations(), pieces()).problems.by_code == {"bad_npy": 1}
+    assert read < 1 << 20
+
+
+def test_a_key_reused_with_other_columns_is_rejected(cast: BenchmarkCast) -> None:
+    benchmark, content = cast.relations(), dense(array(6))
+    orders = [ColumnNames(json.dumps(names)) for names in (LABELS, LABELS[::-1])]
+    cast.submit(benchmark, content, idempotency_key="k", names=orders[0])
+    with pytest.raises(Conflict, match=r": other columns\.$"):
+        cast.submit(benchmark, content, idempotency_key="k", names=orders[1])
 
 
 def test_the_same_bytes_with_other_columns_are_scored_anew(cast: BenchmarkCast) -> None:

@@ -231,6 +231,14 @@ def test_a_key_submits_once(cast: BenchmarkCast) -> None:
     assert cast.submit(benchmark, LINES, idempotency_key="k") == first
 
 
+def test_a_key_reused_with_another_aggregate_is_rejected(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations("bag", "ap")
+    lines = [{"id": "s1", "scores": {"born_in": 0.5}}]
+    cast.submit(benchmark, lines, idempotency_key="k", aggregate="ONE")
+    with pytest.raises(Conflict, match=r": aggregate ONE\.$"):
+        cast.submit(benchmark, lines, idempotency_key="k", aggregate="AVG")
+
+
 def test_a_key_reused_for_another_file_is_rejected(cast: BenchmarkCast) -> None:
     benchmark = cast.relations()
     cast.submit(benchmark, LINES, idempotency_key="k")

@@ -13,6 +13,7 @@ page_patterns = [
     path("boards/<slug:slug>/board.csv", boards.board_csv, name="board-csv"),
     path("boards/<slug:slug>/board.json", boards.board_json, name="board-json"),
     path("boards/<slug:slug>/schemes.svg", boards.ranks_svg, name="board-ranks"),
+    path("boards/<slug:slug>/inputs/", settings.all_inputs, name="board-inputs"),
     path("boards/<slug:slug>/people/", organisers.people, name="board-people"),
     path("boards/<slug:slug>/organise/", organise.organise, name="board-organise"),
     path("boards/<slug:slug>/ledger/", ledger.ledger, name="board-ledger"),

@@ -122,7 +122,8 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(("test-set:twin", "test-set-lines:twin"), source_set),
     **dict.fromkeys(("test-set:gold", "test-set-lines:gold"), gold),
     **dict.fromkeys(("board", "board-csv", "board-ranks", "board-people", "setting-new", "submit"), tides),
-    **dict.fromkeys(("board-json", "board-organise", "board-ledger", "board-change"), tides),
+    **dict.fromkeys(("board-json", "board-organise", "board-ledger", "board-change", "board-inputs"), tides),
+    "board-inputs:hidden": vault,
     **dict.fromkeys(
         ("board:hidden", "board-csv:hidden", "board-ranks:hidden", "setting-new:hidden", "submit:hidden"),
         vault,

@@ -149,6 +149,11 @@ class FileContract:
             problems=problems,
         )
 
+    def count_items(self) -> int:
+        """Count the items a file must answer, each once."""
+        gold = {(each.test_set_id, each.only_id): each for each in self.settings}
+        return count_items(self.settings[0]) if len(gold) == 1 else len(self.expected.ids)
+
     def require_open(self, settings: Iterable[Setting], at: datetime) -> None:
         """Reject a file whose settings, read again, closed while it was sent."""
         still_open = {setting.pk for setting in settings if accepts(setting, self.phase, at)}
@@ -346,14 +351,20 @@ def ids_of_part(gold: Setting | SettingVersion, unit: str, part: Part) -> frozen
     return frozenset(id for id, pair in items.items() if id in kept and part.has(key_of(unit, id, pair)))
 
 
-def input_lines(setting: Setting) -> Iterator[bytes]:
-    """Yield the items in the order of CoNLL columns and dense rows."""
-    kept = expected_ids(setting).ids
+def input_lines(*settings: Setting) -> Iterator[bytes]:
+    """Yield each item of the settings once, setting by setting.
+
+    Within a setting they come in the order of CoNLL columns and dense rows.
+    """
     decoder, encoder = msgspec.json.Decoder(InputItem), msgspec.json.Encoder(order="deterministic")
-    for raw in export_lines(setting.test_set):
-        item = decoder.decode(raw)
-        if item.id in kept:
-            yield encoder.encode(item) + b"\n"
+    written: set[str] = set()
+    for setting in settings:
+        kept = expected_ids(setting).ids.keys() - written
+        written |= kept
+        for raw in export_lines(setting.test_set) if kept else ():
+            item = decoder.decode(raw)
+            if item.id in kept:
+                yield encoder.encode(item) + b"\n"
 
 
 def count_items(gold: Setting | SettingVersion) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -84,7 +85,7 @@ def _message(problem: Problem, others: Sequence[str] = (), total: int = 1) -> st
     """
     parts = [KINDS[problem.code].message]
     if problem.value is not None:
-        values = ", ".join([problem.value, *others])
+        values = ", ".join([problem.shown_value, *others])
         left = total - 1 - len(others)
         parts += [f"Found {values} and {count(left)} more." if others and left else f"Found {values}."]
     parts += [f"Expected {problem.expected}."] if problem.expected is not None else []
@@ -113,13 +114,26 @@ def _line(number: int, text: str, problem: Problem | None) -> ExcerptLine:
     if problem is None:
         return ExcerptLine(number, _cut(text))
     value = problem.value.removesuffix("…") if problem.value else ""
-    at = text.find(value) if value else -1
+    at = _place(text, problem.value or "", problem.field or "")
     if at < 0:
         return ExcerptLine(number, "", _cut(text), bad=True)
     before, after = text[:at], text[at + len(value) :]
     if len(before) > MAX_WIDTH // 2:
         before = "… " + before[-MAX_WIDTH // 2 :]
     return ExcerptLine(number, before, _cut(value), _cut(after), bad=True)
+
+
+def _place(text: str, value: str, field: str) -> int:
+    """Return where a value begins as a whole word, after its key if that is in the line."""
+    sought = value.removesuffix("…")
+    if not sought:
+        return -1
+    before = r"(?<!\w)" if sought[0].isalnum() else ""
+    after = r"(?!\w)" if value[-1].isalnum() else ""  # not where the value was shortened
+    word = re.compile(before + re.escape(sought) + after)
+    key = text.find(f'"{field.partition("[")[0]}"') if field else -1
+    match = (word.search(text, key) if key >= 0 else None) or word.search(text)
+    return match.start() if match else -1
 
 
 def _cut(text: str) -> str:

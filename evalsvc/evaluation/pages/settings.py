@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.text import slugify
 from django.views.decorators.http import require_safe
 
 from evalsvc.core.web.downloads import jsonl_file
@@ -34,6 +35,7 @@ def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "lead": _lead(setting),
         "coming": file_contract.state_at(setting, timezone.now()) == "coming",
         "versions": setting.versions.select_related("test_set", "only", "by").order_by("-number"),
+        "n_inputs": file_contract.count_items(setting),
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }
     return render(request, "evaluation/setting.html", context)
@@ -57,3 +59,12 @@ def inputs_file(request: HttpRequest, slug: str, key: str) -> HttpResponseBase:
     _, setting = _setting_or_404(request, slug, key)
     roles.require_begun(setting, request.user)
     return jsonl_file(f"{slug}-{key}.jsonl", file_contract.input_lines(setting))
+
+
+@page()
+def all_inputs(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Download every item that a file sent now must answer."""
+    benchmark = roles.benchmark_for(request.user, slug)
+    contract = file_contract.for_new_file(benchmark, phase=request.GET.get("phase", ""))
+    name = "-".join(filter(None, (slug, slugify(contract.phase), "inputs")))
+    return jsonl_file(f"{name}.jsonl", file_contract.input_lines(*contract.settings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -75,6 +76,7 @@ def _check(request: HttpRequest, benchmark: Benchmark) -> HttpResponse:
     form = FileForm(request.POST, request.FILES)
     if form.is_valid():
         context, status = _checked(benchmark, form, by=users.person(request))
+        context["inputs_url"] = inputs_url(benchmark, form.cleaned_data["phase"])
     else:
         context, status = {"rejected": next(iter(form.errors.values()))[0]}, 400
     if not getattr(request, "htmx", False):
@@ -119,7 +121,8 @@ def _receive(request: HttpRequest, benchmark: Benchmark, form: RunForm) -> HttpR
             **fields,
         )
     except FileRejected as error:
-        return _page(request, benchmark, form, problems=shown_problems(error.problems, file), status=422)
+        problems, inputs = shown_problems(error.problems, file), inputs_url(benchmark, values["phase"])
+        return _page(request, benchmark, form, problems=problems, inputs_url=inputs, status=422)
     except DomainError as error:
         add_form_error(form, error)
         return _page(request, benchmark, form, status=error.status)
@@ -160,13 +163,30 @@ def _page(
         "teams": teams,
         "quotas": quotas_of(teams[0], [benchmark]) if len(teams) == 1 else [],
         "systems": systems.values_list("name", flat=True).distinct(),
-        "open_settings": open_settings,
+        "open_settings": [(each, file_contract.count_items(each)) for each in open_settings],
+        "inputs": _inputs(benchmark, open_settings),
         "hidden": [setting.title for setting in open_settings if is_hidden(setting)],
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
         "missing_lines": MISSING_LINES[benchmark.task, benchmark.missing],
         "curl": curl(request, benchmark),
     }
     return render(request, "evaluation/submit.html", context | more, status=status)
+
+
+def _inputs(benchmark: Benchmark, open_settings: list[Setting]) -> list[tuple[str, str, int]]:
+    """Return phase, address and number of items of all inputs, phase by phase."""
+    phases = file_contract.open_phases(open_settings) or ([""] if open_settings else [])
+    return [
+        (phase, inputs_url(benchmark, phase), contract.count_items())
+        for phase in phases
+        for contract in [file_contract.for_new_file(benchmark, phase=phase)]
+    ]
+
+
+def inputs_url(benchmark: Benchmark, phase: str = "") -> str:
+    """Return where everything that a file must answer can be downloaded."""
+    address = reverse("board-inputs", args=[benchmark.slug])
+    return f"{address}?{urlencode({'phase': phase})}" if phase else address
 
 
 # ---- parts of other pages --------------------------------------------------------------------------

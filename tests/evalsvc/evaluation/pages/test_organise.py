@@ -280,6 +280,14 @@ def test_downloaded_inputs_contain_no_gold(client: Client, cast: BenchmarkCast) 
     assert b"relations" not in content
 
 
+def test_a_visitor_is_led_to_the_log_in_before_the_inputs(client: Client, cast: BenchmarkCast) -> None:
+    cast.relations()
+    address = reverse("setting", args=["rel", "main"])
+    page = client.get(address).content.decode()
+    assert reverse("setting-inputs", args=["rel", "main"]) not in page
+    assert f'{reverse("login")}?next={address}"' in page
+
+
 def test_a_visitor_downloads_a_public_board_as_json(client: Client, cast: BenchmarkCast) -> None:
     scored(cast, cast.relations(main="accuracy"), "Net", 3)
     page = client.get(reverse("board", args=["rel"])).content.decode()

@@ -107,6 +107,14 @@ def test_invalid_lines_are_shown_with_numbers_and_corrections(
     assert not PredictionFile.objects.exists()
 
 
+def test_a_label_is_marked_at_its_key_and_not_inside_the_id(client: Client, cast: BenchmarkCast) -> None:
+    cast.relations()
+    client.force_login(cast.kim)
+    response = send(client, b'{"id": "s007", "label": "7"}\n')
+    (line,) = (row for row in response.context["problems"]["excerpt"] if row.bad)
+    assert line.before.endswith('"label": "')
+
+
 def test_missing_ids_do_not_hide_invalid_lines(client: Client, cast: BenchmarkCast) -> None:
     cast.relations()
     client.force_login(cast.kim)
@@ -122,6 +130,22 @@ def test_missing_ids_are_one_row_with_a_count_and_the_first_id(client: Client, c
     assert codes(page) == ["missing_id"]
     assert "s2, s3, s4 and 2 more" in page
     assert '<span class="quiet">5 ' in page
+    assert f'href="{reverse("board-inputs", args=["rel"])}"' in page
+
+
+def test_all_inputs_have_each_item_of_the_open_settings_once(client: Client, cast: BenchmarkCast) -> None:
+    few, rest = (
+        freeze("few", RELATION_GOLD[:3], by=cast.olga),
+        freeze("rest", RELATION_GOLD[2:], by=cast.olga),
+    )
+    cast.benchmark(
+        settings=[("main", few, "sentence", "micro_f1", None), ("more", rest, "sentence", "micro_f1", None)]
+    )
+    client.force_login(cast.kim)
+    page = client.get(reverse("submit", args=["rel"]))
+    ((_, address, n),) = page.context["inputs"]
+    lines = b"".join(client.get(address).streaming_content).splitlines()  # type: ignore[attr-defined]
+    assert len(lines) == n == len(RELATION_GOLD)
 
 
 def test_a_problem_after_many_others_is_shown_with_its_count(client: Client, cast: BenchmarkCast) -> None:

@@ -37,6 +37,7 @@ KINDS: dict[type, tuple[str, ...]] = {
 NO_NUL = "Remove the \\u0000."
 KEY = re.compile(r'"[ \t]*:')
 KEY_BYTES = re.compile(rb'"[ \t]*:')
+FAULT = re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)")
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -64,7 +65,7 @@ def decode(decoder: msgspec.json.Decoder[Shape], text: str, *, line: int, proble
         struct = decoder.decode(text)
     except msgspec.ValidationError as error:
         if str(error).startswith("Expected `object`") and not PLACE.search(str(error)):
-            problems.add("not_json", line=line, value=text, expected="one JSON object", hint=_hint(text))
+            _report_not_json(text, line=line, problems=problems)
             return None
         _report_shape(str(error), decoder.type, text, line=line, problems=problems)
         return None
@@ -253,11 +254,21 @@ def _report_json(text: str, message: str, *, line: int, problems: Problems) -> N
         hint = "Write the character itself in UTF-8."
         problems.add(code, line=line, value=ascii(text), expected="complete characters", hint=hint)
     else:
-        reason = message.replace("JSON is malformed: ", "")
-        reason = reason.replace("Input data was truncated", "the line ends early")
-        problems.add(
-            "not_json", line=line, value=text, expected=f"one JSON object ({reason})", hint=_hint(text)
-        )
+        _report_not_json(text, line=line, problems=problems, where=_place_of_fault(text, message))
+
+
+def _report_not_json(text: str, *, line: int, problems: Problems, where: str = "") -> None:
+    hint = f"{where} {_hint(text)}".strip()
+    problems.add("not_json", line=line, value=text, expected="one JSON object in each line", hint=hint)
+
+
+def _place_of_fault(text: str, message: str) -> str:
+    """Say where the line stops being JSON, and why."""
+    match = FAULT.fullmatch(message)
+    if match is None:
+        return "The line ends before the object is complete." if "truncated" in message else ""
+    at = len(text.encode()[: int(match[2])].decode(errors="ignore")) + 1
+    return f"Character {at:,}: {match[1]}."
 
 
 class _Unfinite(str):
@@ -301,12 +312,12 @@ def _code_of_strictness(text: str) -> str | None:
     return "bad_score" if constants else "lone_surrogate"
 
 
-def _hint(text: str) -> str | None:
+def _hint(text: str) -> str:
     if text.lstrip().startswith("{'"):
         return "This looks like a Python dictionary. Write it with json.dumps."
     if text.strip() in ("{", "[") or text.startswith("["):
         return "Write one object per line, not a list or an object over several lines."
-    return None
+    return "Write lines with a JSON library, such as json.dumps in Python."
 
 
 def _keys_of(shape: type[msgspec.Struct]) -> list[str]:

@@ -224,8 +224,9 @@ class PredictionCheck:
             missing, hint = self.problems.unread.certainly_missing(missing)
             for name in missing:
                 self.problems.add(
-                    "missing_id", field="id", value=f"no line for {name}", expected="one line for each id",
-                    hint=hint, example=partial(self.example, "missing_id", id=name),
+                    "missing_id", field="id", value=f"no line for {name}",
+                    expected="one line for each id of the inputs", hint=hint,
+                    example=partial(self.example, "missing_id", id=name),
                 )  # fmt: skip
 
     def check(self, lines: Iterable[tuple[int, PredictionLine]]) -> Problems:

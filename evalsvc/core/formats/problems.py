@@ -163,6 +163,15 @@ KINDS: dict[str, ProblemKind] = {
         "The cell is empty and is not counted as a vote.", "s1\tw7\tNONE", False, warning=True
     ),
 }
+# Codes whose value is copied from the file; the other values describe something and stand without quotes
+COPIED = frozenset(
+    {
+        *("not_json", "nul_character", "lone_surrogate", "unknown_key", "wrong_type", "wrong_columns"),
+        *("bad_tag", "repaired_tag", "dropped_tag", "bad_block", "entity_not_in_text", "loose_entity"),
+        *("other_words", "unknown_id", "duplicate_id", "duplicate_claim", "duplicate_label"),
+        *("unknown_label", "near_label", "negative_with_label", "negative_averaged", "bad_score"),
+    }
+)
 CLIP = 80
 ID_KEY = re.compile(r'"id"[ \t]*:[ \t]*(?:"((?:[^"\\]|\\.)*)"|(-?\d+))')
 LONGEST_ID = 200
@@ -188,13 +197,18 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     hint: str | None = None
     example: str | None = None
 
+    @property
+    def shown_value(self) -> str:
+        """Return the value, in quotes if it is copied from the file."""
+        return f"“{self.value}”" if self.code in COPIED else self.value or ""
+
     def sentence(self) -> str:
         """Describe place, problem, value, expectation and fix."""
         places = [f"line {self.line:,}" if self.line else "", f"field {self.field}" if self.field else ""]
         where = ", ".join(filter(None, places))
         parts = [f"{where[:1].upper()}{where[1:]}:"] if where else []
         parts.append(KINDS[self.code].message)
-        parts += [f"Found {self.value}."] if self.value is not None else []
+        parts += [f"Found {self.shown_value}."] if self.value is not None else []
         parts += [f"Expected {self.expected}."] if self.expected is not None else []
         return " ".join([*parts, self.hint] if self.hint else parts)
 
@@ -337,7 +351,9 @@ class Problems:
         """Describe the first problem and count the others."""
         if not self.first:
             return "No problem found."
-        more = f" {self.total - 1:,} more." if self.total > 1 else ""
+        left = self.total - 1
+        problems = "problem" if left == 1 else "problems"
+        more = f" The file has {left:,} more {problems}." if left else ""
         stopped = " Reading stopped there." if self.places >= MAX_PROBLEMS else ""
         return self.first[0].sentence() + more + stopped
 

@@ -275,7 +275,7 @@ def test_a_line_with_two_problems_counts_as_one_rejected_line(client: Client, ca
 def test_tabs_of_a_rejected_line_are_visible(client: Client, cast: ProjectCast) -> None:
     good = b"u1\tAda\tTurin\tAda was seen in Turin .\n"
     page = imported_page(client, UNITS + good + b"u2 Ada Turin Ada left Turin.\nu3\tAda\n", "units.tsv")
-    assert "Found u3 ⇥ Ada" in page
+    assert "u3 ⇥ Ada" in page
     right = re.findall(r"<code>(.*?)</code>", page)
     assert any(example.count(" ⇥ ") == 3 for example in right)
     assert "⇥ is a tab" in page

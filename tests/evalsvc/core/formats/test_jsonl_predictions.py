@@ -87,6 +87,17 @@ def test_a_broken_line_is_reported_after_lines_of_any_form(before, line, code):
     assert len(predictions) == 2
 
 
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [('{"id": "ä" "label"}', "Character 12"), ('{"id": "a", "label"', "ends before"), ("[1]", "")],
+)
+def test_a_line_that_is_not_json_gets_the_place_of_the_fault_and_a_remedy(line, place):
+    _, problems = read(line)
+    hint = problems.first[0].hint
+    assert hint.startswith(place) or place in hint
+    assert hint.count(".") >= (2 if place else 1)
+
+
 def test_an_array_over_several_lines_gets_a_hint():
     _, problems = read("[", '{"id": "a", "label": "r"},', "]")
     assert (problems.first[0].code, problems.first[0].line) == ("not_json", 1)

@@ -68,6 +68,11 @@ def test_a_message_has_place_value_expectation_and_hint():
     )
 
 
+def test_only_a_value_copied_from_the_file_is_quoted():
+    assert Problem("unknown_label", value="brn_in").shown_value == "“brn_in”"
+    assert Problem("too_many_lines", value="9 lines").shown_value == "9 lines"
+
+
 def test_a_report_is_json_and_the_exception_can_be_pickled():
     problems = Problems()
     problems.add("near_label", line=1, value="born", hint="Did you mean born_in?")

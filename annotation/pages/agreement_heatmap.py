@@ -15,7 +15,6 @@ from evalsvc.core.web.formatting import DASH, counted
 from evalsvc.core.web.svg import drawing, element
 
 MAX_NAMED = 12
-OUTLIER_GAP = 0.1
 MEASURES = {
     "kappa": ("Cohen’s κ", (0.0, 0.2, 0.4, 0.6, 0.8)),
     "f1": ("F1 of spans", (0.5, 0.6, 0.7, 0.8, 0.9)),
@@ -52,7 +51,6 @@ class Heatmap:
     values: list[float]
     shown: list[int]
     people: int
-    outlier: int | None
 
     @property
     def dense(self) -> bool:
@@ -66,16 +64,14 @@ def heatmap_of(pairs: Sequence[Pair], names: Sequence[str]) -> Heatmap:
     at |= {(second, first): pair for (first, second), pair in list(at.items())}
     shown = sorted({person for person, _ in at}, key=lambda person: _natural_order(names[person]))
     values = [pair["value"] for pair in pairs if pair["value"] is not None]
-    outlier = _outlier(pairs, shown)
     return Heatmap(
-        finding=_finding(values, names[outlier] if outlier is not None else "", len(shown)),
+        finding=_finding(values),
         measure=measure,
         ends=(f"below {tick_label(bounds[0])}", f"{tick_label(bounds[-1])} and above"),
         rows=_rows(at, shown, names, bounds, measure),
         values=values,
         shown=shown,
         people=len(names),
-        outlier=outlier,
     )
 
 
@@ -84,28 +80,7 @@ def _natural_order(name: str) -> list[Any]:
     return [int(part) if part.isdecimal() else part.casefold() for part in re.split(r"(\d+)", name)]
 
 
-def _outlier(pairs: Sequence[Pair], shown: Sequence[int]) -> int | None:
-    """Return the only person who agrees far less than the others.
-
-    All their values lie below the others' median, and their median far below.
-    """
-    outliers = []
-    defined = [pair for pair in pairs if pair["value"] is not None]
-    for person in shown:
-        own = [pair["value"] for pair in defined if person in (pair["first"], pair["second"])]
-        others = [pair["value"] for pair in defined if person not in (pair["first"], pair["second"])]
-        if len(own) < 2 or not others:
-            continue
-        middle = median(others)
-        if max(own) < middle and median(own) < middle - OUTLIER_GAP:
-            outliers.append(person)
-    return outliers[0] if len(outliers) == 1 else None
-
-
-def _finding(values: Sequence[float], outlier: str, people: int) -> str:
-    if outlier:
-        everybody = len(values) == people * (people - 1) / 2
-        return f"{outlier} differs from {'all others' if everybody else 'everyone with sentences in common'}"
+def _finding(values: Sequence[float]) -> str:
     if not values:
         return "No pair has enough sentences in common"
     if len(values) == 1:

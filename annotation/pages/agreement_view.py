@@ -13,15 +13,14 @@ from django.utils.safestring import SafeString
 
 from annotation.models import Project
 from annotation.pages.agreement_heatmap import heatmap_of
-from annotation.pages.interval_chart import Estimate, IntervalColumn, coefficient, estimate_text, share
+from annotation.pages.interval_chart import Estimate, IntervalColumn, coefficient, share
 from annotation.pages.project_page import label_titles
 from evalsvc.core.web.formatting import counted, listed
 
 TENTATIVE = 0.667  # Krippendorff's lowest α for tentative conclusions
-RELIABLE = 0.8
 MIN_ANSWERS = 10
 SHOWN = 20
-NA_GAP = 0.1
+SIDES = {"below": "lies below", "around": "includes", "above": "lies above"}
 ORDERS = {"": "Most frequent first", "least": "Lowest agreement first"}
 OVERALL = (
     ("observed", "Observed", "share of equal answers"),
@@ -73,28 +72,39 @@ class AgreementView:
             low, middle, high = (coefficient(of(values)) for of in (min, median, max))
             return f"Pairs of annotators agree on spans with an F1 of {low} to {high}, median {middle}."
         alpha = Estimate.of(self.figures["overall"]["alpha_masi"])
+        measure = "α with MASI distance over whole answers"
         if alpha.value is None:
-            return "Agreement is undefined: no sentence has two answers, or all answers are the same."
-        if alpha.value >= RELIABLE:
-            verdict = "Agreement is good"
-        elif alpha.value >= TENTATIVE:
-            verdict = "Agreement allows tentative conclusions"
-        else:
-            verdict = "Agreement is too low for conclusions"
-        return f"{verdict}: α over whole answers is {estimate_text(alpha)}. {self.weak_relations}".strip()
+            reason = alpha.reason or "no sentence has two answers, or all answers are the same"
+            return f"{measure} is undefined: {reason}."
+        if alpha.low is None or alpha.high is None:
+            return f"{measure} is {coefficient(alpha.value)}, without an interval. {self.by_bound}".strip()
+        side = f"{SIDES[_side(alpha)]} .667, Krippendorff’s bound for tentative conclusions"
+        ends = f"{coefficient(alpha.low)} to {coefficient(alpha.high)}"
+        value = coefficient(alpha.value)
+        return f"{measure} is {value}. Its 95 % interval, {ends}, {side}. {self.by_bound}".strip()
+
+    @cached_property
+    def relations_by_side(self) -> dict[str, list[str]]:
+        """Return titles of relations by the side of the bound, lowest α first."""
+        rows = [(name, Estimate.of(row["alpha"])) for name, row in self._tested()]
+        rows.sort(key=lambda row: (row[1].value or 0, row[0]))
+        return {side: [self.titles.get(name, name) for name, a in rows if _side(a) == side] for side in SIDES}
+
+    def _tested(self) -> list[tuple[str, Figures]]:
+        return [(name, row) for name, row in self.figures["relations"].items() if _has_enough(row)]
 
     @property
-    def weak_relations(self) -> str:
-        """Count the relations below the bound and name the lowest."""
-        relations = self.figures["relations"]
-        alphas = {name: row["alpha"]["value"] for name, row in relations.items() if _has_enough(row)}
-        weak = sorted((name for name in alphas if alphas[name] < TENTATIVE), key=lambda name: alphas[name])
-        if not weak:
-            return "Every relation with enough answers reaches .667." if alphas else ""
-        lowest = listed([self.titles.get(name, name) for name in weak[:2]])
-        if len(weak) <= 2:
-            return f"Below .667: {lowest}."
-        return f"{len(weak)} of {counted(len(alphas), 'relation')} are below .667, the lowest {lowest}."
+    def by_bound(self) -> str:
+        """Count the relations whose interval lies below, around and above the bound."""
+        if not self._tested():
+            return ""
+        below, around, above = (self.relations_by_side[side] for side in ("below", "around", "above"))
+        lowest = f" (lowest: {listed(below[:2])})" if below else ""
+        relations = counted(len(below), "relation")
+        return (
+            f"By relation, the whole interval lies below .667 for {relations}{lowest} and above for "
+            f"{len(above)}; for {len(around)} it includes .667."
+        )
 
     @property
     def basis(self) -> str:
@@ -108,18 +118,14 @@ class AgreementView:
         return f"{basis}. N/A counts as an answer. 95 % intervals from {resamples}."
 
     @property
-    def outlier_note(self) -> str:
-        """Compare the outlier's share of N/A with the others', if it differs."""
-        if self.heatmap is None or self.heatmap.outlier is None:
+    def na_range(self) -> str:
+        """Name the lowest and the highest share of N/A among the people shown."""
+        if self.heatmap is None or not self.figures.get("overall"):
             return ""
-        outlier, people = self.heatmap.outlier, self.figures["people"]
-        own = people[outlier]["na"]
-        others = [people[at]["na"] for at in self.heatmap.shown if at != outlier]
-        low, high = min(others), max(others)
-        if low - NA_GAP < own < high + NA_GAP:
-            return ""
-        name = self.figures["annotators"][outlier]
-        return f"{name} answers N/A in {share(own)} of cases, the others in {share(low)} to {share(high)}."
+        people, names = self.figures["people"], self.figures["annotators"]
+        low, *_, high = sorted(self.heatmap.shown, key=lambda at: people[at]["na"])
+        ends = [f"{share(people[at]['na'])} ({names[at]})" for at in (low, high)]
+        return f"Share of N/A in a person’s answers: {' to '.join(ends)}."
 
     @cached_property
     def overall(self) -> CoefficientTable | None:
@@ -159,6 +165,13 @@ class AgreementView:
         return CoefficientTable(column.axis(), shown_rows, more=len(rows) - len(shown))
 
 
+def _side(alpha: Estimate) -> str:
+    """Return the side of the bound on which the whole interval lies, or `around`."""
+    if alpha.low is None or alpha.high is None:
+        return "around"
+    return "below" if alpha.high < TENTATIVE else "above" if alpha.low >= TENTATIVE else "around"
+
+
 def _has_enough(row: Figures) -> bool:
     return row["answers"] >= MIN_ANSWERS and row["alpha"]["value"] is not None
 
@@ -176,5 +189,5 @@ def _relation_row(title: str, row: Figures, column: IntervalColumn) -> Coefficie
         reason = alpha.reason if n >= MIN_ANSWERS else f"chosen {counted(n, 'time')}, needs {MIN_ANSWERS}"
         return CoefficientRow(title, "", values, "", reason=reason if n else "never chosen")
     values |= {"alpha": coefficient(alpha.value), "fleiss": coefficient(estimates["fleiss"].value)}
-    chart = column.interval(alpha, below=TENTATIVE)
-    return CoefficientRow(title, "", values, chart, low=(alpha.value or 0) < TENTATIVE)
+    low = _side(alpha) == "below"
+    return CoefficientRow(title, "", values, column.interval(alpha, low=low), low=low)

@@ -115,14 +115,13 @@ def interval(
     estimate: Estimate,
     scale: Scale,
     *,
-    below: float | None = None,
+    low: bool = False,
     write: Any = coefficient,
     class_: str = "fix",
 ) -> Any:
-    """Draw a dot with its interval, or below a bound a square."""
+    """Draw a dot with its interval, or a square for a low one."""
     if estimate.value is None:
         return ""
-    low = below is not None and estimate.value < below
     ticks = "".join(f"M{scale(tick):.1f} 5v8" for tick in scale.ticks())
     parts = [element("path", class_="grid", d=f"M4 9H{scale.stop:.1f}{ticks}")]
     if estimate.low is not None and estimate.high is not None:

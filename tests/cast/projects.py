@@ -6,8 +6,12 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import unescape
 from typing import Any
 from uuid import uuid4
+
+from django.test import Client
+from django.urls import reverse
 
 from annotation import projects
 from annotation.imports import batches
@@ -27,6 +31,20 @@ ROLES = {"ann": "annotator", "bob": "annotator", "judy": "adjudicator", "vera": 
 
 def curator() -> User:
     return person("curator", may_organise=True)
+
+
+def response_of(project: Project, name: str, *more: int, user: str = "curator", **query: str) -> Any:
+    """Return a page of a project as a person gets it."""
+    browser = Client()
+    browser.force_login(person(user))
+    response = browser.get(reverse(name, args=[project.slug, *more]), query)
+    assert response.status_code == 200
+    return response
+
+
+def seen(project: Project, name: str, *more: int, user: str = "curator", **query: str) -> str:
+    """Return the text of a page or file of a project."""
+    return unescape(b"".join(response_of(project, name, *more, user=user, **query)).decode())
 
 
 def create_project(

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from html import unescape
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 
 from annotation import projects
 from annotation.models import Project, Vote
 from annotation.pages.agreement_heatmap import heatmap_of
 from annotation.roles import display_names
 from tests.cast.basics import compute_agreement, person
-from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items, seen
 
 pytestmark = pytest.mark.django_db
 
@@ -38,14 +35,6 @@ def judged() -> Project:
     )
     compute_agreement(project, by=curator())
     return project
-
-
-def seen(project: Project, name: str, *more: int, user: str = "curator") -> str:
-    browser = Client()
-    browser.force_login(person(user))
-    response = browser.get(reverse(name, args=[project.slug, *more]))
-    assert response.status_code == 200
-    return unescape(b"".join(response).decode())
 
 
 def row(project: Project, name: str) -> int:

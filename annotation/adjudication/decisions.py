@@ -27,7 +27,7 @@ FINDINGS: dict[str, str] = {
     Adjudication.Finding.BROKEN: "The sentence is broken",
     Adjudication.Finding.ENTITY: "An entity is marked wrongly",
 }
-LETTERS = "WXYZABCDEFGHIJKLMNOPQRSTUV"
+LETTERS = "PQRTUVXYCDFGHIJKLMO"  # those that are no keys of the form: a column is not pressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,8 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
     verdict = verdicts[rules.policy]
     shuffled = list(zip(mapped, count, strict=True))
     random.Random(f"{item.pk}:{for_user.pk}").shuffle(shuffled)  # noqa: S311 - an order, not a secret
-    letters = [letter * (1 + at // 26) for at in range(len(shuffled)) for letter in LETTERS[at % 26]]
+    rounds, most = range(1, 2 + len(shuffled) // len(LETTERS)), len(shuffled)
+    letters = [letter * times for times in rounds for letter in LETTERS][:most]
     columns = [
         AnonymousAnswer(letter, payload, answer.vote.comment, answer.vote.flagged)
         for letter, (payload, answer) in zip(letters, shuffled, strict=True)

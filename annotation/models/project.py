@@ -17,6 +17,12 @@ class Policy(models.TextChoices):
     MAJORITY_NA = "majority-na"
 
 
+RULE_TITLES: dict[str, str] = {
+    Policy.MAJORITY: "majority",
+    Policy.MAJORITY_NA: "majority, also for N/A",
+}
+
+
 class Project(models.Model):
     """A labelling project: its kind, votes per item, and decision policy."""
 
@@ -65,6 +71,10 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def rule_title(self) -> str:
+        return RULE_TITLES[self.policy]
 
 
 class Member(models.Model):

@@ -11,15 +11,22 @@ from django.utils.html import format_html
 
 from annotation.adjudication.decisions import DisputeDetails
 from annotation.consensus.label_mapping import Payload, empty_answer
+from annotation.models.project import RULE_TITLES
 from annotation.pages import text_highlighting
 from annotation.pages.project_page import answer_text, choices_by_name, labels_of
 from annotation.pages.text_highlighting import HighlightedText
 from annotation.testset import Kind
+from evalsvc.core.web.formatting import counted
 
 MAX_TEXT = 40
 MAX_RELATIONS, MAX_ANSWERS = 8, 9
 FULL_SIZE_BOXES = 5
-NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+REASONS = {
+    "na_not_unanimous": "N/A has more than half, but by this rule it wins only if nobody chose a relation.",
+    "no_majority": "Neither a relation nor N/A has more than half.",
+    "overlap": "The choices of more than half overlap each other.",
+    "choice_without_majority": "At least one choice has no majority.",
+}
 ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth"}
 
 
@@ -60,7 +67,7 @@ class DisputeView:
         self.voted = [self.choices[name] for name in self.labels if name in self.choices]
         self.all = list(self.choices.values()) if self.relations else []
         self.comments = [(column.letter, column.comment) for column in details.columns if column.comment]
-        self.people = NUMBERS[n] if n < len(NUMBERS) else str(n)
+        self.people = counted(n, "person", "people")
         self.next_person = ORDINALS.get(details.k + 1, f"{details.k + 1}th")
         # more boxes than five share the room of five
         self.step, gap = (15.0, 3) if n <= FULL_SIZE_BOXES else (15 * FULL_SIZE_BOXES / n, 1)
@@ -75,10 +82,22 @@ class DisputeView:
         return next((option.value for option in self.options if _canonical(option.value) == wanted), "")
 
     @property
+    def reason(self) -> str:
+        """Return the key of why the votes settle nothing under the project's rule."""
+        details = self.details
+        if self.relations:
+            return "na_not_unanimous" if 2 * details.na > details.n else "no_majority"
+        return "overlap" if all(count.accepted for count in details.tally) else "choice_without_majority"
+
+    @property
+    def reason_text(self) -> str:
+        return REASONS[self.reason]
+
+    @property
     def policies(self) -> list[tuple[str, str, bool]]:
         return [
             (
-                policy,
+                RULE_TITLES[policy],
                 "disputed: you decide" if verdict.gold is None else answer_text(verdict.gold, self.titles),
                 policy == self.project.policy,
             )
@@ -92,7 +111,10 @@ class DisputeView:
     def relation_rows(self) -> list[VoteRow]:
         answers = [set(column.payload["relations"]) for column in self.details.columns]
         rows = [self._row(self._title(name), [name in answer for answer in answers]) for name in self.labels]
-        return [*rows, self._row("N/A", [not answer for answer in answers])]
+        blank = [bool(column.payload.get("blank")) for column in self.details.columns]
+        na = [not answer and not unlabelled for answer, unlabelled in zip(answers, blank, strict=True)]
+        rows.append(self._row("N/A", na))
+        return [*rows, self._row("No label", blank)] if any(blank) else rows
 
     def span_rows(self) -> list[VoteRow]:
         """Return a row per span and relation, and one for empty answers."""
@@ -156,7 +178,7 @@ class DisputeView:
             for number, (chosen, letters) in enumerate(order, 1)
             for payload in [_answer_of(chosen)]
         ]
-        detail = self._answered_by(empty, "marked nothing")
+        detail = self._answered_by(empty, "left it empty")
         return [*options, DecisionOption("N", "Nothing", detail, _json(empty_answer()))]
 
     def _answered_by(self, letters: list[str], action: str) -> str:

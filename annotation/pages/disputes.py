@@ -20,13 +20,16 @@ from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
 from annotation.models import Item, Project
+from annotation.models.project import RULE_TITLES
 from annotation.pages.dispute_view import DisputeView
 from annotation.pages.project_page import answer_text, label_titles, project_context, project_for
 from annotation.pages.text_highlighting import mark_pair
 from annotation.reports import remarks
+from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict, DomainError
+from evalsvc.core.web.formatting import listed
 from evalsvc.core.web.text_validation import check_storable
 from evalsvc.core.web.views import page
 
@@ -76,7 +79,8 @@ def _counts(project: Project, pattern: str) -> dict[str, Any]:
     total = patterns.total() + decided
     return {
         "pattern": pattern,
-        "patterns": patterns.most_common(8),
+        "patterns": [(name, _pattern_title(name), n) for name, n in patterns.most_common(8)],
+        "legend": pattern_legend(project, patterns),
         "unanswerable": patterns[UNANSWERABLE],
         "disputed": patterns.total() - patterns[UNANSWERABLE],
         "waiting": patterns.total(),
@@ -84,6 +88,26 @@ def _counts(project: Project, pattern: str) -> dict[str, Any]:
         "total": total,
         "width": f"{BAR_WIDTH * decided / total:.1f}" if total else "0",
     }
+
+
+def _pattern_title(pattern: str) -> str:
+    return "skipped by everyone" if pattern == UNANSWERABLE else pattern or "other"
+
+
+def pattern_legend(project: Project, patterns: Counter[str]) -> str:
+    """Explain the notation of vote patterns by the most frequent one."""
+    named = [name for name, _ in patterns.most_common() if name not in ("", UNANSWERABLE)]
+    if not named:
+        return ""
+    split, _, na = named[0].removesuffix(" N/A").partition(" against ")
+    first, *others = split.split("–")
+    noun = "relation" if project.kind == Kind.RELATIONS else "answer"
+    text = f"{first} {'vote' if first == '1' else 'votes'} for one {noun}"
+    if others:
+        text += f", {listed(others)} for {'another' if len(others) == 1 else 'others'}"
+    if na:
+        text += f", {na} for {'N/A' if project.kind == Kind.RELATIONS else 'nothing marked'}"
+    return f"{named[0]} means: {text}."
 
 
 @page("GET", "POST")
@@ -155,7 +179,7 @@ def _dispute_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]:
         "details": details,
         "view": view,
         "settled_by_other": item_state.other_policy_settles(item.project),
-        "other": item_state.Rules(item.project_id).other_policy,
+        "other": RULE_TITLES[item_state.Rules(item.project_id).other_policy],
         "findings": [
             (*entry, key) for entry, key in zip(decisions.FINDINGS.items(), FINDING_KEYS, strict=True)
         ],

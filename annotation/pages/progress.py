@@ -9,6 +9,7 @@ from django.shortcuts import render
 from annotation import roles
 from annotation.consensus import item_state
 from annotation.models import Answer, Project
+from annotation.models.project import RULE_TITLES
 from annotation.pages import progress_view
 from annotation.pages.daily_chart import calendar_of, days_svg, responsive_chart
 from annotation.pages.interval_chart import share
@@ -58,7 +59,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         people=[(row, share(row.rushed), *progress_view.state_of(row)) for row in shown],
         n_people=len(people),
         changes=item_state.other_policy_changes(project),
-        other=item_state.Rules(project).other_policy,
+        other=RULE_TITLES[item_state.Rules(project).other_policy],
     )
     by_frequency = request.GET.get("order") == "frequent"
     context |= _label_context(project, user, counts, by_frequency=by_frequency)
@@ -131,6 +132,6 @@ def other_policy(request: HttpRequest, slug: str) -> HttpResponse:
         (outcome.item, text(outcome.item.gold), text(None if outcome.disputed else outcome.gold))
         for outcome in project_stats.outcomes_by_other_policy(project, list(shown))
     ]
-    other = item_state.Rules(project).other_policy
+    other = RULE_TITLES[item_state.Rules(project).other_policy]
     context = project_context(project, role, rows=rows, shown=shown, other=other)
     return render(request, "annotation/policy_comparison.html", context)

@@ -15,6 +15,7 @@ from annotation.adjudication import unanswerable_items
 from annotation.consensus import item_state
 from annotation.freezing import builder
 from annotation.models import Answer, Batch, Item, Member, Policy, Project
+from annotation.models.project import RULE_TITLES
 from annotation.pages.imports import KINDS
 from annotation.pages.my_work import my_work_page
 from annotation.pages.project_page import ActionForm, checklist, next_step, project_context, project_for
@@ -34,7 +35,10 @@ POLICIES = [
         Policy.MAJORITY,
         "majority: a label needs more than half of the answers, N/A all of them; else an adjudicator decides",
     ),
-    (Policy.MAJORITY_NA, "majority-na: the same, but N/A can also win with more than half"),
+    (
+        Policy.MAJORITY_NA,
+        f"{RULE_TITLES[Policy.MAJORITY_NA]}: the same, but N/A can also win with more than half",
+    ),
 ]
 STATE_COLOURS = {
     Item.State.SETTLED: "f1",
@@ -206,7 +210,7 @@ def _overview_context(project: Project, role: str) -> dict[str, Any]:
         needs_answers=counts["open"] or not counts["all"],
         split=", ".join(f"{title}: {n:,}" for title, n in settled.items()),
         changes=item_state.other_policy_changes(project),
-        other="majority-na" if project.policy == "majority" else "majority",
+        other=RULE_TITLES[item_state.Rules(project).other_policy],
         recomputing=item_state.is_recomputing(project),
         steps=steps,
         next_step=next_step(steps),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from annotation.models.project import RULE_TITLES
 from annotation.testset import Kind, Origin, TestSet
 from evalsvc.core.web.figures import Stat
 from evalsvc.core.web.formatting import DASH, counted
@@ -155,7 +156,8 @@ class Composition:
     def provenance(self) -> list[tuple[str, str]]:
         manifest, facts = self.manifest, []
         if policy := manifest.get("policy"):
-            facts.append(("Rule", f"{policy}, {self.answers_each} answers per sentence"))
+            rule = RULE_TITLES.get(policy, policy)
+            facts.append(("Rule", f"{rule}; {self.answers_each} answers per sentence"))
         if self.annotated and (counts := manifest.get("counts")):
             decided = f"{counts['settled']:,} by majority, {counts['adjudicated']:,} by an adjudicator"
             facts.append(("Decided", decided))

@@ -132,7 +132,7 @@ def test_a_dispute_is_read_and_decided_by_api() -> None:
     waiting = judge.get(f"{API}projects/{project.slug}/disputes").json()["results"]
     assert [(entry["id"], entry["pattern"]) for entry in waiting] == [(str(item.key), "1–1")]
     dossier = judge.get(f"{API}items/{item.key}/dispute").json()
-    assert [column["letter"] for column in dossier["columns"]] == ["W", "X"]
+    assert [column["letter"] for column in dossier["columns"]] == ["P", "Q"]
     decision = {
         "client_id": str(uuid4()),
         "payload": dossier["columns"][0]["payload"],

@@ -37,14 +37,40 @@ def decision(item: Item, *relations: str, **more: str) -> dict[str, str]:
     return {"client_id": str(uuid4()), "votes_key": item.votes_key, "choice": json.dumps(choice)} | more
 
 
-def test_answers_are_shown_in_lettered_columns_without_names(client: Client, cast: ProjectCast) -> None:
+def test_answers_are_shown_without_names_under_letters_that_are_no_keys(
+    client: Client, cast: ProjectCast
+) -> None:
     item = cast.dispute(1)
     client.force_login(cast.people["judy"])
     page = client.get(address(item)).content.decode()
     shown = re.sub(r"<[^>]+>", " ", page)
-    assert re.findall(r'<th scope="col">([WXYZ])</th>', page) == ["W", "X"]
+    letters = re.findall(r'<th scope="col">([A-Z])</th>', page)
+    assert len(set(letters)) == 2
+    assert not set(letters) & set(re.findall(r'<kbd class="key">(.)</kbd>', page))
     assert "She stayed for years." in shown
     assert not re.search(r"\b([Aa]nn|[Bb]ob)\b", shown)
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ((["born_in"], [], [], []), "na_not_unanimous"),
+        ((["born_in"], ["born_in"], [], []), "no_majority"),
+        ((["born_in"], ["lived_in"], ["died_in"], []), "no_majority"),
+    ],
+)
+def test_the_reason_of_a_dispute_agrees_with_its_votes(
+    client: Client, db: None, answers: tuple[list[str], ...], reason: str
+) -> None:
+    cast = ProjectCast.create(k=4)
+    cast.import_lines(sentence(1))
+    cast.import_lines(
+        *({"item": "s1", "annotator": f"a{at}"} | ({"labels": each} if each else {"na": True})
+          for at, each in enumerate(answers)),
+        what="votes",
+    )  # fmt: skip
+    client.force_login(cast.people["judy"])
+    assert client.get(address(cast.item(1))).context["view"].reason == reason
 
 
 def test_each_voted_relation_both_and_none_have_a_key(client: Client, cast: ProjectCast) -> None:

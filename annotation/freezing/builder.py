@@ -113,7 +113,7 @@ def _require_decided(counts: dict[str, int], n_unanswerable: int, leave_out: boo
         )
     if leave_out or not counts["open"] + counts["disputed"]:
         return
-    hint = "Settle them, or leave them out; the manifest lists what is left out."
+    hint = "Settle them, or leave them out (`leave_out`, --leave-out); the manifest lists what is left out."
     if n_unanswerable:
         hint = f"{n_unanswerable:,} of the open ones are unanswerable: decide those. {hint}"
     is_open = f"{counted(counts['open'], 'sentence')} {'is' if counts['open'] == 1 else 'are'} open"

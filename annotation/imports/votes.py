@@ -222,5 +222,6 @@ class _Staging(Staging):
             for start in range(0, len(item_keys), CHUNK):
                 Item.objects.filter(pk__in=item_keys[start : start + CHUNK]).update(k=n)
         self.add_labels()
-        self.batch.counts["surplus_answers"] = len(late)
+        below_k = sum(len(item_keys) for n, item_keys in by_count.items() if n < self.project.k)
+        self.batch.counts |= {"surplus_answers": len(late), "items_below_k": below_k}
         item_state.recompute_after_change(self.project)

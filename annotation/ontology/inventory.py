@@ -68,7 +68,10 @@ def mapping_of(project: Project) -> LabelMapping:
 
 
 def inventory(project: Project, part: str = "relation") -> list[Choice]:
-    """Return the current labels in order, with their texts."""
+    """Return the current labels in order, with their texts.
+
+    Keys follow the order on the form: group by group, as the groups first occur.
+    """
     mapping = mapping_of(project)
     rows = list(OntologyLabel.objects.filter(project=project, part=part))
     own = {row.name: row for row in rows}
@@ -76,14 +79,17 @@ def inventory(project: Project, part: str = "relation") -> list[Choice]:
     first = {mapping.label(row.name): row for row in reversed(rows)}
     described = [(name, own.get(name) or first[name]) for name in raw]
     described.sort(key=lambda entry: entry[1].rank)
+    groups = list(dict.fromkeys(row.group for _, row in described))
+    as_shown = sorted(described, key=lambda entry: groups.index(entry[1].group))
+    keys = {name: key for (name, _), key in zip(as_shown, CAPS, strict=False)}
     return [
         Choice(
             name,
             **{field: getattr(row, field) for field in TEXT_FIELDS},
-            key=CAPS[at] if at < len(CAPS) else "",
+            key=keys.get(name, ""),
             row=row.pk,
         )
-        for at, (name, row) in enumerate(described)
+        for name, row in described
     ]
 
 

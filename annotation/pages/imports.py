@@ -34,7 +34,7 @@ from evalsvc.core.web.views import attempt, page
 ENDED = (Batch.State.DONE, Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 OPTIONS: dict[str, tuple[str, ...]] = {
     Batch.What.ITEMS: ("scheme",),
-    Batch.What.VOTES: ("empty",),
+    Batch.What.VOTES: ("empty", "k"),
     Batch.What.GOLD: ("name", "version", "kind", "negative", "scheme"),
 }
 CONTENT_TITLES = {
@@ -51,6 +51,7 @@ COUNT_TITLES = {  # in the order of the page; a database may store another one
     "repeated_items": "repeated sentences",
     "repeated_lines": "repeated lines",
     "exact_repeats": "exact repeats among them",
+    "items_below_k": "sentences that need fewer answers now",
 }
 STATE_TITLES = {
     Batch.State.RECEIVED: ("wait", "Received, waiting for a worker"),
@@ -140,6 +141,13 @@ class ImportForm(FileForm):
         required=False,
         choices=[("no-vote", "no answer"), ("no-label", "an answer without a label (N/A)")],
     )
+    k = forms.IntegerField(
+        label="Answers per sentence in this file",
+        required=False,
+        min_value=1,
+        max_value=1_000,
+        help_text="Only for answers. Empty: as many as the file has for a sentence; one answer settles it.",
+    )
 
 
 class GoldForm(FileForm):
@@ -209,6 +217,7 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
         "warnings": _problem_rows(batch.counts.get("first_warnings", [])),
         "n_warnings": sum(warnings.values()),
         "counts": _counts(batch.counts),
+        "below_k": batch.counts.get("items_below_k", 0),
     }
     template = "annotation/_import.html" if getattr(request, "htmx", False) else "annotation/import.html"
     return render(request, template, context)

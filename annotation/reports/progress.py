@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Now, TruncDate
 
 from annotation.adjudication import unanswerable_items
-from annotation.models import Annotator, Item, Lease, Project, Vote
+from annotation.models import Annotator, Answer, Item, Lease, Project, Vote
 from annotation.queue import gold_questions
 from annotation.queue.leases import deferred_items, returned_checks
 from annotation.roles import CURATOR, MAY_LABEL, require
@@ -48,11 +48,12 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
     own = Vote.objects.filter(annotator=annotator) if annotator else Vote.objects.none()
     recent = own.order_by("-pk").values_list("milliseconds", flat=True)[:20]
     times = sorted(time for time in recent if time is not None)
+    answers = Answer.objects.filter(annotator=annotator) if annotator else Answer.objects.none()
     return {
         "total": Item.objects.filter(project=project).live().count(),
-        "answered": annotator.answers.count() if annotator else 0,
+        "answered": answers.count(),
         "skipped": _skipped(project, annotator) if annotator else 0,
-        "today": own.filter(at__date=TruncDate(Now())).values("item").distinct().count(),
+        "today": answers.filter(vote__at__date=TruncDate(Now())).count(),
         "waiting": available_items(project, user, role=role),
         "median_seconds": round(times[len(times) // 2] / 1000, 1) if times else None,
     }

@@ -10,7 +10,7 @@ import { openHistory, remember, wireHistory } from "./label/history.js";
 import { wireKeyboard } from "./label/keyboard.js";
 import { keyOf, wireKeys } from "./label/keys.js";
 import { queue, send, whenAccepted } from "./label/outbox.js";
-import { countAnswer, showProgress } from "./label/progress.js";
+import { countDone, showProgress } from "./label/progress.js";
 import * as reserve from "./label/reserve.js";
 import { wireSearch } from "./label/search.js";
 import { pairOf, sentenceOf } from "./label/sentence.js";
@@ -133,7 +133,7 @@ function finishWith(act, fields) {
   const phrase = act === "skip" ? "skip" : phraseOf(answer.current);
   remember(item, act, body);
   const sent = queue({ act, item: item.id, lease, name: pairOf(item), answer: phrase, body });
-  if (!base) countAnswer(since);
+  if (!base) countDone(since, act === "answer");
   removeDraft(item.id);
   answer.end();
   if (reserve.isQualifying()) nextAfterFeedback(sent);

@@ -9,6 +9,7 @@ from django.core.management import CommandParser
 from annotation.consensus import item_state
 from annotation.imports import batches
 from annotation.models import Batch
+from evalsvc.core.web.formatting import counted
 from evalsvc.management.commands.import_items import ImportCommand
 from evalsvc.management.commands.recompute import write_item_states
 
@@ -20,7 +21,20 @@ class Command(ImportCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--empty", choices=batches.CHOICES["empty"], help="meaning of an empty cell")
-        parser.add_argument("-k", type=int, help="answers per item; default: as many as the file has for it")
+        parser.add_argument(
+            "-k",
+            type=int,
+            help="answers per item; default: as many as the file has for it, so one answer settles an item",
+        )
+
+    def report(self, batch: Batch) -> None:
+        super().report(batch)
+        below_k = batch.counts.get("items_below_k", 0)
+        if below_k and batch.project:
+            n, k = counted(below_k, "item"), batch.project.k
+            self.write(
+                f"{n} need fewer answers than the project's k = {k} now. Import with -k {k} to keep it."
+            )
 
     def finish(self, project: Any, options: dict[str, Any]) -> None:
         if item_state.is_recomputing(project):

@@ -101,6 +101,16 @@ def test_a_stated_k_leaves_items_with_fewer_answers_open() -> None:
     assert [item.state for item in project.items.live()[:2]] == ["open", "settled"]
 
 
+@pytest.mark.parametrize(("options", "below"), [({}, 1), ({"k": 4}, 0)])
+def test_items_that_an_import_settles_with_fewer_answers_are_counted(
+    options: dict[str, int], below: int
+) -> None:
+    project = project_with_items(2, k=4)
+    batch = import_lines(project, [vote("s0", "w1", "A")], what="votes", **options)
+    assert batch.counts["items_below_k"] == below
+    assert project.items.live().filter(state="settled").count() == below
+
+
 def test_unknown_items_and_labels_are_rejected_by_line() -> None:
     project = with_items()
     batch = import_lines(

@@ -35,6 +35,12 @@ def test_labels_get_keys_in_their_order() -> None:
     assert (keys[0], keys[9], keys[10], keys[29], keys[30]) == ("1", "0", "⇧1", "⌥0", "")
 
 
+def test_keys_follow_the_groups_of_the_form() -> None:
+    labels = [{"name": name, "group": group} for name, group in (("a", "x"), ("b", "y"), ("c", "x"))]
+    choices = inventory.inventory(create_project(labels=labels))
+    assert {choice.name: choice.key for choice in choices} == {"a": "1", "c": "2", "b": "3"}
+
+
 def test_the_nyt10_preset_leaves_24_of_52_relations() -> None:
     project = create_project(labels=())
     choices = inventory.apply_preset(project, "nyt10", by=curator())

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from html import unescape
-from typing import Any
+from functools import partial
 from uuid import uuid4
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 
 from annotation.models import Annotator, Project
 from annotation.queue import gold_questions, votes
 from annotation.reports import progress as progress_reports
 from tests.cast.basics import person, sentence
-from tests.cast.projects import annotators, curator, import_lines, project_with_items
+from tests.cast.projects import annotators, curator, import_lines, project_with_items, response_of, seen
 
 pytestmark = pytest.mark.django_db
 
@@ -37,36 +34,34 @@ def worked_on() -> Project:
     return project
 
 
-def response_of(project: Project, who: str = "ann0", name: str = "mine", **query: str) -> Any:
-    browser = Client()
-    browser.force_login(person(who))
-    response = browser.get(reverse(name, args=[project.slug]), query)
-    assert response.status_code == 200
-    return response
-
-
-def seen(project: Project, who: str = "ann0", name: str = "mine", **query: str) -> str:
-    return unescape(response_of(project, who, name, **query).content.decode())
+mine = partial(response_of, name="mine", user="ann0")
+text_of_mine = partial(seen, name="mine", user="ann0")
 
 
 def test_the_page_of_own_work_shows_progress_and_pace() -> None:
-    response = response_of(worked_on())
+    response = mine(worked_on())
     figures = [stat.figure for stat in response.context["stats"]]
     assert figures == ["2", "1", "1", "6.0 s"]
     assert re.findall(r"\d+", response.context["lead"]) == ["2", "1", "1"]
 
 
+def test_todays_answers_are_counted_without_skips() -> None:
+    project = worked_on()
+    counts = progress_reports.progress_of(project, person("ann0"))
+    assert (counts["answered"], counts["skipped"], counts["today"]) == (2, 1, 2)
+
+
 def test_every_sentence_is_listed_once_with_the_last_answer() -> None:
     project = worked_on()
     answer(project, "ann0", "s0", base=1)
-    page = seen(project)
+    page = text_of_mine(project)
     table = page.split('id="history"')[1]
     assert table.count('<th scope="row">') == 3
     assert table.index("N/A") < table.index("Skipped: The sentence is broken") < table.index("not sure of it")
 
 
 def test_nothing_of_others_is_shown() -> None:
-    page = seen(worked_on())
+    page = text_of_mine(worked_on())
     for secret in ("ann1", "a word of another", ">C<", "disputed", "settled"):
         assert secret not in page
 
@@ -78,7 +73,7 @@ def test_a_hidden_check_looks_like_any_other_sentence() -> None:
     item = project.items.get(external_id="check")
     gold_questions.make_gold_question(item, payload={"relations": ["A"]}, use="check", by=curator())
     answer(project, "ann0", "check", "B")
-    page = seen(project)
+    page = text_of_mine(project)
     assert "check" in page.split('id="history"')[1]
     for hint in ("right", "wrong", "known", "gold"):
         assert hint not in page.split('id="history"')[1].split("</section>")[0]
@@ -90,23 +85,23 @@ def test_a_paused_annotator_sees_the_reason_on_the_page() -> None:
     gold_questions.pause(
         Annotator.objects.get(project=project, name="ann0"), by=curator(), reason="Read the guideline again."
     )
-    page = seen(project).split('id="paused"')[1]
+    page = text_of_mine(project).split('id="paused"')[1]
     assert "Read the guideline again." in page.split("</p>")[0]
 
 
 def test_the_page_of_the_project_is_the_same_for_annotators() -> None:
     project = worked_on()
-    assert 'id="history"' in seen(project, name="project")
+    assert 'id="history"' in text_of_mine(project, name="project")
 
 
 def test_a_curator_who_labels_has_a_page_of_own_work() -> None:
     project = worked_on()
-    assert [stat.figure for stat in response_of(project, "curator").context["stats"][:3]] == ["0", "0", "4"]
+    assert [stat.figure for stat in mine(project, user="curator").context["stats"][:3]] == ["0", "0", "4"]
 
 
 def test_ones_own_days_can_be_downloaded() -> None:
-    assert seen(worked_on(), name="mine-csv").splitlines()[1].endswith(",2,1")
-    assert seen(worked_on(), name="mine-svg").startswith("<svg xmlns")
+    assert text_of_mine(worked_on(), name="mine-csv").splitlines()[1].endswith(",2,1")
+    assert text_of_mine(worked_on(), name="mine-svg").startswith("<svg xmlns")
 
 
 def test_recent_and_earlier_answer_times_are_separate() -> None:
@@ -117,7 +112,7 @@ def test_recent_and_earlier_answer_times_are_separate() -> None:
     assert progress_reports.own_times(project, user) == progress_reports.OwnAnswerTimes(
         recent=3.0, earlier=9.0
     )
-    assert "9.0 s" in response_of(project).context["stats"][3].detail
+    assert "9.0 s" in mine(project).context["stats"][3].detail
 
 
 def test_a_long_history_is_paginated() -> None:
@@ -125,6 +120,6 @@ def test_a_long_history_is_paginated() -> None:
     annotators(project, 1)
     for at in range(30):
         answer(project, "ann0", f"s{at}", "A")
-    pages = response_of(project).context["pages"]
+    pages = mine(project).context["pages"]
     assert (pages.number, pages.paginator.num_pages) == (1, 2)
-    assert seen(project, page="2").split('id="history"')[1].count('<th scope="row">') == 5
+    assert text_of_mine(project, page="2").split('id="history"')[1].count('<th scope="row">') == 5

@@ -9,11 +9,11 @@ const progress = {
 };
 const grouped = (n) => n.toLocaleString("en-GB");
 
-export function countAnswer(since) {
+export function countDone(since, answered) {
   const seconds = Math.min((performance.now() - since) / 1000, LONGEST);
   progress.seconds = progress.seconds ? progress.seconds * 0.9 + seconds * 0.1 : seconds;
   progress.done += 1;
-  progress.today += 1;
+  if (answered) progress.today += 1; // as everywhere: a skip is not an answer
   showProgress();
 }
 

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import versions
 from evalsvc.evaluation.benchmarks.versions import Rescoring
-from evalsvc.evaluation.disclosure.history import history
+from evalsvc.evaluation.disclosure.history import History, histories
 from evalsvc.evaluation.disclosure.policy import (
     Disclosed,
     Policy,
     ShownValue,
     disclose,
-    policy_for,
+    held_back_from,
+    needs_claims,
     shown_values,
 )
 from evalsvc.evaluation.measures.menu import MENU, Measure, as_shown, shown_measures
 from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion, Submission, System
-from evalsvc.evaluation.roles import Person, hidden_from
+from evalsvc.evaluation.roles import Person, sealed_from
 from evalsvc.evaluation.submissions import gold_exposure
 
 NOT_COMPUTED = "not computed for this form of predictions"
@@ -141,53 +142,175 @@ class Board:
         return list(self.columns)
 
 
-def active_runs(setting: Setting, version: SettingVersion) -> Iterable[Submission]:
-    """Return the scored, not withdrawn runs with an evaluation under a version."""
-    return (
-        Submission.objects.filter(
-            versions.under(setting, version, prefix="evaluations__"),
-            Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False),
-            benchmark=setting.benchmark,
-            withdrawn_at=None,
-        )
-        .select_related("system__team")
-        .order_by("system_id", "run", "pk")
-        .distinct()
-    )
-
-
 def board(
     setting: Setting,
     order_by: str = "",
     *,
     person: Person | None = None,
     version: int | None = None,
-    measures: Collection[str] = (),
 ) -> Board:
     """Rank systems by a measure under a version.
 
     By default by the main measure under the last completely scored version. Without a person the board is
-    the public one, empty while sealed. `measures` limits the scores read.
+    the public one, empty while sealed.
     """
-    order_by = order_by or setting.main
-    of_version, rescoring = _version(setting, version)
-    policy = policy_for(setting, person, of_version)
-    if order_by not in policy.measures:
-        raise DomainError("unknown_measure", f"The board has no measure {order_by}.", field="order")
-    if not MENU[order_by].ranks and order_by != setting.main:
-        detail = f"{MENU[order_by].title} orders no board."
-        raise DomainError("bad_measure", detail, hint=MENU[order_by].unranked, field="order")
-    if hidden_from(setting, person):
-        return Board(setting, of_version, _without_scores(setting, order_by), {}, [], sealed=True)
-    runs, equal = _distinct_runs(setting, of_version)
-    values = _values(policy, of_version, runs, {*measures, order_by} if measures else ())
+    return boards([setting], order_by, person=person, version=version)[0]
+
+
+def boards(
+    settings: Collection[Setting],
+    order_by: str = "",
+    *,
+    person: Person | None = None,
+    version: int | None = None,
+    measures: Collection[str] | None = None,
+) -> list[Board]:
+    """Return the boards of settings, in as many queries as for one.
+
+    `measures` limits the scores read to these and the measure that orders.
+    """
+    shown = versions.shown_by_setting(settings, version)
+    hidden, sealed = held_back_from(settings, person), sealed_from(settings, person)
+    readings = []
+    for setting in settings:
+        policy = Policy(setting, setting.pk in hidden, shown[setting.pk].version)
+        readings.append(_Reading(policy, shown[setting.pk], _ordering(policy, order_by)))
+    open_ = [each for each in readings if each.policy.setting.pk not in sealed]
+    _read_runs(open_)
+    _read_values(open_, measures)
+    saw_gold = gold_exposure.teams_by_gold(
+        (each.shown.version.test_set, each.shown.version.only) for each in open_
+    )
+    ranked = {
+        each.policy.setting.pk: _ranked(each, teams) for each, teams in zip(open_, saw_gold, strict=True)
+    }
+    return [ranked.get(each.policy.setting.pk) or _sealed(each) for each in readings]
+
+
+def _ordering(policy: Policy, key: str) -> str:
+    """Return the measure that orders a board, by default the main one."""
+    key = key or policy.setting.main
+    if key not in policy.measures:
+        raise DomainError("unknown_measure", f"The board has no measure {key}.", field="order")
+    if not MENU[key].ranks and key != policy.setting.main:
+        detail = f"{MENU[key].title} orders no board."
+        raise DomainError("bad_measure", detail, hint=MENU[key].unranked, field="order")
+    return key
+
+
+# ---- reading many boards at once ---------------------------------------------------------------------
+@dataclass
+class _Reading:
+    """Board while its rows are read: its distinct runs, and their values by run."""
+
+    policy: Policy
+    shown: versions.Shown
+    order_by: str
+    runs: dict[System, list[Submission]] = field(default_factory=dict)
+    equal: dict[System, list[EqualRuns]] = field(default_factory=dict)
+    values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
+
+
+def _read_runs(readings: Collection[_Reading]) -> None:
+    """Read the distinct runs of boards, and those that equal an earlier one.
+
+    A run has answers of its own: the oldest file with a digest stands for all.
+    """
+    benchmarks = {each.policy.setting.benchmark_id for each in readings}
+    systems = System.objects.filter(benchmark__in=benchmarks).select_related("team").in_bulk()
+    active = Submission.objects.filter(
+        Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False),
+        benchmark__in=benchmarks,
+        withdrawn_at=None,
+    ).only("system_id", "run", "file_id", "created_at", "saw_gold")
+    submissions = active.order_by("system_id", "run", "pk").in_bulk()
+    for submission in submissions.values():
+        submission.system = systems[submission.system_id]
+    for reading in readings:
+        digests = {run.submission: run.answers for run in reading.shown.runs}
+        own = [submission for pk, submission in submissions.items() if pk in digests]
+        oldest: dict[tuple[int, str], Submission] = {}
+        for submission in sorted(own, key=lambda each: each.pk):
+            first = oldest.setdefault((submission.system_id, digests[submission.pk]), submission)
+            if first is not submission:
+                reading.equal.setdefault(submission.system, []).append(EqualRuns(submission, first))
+        for submission in own:
+            if oldest[submission.system_id, digests[submission.pk]] is submission:
+                reading.runs.setdefault(submission.system, []).append(submission)
+
+
+def _read_values(readings: Collection[_Reading], measures: Collection[str] | None) -> None:
+    """Read the newest values shown, by run and measure.
+
+    Near-duplicates show the figures of an earlier run; beside that run of their system they are left out.
+    """
+    scores = _stored_values(readings, measures)
+    rows = _class_rows(readings)
+    systems = [
+        {each.pk: system.pk for system, submissions in reading.runs.items() for each in submissions}
+        for reading in readings
+    ]
+    pasts = histories([(reading.policy, of) for reading, of in zip(readings, systems, strict=True)])
+    for reading, system_of, past in zip(readings, systems, pasts, strict=True):
+        evaluation_of = {run.submission: run.evaluation for run in reading.shown.runs}
+        for pk, system in system_of.items():
+            run = past.earlier.get(pk, pk)
+            if run != pk and system_of.get(run) == system:
+                continue
+            if (at := evaluation_of.get(run)) is not None:
+                ladder = past.ladder.get(pk)
+                values = shown_values(reading.policy, scores.get(at, ()), rows.get(at, []), ladder=ladder)
+                reading.values[pk] = {value.measure: value for value in values}
+
+
+class _Stored(NamedTuple):
+    """Columns of a score."""
+
+    measure: str
+    value: float | None
+    reason: str
+
+
+def _evaluations(readings: Iterable[_Reading], *, prefix: str = "") -> Q:
+    """Filter evaluations to the settings, and nearly to the versions, of boards."""
+    shown = [reading.shown.version for reading in readings]
+    columns: dict[str, set[object]] = {
+        "setting__in": {each.setting_id for each in shown},
+        "gold_sha256__in": {each.gold_sha256 for each in shown},
+        "scorer__in": {each.scorer for each in shown},
+    }
+    return Q(**{prefix + name: values for name, values in columns.items()})
+
+
+def _stored_values(
+    readings: Collection[_Reading], measures: Collection[str] | None
+) -> dict[int, list[_Stored]]:
+    """Return the scores of boards by evaluation."""
+    stored: dict[int, list[_Stored]] = defaultdict(list)
+    rows = Score.objects.filter(_evaluations(readings, prefix="evaluation__"))
+    if measures is not None:
+        rows = rows.filter(measure__in={*measures, *(reading.order_by for reading in readings)})
+    for evaluation, *columns in rows.values_list("evaluation_id", *_Stored._fields):
+        stored[evaluation].append(_Stored(*columns))
+    return stored
+
+
+def _class_rows(readings: Collection[_Reading]) -> dict[int, list[dict[str, Any]]]:
+    """Return class rows where a precision's step depends on the claims."""
+    counting = [each for each in readings if needs_claims(each.policy)]
+    if not counting:
+        return {}
+    return dict(Evaluation.objects.filter(_evaluations(counting)).values_list("pk", "classes"))
+
+
+def _ranked(reading: _Reading, teams_with_gold: set[int]) -> Board:
+    policy, setting, runs, values = reading.policy, reading.policy.setting, reading.runs, reading.values
     figures = _figures(policy, runs, values)
     columns = {}
     for measure in shown_measures(setting, {key for of_system in figures.values() for key in of_system}):
         of_measure = {system.pk: of[measure.key] for system, of in figures.items() if measure.key in of}
         columns[measure.key] = Column(measure, of_measure, measure.title)
-    ordering = columns.get(order_by) or _without_scores(setting, order_by)
-    teams_with_gold = gold_exposure.teams_that_saw((of_version.test_set, of_version.only))
+    ordering = columns.get(reading.order_by) or _without_scores(setting, reading.order_by)
     rows = [
         BoardRow(
             system=system,
@@ -201,92 +324,25 @@ def board(
             },
             rank=ordering.ranks.get(system.pk),
             submissions=submissions,
-            equal=equal[system],
+            equal=reading.equal.get(system, []),
             saw_gold=system.team_id in teams_with_gold or any(each.saw_gold for each in submissions),
         )
         for system, submissions in runs.items()
     ]
     rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.system.name, row.system.pk))
-    return Board(setting, of_version, ordering, columns, rows, held_back=policy.sentence, rescoring=rescoring)
+    version, rescoring, _ = reading.shown
+    return Board(setting, version, ordering, columns, rows, held_back=policy.sentence, rescoring=rescoring)
 
 
-def _version(setting: Setting, number: int | None) -> tuple[SettingVersion, Rescoring | None]:
-    """Return the version of a board, and a newer one's progress."""
-    version, rescoring = versions.shown(setting)
-    if number is None or number == version.number:
-        return version, rescoring
-    return versions.of_setting(setting, number), rescoring if number == setting.version else None
-
-
-def _distinct_runs(
-    setting: Setting, version: SettingVersion
-) -> tuple[dict[System, list[Submission]], dict[System, list[EqualRuns]]]:
-    """Return distinct runs by system, and runs that equal an earlier one.
-
-    A run has answers of its own: the oldest file with a digest stands for all.
-    """
-    links = Submission.evaluations.through.objects.filter(
-        versions.under(setting, version, prefix="evaluation__")
-    )
-    columns = ("submission_id", "evaluation__answers_sha256", "evaluation__file_id")
-    digests = {
-        run: answers or file for run, answers, file in links.order_by("evaluation_id").values_list(*columns)
-    }
-    oldest: dict[tuple[int, str], Submission] = {}
-    runs: dict[System, list[Submission]] = defaultdict(list)
-    equal: dict[System, list[EqualRuns]] = defaultdict(list)
-    active = list(active_runs(setting, version))
-    for submission in sorted(active, key=lambda each: each.pk):
-        first = oldest.setdefault((submission.system_id, digests[submission.pk]), submission)
-        if first is not submission:
-            equal[submission.system].append(EqualRuns(submission, first))
-    for submission in active:
-        if oldest[submission.system_id, digests[submission.pk]] is submission:
-            runs[submission.system].append(submission)
-    return runs, equal
+def _sealed(reading: _Reading) -> Board:
+    setting = reading.policy.setting
+    ordering = _without_scores(setting, reading.order_by)
+    return Board(setting, reading.shown.version, ordering, {}, [], sealed=True)
 
 
 def _without_scores(setting: Setting, key: str) -> Column:
     measure = as_shown(setting, key)
     return Column(measure, {}, measure.title)
-
-
-def _values(
-    policy: Policy,
-    version: SettingVersion,
-    runs: Mapping[System, list[Submission]],
-    measures: Collection[str],
-) -> dict[int, dict[str, ShownValue]]:
-    """Return the newest values shown, by run and measure.
-
-    Near-duplicates show the figures of an earlier run; beside that run of their system they are left out.
-    """
-    system_of = {each.pk: system.pk for system, submissions in runs.items() for each in submissions}
-    past = history(policy, list(system_of))
-    shown_as = {pk: past.earlier.get(pk, pk) for pk in system_of}
-    shown_as = {pk: run for pk, run in shown_as.items() if run == pk or system_of.get(run) != system_of[pk]}
-    links = Submission.evaluations.through.objects.filter(
-        versions.under(policy.setting, version, prefix="evaluation__"), submission__in=set(shown_as.values())
-    ).order_by("evaluation_id")
-    evaluation_of = dict(links.values_list("submission_id", "evaluation_id"))
-    scores: dict[int, list[Score]] = defaultdict(list)
-    wanted = Score.objects.filter(evaluation__in=set(evaluation_of.values()))
-    for score in wanted.filter(measure__in=measures) if measures else wanted:
-        scores[score.evaluation_id].append(score)
-    rows = _class_rows(policy, scores)
-    values = {}
-    for pk, run in shown_as.items():
-        if (at := evaluation_of.get(run)) is not None:
-            shown = shown_values(policy, scores[at], rows.get(at, []), ladder=past.ladder.get(pk))
-            values[pk] = {value.measure: value for value in shown}
-    return values
-
-
-def _class_rows(policy: Policy, evaluations: Collection[int]) -> dict[int, list[dict[str, Any]]]:
-    """Return class rows where a precision's step depends on the claims."""
-    if not policy.hidden or not any("precision" in key for key in policy.measures):
-        return {}
-    return dict(Evaluation.objects.filter(pk__in=evaluations).values_list("pk", "classes"))
 
 
 def _figures(
@@ -347,46 +403,84 @@ def reversals(here: Column, others: Iterable[Column]) -> list[Reversal]:
 
 
 # ---- evaluations of a submission ---------------------------------------------------------------------
+Scored = tuple[Submission, Evaluation]
+
+
 def shown(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:
     """Return what a person sees of its evaluations, under every version."""
     related = ("setting", "setting__test_set", "setting__only", "setting__benchmark")
     evaluations = submission.evaluations.select_related(*related).prefetch_related(
         "scores", "setting__versions__test_set", "setting__versions__only"
     )
-    visible = [
-        disclosed(submission, each, person) for each in evaluations if not hidden_from(each.setting, person)
-    ]
+    sealed = sealed_from({each.setting for each in evaluations}, person)
+    visible = disclosed([(submission, each) for each in evaluations if each.setting_id not in sealed], person)
     return sorted(visible, key=lambda each: (each.setting.rank, each.setting_id, precedence(each)))
 
 
-def disclosed(submission: Submission, evaluation: Evaluation, person: Person | None) -> Disclosed:
-    """Return what a person sees of one evaluation of a submission."""
+def disclosed(scored: Sequence[Scored], person: Person | None) -> list[Disclosed]:
+    """Return what a person sees of evaluations of submissions."""
+    hidden = held_back_from({evaluation.setting for _, evaluation in scored}, person)
+    policies = [Policy(each.setting, each.setting_id in hidden, _version_of(each)) for _, each in scored]
+    pasts, earlier = _pasts(scored, policies)
+    shown = []
+    for (submission, evaluation), policy, past, source in zip(scored, policies, pasts, earlier, strict=True):
+        # bytes that another team sent before were scored before: that time is not this team's
+        is_own = evaluation.created_at >= submission.created_at
+        shown.append(
+            disclose(
+                evaluation,
+                policy,
+                created_at=evaluation.created_at if is_own else submission.scored_at or submission.created_at,
+                earlier=(past.earlier[submission.pk], source) if source else None,
+                ladder=past.ladder.get(submission.pk),
+            )
+        )
+    return shown
+
+
+def main_values(scored: Sequence[Scored], person: Person) -> list[float | None]:
+    """Return the main figures of evaluations as a person sees them."""
+    hidden = held_back_from({evaluation.setting for _, evaluation in scored}, person)
+    policies = [Policy(each.setting, each.setting_id in hidden, _version_of(each)) for _, each in scored]
+    pasts, earlier = _pasts(scored, policies)
+    sources = [source or evaluation for (_, evaluation), source in zip(scored, earlier, strict=True)]
+    main = Score.objects.filter(evaluation__in=sources, measure=F("evaluation__setting__main"))
+    scores = {score.evaluation_id: score for score in main}
+    counting = [source.pk for source, policy in zip(sources, policies, strict=True) if needs_claims(policy)]
+    rows: dict[int, list[dict[str, Any]]] = {}
+    if counting:
+        rows = dict(Evaluation.objects.filter(pk__in=counting).values_list("pk", "classes"))
+    figures = []
+    for (submission, _), policy, past, source in zip(scored, policies, pasts, sources, strict=True):
+        stored = [scores[source.pk]] if source.pk in scores else []
+        values = shown_values(policy, stored, rows.get(source.pk, []), ladder=past.ladder.get(submission.pk))
+        figures.append(next((value.value for value in values), None))
+    return figures
+
+
+def _version_of(evaluation: Evaluation) -> SettingVersion | None:
     numbers = versions_of(evaluation)
-    version = next((each for each in evaluation.setting.versions.all() if each.number in numbers), None)
-    policy = policy_for(evaluation.setting, person, version)
-    past, earlier = history(policy, [submission.pk]), None
-    if submission.pk in past.earlier:
-        run = past.earlier[submission.pk]
-        same = {"setting": evaluation.setting_id, "gold_sha256": evaluation.gold_sha256}
-        of_run = Evaluation.objects.filter(submissions=run, **same).prefetch_related("scores")
-        earlier = next(((run, each) for each in of_run.order_by("-pk")), None)
-    # bytes that another team sent before were scored before: that time is not this team's
-    is_own = evaluation.created_at >= submission.created_at
-    return disclose(
-        evaluation,
-        policy,
-        created_at=evaluation.created_at if is_own else submission.scored_at or submission.created_at,
-        earlier=earlier,
-        ladder=past.ladder.get(submission.pk),
-    )
+    return next((each for each in evaluation.setting.versions.all() if each.number in numbers), None)
 
 
-def main_value(submission: Submission, evaluation: Evaluation, person: Person) -> float | None:
-    """Return the main figure of an evaluation as a person sees it."""
-    setting = evaluation.setting
-    if policy_for(setting, person).hidden:
-        return disclosed(submission, evaluation, person).values.get(setting.main)
-    return next((score.value for score in evaluation.scores.all() if score.measure == setting.main), None)
+def _pasts(
+    scored: Sequence[Scored], policies: Sequence[Policy]
+) -> tuple[list[History], list[Evaluation | None]]:
+    """Return the history of each, and the earlier evaluation that it shows."""
+    runs = [(policy, [submission.pk]) for policy, (submission, _) in zip(policies, scored, strict=True)]
+    pasts = histories(runs)
+    of_run: dict[tuple[int, int, str], Evaluation] = {}
+    if earlier := {run for past in pasts for run in past.earlier.values()}:
+        links = Submission.evaluations.through.objects.filter(submission__in=earlier)
+        links = links.order_by("evaluation_id").select_related("evaluation")
+        for link in links.prefetch_related("evaluation__scores"):
+            each = link.evaluation
+            of_run[link.submission_id, each.setting_id, each.gold_sha256] = each
+    shown = []
+    for (submission, evaluation), past in zip(scored, pasts, strict=True):
+        run = past.earlier.get(submission.pk, 0)
+        shown.append(of_run.get((run, evaluation.setting_id, evaluation.gold_sha256)))
+    return pasts, shown
 
 
 def newest(submission: Submission, *, person: Person | None = None) -> list[Disclosed]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.contrib.auth.models import AnonymousUser
@@ -46,6 +47,17 @@ def role_in(benchmark: Benchmark, user: Person) -> str | None:
     return VIEWER if benchmark.public else None
 
 
+def organised(benchmarks: Iterable[int], user: Person | None) -> set[int]:
+    """Return the benchmarks that a user (None: the public) organises."""
+    keys = set(benchmarks)
+    if not isinstance(user, User):
+        return set()
+    if user.is_superuser:
+        return keys
+    mine = Organiser.objects.filter(user=user, role=ORGANISER, benchmark__in=keys)
+    return set(mine.values_list("benchmark", flat=True))
+
+
 def require(benchmark: Benchmark, user: Person, role: str) -> None:
     """Answer 404 for a hidden benchmark, 403 for an insufficient role."""
     actual = role_in(benchmark, user)
@@ -61,9 +73,17 @@ def is_sealed(setting: Setting, now: datetime | None = None) -> bool:
     return setting.sealed and (setting.closes_at is None or (now or timezone.now()) < setting.closes_at)
 
 
+def sealed_from(settings: Iterable[Setting], user: Person | None) -> set[int]:
+    """Return the settings whose scores are hidden from a user (None: the public)."""
+    now = timezone.now()
+    sealed = [setting for setting in settings if is_sealed(setting, now)]
+    mine = organised((each.benchmark_id for each in sealed), user) if sealed else set()
+    return {each.pk for each in sealed if each.benchmark_id not in mine}
+
+
 def hidden_from(setting: Setting, user: Person | None) -> bool:
     """True while scores are hidden from a user (None: the public)."""
-    return is_sealed(setting) and (user is None or role_in(setting.benchmark, user) != ORGANISER)
+    return bool(sealed_from([setting], user))
 
 
 def sealed_until(setting: Setting) -> str:

@@ -5,11 +5,14 @@ Old scores stay.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F
+from django.db.models.fields.json import KT
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
@@ -44,11 +47,13 @@ def of_setting(setting: Setting, number: int | None = None) -> SettingVersion:
     """Return one version, by default the newest."""
     version = setting.versions.filter(number=number or setting.version).first()
     if version is None:
-        raise DomainError(
-            "unknown_version", f"“{setting.title}” has no version {number}.",
-            hint=f"The newest is {setting.version}.", field="version",
-        )  # fmt: skip
+        raise _unknown_version(setting, number)
     return version
+
+
+def _unknown_version(setting: Setting, number: int | None) -> DomainError:
+    detail = f"“{setting.title}” has no version {number}."
+    return DomainError("unknown_version", detail, hint=f"The newest is {setting.version}.", field="version")
 
 
 # ---- the switch to a new version -------------------------------------------------------------------
@@ -61,48 +66,96 @@ class Rescoring:
     total: int
 
 
-def shown(setting: Setting) -> tuple[SettingVersion, Rescoring | None]:
-    """Return the version shown, and the progress of a newer one.
+class ScoredRun(NamedTuple):
+    """Evaluation of a run.
+
+    `answers` is the digest of what was scored, of the whole file if there is none.
+    """
+
+    submission: int
+    evaluation: int
+    answers: str
+    active: bool
+    waiting: bool
+
+
+class Shown(NamedTuple):
+    """Version of a board, progress of a newer one, evaluations, oldest first."""
+
+    version: SettingVersion
+    rescoring: Rescoring | None
+    runs: list[ScoredRun]
+
+
+def shown(setting: Setting) -> Shown:
+    """Return the version shown, and the progress of a newer one."""
+    return shown_by_setting([setting])[setting.pk]
+
+
+def shown_by_setting(settings: Collection[Setting], number: int | None = None) -> dict[int, Shown]:
+    """Return the version shown of each setting, by default the last complete one.
 
     It switches when no run of the shown board waits for its score under the newest. Runs that come
     meanwhile were never on that board and don't delay the switch; a run that fails, is cancelled or
     withdrawn doesn't either.
     """
-    newest = of_setting(setting)
-    before = newest.number - 1 if newest.shown_before is None else newest.shown_before
-    if not before:
-        return newest, None
-    earlier = of_setting(setting, before)
-    rescoring = _rescoring(setting, earlier, newest)
-    return (earlier, rescoring) if rescoring else (newest, None)
+    numbered: dict[int, dict[int, SettingVersion]] = defaultdict(dict)
+    for version in SettingVersion.objects.filter(setting__in=settings).select_related("test_set", "only"):
+        numbered[version.setting_id][version.number] = version
+    scored, shown = _scored_runs(settings), {}
+    for setting in settings:
+        of_setting = numbered[setting.pk]
+        newest = of_setting[setting.version]
+        before = newest.number - 1 if newest.shown_before is None else newest.shown_before
+        rescoring = _rescoring(scored, of_setting[before], newest) if before else None
+        default = of_setting[before] if rescoring else newest
+        if number is not None and number not in of_setting:
+            raise _unknown_version(setting, number)
+        version = default if number is None else of_setting[number]
+        progress = rescoring if version in (default, newest) else None
+        shown[setting.pk] = Shown(version, progress, scored[_identity(version)])
+    return shown
 
 
-def _rescoring(setting: Setting, earlier: SettingVersion, newest: SettingVersion) -> Rescoring | None:
-    on_board = Submission.objects.filter(
-        pk__in=_scored_under(setting, earlier), scored_at__isnull=False, withdrawn_at=None
+def _identity(version: SettingVersion) -> tuple[int, str, str, str]:
+    return version.setting_id, version.gold_sha256, version.scorer, version.only_sha256
+
+
+def _scored_runs(settings: Collection[Setting]) -> dict[tuple[int, str, str, str], list[ScoredRun]]:
+    """Return the evaluations of runs by setting, gold, scorer and limiting set.
+
+    Of a split, equal answers to the share would tell what else is in it: files are compared there.
+    """
+    whole = {setting.pk for setting in settings if setting.share is None}
+    links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings)
+    identity = [f"evaluation__{field}" for field in ("setting_id", "gold_sha256", "scorer")]
+    columns = ("submission_id", "evaluation_id", "evaluation__answers_sha256", "evaluation__file_id")
+    state = ("submission__state", "submission__scored_at", "submission__withdrawn_at")
+    rows = links.order_by("evaluation_id").values_list(
+        *identity, KT("evaluation__options__only"), *columns, *state
     )
-    done = _scored_under(setting, newest)
-    waiting = on_board.exclude(pk__in=done).exclude(state__in=submission_states.ENDED).count()
+    runs: dict[tuple[int, str, str, str], list[ScoredRun]] = defaultdict(list)
+    for setting, gold, scorer, only, pk, evaluation, answers, file, now, scored_at, withdrawn_at in rows:
+        active = withdrawn_at is None and (scored_at is not None or now == Submission.State.SCORED)
+        waiting = active and now not in submission_states.ENDED
+        digest = answers if answers and setting in whole else file
+        run = ScoredRun(pk, evaluation, digest, active, waiting)
+        runs[setting, gold, scorer, only or ""].append(run)
+    return runs
+
+
+def _rescoring(
+    scored: Mapping[tuple[int, str, str, str], list[ScoredRun]],
+    earlier: SettingVersion,
+    newest: SettingVersion,
+) -> Rescoring | None:
+    done = {run.submission for run in scored[_identity(newest)]}
+    on_board = {run.submission: run for run in scored[_identity(earlier)] if run.active}
+    waiting = sum(run.waiting for pk, run in on_board.items() if pk not in done)
     if not waiting:
         return None
-    scored = on_board.filter(pk__in=done).count()
-    return Rescoring(newest.number, scored, scored + waiting)
-
-
-def _scored_under(setting: Setting, version: SettingVersion) -> QuerySet[Submission, int]:
-    return Submission.objects.filter(under(setting, version, prefix="evaluations__")).values_list(
-        "pk", flat=True
-    )
-
-
-def under(setting: Setting, version: SettingVersion, *, prefix: str = "") -> Q:
-    """Filter evaluations with the gold and scorer of a version."""
-    conditions = {"setting": setting, "gold_sha256": version.gold_sha256, "scorer": version.scorer}
-    if version.only_sha256:
-        conditions["options__only"] = version.only_sha256
-    else:
-        conditions["options__only__isnull"] = True
-    return Q(**{prefix + key: value for key, value in conditions.items()})
+    complete = len(done & on_board.keys())
+    return Rescoring(newest.number, complete, complete + waiting)
 
 
 def require_version(benchmark: Benchmark, number: int) -> None:

@@ -3,68 +3,89 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from django.db.models import F
 
 from evalsvc.evaluation.disclosure import rules
 from evalsvc.evaluation.disclosure.policy import Policy
 from evalsvc.evaluation.measures.menu import as_shown
-from evalsvc.evaluation.models import NearDuplicate, Score, SettingVersion, System
+from evalsvc.evaluation.models import NearDuplicate, Setting, Submission
+
+Gold = tuple[int, str, str]
 
 
 @dataclass(frozen=True)
 class History:
     """Earlier figures that submissions show, and figures of the Ladder."""
 
-    earlier: dict[int, int] = field(default_factory=dict)
-    ladder: dict[int, float] = field(default_factory=dict)
+    earlier: Mapping[int, int] = field(default_factory=dict)
+    ladder: Mapping[int, float] = field(default_factory=dict)
 
 
-def history(policy: Policy, submissions: Collection[int]) -> History:
-    """Return what earlier files change for these submissions.
+def histories(readings: Sequence[tuple[Policy, Collection[int]]]) -> list[History]:
+    """Return what earlier files change for submissions read under policies.
 
-    Nothing while all is open.
+    Nothing where all is open.
     """
+    hiding = {policy.setting.pk: policy.setting for policy, runs in readings if policy.hidden and runs}
+    if not hiding:
+        return [History() for _ in readings]
+    near: dict[int, dict[int, int]] = defaultdict(dict)
+    rows = NearDuplicate.objects.filter(setting__in=hiding)
+    for setting, submission, earlier in rows.values_list("setting_id", "submission_id", "earlier_id"):
+        near[setting][submission] = earlier
+    ladders = _ladders([each for each in hiding.values() if each.ladder], near)
+    return [_history(policy, runs, near, ladders) for policy, runs in readings]
+
+
+def _history(
+    policy: Policy,
+    submissions: Collection[int],
+    near: Mapping[int, Mapping[int, int]],
+    ladders: Mapping[Gold, Mapping[int, float]],
+) -> History:
     if not policy.hidden or not submissions:
         return History()
-    near = NearDuplicate.objects.filter(setting=policy.setting, submission__in=submissions)
-    earlier = dict(near.values_list("submission_id", "earlier_id"))
-    if not policy.setting.ladder:
+    setting, version = policy.setting, policy.version
+    of_setting = near.get(setting.pk, {})
+    earlier = {pk: of_setting[pk] for pk in submissions if pk in of_setting}
+    if not setting.ladder:
         return History(earlier)
-    steps = _ladders(policy, [*submissions, *earlier.values()])
+    if version is None:
+        version = next(each for each in setting.versions.all() if each.number == setting.version)
+    steps = ladders.get((setting.pk, version.gold_sha256, version.scorer), {})
     return History(earlier, {pk: steps[at] for pk in submissions if (at := earlier.get(pk, pk)) in steps})
 
 
-def _ladders(policy: Policy, submissions: Collection[int]) -> dict[int, float]:
-    """Climb the Ladder with every file of these teams.
+def _ladders(
+    settings: Sequence[Setting], near: Mapping[int, Mapping[int, int]]
+) -> dict[Gold, dict[int, float]]:
+    """Climb the Ladder with every file of each team.
 
     Withdrawn ones count; the order is that of scoring.
     """
-    setting = policy.setting
-    version = policy.version or SettingVersion.objects.get(setting=setting, number=setting.version)
-    rows = (
-        Score.objects.filter(
-            measure=setting.main,
-            value__isnull=False,
-            evaluation__setting=setting,
-            evaluation__gold_sha256=version.gold_sha256,
-            evaluation__scorer=version.scorer,
-            evaluation__submissions__system__team__in=System.objects.filter(runs__in=submissions).values(
-                "team"
-            ),
-        )
-        .exclude(evaluation__submissions__near__setting=setting)
-        .order_by("evaluation__submissions__scored_at", "evaluation__submissions")
-        .values_list("evaluation__submissions__system__team", "evaluation__submissions", "value")
+    if not settings:
+        return {}
+    links = Submission.evaluations.through.objects.filter(
+        evaluation__setting__in=settings,
+        evaluation__scores__measure=F("evaluation__setting__main"),
+        evaluation__scores__value__isnull=False,
     )
-    of_team: dict[int, dict[int, float]] = defaultdict(dict)
-    for team, submission, value in rows:
-        of_team[team][submission] = value or 0.0
-    higher = as_shown(setting, setting.main).higher_is_better
-    return {
-        submission: figure
-        for values in of_team.values()
-        for submission, figure in zip(
-            values, rules.ladder(values.values(), setting.ladder or 1.0, higher=higher), strict=True
-        )
-    }
+    gold = [f"evaluation__{name}" for name in ("setting_id", "gold_sha256", "scorer")]
+    rows = links.order_by("submission__scored_at", "submission_id").values_list(
+        *gold, "submission__system__team_id", "submission_id", "evaluation__scores__value"
+    )
+    of_team: dict[tuple[Gold, int], dict[int, float]] = defaultdict(dict)
+    for setting, sha256, scorer, team, submission, value in rows:
+        if submission not in near.get(setting, {}):
+            of_team[(setting, sha256, scorer), team][submission] = value
+    named = {setting.pk: setting for setting in settings}
+    ladders: dict[Gold, dict[int, float]] = defaultdict(dict)
+    for (of_gold, _), values in of_team.items():
+        setting = named[of_gold[0]]
+        higher = as_shown(setting, setting.main).higher_is_better
+        steps = rules.ladder(values.values(), setting.ladder or 1.0, higher=higher)
+        ladders[of_gold] |= dict(zip(values, steps, strict=True))
+    return ladders

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from django.db.models import Q
 from django.utils import timezone
@@ -19,12 +19,23 @@ from evalsvc.core.web.formatting import listed, moment, number, percent
 from evalsvc.evaluation.disclosure import gold_counts, rules
 from evalsvc.evaluation.disclosure.sensitivity import THRESHOLDS, GoldCounts, largest_change
 from evalsvc.evaluation.measures.menu import MENU, as_shown, board_measures, offered
-from evalsvc.evaluation.models import Evaluation, Score, Setting, SettingVersion
-from evalsvc.evaluation.roles import ORGANISER, Person, role_in
+from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion
+from evalsvc.evaluation.roles import Person, organised
 
 BESIDE_MAIN, DIRECTION = 2, "(e1,e2)"
 CLASS_FAMILY = {"sentence": "classification", "bag": "bags", "document": "conll"}
 KEPT_COUNTS = ("missing", "left_out")
+
+
+class StoredValue(Protocol):
+    """Value of a measure as stored: a `Score`, or its columns."""
+
+    @property
+    def measure(self) -> str: ...
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def reason(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +55,38 @@ def has_closed(setting: Setting, now: datetime | None = None) -> bool:
     return setting.closes_at is not None and setting.closes_at <= (now or timezone.now())
 
 
-def is_hidden(setting: Setting, now: datetime | None = None) -> bool:
-    """True while exact figures of a setting would give its gold away.
+def hidden_among(settings: Iterable[Setting], now: datetime | None = None) -> set[int]:
+    """Return the settings whose exact figures would give their gold away.
 
     A closed setting stays hidden while another one asks for the same gold.
     """
-    if setting.disclosure != Setting.Disclosure.HIDDEN:
-        return False
     at = now or timezone.now()
-    if not has_closed(setting, at):
-        return True
-    still = Setting.objects.filter(test_set=setting.test_set_id, disclosure=Setting.Disclosure.HIDDEN)
-    return still.filter(Q(closes_at=None) | Q(closes_at__gt=at)).exists()
+    hiding = [each for each in settings if each.disclosure == Setting.Disclosure.HIDDEN]
+    closed = {each.test_set_id for each in hiding if has_closed(each, at)}
+    if closed:
+        still = Setting.objects.filter(test_set__in=closed, disclosure=Setting.Disclosure.HIDDEN)
+        still = still.filter(Q(closes_at=None) | Q(closes_at__gt=at))
+        closed -= set(still.values_list("test_set", flat=True))
+    return {each.pk for each in hiding if not has_closed(each, at) or each.test_set_id not in closed}
+
+
+def is_hidden(setting: Setting, now: datetime | None = None) -> bool:
+    """True while exact figures of a setting would give its gold away."""
+    return bool(hidden_among([setting], now))
+
+
+def held_back_from(settings: Iterable[Setting], person: Person | None) -> set[int]:
+    """Return the settings whose exact figures a person (None: the public) may not see."""
+    read = list(settings)
+    hidden = hidden_among(read)
+    asked = [each for each in read if each.pk in hidden]
+    mine = organised((each.benchmark_id for each in asked), person) if asked else set()
+    return {each.pk for each in asked if each.benchmark_id not in mine}
 
 
 def policy_for(setting: Setting, person: Person | None, version: SettingVersion | None = None) -> Policy:
     """Return what a person (None: the public) sees of a setting."""
-    hidden = is_hidden(setting)
-    if hidden and person is not None and role_in(setting.benchmark, person) == ORGANISER:
-        hidden = False
-    return Policy(setting, hidden, version)
+    return Policy(setting, bool(held_back_from([setting], person)), version)
 
 
 @dataclass(frozen=True)
@@ -197,6 +220,11 @@ class Policy:
         return {"recall": [recall for recall, _ in points], "precision": [value for _, value in points]}
 
 
+def needs_claims(policy: Policy) -> bool:
+    """True when the step of a measure shown depends on the claims of a file."""
+    return policy.hidden and any("precision" in key for key in policy.measures)
+
+
 def claims_of(rows: list[dict[str, Any]], key: str) -> dict[str, int]:
     """Return the claims per class that a measure divides by."""
     family = MENU[key].family if key in MENU else ""
@@ -263,7 +291,11 @@ def disclose(
 
 
 def shown_values(
-    policy: Policy, scores: Iterable[Score], rows: list[dict[str, Any]], *, ladder: float | None = None
+    policy: Policy,
+    scores: Iterable[StoredValue],
+    rows: list[dict[str, Any]],
+    *,
+    ladder: float | None = None,
 ) -> list[ShownValue]:
     """Return the values that a policy lets out of these scores."""
     if not policy.hidden:

@@ -18,7 +18,7 @@ from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.formatting import counted, measured
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.templatetags.formatting import lower_first
-from evalsvc.evaluation import roles
+from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.disclosure.policy import policy_for
@@ -49,31 +49,37 @@ class Overview:
 
 
 def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
-    return [_overview(benchmark) for benchmark in benchmarks]
+    """Summarise benchmarks by their first setting, in a constant number of queries."""
+    listed = list(benchmarks)
+    settings: dict[int, Setting] = {}
+    rows = Setting.objects.filter(benchmark__in=listed).select_related("test_set", "only", "benchmark")
+    for setting in rows.order_by("rank", "pk"):
+        settings.setdefault(setting.benchmark_id, setting)
+    shown = {each.setting.benchmark_id: each for each in leaderboard.boards(settings.values(), measures=())}
+    scored = Submission.objects.filter(benchmark__in=listed, state=Submission.State.SCORED)
+    last = dict(scored.values_list("benchmark").annotate(Max("ended_at")))
+    return [_overview(each, shown.get(each.pk), last.get(each.pk)) for each in listed]
 
 
-def _overview(benchmark: Benchmark) -> Overview:
-    setting = benchmark.settings.first()
-    if setting is None:
+def _overview(benchmark: Benchmark, shown: Board | None, last: datetime | None) -> Overview:
+    if shown is None:
         return Overview(benchmark, "no setting yet")
-    shown = board(setting, measures=(setting.main,))
     runs = sum(row.n for row in shown.rows)
     counts = f"{counted(len(shown.rows), 'system')}, {counted(runs, 'run')}" if runs else "no system yet"
-    ranked = [(row, row.figures[setting.main].mean) for row in shown.rows if row.rank]
+    ranked = [(row, row.figures[shown.order_by].mean) for row in shown.rows if row.rank]
     means = [mean for _, mean in ranked if mean is not None]
     if not means:
         return Overview(benchmark, counts)
     measure, best = shown.ordering.measure, means[0]
     front = ", ".join(row.system.name for row, mean in ranked if mean == best)
-    scored = Submission.objects.filter(benchmark=benchmark, state=Submission.State.SCORED)
     return Overview(
         benchmark,
         counts,
-        setting=setting.title,
+        setting=shown.setting.title,
         measure=measure.title,
         front=f"{front}, {measured(best, measure)}",
         rug=charts.rug(means, best=best),
-        last=scored.aggregate(at=Max("ended_at"))["at"],
+        last=last,
     )
 
 
@@ -134,9 +140,9 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
         context |= {"sentence": _empty(shown), "curl": curl(request, benchmark, setting=setting)}
     if shown is not None:
         context["held_back"] = shown.held_back or policy_for(shown.setting, None).sentence_for_organisers
-        others = [each for each in settings if shown.rows and each.pk != shown.setting.pk]
-        boards = [board(each, measures=(shown.order_by, each.main)) for each in others]
-        context |= board_view.board_context(shown, boards, visible=_visible_runs(request, shown))
+        rest = [each for each in settings if shown.rows and each.pk != shown.setting.pk]
+        others = leaderboard.boards(rest, measures=(shown.order_by,))
+        context |= board_view.board_context(shown, others, visible=_visible_runs(request, shown))
     return render(request, "evaluation/board.html", context)
 
 

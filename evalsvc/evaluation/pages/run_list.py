@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Prefetch, QuerySet
@@ -11,9 +11,9 @@ from django.http import HttpRequest
 from evalsvc.core.web import formatting
 from evalsvc.core.web.views import row_id
 from evalsvc.evaluation import roles
-from evalsvc.evaluation.leaderboard import main_value, precedence
+from evalsvc.evaluation.leaderboard import main_values, precedence
 from evalsvc.evaluation.measures.menu import as_shown
-from evalsvc.evaluation.models import Evaluation, Setting, Submission
+from evalsvc.evaluation.models import Evaluation, Setting, SettingVersion, Submission
 from evalsvc.evaluation.roles import Person
 
 State = Submission.State
@@ -44,34 +44,37 @@ def remark(submission: Submission) -> str:
     return f"{ORDINALS[attempt]} attempt" if attempt in ORDINALS else ""
 
 
-def main_figure(submission: Submission, person: Person) -> tuple[str, str]:
-    """Return the main figure of the first visible setting and its measure."""
-    shown = [each for each in submission.evaluations.all() if not roles.is_sealed(each.setting)]
-    shown.sort(key=precedence, reverse=True)
-    for evaluation in sorted(shown, key=lambda each: each.setting.rank):
-        value = main_value(submission, evaluation, person)
-        if value is not None:
+def main_figures(submissions: Sequence[Submission], person: Person) -> list[tuple[str, str]]:
+    """Return the main figure of each run's first visible setting, and its measure."""
+    scored = []
+    for submission in submissions:
+        shown = [each for each in submission.evaluations.all() if not roles.is_sealed(each.setting)]
+        shown.sort(key=precedence, reverse=True)
+        scored += [(submission, each) for each in sorted(shown, key=lambda each: each.setting.rank)]
+    figures: dict[int, tuple[str, str]] = {}
+    for (submission, evaluation), value in zip(scored, main_values(scored, person), strict=True):
+        if value is not None and submission.pk not in figures:
             measure = as_shown(evaluation.setting, evaluation.setting.main)
-            return formatting.measured(value, measure), measure.title
-    return "", ""
+            figures[submission.pk] = formatting.measured(value, measure), measure.title
+    return [figures.get(submission.pk, ("", "")) for submission in submissions]
 
 
 def with_figures(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     """Prefetch what a list of runs reads."""
-    settings = Setting.objects.select_related("test_set", "only", "benchmark").prefetch_related("versions")
+    versions = SettingVersion.objects.select_related("test_set", "only")
+    settings = Setting.objects.select_related("benchmark").prefetch_related(Prefetch("versions", versions))
     evaluations = Evaluation.objects.defer("classes", "detail").prefetch_related(
-        Prefetch("setting", settings), "scores"
+        Prefetch("setting", settings)
     )
     related = submissions.select_related("system__team", "benchmark", "job")
     return related.prefetch_related(Prefetch("evaluations", evaluations))
 
 
-def as_runs(submissions: Iterable[Submission], person: Person) -> list[ListedRun]:
-    runs = []
-    for submission in submissions:
-        figure, measure = main_figure(submission, person)
-        runs.append(ListedRun(submission, remark(submission), figure, measure))
-    return runs
+def as_runs(submissions: Sequence[Submission], person: Person) -> list[ListedRun]:
+    return [
+        ListedRun(submission, remark(submission), figure, measure)
+        for submission, (figure, measure) in zip(submissions, main_figures(submissions, person), strict=True)
+    ]
 
 
 def page_of(

@@ -9,7 +9,7 @@ import pytest
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation import leaderboard, submission_states
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.leaderboard import BoardRow, board
+from evalsvc.evaluation.leaderboard import BoardRow, board, boards
 from evalsvc.evaluation.models import Benchmark, Evaluation, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze
 from workers.metrics.ranking_profiles import FEW_CLAIMS
@@ -192,7 +192,8 @@ def test_a_board_of_some_measures_ranks_alike_and_reads_no_other_scores(cast: Be
     benchmark = cast.relations(main="accuracy")
     for system, right in (("Low", 2), ("Top", 6), ("Mid", 4)):
         scored(cast, benchmark, system, right)
-    whole, part = (board(benchmark.settings.get(), measures=keys) for keys in ((), ("micro_f1",)))
+    settings = list(benchmark.settings.all())
+    (whole,), (part,) = boards(settings), boards(settings, measures=("micro_f1",))
     assert [row.system for row in part.rows] == [row.system for row in whole.rows]
     assert part.measures == ["micro_f1", "accuracy"]
     assert part.rows[0].figures["micro_f1"] == whole.rows[0].figures["micro_f1"]

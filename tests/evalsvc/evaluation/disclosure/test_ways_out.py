@@ -14,7 +14,7 @@ READERS = [
     for folder in ("evaluation/pages", "evaluation/api", "evaluation/templatetags", "management/commands")
     for path in sorted((ROOT / folder).glob("*.py"))
 ]
-# The list of runs prefetches evaluations, and reads their figures through `leaderboard.main_value`.
+# The list of runs prefetches evaluations, and reads their figures through `leaderboard.main_values`.
 PREFETCHES = {"run_list.py"}
 
 

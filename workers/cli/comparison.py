@@ -18,6 +18,7 @@ from workers.cli.report_output import computed_lines, number, table
 from workers.cli.resampled_comparison import Draws, ResampledMeasure, resampled
 from workers.metrics.report import Report
 from workers.metrics.systems import holm, spread, welch
+from workers.scoring.answers_digest import answers_digest
 from workers.scoring.scorer import ScoringCase, report_of
 
 UNDEFINED = "the measure is undefined for a run"
@@ -67,23 +68,42 @@ def compare(
     replicates: int,
     seed: int,
 ) -> Significance:
-    """Score every run, then test each measure."""
+    """Score every run, then test each measure.
+
+    Files of one side with the same answers are one run.
+    """
     local = read_local_gold(gold, options, column=gold_column(gold, a[0], options))
-    paths = [*a, *b]
-    cases = [local.case(path) for path in paths]
+    sides = [_distinct([(path, local.case(path)) for path in side]) for side in (a, b)]
+    n, m = (len(side) for side, _ in sides)
+    runs = [*sides[0][0], *sides[1][0]]
+    paths, cases = [path for path, _ in runs], [case for _, case in runs]
     reports = [report_of(case) for case in cases]
     _require_same_measures(paths, reports)
     names = _measures(measures, reports[0])
-    if len(cases) == 2:
+    if n == m == 1:
         test = PAIRED.format(replicates)
         tested = resampled(cases[0], cases[1], measures=names, draws=Draws(replicates, seed))
         rows = [_paired(name, tested.get(name), *reports) for name in names]
     else:
-        test, rows = WELCH, [_welch(name, reports[: len(a)], reports[len(a) :]) for name in names]
+        test, rows = WELCH, [_welch(name, reports[:n], reports[n:]) for name in names]
     adjusted = holm([row.p for row in rows]).tolist()
     rows = [row._replace(p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
     facts = computed(options, cases[0])
-    return Significance(test, (len(a), len(b)), tuple(rows), facts, _notes(paths, cases), local.warnings)
+    notes = (*sides[0][1], *sides[1][1], *_notes(paths, cases))
+    return Significance(test, (n, m), tuple(rows), facts, notes, local.warnings)
+
+
+def _distinct(
+    runs: Sequence[tuple[Path, ScoringCase]],
+) -> tuple[list[tuple[Path, ScoringCase]], list[str]]:
+    """Return the runs with answers of their own, and a note on each other."""
+    first: dict[str, tuple[Path, ScoringCase]] = {}
+    notes = []
+    for path, case in runs:
+        earlier, _ = first.setdefault(answers_digest(case), (path, case))
+        if earlier is not path:
+            notes.append(f"{path}: same answers as {earlier}, counted once")
+    return list(first.values()), notes
 
 
 def _require_same_measures(paths: Sequence[Path], reports: Sequence[Report]) -> None:

@@ -58,11 +58,25 @@ def test_p_values_are_adjusted_over_the_measures(write, options, capsys):
 
 
 def test_equal_runs_have_a_reason_instead_of_p(write, options, capsys):
-    same = [write(f"{name}.jsonl", run(1)) for name in "abcd"]
+    same = [write(f"{at}.jsonl", run(at)) for at in range(4)]
     found = report(capsys, *same[:2], "--against", *same[2:], *options)
     row = rows_of(found)["accuracy"]
     assert row["p"] is None
     assert row["reason"] == "the runs of both sides do not vary"
+
+
+def test_files_with_the_same_answers_are_one_run(write, options, capsys):
+    first, same, other = (
+        write(f"{name}.jsonl", lines)
+        for name, lines in zip("abc", (run(1), run(1)[::-1], run(1, 2)), strict=True)
+    )
+    found = report(capsys, first, same, "--against", other, other, *options, "--replicates", 50)
+    assert found["runs"] == [1, 1]
+    assert found["test"].startswith("One run each")
+    assert found["notes"] == [
+        f"{path}: same answers as {earlier}, counted once"
+        for path, earlier in ((same, first), (other, other))
+    ]
 
 
 def test_one_run_against_two_has_a_reason_instead_of_p(write, options, capsys):

@@ -180,7 +180,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("api-benchmark", "api-settings", "api-board", "api-submissions", "api-check", "api-models"), tides
     ),
-    "api-benchmark-limits": tides,
+    **dict.fromkeys(("api-benchmark-limits", "api-ledger"), tides),
     **dict.fromkeys(
         ("api-setting", "api-versions", "api-inputs"), lambda cast: tides(cast) | {"key": "main"}
     ),
@@ -189,7 +189,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         [
             f"api-{name}:hidden"
-            for name in ("benchmark", "settings", "board", "submissions", "check", "models")
+            for name in ("benchmark", "settings", "board", "ledger", "submissions", "check", "models")
         ],
         vault,
     ),

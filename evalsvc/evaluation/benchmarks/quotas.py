@@ -87,6 +87,13 @@ def default_in_total(setting: Setting) -> int:
     return in_total(count_items(setting))
 
 
+def most_in_total(setting: Setting) -> int | None:
+    """Return the quota in total of a hidden setting, None without one."""
+    benchmark = setting.benchmark
+    usual = default_in_total(setting) if benchmark.default_quotas else None
+    return usual if benchmark.in_total is None else benchmark.in_total
+
+
 def allowances(
     benchmark: Benchmark, team: Team, *, now: datetime | None = None, phase: str | None = None
 ) -> list[Allowance]:

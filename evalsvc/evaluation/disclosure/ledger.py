@@ -9,9 +9,9 @@ from django.db.models import Count
 
 from evalsvc.core.accounts.models import Team
 from evalsvc.evaluation.disclosure import rules
-from evalsvc.evaluation.disclosure.policy import Policy
+from evalsvc.evaluation.disclosure.policy import Policy, hidden_among
 from evalsvc.evaluation.measures.menu import MENU
-from evalsvc.evaluation.models import Setting, Submission
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.roles import is_sealed
 
 
@@ -96,3 +96,10 @@ class Ledger:
     @property
     def warning(self) -> bool:
         return any(team.share > rules.WARN_ABOVE for team in self.teams)
+
+
+def ledgers(benchmark: Benchmark) -> list[Ledger]:
+    """Return the ledgers of the settings that hide their gold now."""
+    settings = list(benchmark.settings.select_related("test_set", "only", "benchmark"))
+    hidden = hidden_among(settings)
+    return [Ledger(setting) for setting in settings if setting.pk in hidden]

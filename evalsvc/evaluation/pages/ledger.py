@@ -7,16 +7,12 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from evalsvc.core.web.figures import DataTable
 from evalsvc.core.web.formatting import DASH, count, counted, number, percent
-from evalsvc.evaluation.benchmarks import file_contract
-from evalsvc.evaluation.benchmarks.quotas import default_in_total
-from evalsvc.evaluation.disclosure.ledger import Ledger
-from evalsvc.evaluation.disclosure.policy import is_hidden
-from evalsvc.evaluation.models import Setting
+from evalsvc.evaluation.benchmarks.quotas import most_in_total
+from evalsvc.evaluation.disclosure.ledger import Ledger, ledgers
 from evalsvc.evaluation.pages.organise import organised
 
 
@@ -24,21 +20,16 @@ from evalsvc.evaluation.pages.organise import organised
 @require_safe
 def ledger(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark = organised(request, slug)
-    now = timezone.now()
-    hidden = [each for each in file_contract.settings_of(benchmark) if is_hidden(each, now)]
-    context = {"benchmark": benchmark, "ledgers": [_section(setting) for setting in hidden]}
+    context = {"benchmark": benchmark, "ledgers": [_section(each) for each in ledgers(benchmark)]}
     return render(request, "evaluation/ledger.html", context)
 
 
-def _section(setting: Setting) -> dict[str, Any]:
-    ledger = Ledger(setting)
-    most = setting.benchmark.in_total or (
-        default_in_total(setting) if setting.benchmark.default_quotas else None
-    )
+def _section(ledger: Ledger) -> dict[str, Any]:
+    setting = ledger.setting
     return {
         "setting": setting,
         "warning": ledger.warning,
-        "lead": _lead(ledger, most),
+        "lead": _lead(ledger, most_in_total(setting)),
         "costs": DataTable(
             ("Shown", "Step, points", "Bits per file"),
             [

@@ -1,0 +1,56 @@
+"""API of the ledger: hidden gold that scores give away, for organisers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsvc.core.errors.handlers import problems
+from evalsvc.evaluation.api.benchmarks import organised
+from evalsvc.evaluation.benchmarks.quotas import most_in_total
+from evalsvc.evaluation.disclosure.ledger import Cost, Ledger, TeamBits, ledgers
+
+
+class CostSerializer(serializers.Serializer[Cost]):
+    title = serializers.CharField()
+    step = serializers.FloatField(allow_null=True, help_text="Step it is rounded to; null: withheld.")
+    bits = serializers.FloatField(help_text="Bits per file at most: log2(1 + 1/step).")
+    shown = serializers.BooleanField(help_text="True when teams see it.")
+
+
+class TeamBitsSerializer(serializers.Serializer[TeamBits]):
+    team = serializers.CharField(source="team.slug")
+    files = serializers.IntegerField(help_text="Files with figures of their own.")
+    bits = serializers.FloatField()
+    share = serializers.FloatField(help_text="Share of the bits of the gold, at most 1.")
+
+
+class LedgerSerializer(serializers.Serializer[Any]):
+    """Bits of hidden gold that the scores of a setting give away at most."""
+
+    setting = serializers.CharField(source="setting.key")
+    gold_bits = serializers.FloatField(help_text="Bits that the labels hold: N·H.")
+    bits_per_file = serializers.FloatField()
+    most_files = serializers.SerializerMethodField(help_text="Quota of a team in total; null: none.")
+    warning = serializers.BooleanField(help_text="True when a team may know more than 10 % of the labels.")
+    costs = CostSerializer(many=True)
+    teams = TeamBitsSerializer(many=True)
+
+    @extend_schema_field(serializers.IntegerField(allow_null=True))
+    def get_most_files(self, ledger: Ledger) -> int | None:
+        return most_in_total(ledger.setting)
+
+
+class Ledgers(APIView):
+    @extend_schema(
+        operation_id="ledger", responses={200: LedgerSerializer(many=True)} | problems(401, 403, 404)
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Bits that scores give away, per hidden setting and team."""
+        benchmark, _ = organised(request, slug)
+        return Response(LedgerSerializer(ledgers(benchmark), many=True).data)

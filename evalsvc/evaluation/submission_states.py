@@ -94,16 +94,17 @@ def score_again(submission: Submission) -> None:
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:
-    """Return a sealed setting that has ended: its runs are final."""
+    """Return a sealed or hidden setting that has ended: its runs are final."""
     if role_in(submission.benchmark, user) == ORGANISER:
         return None
     sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
-    sealed = Setting.objects.filter(sent_to, benchmark=submission.benchmark, sealed=True)
-    return sealed.filter(closes_at__lte=Now()).order_by("closes_at").first()
+    held_back = Q(sealed=True) | Q(disclosure=Setting.Disclosure.HIDDEN)
+    closed = Setting.objects.filter(sent_to, held_back, benchmark=submission.benchmark, closes_at__lte=Now())
+    return closed.order_by("closes_at").first()
 
 
 def _require_not_final(submission: Submission, by: User) -> None:
-    """Reject dropping a run once its team knows the sealed scores."""
+    """Reject dropping a run once its team knows scores that were held back."""
     setting = final_under(submission, by)
     if setting is None:
         return
@@ -128,7 +129,7 @@ def cancel(submission: Submission, *, by: User) -> None:
 def withdraw(submission: Submission, *, by: User) -> None:
     """Remove a submission from boards for good.
 
-    Its run may be submitted again. Final once a sealed phase has ended.
+    Its run may be submitted again. Final once a sealed or hidden phase has ended.
     """
     require_own(by, submission)
     _require_not_final(submission, by)

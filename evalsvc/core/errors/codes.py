@@ -126,7 +126,7 @@ BENCHMARKS: dict[str, str] = {
     "unknown_phase": "The phase does not exist or is not open.",
     "unknown_system": "The benchmark has no such system. Use slug of team and name of system.",
     "unknown_version": "The setting has no such version.",
-    "phase_ended": "A sealed phase has ended, so its runs are final. Ask the organisers to withdraw one.",
+    "phase_ended": "Runs of a sealed or hidden phase are final once it has ended. Ask the organisers.",
     "run_taken": "This run already has an active file. Use another run name, or withdraw the active file.",
     "unknown_measure": "This measure does not exist.",
     "unknown_option": "This task has no such option.",

@@ -20,7 +20,7 @@ from evalsvc.evaluation.benchmarks import file_contract, scoring_identity
 from evalsvc.evaluation.disclosure.policy import Disclosed, is_hidden
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.pages import charts, run_list, score_view
-from evalsvc.evaluation.submissions import gold_exposure
+from evalsvc.evaluation.submissions import equal_answers, gold_exposure
 from evalsvc.evaluation.submissions.timeline import timeline
 
 State = Submission.State
@@ -79,7 +79,8 @@ def state(request: HttpRequest, pk: int) -> HttpResponse:
     """
     submission = roles.submission_for(request.user, pk)
     if submission.state in run_list.IN_PROGRESS and not submission.withdrawn_at:
-        return render(request, "evaluation/state.html", _waiting(submission))
+        context = _waiting(submission) | {"shown_on": _setting_to_show(submission, request)}
+        return render(request, "evaluation/state.html", context)
     context = _context(request, submission)
     response = render(request, "evaluation/submission_body.html", context)
     response["HX-Retarget"], response["HX-Reswap"] = "#submission", "outerHTML"
@@ -157,6 +158,7 @@ def _left_out(submission: Submission) -> Notice | None:
 def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
     final = submission_states.final_under(submission, request.user)
     context = _waiting(submission) | {"lead": _lead_of(submission, []), "final": final}
+    context["shown_on"] = _setting_to_show(submission, request)
     if submission.state != State.SCORED:
         return context
     evaluations = leaderboard.newest(submission, person=request.user)
@@ -167,10 +169,25 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         "lead": _lead_of(submission, evaluations) + _sealed(submission, request),
         "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
         "curves": [(title, figure) for title, figure in figures if figure],
+        "equal": _equal(submission),
         "errors": score_view.errors(evaluations[0], submission.benchmark) if evaluations else None,
         "classes": score_view.class_table(evaluations, submission.benchmark, key=key, order=order),
         "provenance": score_view.provenance(submission, evaluations),
     }
+
+
+def _setting_to_show(submission: Submission, request: HttpRequest) -> Setting | None:
+    """Return the setting of the board the reader came from, else the first it was sent to."""
+    settings = submission.benchmark.settings
+    requested = settings.filter(key=request.GET.get("setting", "")).first()
+    return requested or settings.filter(versions__in=submission.held_to).first()
+
+
+def _equal(submission: Submission) -> Submission | None:
+    """Return the oldest run of the team with the same answers, if it is another."""
+    runs = submission.benchmark.submissions.filter(system__team=submission.system.team_id)
+    oldest = equal_answers.oldest_equals(runs, within=equal_answers.TEAM).get(submission.pk)
+    return Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None
 
 
 def _lead_of(submission: Submission, evaluations: list[Disclosed]) -> str:
@@ -193,7 +210,7 @@ def _sealed(submission: Submission, request: HttpRequest) -> str:
 def _on_boards(submission: Submission) -> str:
     if submission.withdrawn_at:
         return "It is not on any board."
-    runs = submission.system.runs.filter(state=State.SCORED, withdrawn_at=None).count()
+    runs = equal_answers.counts_by_system(submission.system.runs.all()).get(submission.system_id, 0)
     system = f"One of {counted(runs, 'run')} of the system." if runs > 1 else "The system’s only run."
     settings = file_contract.settings_of(submission.benchmark)
     if submission.saw_gold or gold_exposure.saw_gold(settings, submission.system.team):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -21,6 +21,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
 from evalsvc.evaluation.pages import run_list
 from evalsvc.evaluation.pages.submit import curl, quotas_of
+from evalsvc.evaluation.submissions.equal_answers import counts_by_system
 
 SHOWS: dict[str, tuple[str, Q]] = {
     "all": ("All", Q()),
@@ -43,7 +44,9 @@ def team_page(request: HttpRequest, slug: str) -> HttpResponse:
     systems = _systems(team) if inside else _ranked_systems(team, user)
     if not (inside or boards or systems):
         raise Http404
-    context = {"team": team, "inside": inside, "systems": systems, "quotas": quotas_of(team, boards)}
+    counts = counts_by_system(Submission.objects.filter(system__in=systems))
+    counted_systems = [(system, counts.get(system.pk, 0)) for system in systems]
+    context = {"team": team, "inside": inside, "systems": counted_systems, "quotas": quotas_of(team, boards)}
     if inside or boards:
         context |= _history(request, submissions)
     if inside:
@@ -66,7 +69,7 @@ def _command(request: HttpRequest, team: Team, boards: list[Benchmark]) -> dict[
 def _history(request: HttpRequest, submissions: QuerySet[Submission]) -> dict[str, Any]:
     show = request.GET.get("show", "all")
     in_progress = submissions.filter(state__in=run_list.IN_PROGRESS).count()
-    scored = submissions.filter(state=Submission.State.SCORED, withdrawn_at=None).count()
+    scored = sum(counts_by_system(submissions).values())
     parts = [f"{counted(scored, 'run')} scored"] if scored else []
     parts += [f"{in_progress:,} in progress"] if in_progress else []
     listed, older = run_list.page_of(submissions.filter(SHOWS.get(show, SHOWS["all"])[1]), request, size=30)
@@ -81,9 +84,8 @@ def _history(request: HttpRequest, submissions: QuerySet[Submission]) -> dict[st
 
 
 def _systems(team: Team) -> QuerySet[System]:
-    active = Q(runs__state=Submission.State.SCORED, runs__withdrawn_at=None)
     systems = System.objects.filter(team=team).select_related("benchmark")
-    return systems.annotate(scored=Count("runs", filter=active)).order_by("benchmark__title", "name")
+    return systems.order_by("benchmark__title", "name")
 
 
 def _ranked_systems(team: Team, user: User) -> QuerySet[System]:

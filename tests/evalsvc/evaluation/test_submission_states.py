@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import product
+from typing import Any
 
 import pytest
 from django.http import Http404
@@ -173,13 +174,13 @@ def test_the_timeline_lists_reused_scores(cast: BenchmarkCast) -> None:
     assert [step.title for step in steps] == ["Received", "Checked", "Scored"]
 
 
-# ---- a sealed phase that has ended ---------------------------------------------------------------
-def sealed_run(cast: BenchmarkCast, *, ended: bool) -> Submission:
+# ---- a sealed or hidden phase that has ended -----------------------------------------------------
+def sealed_run(cast: BenchmarkCast, *, ended: bool, **held_back: Any) -> Submission:
     benchmark = cast.relations()
     submission = cast.submit(benchmark, LINES)
     run_next("score")
     closes_at = timezone.now() + timedelta(days=-1 if ended else 1)
-    benchmark.settings.update(sealed=True, closes_at=closes_at)
+    benchmark.settings.update(closes_at=closes_at, **held_back or {"sealed": True})
     return fresh(submission)
 
 
@@ -188,8 +189,11 @@ def test_a_run_of_a_sealed_phase_is_withdrawn_until_the_phase_ends(cast: Benchma
     assert Submission.objects.get().withdrawn_at is not None
 
 
-def test_a_team_that_knows_its_sealed_scores_withdraws_no_run(cast: BenchmarkCast, client: Client) -> None:
-    submission = sealed_run(cast, ended=True)
+@pytest.mark.parametrize("held_back", [{"sealed": True}, {"disclosure": "hidden"}])
+def test_a_team_that_knows_its_final_scores_withdraws_no_run(
+    cast: BenchmarkCast, client: Client, held_back: dict[str, Any]
+) -> None:
+    submission = sealed_run(cast, ended=True, **held_back)
     client.force_login(cast.kim)
     answer = client.post(f"/api/v1/submissions/{submission.pk}/withdraw")
     assert (answer.status_code, answer.json()["code"]) == (409, "phase_ended")

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import PredictionFile, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, freeze
 from tests.workers.handlers.test_score import LABEL_LINES, SCORE_LINES
@@ -235,3 +236,45 @@ def test_a_models_run_names_the_model_and_its_predictions(client: Client, cast: 
     client.force_login(cast.kim)
     html = page(client, submission)
     assert html.index("5" * 64) < html.index('<dd class="hash">net.tar</dd>') < html.index(submission.file_id)
+
+
+def test_a_run_names_the_earlier_one_of_its_team_with_the_same_answers(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    benchmark = cast.relations()
+    first = cast.submit(benchmark, LABEL_LINES)
+    same = cast.submit(benchmark, LABEL_LINES[::-1], run="2")
+    other = cast.submit(benchmark, LABEL_LINES[::-1], system="Other")
+    theirs = cast.submit(benchmark, LABEL_LINES, team=cast.lugworm, by=cast.lars)
+    while run_next("score"):
+        pass
+    client.force_login(cast.kim)
+    link = reverse("submission", args=[first.pk])
+    for submission, note in ((same, "The two count as one run."), (other, "Each counts for its own system.")):
+        html = page(client, submission)
+        assert f'Same answers as <a href="{link}">run 1 of Net</a>' in html
+        assert note in html
+    assert "The system’s only run." in page(client, same)
+    assert "Same answers" not in page(client, first)
+    client.force_login(cast.lars)
+    assert "Same answers" not in page(client, theirs)
+
+
+def test_show_the_board_opens_the_setting_the_reader_came_from(client: Client, cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    two = freeze("two", RELATION_GOLD[:4], by=cast.olga)
+    creation.add_setting(
+        benchmark, key="two", title="Two", test_set=two, unit="sentence", main="micro_f1", by=cast.olga,
+        disclosure="open",
+    )  # fmt: skip
+    submission = cast.submit(benchmark, LABEL_LINES)
+    client.force_login(cast.kim)
+    board = reverse("board", args=[benchmark.slug])
+    assert f'hx-get="{reverse("submission-state", args=[submission.pk])}?setting=two"' in page(
+        client, submission, setting="two"
+    )
+    assert run_next("score")
+    for query, setting in (({"setting": "two"}, "two"), ({}, "main"), ({"setting": "no"}, "main")):
+        assert f'href="{board}?setting={setting}">Show the board' in page(client, submission, **query)
+    link = f"{reverse('submission', args=[submission.pk])}?setting=two"
+    assert link in client.get(board, {"setting": "two"}).content.decode()

@@ -55,14 +55,15 @@ def test_others_see_only_the_ranked_systems_of_a_team(client: Client, cast: Benc
     assert client.get(reverse("team", args=["kelpie"])).status_code == 404
 
 
-def test_others_see_the_same_number_of_runs_as_the_team(client: Client, cast: BenchmarkCast) -> None:
-    scored(cast, cast.relations(), "Scored net", 4, 5, 3)
+def test_all_see_the_same_number_of_runs_with_different_answers(client: Client, cast: BenchmarkCast) -> None:
+    scored(cast, cast.relations(), "Scored net", 4, 5, 3, 4)
     for person in (cast.kim, cast.lars):
         client.force_login(person)
         page = client.get(reverse("team", args=["kelpie"])).content.decode()
         listed = re.search(r">Scored net</a>.*?</li>", page, re.DOTALL)
         assert listed
         assert "<span>3 runs</span>" in listed[0]
+        assert ("3 runs scored." in page) == (person == cast.kim)
 
 
 def test_an_organiser_sees_the_teams_runs_on_own_boards_and_no_tokens(

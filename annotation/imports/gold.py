@@ -50,11 +50,11 @@ def create_test_set(batch: Batch) -> TestSet:
 def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progress: Progress) -> Store:
     """Read twice, merging repeated lines; stage only a file without invalid lines."""
     test_set = TestSet.objects.get(batch=batch)
-    lines = read_item_lines(batch, file, problems, limits, require_text=False)
+    lines = read_item_lines(batch, file, problems, limits)
     repeats = find_repeats(with_progress(lines, progress), problems=problems, by="id")
 
     def merged_lines() -> Iterator[MergedItem]:
-        return repeats.merged(read_item_lines(batch, file, Problems(), limits, require_text=False))
+        return repeats.merged(read_item_lines(batch, file, Problems(), limits))
 
     summary = _summary(merged_lines(), test_set.kind, problems)
     negative, negative_from = _negative(batch, summary.names, problems)
@@ -108,11 +108,13 @@ def _summary(entries: Iterable[MergedItem], kind: str, problems: Problems) -> _G
     summary = _GoldSummary()
     key, other = ("relations", "spans") if kind == Kind.RELATIONS else ("spans", "relations")
     for entry in entries:
-        if getattr(entry.item, key) is None:
+        answers, others = getattr(entry.item, key), getattr(entry.item, other)
+        if others and kind != Kind.JOINT:
+            expected = f"{key} only, in gold of the kind {kind}"
+            problems.add("mixed_forms", line=entry.line, field=other, expected=expected)
+        elif answers is None:
             expected = f"the key {key} with the gold labels"
             problems.add("missing_key", line=entry.line, field=key, expected=expected)
-        elif kind != Kind.JOINT and getattr(entry.item, other):
-            problems.add("mixed_forms", line=entry.line, field=other, expected=f"{key} only")
         summary.names.update(_names(entry.item))
         summary.repeated_lines += len(entry.repeats)
         summary.without_text += entry.item.text is None

@@ -10,7 +10,7 @@ from annotation.testset import Kind
 from evalsvc.core.formats.duplicates import NumberedItem
 from evalsvc.core.formats.negative_class import USUAL
 from evalsvc.core.formats.problems import Problems
-from evalsvc.core.formats.registry import formats, open_items
+from evalsvc.core.formats.registry import formats, open_gold, open_items
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.core.jobs.lease import Progress
 
@@ -33,13 +33,18 @@ def with_progress(lines: Iterable[NumberedItem], progress: Progress) -> Iterator
 
 
 def read_item_lines(
-    batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, **more: Any
+    batch: Batch, file: BinaryIO, problems: Problems, limits: Limits
 ) -> Iterator[NumberedItem]:
     """Read the file from its beginning, by the options of its import."""
     file.seek(0)
-    options = {key: batch.options[key] for key in ("scheme", "repair") if key in batch.options} | more
+    options: dict[str, Any] = {
+        key: batch.options[key] for key in ("scheme", "repair") if key in batch.options
+    }
     if "column" in batch.options:
         options["column"] = int(batch.options["column"])
+    if batch.what == Batch.What.GOLD:
+        options["with_text"] = True
+        return open_gold(file, format=batch.format, problems=problems, limits=limits, **options)
     return open_items(file, format=batch.format, problems=problems, limits=limits, **options)
 
 

@@ -54,10 +54,13 @@ def examples() -> dict[str, bytes]:
 
 
 def archives() -> list[bytes]:
-    """Containers that no reader takes, a zip of arrays among them."""
+    """Containers: an archive of scores with names, and some that no reader takes."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as packed:
+    fields = b"{'descr': '<U1', 'fortran_order': False, 'shape': (2,), }\n"
+    names = b"\x93NUMPY\x01\x00" + len(fields).to_bytes(2, "little") + fields + "ab".encode("utf-32-le")
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("scores.npy", npy())
+        packed.writestr("columns.npy", names)
     return [out.getvalue(), bz2.compress(WHOLE), lzma.compress(WHOLE)]
 
 

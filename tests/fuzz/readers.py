@@ -23,12 +23,19 @@ from annotation.imports.upload_precheck import ROLES, precheck
 from annotation.models import Batch, Project
 from annotation.testset import Kind
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.formats import jsonl_items, npy, spacy_pipeline
+from evalsvc.core.formats import jsonl_items, npy, npz, spacy_pipeline
 from evalsvc.core.formats.duplicates import find_repeats
 from evalsvc.core.formats.label_list import read_labels
 from evalsvc.core.formats.prediction_check import PredictionCheck
 from evalsvc.core.formats.problems import KINDS, FileRejected, Problems
-from evalsvc.core.formats.registry import formats, open_items, open_predictions, open_votes, recognise_source
+from evalsvc.core.formats.registry import (
+    formats,
+    open_gold,
+    open_items,
+    open_predictions,
+    open_votes,
+    recognise_source,
+)
 from evalsvc.core.formats.text_lines import unpacked
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.web.text_validation import StorableJSONParser
@@ -88,15 +95,23 @@ def _labels(data: bytes) -> None:
 
 
 def _imported(key: str, kind: str, data: bytes) -> None:
-    """Lines of an import as its job takes them, as items and as gold."""
+    """Lines of an import as its job takes them."""
     problems = Problems()
     options = {"format": key, "scheme": "IOB2", "require_text": False}
     batch = Batch(project=Project(kind=kind), format=key, options={"known": "check"})
     with suppress(FileRejected):
         for _ in fitting_lines(open_items(data, problems=problems, **options), batch, problems):
             pass
-        repeats = find_repeats(open_items(data, problems=Problems(), **options), problems=problems, by="id")
-        _summary(repeats.merged(open_items(data, problems=Problems(), **options)), kind, problems)
+    _require_known(problems)
+
+
+def _imported_gold(key: str, kind: str, data: bytes) -> None:
+    """Lines of published gold as its job takes them."""
+    problems = Problems()
+    options = {"format": key, "scheme": "IOB2", "with_text": True}
+    with suppress(FileRejected):
+        repeats = find_repeats(open_gold(data, problems=problems, **options), problems=problems, by="id")
+        _summary(repeats.merged(open_gold(data, problems=Problems(), **options)), kind, problems)
     _require_known(problems)
 
 
@@ -153,6 +168,13 @@ def _array(data: bytes) -> None:
     _require_known(problems)
 
 
+def _archive(data: bytes) -> None:
+    problems = Problems()
+    with suppress(FileRejected), npz.opened([data], problems, most=1_000_000) as archive:
+        npy.read_header(b"".join(archive.pieces()), problems)
+    _require_known(problems)
+
+
 def _unpacked(data: bytes) -> None:
     with suppress(FileRejected):
         for _ in unpacked([data], problems=Problems()):
@@ -198,6 +220,8 @@ def readers() -> dict[str, Reader]:
     having = {role: [key for key, each in formats().items() if role in each.readers] for role in ROLES_READ}
     for key in having["items"]:
         table |= {f"import of {kind} {key}": partial(_imported, key, kind) for kind in Kind.values}
+    for key in dict.fromkeys([*having["items"], *having["gold"]]):
+        table |= {f"import of {kind} gold {key}": partial(_imported_gold, key, kind) for kind in Kind.values}
     for unit in GOLD_OF:
         table |= {f"scoring by {unit} {key}": partial(_scored, unit, key) for key in having["predictions"]}
         table |= {f"gold by {unit} {key}": partial(_gold, unit, key) for key in having["gold"]}
@@ -206,6 +230,6 @@ def readers() -> dict[str, Reader]:
         table |= {f"command {task}, gold": Command(task, as_gold=True)}
     return table | {f"precheck of {content}": partial(_prechecked, content) for content in ROLES} | {
         "training counts": _training_counts,
-        "labels": _labels, "array": _array, "gzip": _unpacked, "recognition": _recognised, "tar": _tar,
-        "configuration": _config, "JSON body": _json,
+        "labels": _labels, "array": _array, "archive": _archive, "gzip": _unpacked, "tar": _tar,
+        "recognition": _recognised, "configuration": _config, "JSON body": _json,
     }  # fmt: skip

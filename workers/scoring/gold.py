@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from evalsvc.core.formats import jsonl_items, label_list
+from evalsvc.core.formats import jsonl_items
 from evalsvc.core.formats.problems import FileRejected, Problems
 from evalsvc.core.formats.records import ItemLine, Link
-from evalsvc.core.formats.registry import formats, open_gold, open_items
+from evalsvc.core.formats.registry import formats, open_gold
 from evalsvc.core.formats.text_lines import LIMITS, Irregular, Limits, Source
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.metrics.counts import Ints
@@ -114,12 +113,8 @@ def read_gold(
         if gold is not None:
             return gold
     problems, gold, chosen = Problems(), Gold(), formats()[format]
-    open_lines: Callable[..., Iterable[tuple[int, ItemLine]]] = open_gold
-    if unit == "document" and "items" in chosen.readers:
-        open_lines = partial(open_items, require_text=False)
-    for line, item in open_lines(open_source(), format=format, problems=problems, limits=limits, **columns):
-        if format == label_list.FORMAT.key and item.id != str(len(gold) + 1):
-            problems.stop("wrong_columns", line=line - 1, expected="a label in every line of the gold")
+    columns |= {"with_text": unit == "document", "limits": limits}
+    for line, item in open_gold(open_source(), format=format, problems=problems, **columns):
         if only is not None and item.id not in only:
             continue
         if item.id not in gold.index:

@@ -21,4 +21,5 @@ def load() -> None:
         nyt10,
         semeval,
         spacy_pipeline,
+        triples,
     )

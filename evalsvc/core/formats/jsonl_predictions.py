@@ -26,6 +26,7 @@ from evalsvc.core.formats.records import (
     TagsPrediction,
 )
 from evalsvc.core.formats.registry import Format, Reader, Variant, register
+from evalsvc.core.formats.tag_schemes import Repair, Scheme, checked_tags
 from evalsvc.core.formats.text_lines import LIMITS, Block, Irregular, Limits, Source, read_blocks
 from evalsvc.core.formats.text_spans import checked_spans
 
@@ -112,17 +113,29 @@ def _read_block(
     return None, readers
 
 
-def read_labels_as_gold(
-    source: Source, *, problems: Problems, limits: Limits = LIMITS
+def read_as_gold(
+    source: Source,
+    *,
+    problems: Problems,
+    limits: Limits = LIMITS,
+    scheme: Scheme | None = None,
+    repair: Repair = "conlleval",
 ) -> Iterator[tuple[int, ItemLine]]:
-    """Yield (line, item) of label lines, as gold without text."""
+    """Yield (line, item) of labels, spans or tags, as gold without text."""
     for line, prediction in read_predictions(source, problems=problems, limits=limits):
+        name = getattr(prediction, "id", "")
         if isinstance(prediction, LabelPrediction):
-            yield line, ItemLine(prediction.id, None, relations=(prediction.label,))
+            yield line, ItemLine(name, None, relations=(prediction.label,))
         elif isinstance(prediction, LabelsPrediction):
-            yield line, ItemLine(prediction.id, None, relations=prediction.labels)
+            yield line, ItemLine(name, None, relations=prediction.labels)
+        elif isinstance(prediction, SpansPrediction):
+            yield line, ItemLine(name, None, spans=prediction.spans, relations=prediction.relations)
+        elif isinstance(prediction, TagsPrediction):
+            spans = checked_tags(prediction.tags, scheme, lines=[line], repair=repair, problems=problems)
+            if spans is not None:
+                yield line, ItemLine(name, None, spans=tuple(spans))
         else:
-            problems.add("mixed_forms", line=line, expected="gold with label or labels")
+            problems.add("mixed_forms", line=line, expected="gold with label, labels, spans or tags")
 
 
 def _build(wire: WirePrediction, line: int, problems: Problems) -> PredictionLine | None:
@@ -257,15 +270,16 @@ FORMAT = register(
     Format(
         "jsonl-predictions",
         "Predictions (JSONL)",
-        "One item per line with a label, labels, scores, spans or tags; or one scored triple per line.",
+        "One item per line with a label, labels, scores, spans or tags; or one scored triple per line. "
+        "Published gold may have labels, spans or tags in the same form.",
         '{"id":"s1","scores":{"born_in":0.93}}',
-        roles=("predictions", "suggestions"),
+        roles=("gold", "predictions", "suggestions"),
         rank=40,
         recognise=lambda sample: (
             bool(sample.keys & {"label", "labels", "scores", "score", "spans", "tags"})
             and "entpair" not in sample.keys
         ),
-        readers={"predictions": Reader(read_predictions), "gold": Reader(read_labels_as_gold)},
+        readers={"predictions": Reader(read_predictions), "gold": Reader(read_as_gold, ("scheme", "repair"))},
         variants=(
             Variant(
                 "Label",

@@ -81,7 +81,9 @@ def read_label_items(
     source: Source, *, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) of gold with one label per line."""
-    for line, answer in read_label_lines(source, problems=problems, limits=limits):
+    for number, (line, answer) in enumerate(read_label_lines(source, problems=problems, limits=limits), 1):
+        if line != number and not problems.total:
+            problems.stop("wrong_columns", line=number, expected="a label in every line of the gold")
         yield line, ItemLine(answer.id, None, relations=(answer.label,))
 
 
@@ -96,9 +98,9 @@ FORMAT = register(
     Format(
         "labels",
         "Labels",
-        "One label per line: a label inventory, or gold labels in the order of the items.",
+        "One label per line: a label inventory, or gold or predicted labels in the order of the items.",
         "born_in",
-        roles=("gold", "labels"),
+        roles=("gold", "predictions", "labels"),
         rank=100,
         recognise=lambda sample: (
             not sample.keys
@@ -109,5 +111,7 @@ FORMAT = register(
         readers={"items": Reader(read_label_items), "predictions": Reader(read_label_lines)},
         has_ids=False,
         catch_all=True,
+        task="relations",
+        example_line=lambda id, label, tag: label,
     )
 )

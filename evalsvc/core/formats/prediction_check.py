@@ -33,11 +33,7 @@ from evalsvc.core.formats.records import (
 from evalsvc.core.formats.tag_schemes import (
     Repair,
     Scheme,
-    decode_tags,
-    expected_tags,
-    first_bad_tag,
-    report_broken,
-    scheme_hint,
+    checked_tags,
 )
 from evalsvc.core.formats.text_spans import check_bounds
 
@@ -316,28 +312,18 @@ class PredictionCheck:
     def _tags(self, prediction: TagsPrediction, line: int) -> Claim | None:
         if not self._check_id(prediction.id, line) or not self._check_tokens(prediction, line):
             return None
-        if self.scheme is None:
-            hint = scheme_hint([prediction.tags])
-            self.problems.stop("no_scheme", field="scheme", expected="a stated tag scheme", hint=hint)
-        at = first_bad_tag(prediction.tags, self.scheme)
-        if at is not None:
-            expected = f"{expected_tags(self.scheme)} ({self.scheme})"
-            return self._reject("bad_tag", line, f"tags[{at}]", prediction.tags[at], expected)
-        spans, broken = decode_tags(prediction.tags, self.scheme, repair=self.repair)
+        lines = prediction.lines or [line]
+        spans = checked_tags(
+            prediction.tags, self.scheme, lines=lines, repair=self.repair, problems=self.problems
+        )
+        if spans is None:
+            return None
         unknown = [(start, label) for start, _, label in spans if label not in self.labels]
         for start, label in unknown:
             at = prediction.lines[start] if prediction.lines else line
             self._unknown_label(label, self.labels, at, "tag" if prediction.lines else f"tags[{start}]")
         if unknown:
             return None
-        report_broken(
-            broken,
-            prediction.tags,
-            scheme=self.scheme,
-            lines=prediction.lines or [line],
-            repair=self.repair,
-            problems=self.problems,
-        )
         return prediction.id, tuple(spans), ()
 
     def _check_tokens(self, prediction: TagsPrediction, line: int) -> bool:

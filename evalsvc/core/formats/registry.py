@@ -141,12 +141,16 @@ def _keys_of(line: str) -> frozenset[str]:
 
 
 def recognise_source(
-    source: Source, *, problems: Problems | None = None, accepted: Collection[str] = ()
+    source: Source,
+    *,
+    problems: Problems | None = None,
+    accepted: Collection[str] = (),
+    catch_all: bool = True,
 ) -> str:
     """Return the format of a file by its content, or reject it.
 
-    Without `accepted`, any text format is accepted. A file object is read from its current position and set
-    back to it.
+    Without `accepted`, any text format is accepted; without `catch_all`, none of those. A file object is
+    read from its current position and set back to it.
     """
     problems = Problems() if problems is None else problems
     file: Any = source if hasattr(source, "seek") else None
@@ -156,7 +160,7 @@ def recognise_source(
         file.seek(position)
     key, known = recognise(lines), formats()
     accepted = accepted or [name for name, format in known.items() if not format.magic]
-    if key is None or key not in accepted:
+    if key is None or key not in accepted or (known[key].catch_all and not catch_all):
         first = next((line for line in lines if line.strip()), "")
         other = known[key].title if key and not known[key].catch_all else None
         hint = f"It looks like {other}, which is not accepted here." if other else foreign_format_hint(first)
@@ -243,13 +247,15 @@ def open_gold(
     scheme: Scheme | None = None,
     repair: Repair = "conlleval",
     column: int = -1,
+    with_text: bool = False,
 ) -> Iterator[tuple[int, ItemLine]]:
     """Yield (line, item) with gold labels.
 
-    Text and offsets may be left out.
+    Text and offsets may be missing; `with_text` keeps those of the file.
     """
-    reader = formats().get(format)
-    kind: Records = "gold" if reader and "gold" in reader.readers else "items"
+    chosen = formats().get(format)
+    readers = chosen.readers if chosen else {}
+    kind: Records = "gold" if "gold" in readers and not (with_text and "items" in readers) else "items"
     options = {"scheme": scheme, "repair": repair, "column": column, "require_text": False}
     return open_records(source, kind, format=format, problems=problems, limits=limits, **options)
 

@@ -117,6 +117,23 @@ def scheme_hint(sentences: Iterable[Sequence[str]]) -> str:
     return f"The file looks like {scheme}: {reason}."
 
 
+def checked_tags(
+    tags: Sequence[str], scheme: Scheme | None, *, lines: Sequence[int], repair: Repair, problems: Problems
+) -> list[Span] | None:
+    """Return the spans of tags, or report a tag outside the scheme."""
+    if scheme is None:
+        hint = scheme_hint([tags])
+        problems.stop("no_scheme", field="scheme", expected="a stated tag scheme", hint=hint)
+    at = first_bad_tag(tags, scheme)
+    if at is not None:
+        expected = f"{expected_tags(scheme)} ({scheme})"
+        problems.add("bad_tag", line=lines[0], field=f"tags[{at}]", value=tags[at], expected=expected)
+        return None
+    spans, broken = decode_tags(tags, scheme, repair=repair)
+    report_broken(broken, tags, scheme=scheme, lines=lines, repair=repair, problems=problems)
+    return spans
+
+
 def report_broken(
     broken: Sequence[Span],
     tags: Sequence[str],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, BinaryIO, cast
@@ -103,7 +103,7 @@ def _lines(contract: FileContract, head: bytes, tee: Tee, problems: Problems) ->
         problems.stop("unknown_format", value="a tar archive", expected="predictions", hint=hint)
     check = contract.check(problems)
     accepted = accepted_formats(contract.benchmark)
-    format = _format(head, problems, accepted=accepted)
+    format = _format(head, problems, accepted=accepted, labels=check.labels)
     check.example.write_line = accepted[format].example_line
     check.example.head = head
     checked = Checked(format, problems=problems)
@@ -197,16 +197,20 @@ def accepted_formats(benchmark: Benchmark) -> dict[str, Format]:
     }
 
 
-def _format(head: bytes, problems: Problems, *, accepted: Collection[str]) -> str:
+def _format(
+    head: bytes, problems: Problems, *, accepted: Mapping[str, Format], labels: Collection[str]
+) -> str:
     """Recognise the format.
 
-    JSON Lines by the first line, so that errors name a line.
+    JSON Lines by the first line, so that errors name a line; a list of labels by the labels in it.
     """
     lines = head[: head.rfind(b"\n") + 1] or head
     first = lines.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
     begun = recognise([first.decode(errors="replace")])
-    if begun is not None and begun in accepted:
+    texts = lines.decode(errors="replace").splitlines()
+    named = any(text.strip() in labels for text in texts)
+    if begun is not None and begun in accepted and (named or not accepted[begun].catch_all):
         return begun
     if first.startswith(b"{"):
         return jsonl_predictions.FORMAT.key
-    return recognise_source(lines, problems=problems, accepted=accepted)
+    return recognise_source(lines, problems=problems, accepted=accepted, catch_all=False)

@@ -60,6 +60,66 @@ def test_a_label_list_is_gold_numbered_by_line() -> None:
     ]
 
 
+@pytest.mark.parametrize("options", [{}, {"format": "jsonl-predictions"}])
+def test_lines_with_labels_are_gold_without_text(options: dict[str, str]) -> None:
+    lines = [{"id": "s1", "label": "born_in"}, {"id": 2, "label": "NA"}, {"id": "s3", "label": "works_for"}]
+    batch = gold(lines, **options)
+    assert [(row["id"], row["relations"]) for row in read_rows(batch.test_set)] == [
+        ("s1", ["born_in"]),
+        ("2", []),
+        ("s3", ["works_for"]),
+    ]
+    assert batch.counts["without_text"] == 3
+
+
+def test_triples_without_text_are_bags() -> None:
+    names: Any = [{"id": "Q1", "name": "Ada"}, {"id": "Q2", "name": "Turin"}]
+    lines = [
+        {"h": names[0], "t": names[1], "relation": "born_in"},
+        {"h": "Q2", "t": "Q1", "relation": "NA"},
+        {"h": names[0], "t": names[1], "relation": "lived_in"},
+    ]
+    batch = gold(lines)
+    rows = [(row["h"], row["t"], row["relations"]) for row in read_rows(batch.test_set)]
+    assert rows == [
+        (*names, ["born_in", "lived_in"]),
+        ({"name": "Q2"}, {"name": "Q1"}, []),
+    ]
+    assert (batch.counts["items"], batch.counts["repeated_lines"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ({"id": "d1", "spans": [[0, 1, "PER"]]}, {}),
+        ({"id": "d1", "tags": ["S-PER", "O"]}, {"format": "jsonl-predictions", "scheme": "BIOES"}),
+    ],
+)
+def test_spans_and_tags_are_gold_without_text(line: dict[str, Any], options: dict[str, str]) -> None:
+    test_set = gold([line], kind="entities", **options).test_set
+    assert next(read_rows(test_set))["spans"] == [[0, 1, "PER"]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "problem"),
+    [
+        ([{"id": "s1", "label": "born_in"}], {"kind": "entities"}, ("mixed_forms", 1, "relations")),
+        ([{"id": "d1", "spans": [[0, 1, "PER"]]}], {}, ("mixed_forms", 1, "spans")),
+        ([{"id": "d1", "tags": ["B-PER"]}], {"kind": "entities"}, ("no_scheme", None, "scheme")),
+        ([{"id": "s1", "scores": {"born_in": 0.5}}], {}, ("mixed_forms", 1, None)),
+        (["pos", "neg", "", "pos"], {"format": "labels"}, ("wrong_columns", 3, None)),
+        ([{"h": "", "t": "Q1", "relation": "r"}], {}, ("wrong_type", 1, "h")),
+    ],
+)
+def test_gold_of_another_kind_is_rejected_with_its_line(
+    lines: list[Any], options: dict[str, str], problem: tuple[Any, ...]
+) -> None:
+    batch = gold(lines, **options)
+    assert batch.state == "refused"
+    first = batch.problems[0]
+    assert (first["code"], first.get("line"), first.get("field")) == problem
+
+
 def test_columns_become_spans_over_tokens() -> None:
     test_set = gold(
         ["Ada\tB-person", "saw\tO", "", "Turin\tB-place"], kind="entities", scheme="IOB2"

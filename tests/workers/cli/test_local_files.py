@@ -152,6 +152,15 @@ def test_spans_and_tags_are_scored_against_spans(write: Write):
     assert found.values["muc_partial_f1"].value == 0.75
 
 
+def test_gold_as_spans_or_tags_without_text_is_scored(write: Write):
+    answers = {"spans": [[0, 1, "P"], [1, 3, "L"]]}, {"tags": ["B-P", "B-L", "I-L"]}
+    paths = [write(f"{at}.jsonl", [{"id": "a"} | answer]) for at, answer in enumerate(answers)]
+    options = Options(task="entities", scheme="IOB2", family=("conll", "muc"))
+    for gold in paths:
+        for predictions in paths:
+            assert score(gold, predictions, options).values["conll_micro_f1"].value == 1.0
+
+
 def test_relations_between_spans_are_scored_where_gold_has_them(write: Write):
     tokens = {"tokens": ["Ada", "saw", "Rome"], "spans": [[0, 1, "P"], [2, 3, "L"]]}
     gold = write(
@@ -207,6 +216,14 @@ def test_results_of_the_toolkit_against_its_gold(write: Write):
         write("p.jsonl", predictions),
         Options(task="bags", negative="NA", profile="both"),
     )
+    assert found.values["opennre_auc"].value == pytest.approx(TOOLKIT_AUC, abs=1e-12)
+
+
+def test_triples_without_text_are_gold_for_bags(write: Write):
+    lines = [{"h": h, "t": t, "relation": name} for h, t, name in TOOLKIT_GOLD]
+    predictions = [{"entpair": [h, t], "relation": name, "score": value} for h, t, name, value in RESULTS]
+    paths = write("gold.jsonl", lines), write("p.jsonl", predictions)
+    found = score(*paths, Options(task="bags", negative="NA", profile="both"))
     assert found.values["opennre_auc"].value == pytest.approx(TOOLKIT_AUC, abs=1e-12)
 
 

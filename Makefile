@@ -10,6 +10,8 @@ DEMO ?= 1
 TESTS ?= tests
 PROCESSES ?= 2
 FULL ?=
+# Every worker process would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # For Linux, macOS and Windows, and every Python from 3.11 on.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
@@ -29,7 +31,7 @@ help: ## list the targets
 up: $(VENV)/run.stamp ## run the whole service here (PORT=8000, DEMO=0 starts empty)
 	@PORT=$(PORT) DEMO=$(DEMO) exec $(BIN)/python manage.py up
 
-test: $(VENV)/dev.stamp ## run the tests (TESTS=tests/workers for some of them, FULL=1 for all pages as everybody)
+test: $(VENV)/dev.stamp ## run the tests (TESTS=tests/workers for some of them, FULL=1 for long matrices in full)
 	@FULL=$(FULL) $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: $(VENV)/dev.stamp ## style, types, layers, migrations, production settings
@@ -62,7 +64,7 @@ fuzz: $(VENV)/dev.stamp ## a million damaged files through every reader (INPUTS=
 	@FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q tests/fuzz
 
 attack: $(VENV)/dev.stamp ## every attack of docs/security.md in full, with a million damaged files (INPUTS=1000000)
-	@ATTACKS=all ODD_REQUESTS=all FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q -m attack $(TESTS)
+	@FULL=1 FUZZ_INPUTS=$${INPUTS:-1000000} $(BIN)/python -m pytest -q -m attack $(TESTS)
 
 lock: $(BIN)/python ## resolve the requirements anew, with hashes
 	$(COMPILE) -o requirements.txt requirements.in

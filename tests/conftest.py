@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -184,6 +185,13 @@ def live(transactional_db: None, live_server: Any) -> str:
     """The address of the live server."""
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     return str(live_server.url)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collected tests from the garbage collector, which would walk them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

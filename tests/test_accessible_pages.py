@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from tests.conftest import is_complaint
 from tests.permissions.requester import PEOPLE, Requester
 from tests.permissions.table import PAGES
 from tests.places import postgres as pg
+from tests.places.extent import FULL
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
@@ -59,7 +59,7 @@ def pages_and_viewers() -> list[tuple[str, str]]:
     shown = {row: cells for row, cells in rows.items() if row.partition(":")[0] not in FILES | FRAGMENTS}
     first = [(row, who) for row, cells in shown.items() for who in VIEWERS if cells[who] == "200"]
     seen = dict(reversed(first))
-    if os.environ.get("FULL"):
+    if FULL:
         return sorted({*seen.items(), *MORE_VIEWERS})
     return sorted((row, who) for row, who in seen.items() if ":" not in row)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from annotation.models import Vote
-from tests.cast.browser import log_in
+from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ Start = Callable[..., ProjectCast]
 
 
 def open_form(page: Page) -> None:
-    """Log Ann in and wait for a sentence on the labelling form."""
-    log_in(page, "ann", "/label/harbour/")
+    """Open the labelling form as Ann and wait for a sentence on the labelling form."""
+    open_as(page, "ann", "/label/harbour/")
     page.locator("#work").wait_for()
 
 

@@ -1,14 +1,13 @@
 """Every route in unusual states of its objects: no error of the service, and no more rights than usual.
 
 Each world puts one state on each kind of object. Every row of the table is requested in every world by an
-administrator, who gets through to the code behind it, and by one other person in turn; with `ATTACKS=all` by
-everybody.
+administrator, who gets through to the code behind it, and every third by one other person; with `FULL=1`
+every row by everybody.
 """
 
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
@@ -24,8 +23,8 @@ from tests.cast.service import ServiceCast
 from tests.permissions.requester import PEOPLE, Requester, rolled_back
 from tests.permissions.table import EXPECTED
 from tests.permissions.test_routes import REJECTED
+from tests.places.extent import FULL
 
-EVERYBODY = os.environ.get("ATTACKS") == "all"
 World = Callable[[ServiceCast], None]
 
 
@@ -101,7 +100,7 @@ def in_world(requester: Requester, request: pytest.FixtureRequest) -> Iterator[t
     with rolled_back():
         cast = copy.copy(requester.cast)
         world(cast)
-        people = list(PEOPLE) if EVERYBODY else ["root", WORLDS[world]]
+        people = list(PEOPLE) if FULL else ["root", WORLDS[world]]
         yield Requester(cast), people
 
 
@@ -111,8 +110,8 @@ def test_no_state_of_an_object_gives_an_error_of_the_service_or_more_rights(
 ) -> None:
     requester, people = in_world
     errors, gained = {}, {}
-    for (row, method), usual in EXPECTED.items():
-        for who in people:
+    for at, ((row, method), usual) in enumerate(EXPECTED.items()):
+        for who in people if FULL or at % 3 == 0 else people[:1]:
             if who not in usual:
                 continue
             outcome = requester.request(row, method, who).outcome

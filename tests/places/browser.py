@@ -12,6 +12,8 @@ from tests.places.skipping import skip_or_fail
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+# The first is quickest, as it draws no window.
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -26,9 +28,9 @@ FLAGS = [
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if path is None:
-        skip_or_fail("browser", "no chromium on PATH (apt-get install chromium)")
+        skip_or_fail("browser", "no chromium on PATH (apt-get install chromium-headless-shell)")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -19,6 +19,7 @@ from tests.annotation.browser_keyboard import (
 )
 from tests.cast.basics import sentence
 from tests.cast.projects import ProjectCast
+from tests.places.extent import FULL
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -225,8 +226,16 @@ STATES: tuple[Callable[[Page, ProjectCast], None], ...] = (
 )
 
 
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360)])
+WINDOWS = (("light", 1280), ("dark", 360))
+# The states take turns in the two windows.
+IN_TURN = [(state, *WINDOWS[at % 2]) for at, state in enumerate(STATES)]
+
+
+@pytest.mark.parametrize(
+    ("state", "theme", "width"),
+    [(state, *window) for state in STATES for window in WINDOWS] if FULL else IN_TURN,
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
 def test_each_state_of_the_form_passes_axe_and_fits_the_window(
     page: Page,
     live: str,

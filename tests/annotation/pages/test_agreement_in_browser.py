@@ -8,7 +8,7 @@ import pytest
 
 from annotation.models import AgreementReport
 from tests.cast.basics import compute_agreement, run_job, sentence
-from tests.cast.browser import log_in
+from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def cast(live: str) -> ProjectCast:
 
 def test_the_page_shows_progress_and_then_the_figures(page: Page, cast: ProjectCast) -> None:
     page.set_default_timeout(PATIENCE)
-    log_in(page, "cleo", "/projects/harbour/agreement/")
+    open_as(page, "cleo", "/projects/harbour/agreement/")
     page.get_by_role("button", name="Compute agreement").click()
     page.locator(".state--wait").wait_for()
     assert page.get_by_role("button", name="Compute agreement").count() == 0
@@ -50,7 +50,7 @@ def test_a_phone_shows_intervals_without_scrolling(page: Page, cast: ProjectCast
     compute_agreement(cast.project, by=cast.curator)
     page.set_default_timeout(PATIENCE)
     page.set_viewport_size({"width": 360, "height": 740})
-    log_in(page, "cleo", f"/projects/harbour/{name}/")
+    open_as(page, "cleo", f"/projects/harbour/{name}/")
     page.locator("#relations tbody svg:visible").first.wait_for()
     drawn = page.locator("table svg[role=img]:visible").all()
     ends = [box["x"] + box["width"] for svg in drawn if (box := svg.bounding_box())]

@@ -14,7 +14,7 @@ from django.urls import reverse
 from annotation.models import Adjudication, Item
 from annotation.queue import votes as voting
 from tests.cast.basics import sentence
-from tests.cast.browser import log_in
+from tests.cast.browser import open_as
 from tests.cast.projects import ProjectCast
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ def test_a_dispute_is_decided_undone_and_excluded_by_keys(live: str, page: Page)
     cast.import_lines(*(sentence(at) for at in (1, 2)))
     cast.open()
     first, second = cast.dispute(1), cast.dispute(2)
-    log_in(page, "judy", address(first))
+    open_as(page, "judy", address(first))
     for key in ("3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url(live + address(second))
@@ -341,7 +341,7 @@ def test_a_phone_shows_no_decision_keys(page: Page, live: str) -> None:
     cast = ProjectCast.create()
     cast.import_lines(sentence(1))
     item = cast.open().dispute(1)
-    log_in(page, "judy", address(item))
+    open_as(page, "judy", address(item))
     keys = page.locator(".choice .key")
     assert keys.first.is_visible()
     page.set_viewport_size({"width": 360, "height": 740})

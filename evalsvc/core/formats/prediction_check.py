@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from evalsvc.core.formats.negative_class import similar_to_negative
 from evalsvc.core.formats.problems import Problems, did_you_mean, near
@@ -58,6 +58,7 @@ SHOWN_LABELS = 6
 REVERSED_PAIR = "The reversed pair is expected. Write the head first, then the tail."
 MAX_EXAMPLE_TAGS, FIRST_LINES = 12, 50
 KEY_OF = {str(form): f'"{form}"'.encode() for form in FORMS} | {"bag": b'"relation"'}
+MAX_STRANGERS = 50
 SINGLE_TAG = {"BIOES": "S", "BILOU": "U"}
 
 
@@ -114,6 +115,15 @@ class ExampleLines:
         if code == "bad_reference" and self.relations:
             shapes["spans"] |= {"relations": [[0, min(self.relations), 0]]}
         return json.dumps(shapes[self.form or self.guess_form()], ensure_ascii=False)
+
+
+class Stranger(NamedTuple):
+    """An answer about no expected item: its id, or its place and tokens."""
+
+    id: str
+    place: int = 0
+    n_tokens: int = 0
+    tokens: tuple[str, ...] | None = None
 
 
 class BagClaims:
@@ -180,6 +190,7 @@ class PredictionCheck:
         self.lengths = {name: len(words) for name, words in tokens.items()} if tokens is not None else lengths
         self.form: Form | None = None
         self.first_lines: dict[str, int] = {}
+        self.strangers: list[Stranger] = []
         self.dropped_negative = 0
         self._hints: dict[str, str | None] = {}
         self.example = ExampleLines(
@@ -328,6 +339,13 @@ class PredictionCheck:
 
     def _check_tokens(self, prediction: TagsPrediction, line: int) -> bool:
         """Return whether tags and tokens match the text."""
+        fits = self._tokens_fit(prediction, line)
+        if not fits:
+            place = len(self.first_lines) - 1
+            self._note_stranger(Stranger(prediction.id, place, len(prediction.tags), prediction.tokens))
+        return fits
+
+    def _tokens_fit(self, prediction: TagsPrediction, line: int) -> bool:
         length = self.lengths.get(prediction.id) if self.lengths is not None else None
         if length is not None and len(prediction.tags) != length:
             tags = f"{len(prediction.tags):,} tags"
@@ -346,8 +364,14 @@ class PredictionCheck:
                 return False
         return True
 
+    def _note_stranger(self, stranger: Stranger) -> None:
+        """Remember the first answers that fit no item; there is no bound on how many a file has."""
+        if len(self.strangers) < MAX_STRANGERS:
+            self.strangers.append(stranger)
+
     def _check_id(self, name: str, line: int) -> bool:
-        if name not in self.ids:  # not remembered: there is no bound on how many a file has
+        if name not in self.ids:
+            self._note_stranger(Stranger(name))
             candidates = self.ids if len(self.ids) <= MAX_IDS_FOR_HINTS else ()
             expected = f"one of the {len(self.ids):,} ids of the inputs, such as {self.example.usual[0]}"
             self._reject("unknown_id", line, "id", name, expected, lambda: did_you_mean(name, candidates))

@@ -33,6 +33,7 @@ from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
 from evalsvc.evaluation.submissions.check_limits import CHECKS
+from evalsvc.evaluation.submissions.other_inputs import Reader
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
 
 
@@ -346,7 +347,11 @@ class DryRun(APIView):
         upload = upload_of(request, most=file_contract.limit(benchmark, "upload_bytes"), known=FORM_FIELDS)
         with CHECKS.one(users.person(request).pk):
             checked = intake.check(
-                benchmark, upload.chunks, phase=upload.fields.get("phase", ""), names=names_of(upload)
+                benchmark,
+                upload.chunks,
+                phase=upload.fields.get("phase", ""),
+                names=names_of(upload),
+                by=Reader(users.person(request), by_token=isinstance(request.auth, ApiToken)),
             )
         report = checked.problems.as_json()
         return Response(

@@ -32,6 +32,7 @@ from evalsvc.evaluation.pages.file_problems import shown_problems
 from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm
 from evalsvc.evaluation.submissions import intake, model_intake
 from evalsvc.evaluation.submissions.check_limits import CHECKS
+from evalsvc.evaluation.submissions.other_inputs import Reader
 
 EXAMPLES = {
     Setting.Unit.SENTENCE: (
@@ -89,7 +90,11 @@ def _checked(benchmark: Benchmark, form: FileForm, *, by: User) -> tuple[dict[st
     try:
         with CHECKS.one(by.pk):
             checked = intake.check(
-                benchmark, file.chunks(), phase=form.cleaned_data["phase"], names=form.names
+                benchmark,
+                file.chunks(),
+                phase=form.cleaned_data["phase"],
+                names=form.names,
+                by=Reader(by),
             )
     except DomainError as error:
         return {"rejected": f"{error.detail} {error.hint}".strip()}, error.status

@@ -19,6 +19,7 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract, expected_i
 from evalsvc.evaluation.disclosure.gold_counts import of_version
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import dense_scores
+from evalsvc.evaluation.submissions.other_inputs import Reader, add_hint
 
 HEAD_BYTES = 1 << 16
 TAR_MARK = slice(257, 262)
@@ -76,6 +77,7 @@ def check_stream(
     *,
     copy: BinaryIO | None = None,
     names: npy.ColumnNames = UNSTATED,
+    by: Reader | None = None,
 ) -> Checked:
     """Read the stream once and return its format, counts, digest and problems.
 
@@ -93,10 +95,10 @@ def check_stream(
     tee = Tee(complete, copy)
     if head.startswith(npy.MAGIC):
         return _dense(contract, names, tee, problems)
-    return _lines(contract, head, tee, problems)
+    return _lines(contract, head, tee, problems, by)
 
 
-def _lines(contract: FileContract, head: bytes, tee: Tee, problems: Problems) -> Checked:
+def _lines(contract: FileContract, head: bytes, tee: Tee, problems: Problems, by: Reader | None) -> Checked:
     """Check a file of lines against the contract."""
     if head[TAR_MARK] == b"ustar":
         hint = "Submit a trained pipeline as a model instead, where the benchmark takes models."
@@ -112,10 +114,14 @@ def _lines(contract: FileContract, head: bytes, tee: Tee, problems: Problems) ->
     predictions = open_predictions(pieces, format=format, problems=problems, **options)
     claims = lines = 0
     ranked = RankedClaims(contract)
-    for claim in check.claims(predictions):
-        lines += check.form != "bag"
-        claims += (size := weight(claim, cast(Form, check.form)))
-        ranked.add(claim, check.form, size)
+    try:
+        for claim in check.claims(predictions):
+            lines += check.form != "bag"
+            claims += (size := weight(claim, cast(Form, check.form)))
+            ranked.add(claim, check.form, size)
+    finally:  # also if reading stopped
+        if by is not None:
+            add_hint(problems, contract, check.strangers, by=by)
     ranked.check(problems)
     for _ in pieces:  # the digest covers what the reader left unread
         pass

@@ -37,6 +37,7 @@ from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_check import UNSTATED, Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
+from evalsvc.evaluation.submissions.other_inputs import Reader
 
 S = Submission.State
 ACTIVE = (S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED)
@@ -72,13 +73,11 @@ class Entry:
         self.system, self.run, self.filename = self.system.strip(), self.run.strip(), self.filename[-200:]
 
 
-def check(
-    benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "", names: ColumnNames = UNSTATED
-) -> Checked:
-    """Check a file without submitting it."""
+def check(benchmark: Benchmark, chunks: Iterable[bytes], *, phase: str = "", **options: Any) -> Checked:
+    """Check a file without submitting it, with the options of `check_stream`."""
     contract = file_contract.for_new_file(benchmark, phase=phase)
     try:
-        return _read(contract, chunks, names=names)
+        return _read(contract, chunks, **options)
     except FileRejected as error:
         return Checked(format="", problems=error.problems)
 
@@ -94,7 +93,8 @@ def receive(benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", *
     contract = file_contract.for_new_file(benchmark, phase=phase)
     require_quota(entry, contract)
     with tempfile.TemporaryFile() as spool, refusals_counted(entry, contract):
-        checked = _read(contract, chunks, copy=spool, names=entry.names)
+        reader = Reader(entry.by, by_token=entry.token is not None)
+        checked = _read(contract, chunks, copy=spool, names=entry.names, by=reader)
         checked.problems.raise_if_any()
         file = store(spool, sha256=checked.sha256, size=checked.size)
     return take(entry, contract, checked, file)

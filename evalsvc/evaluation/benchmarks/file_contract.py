@@ -17,13 +17,14 @@ from django.conf import settings as service
 from django.db.models import F
 from django.utils import timezone
 
-from annotation.testset import Kind, TestSet, TestSetRow, export_lines
+from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.prediction_check import BAG_ONLY, SILENT_FORMS, Form, PredictionCheck
 from evalsvc.core.formats.problems import Problems
 from evalsvc.core.formats.text_lines import Limits
 from evalsvc.evaluation.disclosure.policy import is_hidden
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
+from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion, Submission
 
@@ -103,13 +104,9 @@ class FileContract:
 
     @cached_property
     def labels(self) -> list[str]:
-        """Inventory without the relations of joint gold.
-
-        They are no types of entities.
-        """
-        sets = {setting.test_set for setting in self.settings if setting.test_set.kind == Kind.JOINT}
-        relations = frozenset[str]().union(*(_relations_of(each.pk, each.sha256) for each in sets))
-        return [label["name"] for label in self.benchmark.labels if label["name"] not in relations]
+        """Inventory without the relations of joint gold."""
+        labels = scored_labels(self.benchmark, [setting.test_set for setting in self.settings])
+        return [label["name"] for label in labels]
 
     @cached_property
     def options(self) -> dict[str, Any]:
@@ -322,26 +319,6 @@ def _read_ids(pk: int, sha256: str, *, with_text: bool) -> ExpectedIds:
         if with_text and measured is not None:
             lengths[item.id] = len(measured)
     return ExpectedIds(ids, tokens, lengths)
-
-
-class JointLine(msgspec.Struct):
-    """Labels of a joint gold line."""
-
-    spans: tuple[tuple[int, int, str], ...] = ()
-    relations: tuple[tuple[int, str, int], ...] = ()
-
-
-@lru_cache(maxsize=8)
-def _relations_of(pk: int, sha256: str) -> frozenset[str]:
-    """Return the labels that joint gold uses or lists for relations only."""
-    decoder, test_set = msgspec.json.Decoder(JointLine), TestSet.objects.get(pk=pk)
-    relations = {label["name"] for label in test_set.labels if label.get("part") == "relation"}
-    types = {label["name"] for label in test_set.labels if label.get("part") == "entity"}
-    for raw in export_lines(test_set):
-        line = decoder.decode(raw)
-        types |= {name for _, _, name in line.spans}
-        relations |= {name for _, name, _ in line.relations}
-    return frozenset(relations - types)
 
 
 def ids_of_part(gold: Setting | SettingVersion, unit: str, part: Part) -> frozenset[str]:

@@ -12,6 +12,7 @@ import msgspec
 from annotation.testset import TestSet, TestSetRow, export_lines
 from evalsvc.evaluation.disclosure.sensitivity import GoldCounts
 from evalsvc.evaluation.disclosure.split import Part, key_of, part_of
+from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Setting, SettingVersion
 
@@ -53,14 +54,15 @@ def of_version(setting: Setting, version: SettingVersion | None = None) -> GoldC
         frozenset({gold.test_set.negative, benchmark.negative}),
         part_of(setting),
     )
-    classes = {label["name"]: counts.get(label["name"], 0) for label in benchmark.labels}
+    inventory = scored_labels(benchmark, [gold.test_set])
+    classes = {label["name"]: counts.get(label["name"], 0) for label in inventory}
     by_item = setting.unit == Setting.Unit.SENTENCE
     if by_item and options.get("include_negative"):
         classes[benchmark.negative] = negatives
     return GoldCounts(items, classes, negatives, items if by_item else 0, options["beta"])
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _read(
     pk: int,
     sha256: str,

@@ -20,10 +20,10 @@ class Family:
 FAMILIES: dict[str, Family] = {
     "classification": Family(
         "Relations by label",
-        "Correct, spurious and missed labels are counted per relation, divided once, then averaged. Scores "
-        "become label sets at the benchmark's threshold, by default at τ* of each run. The negative "
-        "class is not averaged unless the benchmark includes it, but its items count as "
-        "spurious and missed for the other classes.",
+        "Correct labels, false positives and false negatives are counted per relation, divided once, then "
+        "averaged. Scores become label sets at the benchmark's threshold, by default at τ* of each run. The "
+        "negative class is not averaged unless the benchmark includes it, but its items count as "
+        "false positives and false negatives of the other classes.",
         ("sentence", "bag"),
     ),
     "semeval2010": Family(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
+from evalsvc.evaluation.disclosure import gold_counts
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Score, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from workers.metrics.ranking_profiles import FEW_CLAIMS
@@ -243,7 +246,7 @@ def test_a_changed_file_fails_the_scoring(cast: BenchmarkCast) -> None:
     assert (submission.state, submission.reason_code) == ("failed", "file_changed")
 
 
-def test_relations_of_joint_gold_are_no_types_of_entities(cast: BenchmarkCast) -> None:
+def test_relations_of_joint_gold_are_no_types_of_entities(cast: BenchmarkCast, client: Client) -> None:
     spans = [[0, 1, "PER"], [3, 4, "LOC"]]
     lines = [
         {"id": "d1", "tokens": ["Ada", "lives", "in", "Kiel"], "spans": spans, "relations": [[0, "in", 1]]},
@@ -261,3 +264,8 @@ def test_relations_of_joint_gold_are_no_types_of_entities(cast: BenchmarkCast) -
     assert found["conll_macro_all_f1"] == found["conll_macro_f1"] == pytest.approx(1 / 3)
     assert evaluation.options["labels"] == ["PER", "LOC"]
     assert [row["label"] for row in evaluation.classes] == ["PER", "LOC"]
+    assert list(gold_counts.of_version(benchmark.settings.get()).classes) == ["PER", "LOC"]
+    client.force_login(cast.kim)
+    page = client.get(reverse("submit", args=[benchmark.slug])).content.decode()
+    assert "2 labels" in page
+    assert "<code>in</code>" not in page

@@ -294,7 +294,10 @@ def sentence(column: Column, groups: Sequence[Sequence[Reversal]], names: Names)
     for pairs in groups:
         for pair in sorted(pairs, key=lambda pair: pair.first != first)[:1]:
             ahead = f"By {pair.here.title} {names[pair.first]} is ahead"
-            sentences.append(f"{ahead}, by {pair.there.title} {names[pair.second]}.")
+            # the same measure on another setting is named once
+            elsewhere = pair.there.title.removeprefix(f"{pair.here.title} ")
+            by = "by " if elsewhere == pair.there.title else ""
+            sentences.append(f"{ahead}, {by}{elsewhere} {names[pair.second]}.")
     return " ".join(sentences)
 
 
@@ -361,6 +364,7 @@ def _schemes(board: Board, columns: Sequence[Column], names: Names) -> dict[str,
     rows = [
         (
             names[row.system.pk],
+            row.n,
             [cell(column.figures.get(row.system.pk), column.measure) for column in columns],
         )
         for row in board.rows
@@ -372,6 +376,7 @@ def _schemes(board: Board, columns: Sequence[Column], names: Names) -> dict[str,
         "titles": [column.title for column in columns],
         "rows": rows,
         "finding": _scheme_finding(columns, names),
+        "runs": curve_charts.runs_of(columns),
     }
     schemes["f"] = f_title(board.setting.benchmark.options.get("beta", 1))
     return {"schemes": schemes, "kind": kind, "kinds": kinds}

@@ -24,6 +24,7 @@ from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.leaderboard import Board, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
+from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import board_view, charts, curve_charts
 from evalsvc.evaluation.pages.submit import curl
@@ -132,6 +133,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
         "benchmark": benchmark,
         "settings": settings,
         "setting": setting,
+        "labels": scored_labels(benchmark, [each.test_set for each in settings]),
         "about": to_html(benchmark.description) if benchmark.description else "",
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from evalsvc.core.web.formatting import percent
+from evalsvc.core.web.formatting import counted, percent
 from evalsvc.core.web.svg import drawing, element
 from evalsvc.evaluation.leaderboard import Column
 
@@ -71,7 +71,7 @@ def _path(points: Sequence[Point]) -> str:
 
 
 def curve(
-    points: Sequence[Point], *, best: Point | None, tau: str, narrow: bool = False, **more: str
+    points: Sequence[Point], *, name: str, best: Point | None, tau: str, narrow: bool = False, **more: str
 ) -> SafeString:
     """Precision against recall, with the point of the best F1 marked."""
     frame = NARROW if narrow else WIDE
@@ -81,7 +81,7 @@ def curve(
     if best is not None:
         parts += _best(best, tau, frame)
     beside = 44 if narrow else 52  # room for the labels of the contours
-    return drawing(frame.right + beside, frame.bottom + 44, "Precision against recall", *parts, **more)
+    return drawing(frame.right + beside, frame.bottom + 44, name, *parts, **more)
 
 
 def _best(best: Point, tau: str, frame: Frame) -> list[SafeString]:
@@ -136,9 +136,17 @@ def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool =
     for system in sorted(shown, key=lambda system: series[system]):
         points = [(float(x), float(HEAD + ROW * row.index(system))) for x, row in zip(xs, rows, strict=True)]
         parts.append(_system(system, names[system], columns, points, series[system], narrow))
-    name = f"Ranks of {len(shown)} systems under {len(columns)} weightings"
+    ranked = f"Ranks of {len(shown)} systems under {len(columns)} weightings"
+    name = f"{ranked}, by means over {runs_of(columns)}"
     class_ = "narrow-only" if narrow else "wide-only"
     return drawing(292 if narrow else 528, height, name, *parts, class_=class_)  # the width of their cards
+
+
+def runs_of(columns: Sequence[Column]) -> str:
+    """Number of runs that the means of columns are over, such as `1 to 5 runs`."""
+    counts = {figure.n for column in columns for figure in column.figures.values() if figure.n}
+    least, most = min(counts, default=0), max(counts, default=0)
+    return counted(most, "run") if least == most else f"{least:,} to {counted(most, 'run')}"
 
 
 def _system(
@@ -149,7 +157,8 @@ def _system(
     parts = [element("path", class_=f"l{series}", stroke_dasharray=DASHES[style], d=_path(points))]
     scores = [percent(column.figures[system].mean or 0) for column in columns]
     for column, score, (x, y) in zip(columns, scores, points, strict=True):
-        title = element("title", f"{name}: rank {column.ranks[system]} by {column.title}, {score}")
+        rank = f"{name}: rank {column.ranks[system]} by {column.title}, {score}"
+        title = element("title", f"{rank} (n = {column.figures[system].n})")
         parts.append(element("path", title, class_=f"f{series} halo", d=f"M{x:.0f} {y:.0f}{MARKS[style]}"))
     (x, y), (x2, y2) = points[0], points[-1]
     text = {"class_": "lab-b" if series else "lab"}

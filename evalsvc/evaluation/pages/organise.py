@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -21,6 +22,7 @@ from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.views import attempt, page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, rules
+from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.measures.menu import as_shown
 from evalsvc.evaluation.measures.options import complete_options
 from evalsvc.evaluation.models import Benchmark, Setting, System
@@ -109,13 +111,15 @@ def organise(request: HttpRequest, slug: str) -> HttpResponse:
         messages.info(request, "Baselines saved.")
         return redirect("board-organise", slug)
     settings = list(benchmark.settings.select_related("test_set", "only"))
+    labels = scored_labels(benchmark, [each.test_set for each in settings])
     now = timezone.now()
     context = {
         "heading": f"Organise {benchmark}",
         "benchmark": benchmark,
         "settings": [_row(setting, now) for setting in settings],
         "lead": _lead(benchmark, settings, now),
-        "fixed": _fixed(benchmark),
+        "fixed": _fixed(benchmark, labels),
+        "labels": labels,
         "rules": _rules(benchmark),
         "people": benchmark.people.count(),
         "opened": [setting.title for setting in settings if _shows_everything(setting, now)],
@@ -153,7 +157,7 @@ def _row(setting: Setting, now: Any) -> dict[str, Any]:
     }
 
 
-def _fixed(benchmark: Benchmark) -> list[tuple[str, str]]:
+def _fixed(benchmark: Benchmark, labels: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
     """Options that scores depend on."""
     options = complete_options(benchmark.options, task=benchmark.task)
     changed = [
@@ -163,7 +167,7 @@ def _fixed(benchmark: Benchmark) -> list[tuple[str, str]]:
     ]
     return [
         ("Task", benchmark.get_task_display().lower()),
-        ("Labels", counted(len(benchmark.labels), "label")),
+        ("Labels", counted(len(labels), "label")),
         ("Negative class", benchmark.negative or "–"),
         ("Missing predictions", MISSING_TITLES[benchmark.missing]),
         ("Options", ", ".join(changed) or "defaults"),

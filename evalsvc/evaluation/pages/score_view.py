@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
+from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
 from evalsvc.evaluation.measures.menu import MENU, as_shown, submission_measures
@@ -166,7 +167,14 @@ def draw(evaluation: Disclosed, **how: Any) -> SafeString:
     values = evaluation.values
     tau = values.get("tau")
     label = "–" if tau is None else number(tau, digits=3)
-    return curve_charts.curve(points_of(evaluation), best=_best_point(evaluation), tau=label, **how)
+    name, points = f"{CURVE}: {_where(evaluation)}", points_of(evaluation)
+    return curve_charts.curve(points, name=name, best=_best_point(evaluation), tau=label, **how)
+
+
+def _where(evaluation: Disclosed) -> str:
+    """Name the setting of an evaluation, and its phase."""
+    setting = evaluation.setting
+    return f"{setting.title}, {setting.phase} phase" if setting.phase else str(setting.title)
 
 
 def _best_point(evaluation: Disclosed) -> tuple[float, float] | None:
@@ -181,13 +189,13 @@ def curve_figure(evaluation: Disclosed, submission: Submission) -> Figure | None
     points, best = points_of(evaluation), _best_point(evaluation)
     if not points:
         return None
-    finding = "Best F1 at recall {:.2f}, precision {:.2f}".format(*best) if best else CURVE
+    finding = "best F1 at recall {:.2f}, precision {:.2f}".format(*best) if best else lower_first(CURVE)
     query = f"?setting={evaluation.setting.key}"
     return Figure(
-        title=finding,
+        title=f"{_where(evaluation)}: {finding}",
         drawing=draw(evaluation, class_="wide-only") + draw(evaluation, class_="narrow-only", narrow=True),
         name=CURVE,
-        caption=f"{evaluation.setting.title}. Claims with a score of at least τ* count as made.",
+        caption="Claims with a score of at least τ* count as made.",
         table=DataTable(("Recall", "Precision"), _sampled(points)),
         svg_url=reverse("submission-curve-svg", args=[submission.pk]) + query,
         csv_url=reverse("submission-curve-csv", args=[submission.pk]) + query,

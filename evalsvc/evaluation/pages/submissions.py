@@ -163,12 +163,12 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
         return context
     evaluations = leaderboard.newest(submission, person=request.user)
     ranked = [e for e in evaluations if e.setting.unit == Setting.Unit.BAG] or evaluations
-    figures = [(e.setting.title, score_view.curve_figure(e, submission)) for e in ranked]
+    figures = [score_view.curve_figure(each, submission) for each in ranked]
     key, order = request.GET.get("of", ""), request.GET.get("order", "")
     return context | {
         "lead": _lead_of(submission, evaluations) + _sealed(submission, request),
         "evaluations": [score_view.sheet(evaluation) for evaluation in evaluations],
-        "curves": [(title, figure) for title, figure in figures if figure],
+        "curves": [figure for figure in figures if figure],
         "equal": _equal(submission),
         "errors": score_view.errors(evaluations[0], submission.benchmark) if evaluations else None,
         "classes": score_view.class_table(evaluations, submission.benchmark, key=key, order=order),

@@ -26,6 +26,7 @@ from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.benchmarks.quotas import allowances
 from evalsvc.evaluation.disclosure.policy import is_hidden
+from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, System
 from evalsvc.evaluation.pages import charts, score_view
 from evalsvc.evaluation.pages.file_problems import shown_problems
@@ -142,7 +143,8 @@ def _page(
     teams = list(roles.teams_of(request.user))
     open_settings = file_contract.open_settings(benchmark)
     units = list(dict.fromkeys(benchmark.settings.values_list("unit", flat=True)))
-    label = benchmark.labels[0]["name"]
+    labels = scored_labels(benchmark, [each.test_set for each in file_contract.settings_of(benchmark)])
+    label = labels[0]["name"]
     systems = System.objects.filter(benchmark=benchmark, team__in=teams).order_by("name")
     model_form = form if isinstance(form, PipelineForm) else PipelineForm()
     run_form = form if form and form is not model_form else RunForm()
@@ -170,6 +172,7 @@ def _page(
         "systems": systems.values_list("name", flat=True).distinct(),
         "open_settings": [(each, file_contract.count_items(each)) for each in open_settings],
         "inputs": _inputs(benchmark, open_settings),
+        "labels": labels,
         "hidden": [setting.title for setting in open_settings if is_hidden(setting)],
         "examples": [line.replace("%s", label) for unit in units for line in EXAMPLES[Setting.Unit(unit)]],
         "missing_lines": MISSING_LINES[benchmark.task, benchmark.missing],

@@ -79,6 +79,13 @@ def test_the_sentence_names_a_reversal_by_both_measures() -> None:
     assert text.endswith("By micro F1 Alder is ahead, by macro F1 Birch.")
 
 
+def test_the_same_measure_on_another_setting_is_named_once() -> None:
+    here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61))
+    there = column("micro F1 on “Held-out”", a=runs(0.40, 0.41), b=runs(0.50, 0.51))
+    text = sentence(here, [reversals(here, [there])], NAMES)
+    assert text.endswith("By micro F1 Alder is ahead, on “Held-out” Birch.")
+
+
 def test_a_reversal_of_the_leader_is_named_before_others() -> None:
     here = column(a=runs(0.70, 0.71), b=runs(0.60, 0.61), c=runs(0.50, 0.51))
     there = column("macro F1", a=runs(0.40, 0.41), b=runs(0.10, 0.11), c=runs(0.45, 0.451))

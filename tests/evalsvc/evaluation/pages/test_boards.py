@@ -187,12 +187,12 @@ def test_a_board_rounds_to_the_digits_of_its_setting(client: Client, cast: Bench
     (submission, _) = scored(cast, benchmark, "Alder", 4, 5)
     creation.change_setting(benchmark.settings.get(), by=cast.olga, digits=3)
     page = shown(client, "board", "rel")
-    assert "75.000 <small>± 11.785</small>" in page
+    assert '75.000 <small class="sd">± 11.785</small>' in page
     assert "75.000 ± 11.785" in summary_of(client)
     assert "Alder, 75.000" in shown(client, "boards")
     client.force_login(cast.kim)
     assert "accuracy 66.667" in shown(client, "submission", submission.pk)
-    assert "66.667 <small>accuracy</small>" in shown(client, "team", "kelpie")
+    assert "66.667<br><small>accuracy</small>" in shown(client, "team", "kelpie")
 
 
 def test_lower_is_better_is_stated_wherever_the_board_is_shown(client: Client, cast: BenchmarkCast) -> None:

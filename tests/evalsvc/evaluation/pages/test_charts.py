@@ -23,8 +23,12 @@ DRAWINGS = {
     "bar": charts.bar(0.3),
     "progress": charts.progress(3, 8),
     "parts": charts.parts_bar([("missed", 3), ("spurious", 1)]),
-    "curve": curve_charts.curve([(0.0, 1.0), (0.5, 0.8), (1.0, 0.3)], best=(0.5, 0.8), tau="0.418"),
-    "narrow curve": curve_charts.curve([(0.0, 1.0), (1.0, 0.3)], best=(0.5, 0.8), tau="0.418", narrow=True),
+    "curve": curve_charts.curve(
+        [(0.0, 1.0), (0.5, 0.8), (1.0, 0.3)], name="curve", best=(0.5, 0.8), tau="0.418"
+    ),
+    "narrow curve": curve_charts.curve(
+        [(0.0, 1.0), (1.0, 0.3)], name="curve", best=(0.5, 0.8), tau="0.418", narrow=True
+    ),
     "ranks": curve_charts.ranks(COLUMNS, NAMES),
     "narrow ranks": curve_charts.ranks(COLUMNS, NAMES, narrow=True),
 }
@@ -41,6 +45,11 @@ def test_a_drawing_is_an_image_with_a_name_and_no_inline_style(name: str) -> Non
 def test_a_name_is_escaped() -> None:
     assert "<b>net" not in DRAWINGS["ranks"]
     assert "A &lt;b&gt;net" in DRAWINGS["ranks"]
+
+
+def test_a_chart_of_ranks_states_the_runs_under_its_means() -> None:
+    assert "by means over 2 runs" in DRAWINGS["ranks"]
+    assert "(n = 2)" in DRAWINGS["ranks"]
 
 
 def test_the_highest_mean_is_emphasised_also_when_tied() -> None:

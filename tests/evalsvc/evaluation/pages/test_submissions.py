@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from io import StringIO
 
 import pytest
@@ -117,7 +118,10 @@ def test_errors_are_listed_by_type(client: Client, cast: BenchmarkCast) -> None:
 def test_a_ranked_run_has_a_curve_to_view_and_download(client: Client, cast: BenchmarkCast) -> None:
     submission = bags(cast)
     client.force_login(cast.kim)
-    assert 'aria-label="Precision against recall"' in page(client, submission)
+    submission.benchmark.settings.update(phase="test")
+    html = page(client, submission)
+    assert 'aria-label="Precision against recall: main, test phase"' in html
+    assert re.search(r"<b[^>]*>main, test phase: best F1 at recall", html)
     rows = list(csv.reader(StringIO(page(client, submission, "submission-curve-csv"))))
     assert rows[0] == ["recall", "precision"]
     # the surest claim is right: precision 1 at recall 1 of 4

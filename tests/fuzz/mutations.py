@@ -49,8 +49,10 @@ def tar() -> bytes:
 
 
 def examples() -> dict[str, bytes]:
-    """Files as each format shows them, by its key."""
-    return {key: f"{format.example}\n".encode() for key, format in formats().items()}
+    """A file of each format by its key, of other files by the name of their reader."""
+    shown = {key: f"{format.example}\n".encode() for key, format in formats().items()}
+    others = {"array": npy(), "archive": archives()[0], "tar": tar(), "configuration": CONFIG}
+    return shown | others | {"predictions": npy("(2, 1)", numbers=2)}  # fits the command's gold
 
 
 def archives() -> list[bytes]:
@@ -67,7 +69,7 @@ def archives() -> list[bytes]:
 def seeds() -> list[bytes]:
     known = [broken.content for broken in BROKEN if len(broken.content) <= LONGEST]
     counts = b'{"born_in": 0, "N/A": 1}'
-    others = [WHOLE, CONLL, TAGS, ITEM, npy(), tar(), CONFIG, counts, GOLD, DOCUMENTS, *archives()]
+    others = [WHOLE, CONLL, TAGS, ITEM, counts, GOLD, DOCUMENTS, *archives()]
     return [*examples().values(), *known, *others]
 
 

@@ -12,6 +12,7 @@ from tests.fuzz.mutations import damaged, seeds
 from tests.fuzz.readers import readers
 
 ROOT = Path(__file__).resolve().parents[2]
+CORE = ("items", "predictions", "votes", "labels", "array", "archive", "tar", "configuration", "JSON")
 INPUTS = int(os.environ.get("FUZZ_INPUTS", "3000"))
 
 
@@ -32,4 +33,4 @@ def test_a_number_makes_the_same_file_again_and_others_differ() -> None:
 
 def test_every_kind_of_reader_is_among_them() -> None:
     kinds = {name.partition(" ")[0] for name in readers()}
-    assert kinds >= {"items", "predictions", "votes", "labels", "array", "tar", "configuration", "JSON"}
+    assert kinds >= {*CORE, "import", "precheck", "scoring", "gold", "command", "training"}

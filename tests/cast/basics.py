@@ -11,8 +11,8 @@ from annotation.reports import agreement
 from evalsvc.core.accounts.models import User
 from evalsvc.core.formats.writer import canonical_line
 from evalsvc.core.jobs.models import Job
-from workers.handlers import agreement_intervals
 from workers.runner import run_inline
+from workers.scoring import agreement_intervals
 
 PASSWORD = "harbour-lamp-7"
 

@@ -1,4 +1,4 @@
-"""Arguments and options of the commands `score` and `compare`."""
+"""Arguments and options of the commands `score`, `compare` and `agreement`."""
 
 from __future__ import annotations
 
@@ -131,6 +131,20 @@ def add_compare(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=integer_from(0), default=0, help="seed of the resamples (default 0)")
     add_options(parser)
+
+
+def add_agreement(parser: ArgumentParser) -> None:
+    """Add VOTES and the options."""
+    parser.add_argument("votes", type=Path, help="answers of annotators, in any format of votes")
+    parser.add_argument("--negative", metavar="LABEL", help="spelling of N/A (default: the usual ones)")
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="relations to report, one per line")
+    parser.add_argument(
+        "--empty",
+        choices=("no-vote", "no-label"),
+        default="no-vote",
+        help="meaning of an empty cell (default no-vote)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""The commands `score` and `compare`; they exit with 2 for rejected files."""
+"""The commands `score`, `compare` and `agreement`; they exit with 2 for rejected files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 from evalsvc.core.formats.problems import FileRejected
 from evalsvc.core.jobs.exceptions import InputFault
-from workers.cli.arguments import InvalidFile, Options, add_compare, add_score
+from workers.cli.arguments import InvalidFile, Options, add_agreement, add_compare, add_score
 
 REJECTED = 2
 
@@ -32,6 +32,11 @@ def score(arguments: Namespace) -> CommandOutput:
 def compare(arguments: Namespace) -> CommandOutput:
     """Compare the runs of two systems."""
     return _run(arguments, _compare)
+
+
+def agreement(arguments: Namespace) -> CommandOutput:
+    """Compare the annotators of VOTES."""
+    return _run(arguments, _agreement)
 
 
 def _run(arguments: Namespace, work: Callable[[Namespace], str]) -> CommandOutput:
@@ -78,16 +83,34 @@ def _compare(arguments: Namespace) -> str:
     return comparison.as_json(result) if arguments.json else comparison.as_text(result)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Score a prediction file, or compare two systems.
+def _agreement(arguments: Namespace) -> str:
+    from workers.cli import agreement
 
-    `python -m workers.metrics GOLD PREDICTIONS …`, or `compare A1 A2 … --against B1 … --gold GOLD`.
+    figures = agreement.figures_of(
+        arguments.votes, labels=arguments.labels, negative=arguments.negative, empty=arguments.empty
+    )
+    return agreement.as_json(figures) if arguments.json else agreement.as_text(figures)
+
+
+COMMANDS = {
+    "score": (score, add_score),
+    "compare": (compare, add_compare),
+    "agreement": (agreement, add_agreement),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Score a prediction file, compare two systems, or compare annotators.
+
+    `python -m workers.metrics GOLD PREDICTIONS …`, `compare A1 A2 … --against B1 … --gold GOLD`, or
+    `agreement VOTES`.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    name = words.pop(0) if words and words[0] in ("score", "compare") else "score"
+    name = words.pop(0) if words and words[0] in COMMANDS else "score"
     parser = ArgumentParser(prog=f"python -m workers.metrics {name}", description=main.__doc__)
-    (add_compare if name == "compare" else add_score)(parser)
-    output = (compare if name == "compare" else score)(parser.parse_args(words))
+    run, add_arguments = COMMANDS[name]
+    add_arguments(parser)
+    output = run(parser.parse_args(words))
     if output.out:
         sys.stdout.write(output.out + "\n")
     if output.err:

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
-
-import numpy as np
 
 from annotation.consensus import item_state
 from annotation.models import AgreementReport, Project
@@ -17,45 +11,19 @@ from annotation.testset import Kind
 from evalsvc.core.db.batched_reads import in_batches
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
-from workers.handlers.agreement_intervals import REPLICATES, Figure, Question, intervals, number
-from workers.metrics.agreement import answers_of_columns
-from workers.metrics.annotators import FEW_COMMON, LEAST_COMMON, PairTable, cohen_kappa, span_f1
-from workers.metrics.counts import Ints
-from workers.metrics.spans import spans_of_columns
+from workers.scoring.agreement_answers import AnswerColumns, agreement_figures
 
-SHOWN = 40
 STEP = 2_000
-BLANK = ""  # stands for an answer submitted without a label: no relation has this name
-
-
-@dataclass
-class AnswerColumns:
-    """All answers as columns: item, annotator, chosen labels and spans."""
-
-    item: list[int] = field(default_factory=list)
-    annotator: list[int] = field(default_factory=list)
-    chosen: list[frozenset[str]] = field(default_factory=list)
-    spans: list[list[tuple[int, int, str]]] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    n_items: int = 0
 
 
 def agree(subject: int, progress: Progress) -> Store:
     """Compute the report of a project."""
     begun = time.monotonic()
     report = AgreementReport.objects.select_related("project").get(pk=subject)
-    answers = read(report.project, progress)
-    labels = sorted(item_state.label_names(report.project, "relation"))
-    table = pairs(answers, report.project.kind)
-    figures = {
-        "answers": len(answers.item),
-        "items": answers.n_items,
-        "several_answers": int(np.sum(np.bincount(answers.item, minlength=1) > 1)),
-        "annotators": answers.names,
-        "people": annotators(answers, table),
-        "pairs": shown_pairs(answers, table, report.project.kind),
-        "replicates": REPLICATES,
-    } | coefficients(answers, labels, report.project.kind, progress)
+    project = report.project
+    answers = read(project, progress)
+    labels = sorted(item_state.label_names(project, "relation"))
+    figures = agreement_figures(answers, labels, by_label=project.kind == Kind.RELATIONS, progress=progress)
     return lambda: agreement.store_figures(report, figures | {"seconds": round(time.monotonic() - begun, 1)})
 
 
@@ -63,97 +31,10 @@ def read(project: Project, progress: Progress) -> AnswerColumns:
     """Read the answers that count, surplus ones too, in present labels."""
     mapping = item_state.Rules(project).mapping
     answers = AnswerColumns()
-    items: dict[int, int] = {}
-    people: dict[int, int] = {}
     rows = agreement.included_answers(project).values_list("item", "annotator", "annotator__name", "payload")
     for at, (item, annotator, name, payload) in enumerate(in_batches(rows)):
-        if annotator not in people:
-            people[annotator] = len(people)
-            answers.names.append(name)
         present = mapping.payload(payload).payload
-        answers.item.append(items.setdefault(item, len(items)))
-        answers.annotator.append(people[annotator])
-        names = [name if isinstance(name, str) else name[1] for name in present["relations"]]
-        answers.chosen.append(frozenset([BLANK] if present.get("blank") else names))
-        answers.spans.append([(start, end, label) for start, end, label in present["spans"]])
+        answers.add(item, annotator, name, present, blank=bool(present.get("blank")))
         if at % STEP == 0:
             progress(at, 0, "reading answers")
-    answers.n_items = len(items)
     return answers
-
-
-def pairs(answers: AnswerColumns, kind: str) -> PairTable:
-    """Compare annotators on common items: κ of answers or F1 of spans."""
-    if kind == Kind.RELATIONS:
-        sets = {chosen: at for at, chosen in enumerate(sorted(set(answers.chosen), key=sorted))}
-        return cohen_kappa(answers.item, answers.annotator, [sets[chosen] for chosen in answers.chosen])
-    rows = [(at, *span) for at, spans in enumerate(answers.spans) for span in spans]
-    labels = {label: at for at, label in enumerate(sorted({row[3] for row in rows}))}
-    answer, start, end, name = zip(*rows, strict=True) if rows else ((), (), (), ())
-    spans = spans_of_columns(
-        answer, start, end, [labels[each] for each in name], n_documents=len(answers.item)
-    )
-    return span_f1(answers.item, answers.annotator, spans)
-
-
-def shown_pairs(answers: AnswerColumns, table: PairTable, kind: str) -> list[Figure]:
-    """Return the pairs among the most active annotators."""
-    active = {annotator for annotator, _ in Counter(answers.annotator).most_common(SHOWN)}
-    name = "kappa" if kind == Kind.RELATIONS else "f1"
-    columns = (table.first, table.second, table.common, table.observed, table.value)
-    return [
-        {"first": int(a), "second": int(b), "common": int(n), "observed": float(observed)}
-        | {"measure": name, "value": number(value)}
-        | ({"reason": FEW_COMMON} if name == "kappa" and n < LEAST_COMMON else {})
-        for a, b, n, observed, value in zip(*columns, strict=True)
-        if a in active and b in active
-    ]
-
-
-def annotators(answers: AnswerColumns, table: PairTable) -> list[Figure]:
-    """Return each annotator's answers, share of N/A and share of agreement."""
-    size = len(answers.names)
-    counts = np.bincount(answers.annotator, minlength=size)
-    empty = [not chosen and not spans for chosen, spans in zip(answers.chosen, answers.spans, strict=True)]
-    none = np.bincount(answers.annotator, weights=empty, minlength=size)
-    common, equal = np.zeros(size), np.zeros(size)
-    for side in (table.first, table.second):
-        common += np.bincount(side, weights=table.common, minlength=size)
-        equal += np.bincount(side, weights=table.common * table.observed, minlength=size)
-    return [
-        {"name": name, "answers": int(n), "na": float(na / n), "common": int(shared)}
-        | {"agrees": float(same / shared) if shared else None}
-        for name, n, na, shared, same in zip(answers.names, counts, none, common, equal, strict=True)
-    ]
-
-
-def coefficients(answers: AnswerColumns, labels: Sequence[str], kind: str, progress: Progress) -> Figure:
-    """Score each relation, and for relation projects N/A and complete answers."""
-    sets = sorted(set(answers.chosen), key=sorted)
-    place = {chosen: at for at, chosen in enumerate(sets)}
-    codes = np.array([place[chosen] for chosen in answers.chosen], dtype=np.int64)
-    makers = [partial(_presence, answers, codes, [name in each for each in sets]) for name in labels]
-    if kind == Kind.RELATIONS:
-        makers += [
-            partial(_presence, answers, codes, [not each for each in sets]),
-            partial(_complete, answers, codes, sets, labels),
-        ]
-    figures = intervals(makers, n_items=answers.n_items, progress=progress)
-    more = dict(zip(("na", "overall"), figures[len(labels) :], strict=False))
-    return {"relations": dict(zip(labels, figures, strict=False))} | more
-
-
-def _presence(answers: AnswerColumns, codes: Ints, present: Sequence[bool]) -> Question:
-    """Ask for one choice alone; a blank answer is not N/A."""
-    has = np.array(present, dtype=np.int64)[codes]
-    table = answers_of_columns(answers.item, has, n_items=answers.n_items, n_categories=2)
-    return Question(table, positive=int(has.sum()))
-
-
-def _complete(
-    answers: AnswerColumns, codes: Ints, sets: Sequence[frozenset[str]], labels: Sequence[str]
-) -> Question:
-    """Ask for complete answers: each set of labels is a category."""
-    table = answers_of_columns(answers.item, codes, n_items=answers.n_items, n_categories=len(sets))
-    members = [[name in each for name in (*labels, BLANK)] for each in sets]
-    return Question(table, members=np.array(members, dtype=bool).reshape(len(sets), len(labels) + 1))

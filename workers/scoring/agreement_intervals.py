@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.core.jobs.lease import Progress
 from workers.metrics.agreement import (
     COEFFICIENTS,
     NO_PAIRS,
@@ -30,6 +29,7 @@ CELLS_AT_ONCE = 12_000_000  # items times questions in memory at once: less than
 TOO_MANY = f"more than {MOST_SETS:,} different answers: too many for an interval"
 Figure = dict[str, Any]
 Weighted = Callable[[Floats], float]
+Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)

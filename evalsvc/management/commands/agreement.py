@@ -1,0 +1,23 @@
+"""Compare the annotators of a file of answers; nothing is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management import CommandParser
+
+from evalsvc.management.commands._base import ScoringCommand
+
+
+class Command(ScoringCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        from workers.cli.arguments import add_agreement
+
+        add_agreement(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from workers.cli import command
+
+        self.exit_with(command.agreement, options)

@@ -1,0 +1,109 @@
+"""Agreement of local files: textbook values, and the figures of the service's report."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from tests.workers.cli.conftest import Write
+from workers.cli.command import main
+from workers.scoring import agreement_intervals
+
+# Krippendorff (2011): a row per annotator
+NOMINAL = [
+    [0, 0, 0, 0, 0, 3, 4, 1, 2, 1, 1, 3, 3, 0, 3],
+    [1, 0, 2, 1, 3, 3, 4, 3, 0, 0, 0, 0, 0, 0, 0],
+    [0, 0, 2, 1, 3, 4, 4, 0, 2, 1, 1, 3, 3, 0, 4],
+]
+# Fleiss (1971), as in textbooks: answers of 14 people per category
+COUNTS = [
+    *([0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1]),
+    *([7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]),
+]
+
+
+@pytest.fixture(autouse=True)
+def _few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreement_intervals, "REPLICATES", 20)
+
+
+def vote(item: object, annotator: object, label: object) -> dict[str, Any]:
+    return {"item": f"i{item}", "annotator": f"a{annotator}", "labels": [f"c{label}"]}
+
+
+def figures(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["agreement", *words, "--json"]) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def test_krippendorffs_alpha_of_the_textbook(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = [
+        vote(item, person, label)
+        for person, row in enumerate(NOMINAL)
+        for item, label in enumerate(row)
+        if label
+    ]
+    found = figures(capsys, str(write("votes.jsonl", votes)))
+    assert found["overall"]["alpha"]["value"] == pytest.approx(0.691358024691358)
+    assert found["overall"]["ac1"]["value"] == pytest.approx(0.7091639179)
+    assert (found["answers"], len(found["annotators"])) == (27, 3)
+
+
+def test_fleiss_kappa_of_the_textbook(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = [
+        vote(item, person, label)
+        for item, row in enumerate(COUNTS)
+        for person, label in enumerate(label for label, n in enumerate(row) for _ in range(n))
+    ]
+    found = figures(capsys, str(write("votes.jsonl", votes)))
+    assert found["overall"]["fleiss"]["value"] == pytest.approx(0.20993070442195522)
+    assert found["overall"]["ac1"]["value"] == pytest.approx(0.2256141508)
+
+
+@pytest.mark.parametrize(("empty", "answers"), [("no-vote", 3), ("no-label", 4)])
+def test_an_empty_cell_is_no_answer_or_one_without_a_label(
+    write: Write, capsys: pytest.CaptureFixture[str], empty: str, answers: int
+) -> None:
+    table = "unit\tworker\trelations\nu1\tw1\ta|b\nu1\tw2\tNONE\nu2\tw1\t\nu2\tw2\ta\n"
+    found = figures(capsys, str(write("votes.tsv", table)), "--empty", empty)
+    assert found["answers"] == answers
+    assert found["na"]["answers"] == 1
+    assert sorted(found["relations"]) == ["a", "b"]
+
+
+def test_spans_are_compared_by_f1(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = [
+        {"item": "d1", "annotator": "ann", "spans": [[0, 1, "P"], [2, 3, "L"]]},
+        {"item": "d1", "annotator": "ben", "spans": [[0, 1, "P"], [2, 4, "L"]]},
+    ]
+    path = str(write("votes.jsonl", votes))
+    (pair,) = figures(capsys, path)["pairs"]
+    assert (pair["measure"], pair["value"]) == ("f1", 0.5)
+    assert main(["agreement", path]) == 0
+    assert "span F1" in capsys.readouterr().out
+
+
+def test_the_command_prints_tables_with_intervals(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    votes = [vote(item, person, (item + (person == 2)) % 2) for item in range(12) for person in range(3)]
+    call_command("agreement", str(write("votes.jsonl", votes)))
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["answers", "36"] in rows
+    (row,) = (row for row in rows if row[:2] == ["c0", "18"])
+    assert row[2] == "0.3333"
+    assert ["a0", "a1", "12", "1.0000", "1.0000"] in rows
+
+
+def test_a_repeated_answer_is_rejected_with_its_line(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("votes.jsonl", [vote(1, 1, 1), vote(1, 1, 2)])
+    assert main(["agreement", str(path)]) == 2
+    assert "Line 2" in capsys.readouterr().err
+
+
+def test_predictions_are_no_answers_of_annotators(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agreement", str(write("p.jsonl", [{"id": "s1", "label": "a"}]))]) == 2
+    assert "unknown_format" in capsys.readouterr().err

@@ -1,0 +1,117 @@
+"""Agreement of the annotators of a local file, in the figures of the service's report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalsvc.core.formats.label_list import read_labels
+from evalsvc.core.formats.negative_class import USUAL
+from evalsvc.core.formats.problems import Problems
+from evalsvc.core.formats.registry import EmptyCell, formats, open_votes, recognise_source
+from evalsvc.core.formats.text_lines import LIMITS
+from workers.cli.arguments import naming
+from workers.cli.report_output import number, table
+from workers.scoring.agreement_answers import AnswerColumns, agreement_figures
+
+Figures = dict[str, Any]
+COEFFICIENTS = {"observed": "observed", "fleiss": "Fleiss κ", "alpha": "Krippendorff α", "ac1": "Gwet AC1"}
+NA, COMPLETE = "N/A", "complete answers"
+MASI = "Krippendorff α of complete answers, MASI distance"
+PAIRS = {"kappa": "Cohen κ", "f1": "span F1"}
+
+
+def figures_of(votes: Path, *, labels: Path | None, negative: str | None, empty: EmptyCell) -> Figures:
+    """Read the answers and compute every figure of a report."""
+    with naming(votes):
+        answers = _answers(votes, negative, empty)
+    by_label = not any(answers.spans)
+    names = sorted(frozenset().union(*answers.chosen) - {""})
+    if labels is not None:
+        with naming(labels):
+            problems = Problems()
+            names = read_labels(labels, problems=problems)
+            problems.raise_if_any()
+    return agreement_figures(answers, names, by_label=by_label, progress=lambda *done: None)
+
+
+def _answers(votes: Path, negative: str | None, empty: EmptyCell) -> AnswerColumns:
+    """Read the answers, with N/A as the empty set of labels."""
+    problems, known = Problems(), formats("votes")
+    key = recognise_source(votes, problems=problems, accepted=known)
+    negatives = {negative} if negative else {*USUAL, *known[key].negatives}
+    answers = AnswerColumns()
+    for _, vote in open_votes(votes, format=key, problems=problems, limits=LIMITS, empty=empty):
+        labels = [name for name in vote.payload["relations"] if name not in negatives]
+        blank = not vote.na and not vote.payload["relations"] and not vote.payload["spans"]
+        payload = {"relations": labels, "spans": vote.payload["spans"]}
+        answers.add(vote.item, vote.annotator, vote.annotator, payload, blank=blank)
+    problems.raise_if_any()
+    return answers
+
+
+def as_json(figures: Figures) -> str:
+    """Format as one JSON object, as the service stores it."""
+    return msgspec.json.encode(figures).decode()
+
+
+def as_text(figures: Figures) -> str:
+    """Format the coefficients, annotators and pairs as tables."""
+    counted = [
+        (name.replace("_", " "), f"{figures[name]:,}") for name in ("answers", "items", "several_answers")
+    ]
+    counted += [("annotators", f"{len(figures['annotators']):,}")]
+    rows = [(name, row) for name, row in figures["relations"].items()]
+    rows += [(title, figures[key]) for key, title in (("na", NA), ("overall", COMPLETE)) if key in figures]
+    parts = [table(counted), _coefficients(rows, figures["replicates"]), _people(figures), _pairs(figures)]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _coefficients(rows: Sequence[tuple[str, Figures]], replicates: int) -> list[str]:
+    heads = ["", "answers"]
+    for title in COEFFICIENTS.values():
+        heads += [title, "95 % interval"]
+    cells = [(name, f"{row['answers']:,}" if "answers" in row else "", *_values(row)) for name, row in rows]
+    notes = [f"Intervals: bootstrap over items, {replicates:,} replicates."]
+    masi = next((row["alpha_masi"] for _, row in rows if "alpha_masi" in row), None)
+    notes += [f"{MASI}: {_number(masi['value'])} {_interval(masi)}".rstrip()] if masi else []
+    reasons = {row[key]["reason"] for _, row in rows for key in COEFFICIENTS if row[key].get("reason")}
+    return [*table([heads, *cells]), *notes, *(f"– {reason}" for reason in sorted(reasons))] if rows else []
+
+
+def _values(row: Figures) -> list[str]:
+    return [text for key in COEFFICIENTS for text in (_number(row[key]["value"]), _interval(row[key]))]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else number(value)
+
+
+def _interval(figure: Figures) -> str:
+    if figure["low"] is None:
+        return ""
+    return f"{number(figure['low'])}–{number(figure['high'])}"
+
+
+def _people(figures: Figures) -> list[str]:
+    rows = [
+        (row["name"], f"{row['answers']:,}", number(row["na"]), f"{row['common']:,}", _number(row["agrees"]))
+        for row in figures["people"]
+    ]
+    return table([("annotator", "answers", "share of N/A", "compared", "agrees"), *rows])
+
+
+def _pairs(figures: Figures) -> list[str]:
+    names, pairs = figures["annotators"], figures["pairs"]
+    if not pairs:
+        return []
+    rows = [
+        (names[row["first"]], names[row["second"]], f"{row['common']:,}", number(row["observed"]),
+         _number(row["value"]), row.get("reason", ""))
+        for row in pairs
+    ]  # fmt: skip
+    heads = ("first", "second", "common items", "observed", PAIRS[pairs[0]["measure"]], "")
+    return table([heads, *rows], words=2, last=1)

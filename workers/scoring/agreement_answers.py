@@ -1,0 +1,144 @@
+"""Agreement of answers: annotators, pairs of them, relations and complete answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from workers.metrics.agreement import answers_of_columns
+from workers.metrics.annotators import FEW_COMMON, LEAST_COMMON, PairTable, cohen_kappa, span_f1
+from workers.metrics.counts import Ints
+from workers.metrics.spans import spans_of_columns
+from workers.scoring import agreement_intervals
+from workers.scoring.agreement_intervals import Figure, Progress, Question, intervals, number
+
+SHOWN = 40
+BLANK = ""  # stands for an answer submitted without a label: no relation has this name
+
+
+@dataclass
+class AnswerColumns:
+    """All answers as columns: item, annotator, chosen labels and spans."""
+
+    item: list[int] = field(default_factory=list)
+    annotator: list[int] = field(default_factory=list)
+    chosen: list[frozenset[str]] = field(default_factory=list)
+    spans: list[list[tuple[int, int, str]]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    items: dict[Hashable, int] = field(default_factory=dict)
+    people: dict[Hashable, int] = field(default_factory=dict)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    def add(
+        self, item: Hashable, annotator: Hashable, name: str, payload: Mapping[str, Any], *, blank: bool
+    ) -> None:
+        """Add an answer; `blank` is one without a label, which is not N/A."""
+        if annotator not in self.people:
+            self.people[annotator] = len(self.people)
+            self.names.append(name)
+        self.item.append(self.items.setdefault(item, len(self.items)))
+        self.annotator.append(self.people[annotator])
+        names = [link if isinstance(link, str) else link[1] for link in payload["relations"]]
+        self.chosen.append(frozenset([BLANK] if blank else names))
+        self.spans.append([(start, end, label) for start, end, label in payload["spans"]])
+
+
+def agreement_figures(
+    answers: AnswerColumns, labels: Sequence[str], *, by_label: bool, progress: Progress
+) -> Figure:
+    """Return everything a report shows; without `by_label` the pairs are compared by spans."""
+    table = pairs(answers, by_label)
+    return {
+        "answers": len(answers.item),
+        "items": answers.n_items,
+        "several_answers": int(np.sum(np.bincount(answers.item, minlength=1) > 1)),
+        "annotators": answers.names,
+        "people": annotators(answers, table),
+        "pairs": shown_pairs(answers, table, by_label),
+        "replicates": agreement_intervals.REPLICATES,
+    } | coefficients(answers, labels, by_label, progress)
+
+
+def pairs(answers: AnswerColumns, by_label: bool) -> PairTable:
+    """Compare annotators on common items: κ of answers or F1 of spans."""
+    if by_label:
+        sets = {chosen: at for at, chosen in enumerate(sorted(set(answers.chosen), key=sorted))}
+        return cohen_kappa(answers.item, answers.annotator, [sets[chosen] for chosen in answers.chosen])
+    rows = [(at, *span) for at, spans in enumerate(answers.spans) for span in spans]
+    labels = {label: at for at, label in enumerate(sorted({row[3] for row in rows}))}
+    answer, start, end, name = zip(*rows, strict=True) if rows else ((), (), (), ())
+    spans = spans_of_columns(
+        answer, start, end, [labels[each] for each in name], n_documents=len(answers.item)
+    )
+    return span_f1(answers.item, answers.annotator, spans)
+
+
+def shown_pairs(answers: AnswerColumns, table: PairTable, by_label: bool) -> list[Figure]:
+    """Return the pairs among the most active annotators."""
+    active = {annotator for annotator, _ in Counter(answers.annotator).most_common(SHOWN)}
+    name = "kappa" if by_label else "f1"
+    columns = (table.first, table.second, table.common, table.observed, table.value)
+    return [
+        {"first": int(a), "second": int(b), "common": int(n), "observed": float(observed)}
+        | {"measure": name, "value": number(value)}
+        | ({"reason": FEW_COMMON} if name == "kappa" and n < LEAST_COMMON else {})
+        for a, b, n, observed, value in zip(*columns, strict=True)
+        if a in active and b in active
+    ]
+
+
+def annotators(answers: AnswerColumns, table: PairTable) -> list[Figure]:
+    """Return each annotator's answers, share of N/A and share of agreement."""
+    size = len(answers.names)
+    counts = np.bincount(answers.annotator, minlength=size)
+    empty = [not chosen and not spans for chosen, spans in zip(answers.chosen, answers.spans, strict=True)]
+    none = np.bincount(answers.annotator, weights=empty, minlength=size)
+    common, equal = np.zeros(size), np.zeros(size)
+    for side in (table.first, table.second):
+        common += np.bincount(side, weights=table.common, minlength=size)
+        equal += np.bincount(side, weights=table.common * table.observed, minlength=size)
+    return [
+        {"name": name, "answers": int(n), "na": float(na / n), "common": int(shared)}
+        | {"agrees": float(same / shared) if shared else None}
+        for name, n, na, shared, same in zip(answers.names, counts, none, common, equal, strict=True)
+    ]
+
+
+def coefficients(answers: AnswerColumns, labels: Sequence[str], by_label: bool, progress: Progress) -> Figure:
+    """Score each relation, and for relation projects N/A and complete answers."""
+    sets = sorted(set(answers.chosen), key=sorted)
+    place = {chosen: at for at, chosen in enumerate(sets)}
+    codes = np.array([place[chosen] for chosen in answers.chosen], dtype=np.int64)
+    makers = [partial(_presence, answers, codes, [name in each for each in sets]) for name in labels]
+    if by_label:
+        makers += [
+            partial(_presence, answers, codes, [not each for each in sets]),
+            partial(_complete, answers, codes, sets, labels),
+        ]
+    figures = intervals(makers, n_items=answers.n_items, progress=progress)
+    more = dict(zip(("na", "overall"), figures[len(labels) :], strict=False))
+    return {"relations": dict(zip(labels, figures, strict=False))} | more
+
+
+def _presence(answers: AnswerColumns, codes: Ints, present: Sequence[bool]) -> Question:
+    """Ask for one choice alone; a blank answer is not N/A."""
+    has = np.array(present, dtype=np.int64)[codes]
+    table = answers_of_columns(answers.item, has, n_items=answers.n_items, n_categories=2)
+    return Question(table, positive=int(has.sum()))
+
+
+def _complete(
+    answers: AnswerColumns, codes: Ints, sets: Sequence[frozenset[str]], labels: Sequence[str]
+) -> Question:
+    """Ask for complete answers: each set of labels is a category."""
+    table = answers_of_columns(answers.item, codes, n_items=answers.n_items, n_categories=len(sets))
+    members = [[name in each for name in (*labels, BLANK)] for each in sets]
+    return Question(table, members=np.array(members, dtype=bool).reshape(len(sets), len(labels) + 1))

@@ -300,6 +300,36 @@ def test_a_new_password_needs_the_current_one_and_ends_other_sessions(client: Cl
     assert other_session.get(reverse("account")).status_code == 302
 
 
+def test_logging_in_begins_a_session_with_a_new_key_and_logging_out_ends_it(
+    client: Client, kim: User
+) -> None:
+    form = {"username": "kim", "password": OLD}
+    keys = []
+    for _ in range(2):
+        client.post(reverse("login"), form)
+        keys.append(client.cookies["sessionid"].value)
+        assert client.get(reverse("account")).status_code == 200
+        assert reverse("logout") in client.get(reverse("home")).content.decode()
+        client.post(reverse("logout"))
+        thief = Client()
+        thief.cookies["sessionid"] = keys[-1]
+        assert thief.get(reverse("account")).status_code == 302
+    assert len(set(keys)) == 2
+    assert min(map(len, keys)) >= 32
+
+
+@pytest.mark.parametrize(("password", "status"), [("short-7", 400), ("password1", 400), ("ä" * 100, 302)])
+def test_a_password_is_long_and_uncommon_of_any_characters(
+    client: Client, kim: User, password: str, status: int
+) -> None:
+    client.force_login(kim)
+    form = {"change": "password", "old_password": OLD}
+    changed = client.post(reverse("account"), form | {"new_password1": password, "new_password2": password})
+    assert changed.status_code == status
+    kim.refresh_from_db()
+    assert kim.check_password(password) == (status == 302)
+
+
 def test_attempts_at_the_current_password_are_limited_as_at_login(
     client: Client, kim: User, settings: Any
 ) -> None:

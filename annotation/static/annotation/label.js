@@ -36,6 +36,8 @@ async function next() {
 async function waitForSentence() {
   form.setAttribute("aria-busy", "true");
   for (let pause = 500; ; pause = Math.min(pause * 2, 8000)) {
+    // known to be offline: an earlier request for sentences may take its whole time limit to fail
+    if (status.isOffline() && !answer.current) showOnly("waiting");
     try {
       if (unsent.read().length && !status.isOffline()) await Promise.race([send(), reserve.arrival()]);
       await reserve.fetchOne();

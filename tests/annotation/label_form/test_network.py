@@ -100,6 +100,26 @@ def test_an_offline_page_without_sentences_waits_for_the_network(page: Page, sta
     page.locator("#finished[data-state=done]").wait_for()
 
 
+def test_an_offline_page_waits_at_once_although_a_request_for_sentences_is_pending(
+    page: Page, start: Start
+) -> None:
+    held: list[Route] = []
+    page.route(
+        "**/reserve",
+        lambda route: held.append(route) if '"n":1}' not in request_body(route) else route.continue_(),
+    )
+    start(sentence(1), sentence(2))
+    wait_for_reserve(page, 1)
+    wait_until(page, lambda: len(held) == 1)
+    page.context.set_offline(True)
+    press(page, "1", "Enter")
+    page.locator("#saved[data-state=offline][data-unsent='1']").wait_for()
+    press(page, "2", "Enter")
+    page.locator("#saved[data-state=offline][data-unsent='2']").wait_for()
+    assert page.locator("#waiting").is_visible()
+    page.unroute_all(behavior="ignoreErrors")
+
+
 def test_an_answer_reopened_while_waiting_is_not_replaced_by_the_next_sentence(
     page: Page, start: Start
 ) -> None:

@@ -9,7 +9,7 @@ import { newId, unsent } from "./storage.js";
 const FIRST_RETRY = 1000; // milliseconds, doubled up to the longest
 const LONGEST_RETRY = 15_000;
 let retryDelay = FIRST_RETRY;
-let retryTimer = 0;
+let retryTimer = 0; // 0 unless a retry is due
 let sending = null; // promise of the current run
 let onAccepted = () => {};
 
@@ -28,6 +28,7 @@ export function send() {
 
 async function sendAll() {
   clearTimeout(retryTimer);
+  retryTimer = 0;
   let sent = 0;
   try {
     await exclusively(async () => {
@@ -75,8 +76,9 @@ export async function queue(entry) {
   const id = newId();
   unsent.add({ ...entry, id, body: { ...entry.body, client_id: id } });
   await send();
-  // an entry added while the last one was leaving may have been missed by that run
-  if (unsent.read().length && status.canSend()) await send();
+  // a run that was ending may have missed the entry; one that failed tries again by itself, whatever the
+  // reserve has found out about the network meanwhile
+  if (unsent.read().length && !retryTimer) await send();
 }
 
 addEventListener("online", () => send());

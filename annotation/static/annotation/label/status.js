@@ -11,7 +11,6 @@ let onResume = () => {};
 
 export const isOffline = () => state.offlineSince !== null;
 export const stopReason = () => state.stopReason; // empty while the project hands out and accepts work
-export const canSend = () => !isOffline() && !state.loggedOut && !state.stopReason;
 
 // ---- events ----------------------------------------------------------------------------------------
 

@@ -42,9 +42,9 @@ PARTS = tuple(
 COMMANDS = (
     ("na", "N/A: clears all relations"),
     ("find", "Find a relation by name"),
-    ("undo", "Undo"),
-    ("redo", "Redo"),
-    ("history", "Open your last 10 answers"),
+    ("undo", "Undo in this sentence"),
+    ("redo", "Redo in this sentence"),
+    ("history", "Open your last 10 answers, to change them"),
     ("skip", "Skip, with a reason"),
     ("comment", "Comment"),
     ("flag", "Flag"),

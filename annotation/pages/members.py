@@ -30,12 +30,13 @@ class MemberForm(ActionForm):
     def clean_user(self) -> list[User]:
         names = list(dict.fromkeys(self.cleaned_data["user"].replace(",", " ").split()))
         users = {user.username: user for user in get_user_model().objects.filter(username__in=names)}
-        errors = [] if names else ["Enter at least one user name."]
+        errors = [] if names else [forms.ValidationError("Enter at least one user name.", code="no_name")]
         for name in names:
             if name not in users:
                 similar = get_user_model().objects.filter(username__iexact=name).first()
                 advice = f"Did you mean {similar.username}?" if similar else ADVICE
-                errors.append(f"No user is named {name}. {advice}")
+                message = f"No user is named {name}. {advice}"
+                errors.append(forms.ValidationError(message, code="unknown_user"))
         if errors:
             raise forms.ValidationError(errors)
         return [users[name] for name in names]

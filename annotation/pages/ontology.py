@@ -61,31 +61,33 @@ class LabelsForm(ActionForm):
         """Return names with titles; reject repeated names, ignoring case."""
         first_lines: dict[str, int] = {}
         labels: list[dict[str, str]] = []
-        problems: list[str] = []
+        problems: list[forms.ValidationError] = []
         for number, line in enumerate(self.cleaned_data["labels"].splitlines(), 1):
             name, _, title = (part.strip() for part in line.partition("\t"))
             if not line.strip():
                 continue
             if problem := self._problem(name, first_lines):
-                problems.append(f"Line {number}: {problem}")
+                code, message = problem
+                problems.append(forms.ValidationError(f"Line {number}: {message}", code=code))
             first_lines.setdefault(name.casefold(), number)
             labels.append({"name": name} | ({"title": title} if title else {}))
         if problems:
             raise forms.ValidationError(problems)
         return labels
 
-    def _problem(self, name: str, first_lines: dict[str, int]) -> str:
+    def _problem(self, name: str, first_lines: dict[str, int]) -> tuple[str, str] | None:
+        """Return code and message of what is wrong with a name."""
         folded = name.casefold()
         existing = self.existing.get(folded, name)
         if not name:
-            return "the title has no name before it."
+            return "no_name", "the title has no name before it."
         if folded in first_lines:
-            return f"{name} is already in line {first_lines[folded]}. Remove one of them."
+            return "repeated", f"{name} is already in line {first_lines[folded]}. Remove one of them."
         if existing != name:
-            return f"{name} differs from the existing label {existing} only in case."
+            return "differs_in_case", f"{name} differs from the existing label {existing} only in case."
         if len(name) > MAX_NAME:
-            return f"the name has {len(name):,} characters. Use at most {MAX_NAME}."
-        return ""
+            return "too_long", f"the name has {len(name):,} characters. Use at most {MAX_NAME}."
+        return None
 
     def apply(self, project: Project, *, by: User) -> str:
         entries = self.cleaned_data["labels"]

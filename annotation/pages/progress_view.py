@@ -11,7 +11,13 @@ from django.utils.safestring import SafeString
 from annotation.pages.daily_chart import date_text
 from annotation.pages.interval_chart import Estimate, IntervalColumn, share
 from annotation.reports.progress import WorkDay
-from annotation.reports.project_stats import READING_SPEED, AnnotatorStats, AnswerTimes, LabelStats
+from annotation.reports.project_stats import (
+    LEAST_TIMED,
+    READING_SPEED,
+    AnnotatorStats,
+    AnswerTimes,
+    LabelStats,
+)
 from annotation.reports.workload import IDLE_DAYS, ActiveLeases, IdleAnnotator, Workload
 from evalsvc.core.web.figures import Stat
 from evalsvc.core.web.formatting import are, counted, listed, moment, number, seconds
@@ -33,14 +39,17 @@ def lead(counts: Mapping[str, int], workload: Workload) -> str:
     if not counts["all"]:
         return "This project has no sentences yet."
     decided = counts["all"] - counts["open"] - counts["disputed"]
-    summary = f"{decided:,} of {counted(counts['all'], 'sentence')} {are(decided)} decided"
+    have = "has" if decided == 1 else "have"
+    summary = f"{decided:,} of {counted(counts['all'], 'sentence')} {have} an outcome"
     if waiting := counts["disputed"] + counts.get("unanswerable", 0):
         summary = f"{summary}, and {waiting:,} {'needs' if waiting == 1 else 'need'} a decision"
     if not workload.needed:
         return f"{summary}. No more answers are needed."
     needed = f"{counted(workload.needed, 'answer')} {are(workload.needed)} still needed"
-    if workload.days_left is None:
+    if not workload.week:
         return f"{summary}. {needed}, but nobody answered in the last 7 days."
+    if workload.days_left is None:
+        return f"{summary}. {needed}. There are too few recent answers to say how long that takes."
     days = counted(workload.days_left, "day")
     return f"{summary}. {needed}: about {days} at the pace of the last 7 days."
 
@@ -70,6 +79,8 @@ def stats(
 def _bound_text(times: AnswerTimes) -> str:
     if times.bound is None:
         return "no timed answers"
+    if times.rushed is None:
+        return f"needs {LEAST_TIMED} timed answers"
     under = f"under {seconds(times.bound.seconds)}"
     if times.bound.characters is None:
         return f"{under}, a third of the median"
@@ -80,7 +91,8 @@ def rushed_note(times: AnswerTimes) -> str:
     """Explain the column of rushed answers."""
     if times.bound is None:
         return ""
-    rushed = f"Rushed: share of timed answers given in under {seconds(times.bound.seconds)}"
+    bound = seconds(times.bound.seconds)
+    rushed = f"Rushed: share of timed answers, at least {LEAST_TIMED}, given in under {bound}"
     if times.bound.characters is None:
         return f"{rushed}, a third of the overall median."
     mean = f"sentences have {counted(times.bound.characters, 'character')} on average"

@@ -58,6 +58,11 @@ class Composition:
     @property
     def lead(self) -> str:
         test_set, negative = self.set, ""
+        if test_set.state == TestSet.State.BUILDING:
+            act = "imported" if test_set.origin == Origin.IMPORTED else "frozen"
+            return f"It is being {act}. Contents, SHA-256 and download appear here when that is done."
+        if test_set.state == TestSet.State.FAILED:
+            return "It has no content: the job failed."
         n = counted(test_set.rows, "sentence" if self.relations else "text")
         if self.annotated and self.manifest.get("k"):
             people = f"{self.answers_each} {'person' if self.answers_each == '1' else 'people'}"
@@ -97,7 +102,7 @@ class Composition:
 
         perplexity = write("perplexity_with_negative", "{:.1f} with N/A") or "of the label distribution"
         stats = [
-            Stat("Sentences" if self.relations else "Texts", f"{self.set.rows:,}", "lines of the file"),
+            Stat("Sentences" if self.relations else "Texts", f"{self.set.rows:,}", "one line each"),
             Stat("Entity pairs", write("pairs", "{:,}"), "ordered"),
             Stat("Facts", write("facts", "{:,}"), "head, relation, tail"),
             Stat("Entities", write("entities", "{:,}"), "labelled spans"),
@@ -160,7 +165,7 @@ class Composition:
             facts.append(("Rule", f"{rule}; {self.answers_each} answers per sentence"))
         if self.annotated and (counts := manifest.get("counts")):
             decided = f"{counts['settled']:,} by majority, {counts['adjudicated']:,} by an adjudicator"
-            facts.append(("Decided", decided))
+            facts.append(("Outcomes", decided))
         if steps := manifest.get("ontology"):
             facts.append(("Ontology", f"{counted(len(steps), 'step')} of merging, deleting or renaming"))
         if file := manifest.get("file"):

@@ -25,6 +25,7 @@ BUCKET = 250  # milliseconds
 RUSHED_FRACTION = 3
 # Characters a second, some 600 words a minute: more than twice what people read (Brysbaert 2019).
 READING_SPEED = 60
+LEAST_TIMED = 10  # timed answers that a share of rushed ones is stated for
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ def _rushed_bound(project: Project, usual: float | None) -> RushedBound | None:
 
 
 def _rushed_share(times: Counter[int], bound: RushedBound | None) -> float | None:
-    if bound is None or not times.total():
+    if bound is None or times.total() < LEAST_TIMED:
         return None
     rushed = sum(n for bucket, n in times.items() if (bucket + 0.5) * BUCKET / 1_000 < bound.seconds)
     return rushed / times.total()

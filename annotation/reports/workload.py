@@ -15,6 +15,7 @@ from annotation.roles import ANNOTATOR, CURATOR, MAY_OVERSEE, display_names, req
 from evalsvc.core.accounts.models import User
 
 WEEK = timedelta(days=7)
+LEAST_FOR_PACE = 20  # answers in a week that tell a pace
 IDLE_DAYS = 3
 
 
@@ -29,8 +30,8 @@ class Workload:
 
     @property
     def days_left(self) -> int | None:
-        """Days left at the last week's pace; None without answers."""
-        return ceil(self.needed * WEEK.days / self.week) if self.week else None
+        """Days left at the last week's pace; None with too few answers."""
+        return ceil(self.needed * WEEK.days / self.week) if self.week >= LEAST_FOR_PACE else None
 
 
 @dataclass(frozen=True, slots=True)

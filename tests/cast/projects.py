@@ -10,6 +10,8 @@ from html import unescape
 from typing import Any
 from uuid import uuid4
 
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.forms import BaseForm
 from django.test import Client
 from django.urls import reverse
 
@@ -45,6 +47,14 @@ def response_of(project: Project, name: str, *more: int, user: str = "curator", 
 def seen(project: Project, name: str, *more: int, user: str = "curator", **query: str) -> str:
     """Return the text of a page or file of a project."""
     return unescape(b"".join(response_of(project, name, *more, user=user, **query)).decode())
+
+
+def error_codes(response: Any, field: str | None) -> list[str]:
+    """Return the codes of the errors at a field (None: above the form) of a page's forms."""
+    values = (value for context in response.context for part in context.dicts for value in part.values())
+    shown = {id(value): value for value in values if isinstance(value, BaseForm)}
+    name = NON_FIELD_ERRORS if field is None else field
+    return [error.code for form in shown.values() for error in form.errors.as_data().get(name, [])]
 
 
 def create_project(

@@ -46,4 +46,4 @@ def add_form_error(form: forms.BaseForm, error: DomainError, *fields: str, **by_
     """
     candidates = (by_code.get(error.code, ""), error.field, *fields)
     field = next((name for name in candidates if name in form.fields), None)
-    form.add_error(field, f"{error.detail} {error.hint}".strip())
+    form.add_error(field, forms.ValidationError(f"{error.detail} {error.hint}".strip(), code=error.code))

@@ -49,6 +49,22 @@ def numbers(text: str) -> list[str]:
     return re.findall(r"\d+(?:\.\d+)?", text)
 
 
+@pytest.fixture
+def few_answers_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workload, "LEAST_FOR_PACE", 1)
+    monkeypatch.setattr(project_stats, "LEAST_TIMED", 1)
+
+
+def test_a_few_answers_tell_neither_a_pace_nor_a_share_of_rushed_ones() -> None:
+    project = labelled()
+    response = response_of(project, "progress")
+    # sentences with an outcome, all, to decide, answers needed
+    assert numbers(response.context["lead"]) == ["1", "3", "1", "2"]
+    assert {stat.name: stat for stat in response.context["stats"]}["Rushed"].figure == "–"
+    assert {row[1] for row in response.context["people"]} == {"–"}
+
+
+@pytest.mark.usefixtures("few_answers_suffice")
 def test_the_summary_counts_remaining_answers_and_estimates_days() -> None:
     project = labelled()
     # decided, all, to decide, answers needed, days left, days looked at
@@ -93,12 +109,14 @@ def test_imported_answers_have_no_day_and_no_time() -> None:
     assert browser.get(reverse("progress-days-svg", args=[project.slug])).status_code == 404
 
 
+@pytest.mark.usefixtures("few_answers_suffice")
 def test_the_limit_for_rushed_answers_is_shown_in_seconds() -> None:
     project = labelled()
     assert numbers(stats(project)["Rushed"].detail) == ["3.0"]
     assert "100.0 %" in [row[1] for row in response_of(project, "progress").context["people"]]
 
 
+@pytest.mark.usefixtures("few_answers_suffice")
 def test_reading_time_limits_rushed_answers_when_everybody_rushes() -> None:
     project = project_with_items(2, k=1)
     project.items.update(
@@ -112,7 +130,7 @@ def test_reading_time_limits_rushed_answers_when_everybody_rushes() -> None:
     assert (times.bound, times.rushed) == (project_stats.RushedBound(3.0, 180), 0.5)
     assert [row.rushed for row in project_stats.by_annotator(project, for_user=curator())] == [0.5]
     assert numbers(stats(project)["Rushed"].detail) == ["3.0", "180"]
-    assert numbers(response_of(project, "progress").context["rushed_note"]) == ["3.0", "180", "60"]
+    assert numbers(response_of(project, "progress").context["rushed_note"]) == ["10", "3.0", "180", "60"]
 
 
 def test_annotators_are_in_the_table_and_in_the_download() -> None:

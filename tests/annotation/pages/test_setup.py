@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Batch, Member, OntologyStep, Project
 from tests.cast.basics import person, run_job, sentence
-from tests.cast.projects import ProjectCast
+from tests.cast.projects import ProjectCast, error_codes
 
 
 @pytest.fixture
@@ -95,31 +95,27 @@ def test_labels_are_typed_merged_and_restored(client: Client, cast: ProjectCast)
 
 
 @pytest.mark.parametrize(
-    ("step", "message"),
+    "step",
     [
-        ({"operation": "merge", "sources": ["born_in"], "target": "x"}, "at least two labels"),
-        ({"operation": "rename", "sources": ["born_in"], "target": ""}, "Enter a new name"),
-        ({"operation": "rename", "sources": ["born_in", "lived_in"], "target": "x"}, "only one label"),
-        (
-            {"operation": "rename", "sources": ["born_in"], "target": "lived_in"},
-            "lived_in is already in the inventory",
-        ),
+        {"operation": "merge", "sources": ["born_in"], "target": "x"},
+        {"operation": "rename", "sources": ["born_in"], "target": ""},
+        {"operation": "rename", "sources": ["born_in", "lived_in"], "target": "x"},
+        {"operation": "rename", "sources": ["born_in"], "target": "lived_in"},
     ],
 )
 def test_an_invalid_step_is_rejected_with_its_reason(
-    client: Client, cast: ProjectCast, step: dict[str, str], message: str
+    client: Client, cast: ProjectCast, step: dict[str, str]
 ) -> None:
-    page = client.post(reverse("ontology", args=["harbour"]), {"action": "step"} | step).content.decode()
-    assert message in page
+    response = client.post(reverse("ontology", args=["harbour"]), {"action": "step"} | step)
+    assert sum(len(error_codes(response, field)) for field in (None, "sources", "target")) == 1
     assert not OntologyStep.objects.exists()
 
 
 def test_a_preset_brings_its_labels(client: Client, cast: ProjectCast) -> None:
     client.post(reverse("ontology", args=["harbour"]), {"action": "preset", "preset": "nyt10"}, follow=True)
     assert cast.project.labels.filter(name="/location/location/contains").exists()
-    page = client.get(reverse("project", args=["harbour"])).content.decode()
-    assert "27 labels" in page  # the preset's 24 and the three there were, as the ontology's own page counts
-    assert "27 labels and N/A" in client.get(reverse("ontology", args=["harbour"])).content.decode()
+    # the preset's 24 and the three there were
+    assert len(client.get(reverse("ontology", args=["harbour"])).context["choices"]) == 27
 
 
 def test_a_member_is_added_by_user_name_and_removed(client: Client, cast: ProjectCast) -> None:
@@ -188,7 +184,7 @@ def test_pages_of_an_unopened_project_link_to_its_setup(client: Client, cast: Pr
     listed = client.get(reverse("label-index")).content.decode()
     assert re.search(f'href="{there}"\\s+aria-label="Set up {cast.project.title}"', listed)
     freeze = client.get(reverse("freeze", args=[cast.project.slug])).content.decode()
-    assert "Nothing to freeze yet" in freeze
+    assert reverse("project-import", args=[cast.project.slug]) in freeze
     disputes = client.get(reverse("disputes", args=[cast.project.slug])).content.decode()
     assert reverse("freeze", args=[cast.project.slug]) not in disputes
     cast.import_lines(sentence(1))

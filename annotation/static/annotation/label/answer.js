@@ -84,7 +84,7 @@ function step(from, to, message) {
 }
 
 export const undo = () =>
-  step("done", "undone", `Nothing to undo in this sentence. ${keyOf("history") || "Last 10"} opens your last 10.`);
+  step("done", "undone", `Nothing to undo in this sentence. ${keyOf("history") || "Last 10"} opens your last 10 answers.`);
 export const redo = () => step("undone", "done", "Nothing to redo.");
 
 function showAnswer() {

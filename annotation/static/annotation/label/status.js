@@ -98,7 +98,8 @@ function currentStatus() {
   if (conflicts.read().length)
     return ["conflict", "saved--clash", "An answer was not accepted. Send it again or discard it above the sentence."];
   if (n) return ["sending", "saved--busy", `Sending ${plural(n, "answer")} …`];
-  return ["saved", "", state.lastSaved ? `Saved ${ago(state.lastSaved)}` : "No answers sent yet"];
+  if (state.lastSaved) return ["saved", "", `Saved ${ago(state.lastSaved)}`];
+  return ["saved", "", Number(api.done) ? "All answers are sent" : "No answers sent yet"];
 }
 
 export function showStatus() {

@@ -123,7 +123,7 @@ KINDS: dict[str, ProblemKind] = {
     # Identifiers and labels.
     "missing_id": ProblemKind("An expected id has no line.", '{"id": "s1", "label": "N/A"}'),
     "too_few_claims": ProblemKind(
-        "The ranking has fewer claims than a hidden phase accepts.",
+        "The ranking has fewer predictions than a hidden phase accepts.",
         '{"id": "s1", "scores": {"born_in": 0.93, "works_for": 0.05}}',
         False,
     ),

@@ -69,7 +69,7 @@ def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("Negative class", _negative(computed)),
         ("F", f"β = {computed['beta']:g} ({f_title(computed['beta'])})" if "beta" in computed else ""),
-        ("Scored claims", operating_point(computed)),
+        ("Scored predictions", operating_point(computed)),
         ("Sentences to bags", computed.get("aggregate", "")),
         ("Ranking profile", PROFILES.get(computed.get("profile", ""), "")),
         ("Tags", _tags(computed)),

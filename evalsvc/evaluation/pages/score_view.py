@@ -123,7 +123,7 @@ def sheet(evaluation: Disclosed) -> Sheet:
     rest = [key for key in MENU if key in scores and key not in usual]
     counts = evaluation.detail.get("counts", {})
     outside, missing = int(counts.get("left_out") or 0), int(counts.get("missing") or 0)
-    notes = [f"{counted(outside, 'claim')} outside the setting left out"] if outside else []
+    notes = [f"{counted(outside, 'prediction')} outside the setting left out"] if outside else []
     notes += [f"{counted(missing, 'item')} without a prediction"] if missing else []
     notes = [point, *notes] if (point := _operating_point(evaluation)) else notes
     note = "; ".join([*notes, *evaluation.detail.get("notes", ())])
@@ -247,7 +247,7 @@ def class_table(
     counts = not evaluation.policy.hidden
     shown = [row for row in _ordered(rows, order) if row.gold or row.predicted or not counts]
     if len(shown) < len(rows):
-        caption += f"; {count(len(rows) - len(shown))} without gold and claims not shown"
+        caption += f"; {count(len(rows) - len(shown))} without gold and predictions not shown"
     with_counts = bool(benchmark.training_counts)
     return ClassTable(
         f"{kind} by {kind.lower()}",

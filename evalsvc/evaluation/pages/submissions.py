@@ -136,7 +136,7 @@ def _near(submission: Submission) -> Notice | None:
     if not hidden:
         return None
     titles = listed([f"“{near.setting.title}”" for near in hidden])
-    earlier, claims = hidden[0].earlier, counted(hidden[0].claims, "changed claim")
+    earlier, claims = hidden[0].earlier, counted(hidden[0].claims, "changed prediction")
     detail = (
         f"It hardly differs from run {earlier.run} of {earlier.system}: {claims}. It counts towards quotas."
     )

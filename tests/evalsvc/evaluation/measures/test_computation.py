@@ -42,7 +42,7 @@ def test_every_choice_is_named_in_words() -> None:
     assert in_words(computed) == [
         ("Negative class", "NA, averaged"),
         ("F", "β = 2 (F2)"),
-        ("Scored claims", "counted at τ*, the score of the best micro F1 of each run"),
+        ("Scored predictions", "counted at τ*, the score of the best micro F1 of each run"),
         ("Ranking profile", "corrected; measures named OpenNRE as in that toolkit"),
         ("Missing predictions", "counted as wrong"),
         ("Gold", "version 3, sha256 abababababab…"),
@@ -53,7 +53,7 @@ def test_every_choice_is_named_in_words() -> None:
 def test_tags_are_read_by_a_named_scheme() -> None:
     words = dict(in_words(computation({"scheme": "IOB2", "repair": "strict-iob2", "threshold": 0.5})))
     assert words["Tags"] == "IOB2, repair strict-iob2"
-    assert words["Scored claims"] == "counted from the threshold 0.5 on"
+    assert words["Scored predictions"] == "counted from the threshold 0.5 on"
 
 
 def test_a_setting_names_the_threshold_of_its_old_scorer(cast: BenchmarkCast) -> None:

@@ -229,7 +229,7 @@ def test_a_setting_shows_how_many_claims_it_dropped(client: Client, cast: Benchm
     submission = cast.submit(benchmark, LABEL_LINES)
     assert run_next("score")
     client.force_login(cast.kim)
-    assert "4 claims outside" in page(client, submission)
+    assert "4 predictions outside" in page(client, submission)
 
 
 def test_a_models_run_names_the_model_and_its_predictions(client: Client, cast: BenchmarkCast) -> None:

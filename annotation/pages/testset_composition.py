@@ -180,7 +180,8 @@ class Composition:
         counts = {state: len(ids) if isinstance(ids, list) else ids for state, ids in left.items()}
         unusable = counts.pop("unusable", 0)
         parts = [f"{n:,} {state}" for state, n in counts.items() if n]
-        text = [f"Left out by the curator: {' and '.join(parts)} sentences."] if parts else []
+        noun = "sentence" if sum(counts.values()) == 1 else "sentences"
+        text = [f"Left out by the curator: {' and '.join(parts)} {noun}."] if parts else []
         text += [f"Broken, or with a wrongly marked entity: {unusable:,}."] if unusable else []
         return " ".join([*text, "The manifest lists them."]) if text else ""
 

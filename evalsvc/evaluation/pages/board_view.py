@@ -144,6 +144,8 @@ def _part(setting: Setting) -> str:
     part = f"{share}, drawn once for all teams"
     if setting.rest_of is not None:
         part = f"the rest beside the {share} of “{setting.rest_of.title}”"
+    elif has_closed(setting):
+        part += f", final figures under “{setting.rest.title}”"
     seed = f"seed {setting.share_seed}" if has_closed(setting) else "seed shown at closing"
     return f"{part}; {seed}, SHA-256 {seed_sha256(setting)[:12]}…"
 

@@ -98,8 +98,10 @@ def test_a_team_sees_the_share_while_open_and_the_rest_at_closing(
     assert "30 % of the hidden gold, drawn once and the same for all teams" in shown["test"]["held_back"]
     board = client.get(reverse("board", args=["hid"])).content.decode()
     assert "the rest counts at closing" in board
+    assert "final figures" not in board
     close(benchmark)
     shown = evaluations(client, submission)
+    assert "final figures under “Test, rest”" in client.get(reverse("board", args=["hid"])).content.decode()
     assert shown.keys() == {"test", "test-rest"}
     assert len(shown["test-rest"]["scores"]) > 20
     assert client.get(reverse("api-board", args=["hid"]), {"setting": "test-rest"}).json()["rows"]

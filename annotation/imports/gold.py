@@ -65,7 +65,9 @@ def load(batch: Batch, file: BinaryIO, problems: Problems, limits: Limits, progr
         problems.stop("too_many_labels", value=f"{len(labels):,}", expected=f"at most {MAX_LABELS:,}")
     for entry in merged_lines() if stated else ():
         for name in set(_names(entry.item)) - {*labels, negative}:
-            problems.add("unknown_label", line=entry.line, value=name, hint=did_you_mean(name, labels))
+            problems.add(
+                "unknown_label", line=entry.line_of(name), value=name, hint=did_you_mean(name, labels)
+            )
     problems.raise_if_any()
     golds = (item_object(_without_negative(entry.item, negative)) for entry in merged_lines())
     count = writer.write_rows(test_set, golds, progress=progress, total=repeats.items)

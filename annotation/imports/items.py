@@ -97,7 +97,7 @@ class _Staging(Staging):
             elif names.get(entry.item.id, key) != key:
                 hint = "Another sentence of this project has the same id."
                 self.problems.add("duplicate_id", line=entry.line, field="id", value=entry.item.id, hint=hint)
-            elif not self.use or self.has_valid_labels(entry.line, self.source(entry.item)):
+            elif not self.use or self.has_valid_labels(entry.line_of, self.source(entry.item)):
                 fresh.append((key, entry))
         self._insert(fresh)
         for entry in chunk:

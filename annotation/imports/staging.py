@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
@@ -33,8 +34,11 @@ class Staging:
         names = {*raw, *item_state.label_names(self.project, part)}
         return names if names and self.batch.options.get("labels") != "add" else None
 
-    def has_valid_labels(self, line: int, payload: Payload | None) -> bool:
-        """Report a label that is not in the inventory."""
+    def has_valid_labels(self, line: int | Callable[[str], int], payload: Payload | None) -> bool:
+        """Report a label that is not in the inventory.
+
+        `line` may be a function of the label.
+        """
         unknown = [
             (name, valid)
             for part, names in names_by_part(payload).items()
@@ -43,8 +47,9 @@ class Staging:
         ]
         if unknown:
             name, valid = unknown[0]
+            at = line(name) if callable(line) else line
             self.problems.add(
-                "unknown_label", line=line, value=name, hint=lambda: did_you_mean(name, valid) or ADVICE
+                "unknown_label", line=at, value=name, hint=lambda: did_you_mean(name, valid) or ADVICE
             )
         return not unknown
 

@@ -114,7 +114,9 @@ def read_conll_items(
         spans, broken = decode_tags(row.tags, scheme, repair=repair)
         report_broken(broken, row.tags, scheme=scheme, lines=row.lines, repair=repair, problems=problems)
         kept += len(spans)
-        yield row.lines[0], ItemLine(row.id, " ".join(row.tokens), row.tokens, spans=tuple(spans))
+        lines = tuple([row.lines[start] for start, _, _ in spans])
+        item = ItemLine(row.id, " ".join(row.tokens), row.tokens, spans=tuple(spans), label_lines=lines)
+        yield row.lines[0], item
     dropped = problems.warnings["dropped_tag"]
     if dropped > kept:
         problems.add(

@@ -35,6 +35,13 @@ class MergedItem(msgspec.Struct, frozen=True):
     repeats: tuple[RepeatedLine, ...] = ()
     exact: int = 0
 
+    def line_of(self, label: str) -> int:
+        """Return the line of a label, where its format has one."""
+        spans = self.item.spans or ()
+        names = [span[2] for span in spans] if spans else list(self.item.relations or ())
+        lines = dict(zip(reversed(names), reversed(self.item.label_lines), strict=False))
+        return lines.get(label, self.line) if len(names) == len(self.item.label_lines) else self.line
+
 
 class Repeats:
     """Lines that repeat an item, by the first line of the item."""

@@ -16,7 +16,7 @@ from evalsvc.core.formats.registry import Format, Reader, register
 from evalsvc.core.formats.text_lines import LIMITS, Limits, Source, read_lines
 
 NUMBERED = re.compile(r"(\S+)[ \t]+(\d+)")
-LONGEST_LABEL, MAX_LABELS = 200, 2_000
+LONGEST_LABEL, MOST_WORDS, MAX_LABELS = 200, 8, 2_000
 
 
 def read_labels(source: Source, *, problems: Problems, limits: Limits = LIMITS) -> list[str]:
@@ -107,6 +107,7 @@ FORMAT = register(
             and not sample.lines[0].lstrip().startswith("[")
             and not _is_csv(sample.lines)
             and all("\t" not in line and len(line) <= LONGEST_LABEL for line in sample.lines)
+            and all(len(line.split()) <= MOST_WORDS for line in sample.lines)
         ),
         readers={"items": Reader(read_label_items), "predictions": Reader(read_label_lines)},
         has_ids=False,

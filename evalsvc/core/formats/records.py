@@ -41,7 +41,8 @@ class ItemLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """A sentence or document with its mentions and labels.
 
     `spans` count `tokens` if present, otherwise code points of `text`. `relations` are triples (span, name,
-    span) in items with spans, otherwise names.
+    span) in items with spans, otherwise names. `label_lines` are the lines of the spans, or else of the
+    relations, in formats that spread an item over lines.
     """
 
     id: str
@@ -51,6 +52,7 @@ class ItemLine(msgspec.Struct, frozen=True, omit_defaults=True):
     tail: Entity | None = None
     spans: tuple[Span, ...] | None = None
     relations: tuple[str, ...] | tuple[Link, ...] | None = None
+    label_lines: tuple[int, ...] = ()
 
     @property
     def length(self) -> int | None:

@@ -63,14 +63,16 @@ def _item(block: list[tuple[int, str]], problems: Problems) -> Iterator[tuple[in
     if numbered is None:
         problems.add("bad_block", line=line, value=first, expected="an id, a tab and the sentence in quotes")
         return
-    relations = [text.strip() for _, text in block[1:] if not text.startswith("Comment")]
+    labels = [(at, text.strip()) for at, text in block[1:] if not text.startswith("Comment")]
+    relations = tuple(text for _, text in labels)
     if len(relations) > 1 or any(" " in relation for relation in relations):
         problems.add("bad_block", line=line + 1, value=relations[-1], expected="one relation, then a comment")
         return
     entities = _entities(numbered[2], line, problems)
     if entities is not None:
         text, head, tail = entities
-        yield line, ItemLine(numbered[1], text, None, head, tail, None, tuple(relations) or None)
+        lines = tuple(at for at, _ in labels)
+        yield line, ItemLine(numbered[1], text, None, head, tail, None, relations or None, lines)
 
 
 def _entities(quoted: str, line: int, problems: Problems) -> tuple[str, Entity, Entity] | None:

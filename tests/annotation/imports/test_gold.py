@@ -120,6 +120,17 @@ def test_gold_of_another_kind_is_rejected_with_its_line(
     assert (first["code"], first.get("line"), first.get("field")) == problem
 
 
+def test_an_unknown_label_is_reported_on_its_own_line() -> None:
+    columns = ["Ada\tB-person", "saw\tO", "New\tB-pplace", "York\tI-pplace"]
+    blocks = ['1\t"The <e1>a</e1> of <e2>b</e2>."', "Born-In(e1,e2)", "Comment: x"]
+    for lines, options, line in (
+        (columns, {"kind": "entities", "scheme": "IOB2", "labels": ["person", "place"]}, 3),
+        (blocks, {"labels": ["Message-Topic(e1,e2)"]}, 2),
+    ):
+        batch = gold(lines, **options)
+        assert [(each["code"], each["line"]) for each in batch.problems] == [("unknown_label", line)]
+
+
 def test_columns_become_spans_over_tokens() -> None:
     test_set = gold(
         ["Ada\tB-person", "saw\tO", "", "Turin\tB-place"], kind="entities", scheme="IOB2"

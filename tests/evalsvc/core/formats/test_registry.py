@@ -190,5 +190,10 @@ def test_tables_are_not_read_as_labels(data, hint):
     assert hint in (rejected.value.problems.first[0].hint or "")
 
 
+def test_sentences_are_not_read_as_labels():
+    assert recognise(["Ada|B-PER was|O born|O in|O Turin|B-LOC in|O the|O year|O 1815|O"]) is None
+    assert recognise(["born in", "none of the relations above"]) == "labels"
+
+
 def test_directed_relations_are_labels():
     assert recognise(["Cause-Effect(e1,e2)", "Cause-Effect(e2,e1)", "Message-Topic(e1,e2)"]) == "labels"

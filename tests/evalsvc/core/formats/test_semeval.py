@@ -33,7 +33,7 @@ def test_marks_and_outer_quotes_are_removed_from_sentences():
     found, problems = sentences(FILE)
     head, tail = Entity(None, "letter", 4, 10), Entity(None, "high tides", 21, 31)
     text = "The letter was about high tides."
-    assert found[0] == (1, ItemLine("8001", text, None, head, tail, None, ("Message-Topic(e1,e2)",)))
+    assert found[0] == (1, ItemLine("8001", text, None, head, tail, None, ("Message-Topic(e1,e2)",), (2,)))
     assert (found[1][0], found[1][1].text) == (5, 'She says "no" to the offer')
     assert (found[1][1].head, found[1][1].tail) == (Entity(None, "offer", 21, 26), Entity(None, "no", 10, 12))
     assert problems.total == 0

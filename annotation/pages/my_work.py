@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -22,7 +21,7 @@ from evalsvc.core.web.downloads import csv_file, svg_file
 from evalsvc.core.web.figures import Stat
 from evalsvc.core.web.formatting import are, counted, seconds
 from evalsvc.core.web.markdown import to_html
-from evalsvc.core.web.views import page
+from evalsvc.core.web.views import page, page_of
 
 PER_PAGE = 25
 
@@ -56,7 +55,7 @@ def my_work_page(request: HttpRequest, project: Project, role: str) -> HttpRespo
     user = person(request)
     progress = reports.progress_of(project, user)
     days, titles = _days(project, user), label_titles(project)
-    pages = Paginator(reports.own_history(project, user), PER_PAGE).get_page(request.GET.get("page"))
+    pages = page_of(request, reports.own_history(project, user), size=PER_PAGE)
     context = project_context(
         project,
         role,

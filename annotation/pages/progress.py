@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -20,7 +19,7 @@ from annotation.reports.progress import WorkDay
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.downloads import csv_file, svg_file
-from evalsvc.core.web.views import page
+from evalsvc.core.web.views import page, page_of
 
 MAX_COUNTED = 500_000  # answers that can be counted while the page loads
 PER_PAGE = 50
@@ -122,7 +121,7 @@ def other_policy(request: HttpRequest, slug: str) -> HttpResponse:
     """List the sentences with another outcome under the other policy."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)
     items = project_stats.changed_by_other_policy(project, for_user=person(request))
-    shown = Paginator(items, PER_PAGE).get_page(request.GET.get("page"))
+    shown = page_of(request, items, size=PER_PAGE)
     titles = label_titles(project)
 
     def text(gold: dict[str, object] | None) -> str:

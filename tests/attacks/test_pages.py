@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +14,7 @@ from django.test import Client
 
 from annotation.models import Annotator, Batch, Item, OntologyLabel, Project, Vote
 from evalsvc.core.accounts.models import ApiToken, Team, User
+from evalsvc.core.web.downloads import FORMULAS
 from evalsvc.evaluation.models import Benchmark, Setting, Submission, System
 from tests.permissions.requester import Requester, rolled_back
 from tests.permissions.table import API, PAGES
@@ -60,6 +64,32 @@ def test_no_page_holds_an_element_from_a_text(with_markers: Requester) -> None:
                 found.append((row, who))
     assert found == []
     assert escaped > 50
+
+
+def test_no_cell_of_a_download_begins_like_a_formula(requester: Requester) -> None:
+    tables, guarded = set(), 0
+    with rolled_back():
+        for model, fields in TEXTS.items():
+            for field in fields:
+                model._default_manager.update(**{field: Concat(Value("=1+"), F(field))})
+        reader = Requester(requester.cast)
+        for row in sorted(
+            row for row, method in PAGES if method == "GET" and PAGES[row, method]["root"] == "200"
+        ):
+            reply = reader.request(row, "GET", "root")
+            if not reply.response.headers.get("Content-Type", "").startswith("text/csv"):
+                continue
+            tables.add(row)
+            cells = [cell for line in csv.reader(io.StringIO(reply.content)) for cell in line]
+            guarded += sum(cell.startswith("'=") for cell in cells)
+            assert [cell for cell in cells if cell.startswith(FORMULAS) and not is_number(cell)] == [], row
+    assert len(tables) >= 8
+    assert guarded >= 5
+
+
+def is_number(cell: str) -> bool:
+    """Plain numbers may begin with a sign."""
+    return re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", cell) is not None
 
 
 @pytest.mark.parametrize("row", SENT)

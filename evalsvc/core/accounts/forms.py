@@ -169,6 +169,8 @@ class PasswordForm(PageForm, auth.PasswordChangeForm):
 class NewPasswordForm(PageForm, auth.SetPasswordForm):
     """New password after the link in a mail."""
 
+    OTHER_NAMES = ("username",)  # for password managers
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         _label_new_passwords(self)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from django.http import HttpResponse, StreamingHttpResponse
 
 from evalsvc.core.web.svg import literal
+
+# Wide forms too: some spreadsheets read them like the narrow ones.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def svg_file(drawn: str, name: str) -> HttpResponse:
@@ -23,13 +27,13 @@ def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
     """Table as CSV, safe to open in a spreadsheet."""
     response = HttpResponse(content_type="text/csv; charset=utf-8", headers=_attached(name))
     lines = csv.writer(response)
-    lines.writerow(heads)
-    formulas = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet executes these, but not text
-    lines.writerows(
-        [f"'{value}" if isinstance(value, str) and value.startswith(formulas) else value for value in row]
-        for row in rows
-    )
+    lines.writerows([_harmless(value) for value in row] for row in chain([heads], rows))
     return response
+
+
+def _harmless(value: object) -> object:
+    """Put an apostrophe before text that a spreadsheet would execute as a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
 
 
 def jsonl_file(name: str, lines: Iterable[bytes], **headers: str) -> StreamingHttpResponse:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
 from django.forms.renderers import DjangoTemplates
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.request_validation import unknown_names
+
+SUBMIT_NAMES = frozenset({"action", "change", "do", "next", "remove", "withdraw"})  # of buttons and pages
 
 
 class PageRenderer(DjangoTemplates):
@@ -29,14 +33,29 @@ class PageField(forms.BoundField):
 
 
 class PageForm(forms.Form):
-    """Form whose controls have the classes of the style sheet."""
+    """Form whose controls have the classes of the style sheet.
 
+    A field that it does not know is an error, as in the API: a misspelt one would be ignored.
+    """
+
+    OTHER_NAMES: Collection[str] = ()
+    """Names that the page sends beside the fields."""
     required_css_class = "required"
     default_renderer = PageRenderer()
     bound_field_class = PageField
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+    def full_clean(self) -> None:
+        super().full_clean()
+        if not self.is_bound:
+            return
+        fields = {self.add_prefix(name) for name in self.fields}
+        known = {*fields, *SUBMIT_NAMES, *self.OTHER_NAMES}
+        names = [name for name in {**self.data, **self.files} if name not in known]
+        for name, error in unknown_names(names, fields, "field").items():
+            self.add_error(None, f"{name}: {error}")
 
 
 def add_form_error(form: forms.BaseForm, error: DomainError, *fields: str, **by_code: str) -> None:

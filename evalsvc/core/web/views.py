@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Page, Paginator
 from django.forms import BaseForm
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.errors.exceptions import DomainError
@@ -48,6 +49,15 @@ def submit(request: HttpRequest, form: BaseForm, apply: Callable[[], str], *fiel
     if message:
         messages.info(request, message)
     return message is not None
+
+
+def page_of(request: HttpRequest, rows: Any, *, size: int) -> Page[Any]:
+    """Return the requested page of rows; answer 404 for any other than an existing one."""
+    text, pages = request.GET.get("page") or "1", Paginator(rows, size)
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    if not 1 <= number <= pages.num_pages:
+        raise Http404(f"There is no page {text[:20]!r}. The last one is {pages.num_pages}.")
+    return pages.page(number)
 
 
 def row_id(value: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from django import forms
@@ -62,6 +62,8 @@ def preview_slug(form: forms.Form, name: str) -> None:
 class FileForm(PageForm):
     """File to check, and the phase whose items it must cover."""
 
+    # the button for a check sends the form of a run
+    OTHER_NAMES: Collection[str] = ("team", "system", "run", "aggregate", "pretrained", "extra_data")
     file = forms.FileField(
         label="Prediction file",
         error_messages={"required": "Choose a prediction file.", "empty": "The file is empty."},
@@ -110,6 +112,8 @@ class FileForm(PageForm):
 
 class RunForm(FileForm):
     """Run of a system: its file and what the team declares."""
+
+    OTHER_NAMES = ()
 
     team = forms.SlugField(required=False, widget=forms.Select)
     system = forms.CharField(

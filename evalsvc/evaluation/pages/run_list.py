@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Prefetch, QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 
 from evalsvc.core.web import formatting
 from evalsvc.core.web.views import row_id
@@ -81,7 +81,10 @@ def page_of(
     submissions: QuerySet[Submission], request: HttpRequest, *, size: int = 50
 ) -> tuple[list[ListedRun], str]:
     """Return the runs older than `before`, and the next page's query."""
-    before = row_id(request.GET.get("before", ""))
+    text = request.GET.get("before", "")
+    before = row_id(text)
+    if text and not before:
+        raise Http404(f"There is no run {text[:20]!r}.")
     if before:
         submissions = submissions.filter(pk__lt=before)
     newest = list(with_figures(submissions.order_by("-pk"))[: size + 1])

@@ -6,7 +6,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,7 +19,7 @@ from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.accounts.pages.invitations import invitation_panel
 from evalsvc.core.accounts.pages.tokens import token_rows
 from evalsvc.core.accounts.users import person
-from evalsvc.core.web.views import page, row_id
+from evalsvc.core.web.views import page, page_of, row_id
 
 
 @sensitive_post_parameters()
@@ -72,7 +71,7 @@ def people(request: HttpRequest) -> HttpResponse:
         _change(request)
         return redirect(request.get_full_path())
     search = request.GET.get("name", "").strip()
-    listed = Paginator(users.users_matching(search), 50).get_page(request.GET.get("page"))
+    listed = page_of(request, users.users_matching(search), size=50)
     context = {"people": listed, "search": search}
     context |= invitation_panel(users.INVITATION_TARGET, users.Installation())
     return render(request, "accounts/people.html", context)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import pytest
 from django import forms
-from django.http import HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse
 from django.template import Context, Template
 from django.test import RequestFactory
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.web.downloads import csv_file
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.middleware import ApiConditionalGetMiddleware
-from evalsvc.core.web.views import attempt, row_id
+from evalsvc.core.web.views import attempt, page_of, row_id
 
 
 class RunForm(PageForm):
@@ -50,6 +54,41 @@ def test_a_domain_error_appears_at_its_field_or_above_the_form(
     assert form.is_valid()
     assert attempt(form, lambda: reject(field), *fallback) is None
     assert list(form.errors) == [at]
+
+
+def test_an_unknown_field_is_an_error_above_the_form_that_names_the_nearest_one() -> None:
+    values = {"name": "x", "kind": "a", "place": "p", "action": "save", "csrfmiddlewaretoken": "t"}
+    assert RunForm(values).is_valid()
+    form = RunForm(values | {"sealled": "on"}, {"upload": "file"})
+    assert form.errors == {
+        "__all__": [
+            "sealled: Unknown field. Did you mean sealed?",
+            "upload: Unknown field. Known here: kind, name, place, sealed.",
+        ]
+    }
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "3", "x", "1.0", "٢", "9" * 5_000])
+def test_a_page_that_does_not_exist_is_not_another_page(text: str) -> None:
+    with pytest.raises(Http404, match="The last one is 2"):
+        page_of(RequestFactory().get("/", {"page": text}), range(30), size=20)
+
+
+@pytest.mark.parametrize(("text", "first"), [("", 0), ("1", 0), ("2", 20)])
+def test_a_page_is_chosen_by_its_number(text: str, first: int) -> None:
+    assert next(iter(page_of(RequestFactory().get("/", {"page": text}), range(30), size=20))) == first
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\r=1", "\n=1", "＝1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_cell_of_a_table_begins_like_a_formula(text: str) -> None:
+    content = csv_file("t.csv", ["name", text], [[text, -1], ["a" + text, -0.5]]).content.decode()
+    heads, first, second = csv.reader(io.StringIO(content, newline=""))
+    assert heads == ["name", f"'{text}"]
+    assert first == [f"'{text}", "-1"]
+    assert second == ["a" + text, "-0.5"]
 
 
 def test_a_page_head_takes_its_lead_and_its_actions() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from statistics import fmean, stdev
+from math import fsum, sqrt
 from typing import Any, NamedTuple
 
 from django.db.models import F, Q
@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from evalsvc.core.accounts.models import Team
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import versions
-from evalsvc.evaluation.benchmarks.versions import Rescoring
+from evalsvc.evaluation.benchmarks.versions import Rescoring, Run
 from evalsvc.evaluation.disclosure.history import History, histories
 from evalsvc.evaluation.disclosure.policy import (
     Disclosed,
@@ -32,6 +32,7 @@ from evalsvc.evaluation.roles import Person, sealed_from
 from evalsvc.evaluation.submissions import gold_exposure
 
 NOT_COMPUTED = "not computed for this form of predictions"
+COMPARED = 50  # systems whose pairs a board compares
 NO_VALUE = "the measure has no value for these predictions"
 
 
@@ -84,8 +85,8 @@ class Column:
 class EqualRuns:
     """Submission with the same answers as an earlier one of its system."""
 
-    submission: Submission
-    first: Submission
+    submission: Run
+    first: Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class BoardRow:
     figures: dict[str, RunStatistics]
     ranks: dict[str, int]
     rank: int | None
-    submissions: list[Submission]
+    submissions: list[Run]
     equal: list[EqualRuns]
     saw_gold: bool = False
 
@@ -206,8 +207,8 @@ class _Reading:
     policy: Policy
     shown: versions.Shown
     order_by: str
-    runs: dict[System, list[Submission]] = field(default_factory=dict)
-    equal: dict[System, list[EqualRuns]] = field(default_factory=dict)
+    runs: dict[System, list[Run]] = field(default_factory=dict)
+    equal: dict[int, list[EqualRuns]] = field(default_factory=dict)
     values: dict[int, dict[str, ShownValue]] = field(default_factory=dict)
 
 
@@ -218,25 +219,15 @@ def _read_runs(readings: Collection[_Reading]) -> None:
     """
     benchmarks = {each.policy.setting.benchmark_id for each in readings}
     systems = System.objects.filter(benchmark__in=benchmarks).select_related("team").in_bulk()
-    active = Submission.objects.filter(
-        Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False),
-        benchmark__in=benchmarks,
-        withdrawn_at=None,
-    ).only("system_id", "run", "file_id", "created_at", "saw_gold")
-    submissions = active.order_by("system_id", "run", "pk").in_bulk()
-    for submission in submissions.values():
-        submission.system = systems[submission.system_id]
     for reading in readings:
-        digests = {run.submission: run.answers for run in reading.shown.runs}
-        own = [submission for pk, submission in submissions.items() if pk in digests]
-        oldest: dict[tuple[int, str], Submission] = {}
-        for submission in sorted(own, key=lambda each: each.pk):
-            first = oldest.setdefault((submission.system_id, digests[submission.pk]), submission)
-            if first is not submission:
-                reading.equal.setdefault(submission.system, []).append(EqualRuns(submission, first))
-        for submission in own:
-            if oldest[submission.system_id, digests[submission.pk]] is submission:
-                reading.runs.setdefault(submission.system, []).append(submission)
+        newest = {each.run.pk: each for each in reading.shown.runs if each.run.active}
+        oldest: dict[tuple[int, str], Run] = {}
+        for _, (run, _, answers) in sorted(newest.items()):
+            first = oldest.setdefault((run.system_id, answers), run)
+            if first is not run:
+                reading.equal.setdefault(run.system_id, []).append(EqualRuns(run, first))
+        for run in sorted(oldest.values(), key=lambda run: (run.system_id, run.run, run.pk)):
+            reading.runs.setdefault(systems[run.system_id], []).append(run)
 
 
 def _read_values(readings: Collection[_Reading], measures: Collection[str] | None) -> None:
@@ -252,7 +243,7 @@ def _read_values(readings: Collection[_Reading], measures: Collection[str] | Non
     ]
     pasts = histories([(reading.policy, of) for reading, of in zip(readings, systems, strict=True)])
     for reading, system_of, past in zip(readings, systems, pasts, strict=True):
-        evaluation_of = {run.submission: run.evaluation for run in reading.shown.runs}
+        evaluation_of = {each.run.pk: each.evaluation for each in reading.shown.runs}
         for pk, system in system_of.items():
             run = past.earlier.get(pk, pk)
             if run != pk and system_of.get(run) == system:
@@ -324,7 +315,7 @@ def _ranked(reading: _Reading, teams_with_gold: set[int]) -> Board:
             },
             rank=ordering.ranks.get(system.pk),
             submissions=submissions,
-            equal=reading.equal.get(system, []),
+            equal=reading.equal.get(system.pk, []),
             saw_gold=system.team_id in teams_with_gold or any(each.saw_gold for each in submissions),
         )
         for system, submissions in runs.items()
@@ -346,7 +337,7 @@ def _without_scores(setting: Setting, key: str) -> Column:
 
 
 def _figures(
-    policy: Policy, runs: Mapping[System, list[Submission]], values: Mapping[int, Mapping[str, ShownValue]]
+    policy: Policy, runs: Mapping[System, list[Run]], values: Mapping[int, Mapping[str, ShownValue]]
 ) -> dict[System, dict[str, RunStatistics]]:
     """Return statistics by system and measure.
 
@@ -374,8 +365,11 @@ def run_statistics(runs: Iterable[tuple[str, ShownValue | None]]) -> RunStatisti
     reason = next((reason or NO_VALUE for reason in reasons), "")
     if not values:
         return RunStatistics(None, None, 0, None, None, of_runs, reason)
-    sd = stdev(values) if len(values) > 1 else None
-    return RunStatistics(fmean(values), sd, len(values), min(values), max(values), of_runs, reason)
+    n = len(values)
+    mean = fsum(values) / n
+    # statistics.stdev computes with fractions: seconds on a board of 10,000 runs
+    sd = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1)) if n > 1 else None
+    return RunStatistics(mean, sd, n, min(values), max(values), of_runs, reason)
 
 
 # ---- reversals -------------------------------------------------------------------------------------
@@ -391,13 +385,16 @@ class Reversal:
     loss: float
 
 
-def reversals(here: Column, others: Iterable[Column]) -> list[Reversal]:
-    """Return pairs that another column reverses, the widest first."""
+def reversals(here: Column, others: Collection[Column]) -> list[Reversal]:
+    """Return pairs of the first systems that another column reverses, the widest first."""
     pairs = []
-    for there in others:
-        for pair in combinations(here.order, 2):
-            gain, loss = here.ahead(*pair), there.ahead(*pair)
-            if gain is not None and loss is not None and gain > 0 > loss:
+    for pair in combinations(here.order[:COMPARED], 2):
+        gain = here.ahead(*pair) or 0.0
+        if gain <= 0:
+            continue
+        for there in others:
+            loss = there.ahead(*pair)
+            if loss is not None and loss < 0:
                 pairs.append(Reversal(*pair, here, there, gain, loss))
     return sorted(pairs, key=lambda pair: -min(pair.gain, -pair.loss))
 

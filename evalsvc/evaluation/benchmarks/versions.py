@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
 from django.db.models.fields.json import KT
 
 from evalsvc.core.accounts.models import User
@@ -66,17 +67,31 @@ class Rescoring:
     total: int
 
 
+class Run(NamedTuple):
+    """Columns of a submission that boards read.
+
+    `active` runs are scored and not withdrawn; `waiting` ones are being scored again.
+    """
+
+    pk: int
+    system_id: int
+    run: str
+    file_id: str
+    created_at: datetime
+    saw_gold: bool
+    active: bool
+    waiting: bool
+
+
 class ScoredRun(NamedTuple):
     """Evaluation of a run.
 
     `answers` is the digest of what was scored, of the whole file if there is none.
     """
 
-    submission: int
+    run: Run
     evaluation: int
     answers: str
-    active: bool
-    waiting: bool
 
 
 class Shown(NamedTuple):
@@ -130,18 +145,25 @@ def _scored_runs(settings: Collection[Setting]) -> dict[tuple[int, str, str, str
     links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings)
     identity = [f"evaluation__{field}" for field in ("setting_id", "gold_sha256", "scorer")]
     columns = ("submission_id", "evaluation_id", "evaluation__answers_sha256", "evaluation__file_id")
-    state = ("submission__state", "submission__scored_at", "submission__withdrawn_at")
-    rows = links.order_by("evaluation_id").values_list(
-        *identity, KT("evaluation__options__only"), *columns, *state
-    )
+    only = KT("evaluation__options__only")
+    rows = list(links.order_by("evaluation_id").values_list(*identity, only, *columns))
+    of_submission = _runs({setting.benchmark_id for setting in settings})
     runs: dict[tuple[int, str, str, str], list[ScoredRun]] = defaultdict(list)
-    for setting, gold, scorer, only, pk, evaluation, answers, file, now, scored_at, withdrawn_at in rows:
-        active = withdrawn_at is None and (scored_at is not None or now == Submission.State.SCORED)
-        waiting = active and now not in submission_states.ENDED
+    for setting, gold, scorer, limit, pk, evaluation, answers, file in rows:
         digest = answers if answers and setting in whole else file
-        run = ScoredRun(pk, evaluation, digest, active, waiting)
-        runs[setting, gold, scorer, only or ""].append(run)
+        runs[setting, gold, scorer, limit or ""].append(ScoredRun(of_submission[pk], evaluation, digest))
     return runs
+
+
+def _runs(benchmarks: Collection[int]) -> dict[int, Run]:
+    """Return the submissions of benchmarks, withdrawn ones included."""
+    active = Q(withdrawn_at=None) & (Q(state=Submission.State.SCORED) | Q(scored_at__isnull=False))
+    waiting = active & ~Q(state__in=submission_states.ENDED)
+    flags = {"active": active, "waiting": waiting}
+    rows = Submission.objects.filter(benchmark__in=benchmarks).annotate(
+        **{name: ExpressionWrapper(q, BooleanField()) for name, q in flags.items()}
+    )
+    return {pk: Run(pk, *columns) for pk, *columns in rows.values_list(*Run._fields).order_by()}
 
 
 def _rescoring(
@@ -149,8 +171,8 @@ def _rescoring(
     earlier: SettingVersion,
     newest: SettingVersion,
 ) -> Rescoring | None:
-    done = {run.submission for run in scored[_identity(newest)]}
-    on_board = {run.submission: run for run in scored[_identity(earlier)] if run.active}
+    done = {scored_run.run.pk for scored_run in scored[_identity(newest)]}
+    on_board = {each.run.pk: each.run for each in scored[_identity(earlier)] if each.run.active}
     waiting = sum(run.waiting for pk, run in on_board.items() if pk not in done)
     if not waiting:
         return None

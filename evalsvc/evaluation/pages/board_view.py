@@ -5,7 +5,7 @@ No significance test is made, so nothing is claimed about differences.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,6 +19,7 @@ from evalsvc.evaluation.benchmarks.file_contract import count_items
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
 from evalsvc.evaluation.leaderboard import (
+    COMPARED,
     NOT_COMPUTED,
     Board,
     BoardRow,
@@ -81,12 +82,17 @@ class BoardTable:
     notes: list[str]
 
 
-def board_context(board: Board, others: Sequence[Board], *, visible: Collection[int]) -> dict[str, Any]:
-    """Return the template's context; `others` are the boards of the other settings."""
+def board_context(
+    board: Board, others: Sequence[Board], *, rows: Sequence[BoardRow], visible: Collection[int]
+) -> dict[str, Any]:
+    """Return the template's context for a page of rows.
+
+    `others` are the boards of the other settings.
+    """
     setting = board.setting
     past = board.version.number < setting.version and not board.rescoring
     context: dict[str, Any] = {
-        "table": table(board, visible=visible),
+        "table": table(board, rows, visible=visible),
         "sealed": board.sealed,
         "orders": [
             column.measure
@@ -118,8 +124,8 @@ def board_context(board: Board, others: Sequence[Board], *, visible: Collection[
     pairs = reversals(board.ordering, [*same_setting, *elsewhere])
     groups = [[pair for pair in pairs if pair.there in group] for group in (same_setting, elsewhere)]
     context["sentence"] = sentence(board.ordering, groups, names)
-    context |= _reversed_pairs(pairs, names)
-    return context | (_schemes(board, schemes, names) if schemes and len(board.rows) > 1 else {})
+    context |= _reversed_pairs(pairs, names, len(board.rows))
+    return context | (_schemes(board, rows, schemes, names) if schemes and len(board.rows) > 1 else {})
 
 
 def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple[str, str]]:
@@ -153,26 +159,25 @@ def _part(setting: Setting) -> str:
 def system_names(boards: Sequence[Board]) -> dict[int, str]:
     """Return the system names, with the team where two share a name."""
     systems = {row.system.pk: row for board in boards for row in board.rows}
-    all_names = [row.system.name for row in systems.values()]
+    named = Counter(row.system.name for row in systems.values())
     return {
-        pk: row.system.name + (f" ({row.team.name})" if all_names.count(row.system.name) > 1 else "")
+        pk: row.system.name + (f" ({row.team.name})" if named[row.system.name] > 1 else "")
         for pk, row in systems.items()
     }
 
 
 # ---- the table -----------------------------------------------------------------------------------
-def table(board: Board, *, visible: Collection[int] = ()) -> BoardTable:
-    """Build the table; systems link to their newest visible run."""
+def table(board: Board, shown: Sequence[BoardRow], *, visible: Collection[int] = ()) -> BoardTable:
+    """Build the table of a page of rows; systems link to their newest visible run."""
     main = board.ordering.measure
     others = [each for each in board_measures(board.setting, board.columns) if each.key != main.key]
     runs = [value for row in board.rows for value in _values(row.figures.get(main.key))]
     # only percentages have run strips, on one scale
     scale = charts.run_scale(runs) if runs and main.unit == "%" else None
     same_files = _same_files(board)
-    rows = [_row(row, main, others, scale, visible, same_files[row.system.pk]) for row in board.rows]
-    return BoardTable(
-        main, others, charts.strip_axis(scale) if scale else "", rows, _notes(board, [main, *others])
-    )
+    rows = [_row(row, main, others, scale, visible, same_files[row.system.pk]) for row in shown]
+    axis = charts.strip_axis(scale) if scale else ""
+    return BoardTable(main, others, axis, rows, _notes(board, shown, [main, *others]))
 
 
 def _values(figure: RunStatistics | None) -> list[float]:
@@ -258,11 +263,11 @@ def cell(figure: RunStatistics | None, measure: Measure, *, shift: int = 0) -> S
     return ScoreCell(text, sd, mark=f"{mark}{abs(shift)}", mark_title=title)
 
 
-def _notes(board: Board, measures: Sequence[Measure]) -> list[str]:
-    """Return a note per reason of undefined figures."""
+def _notes(board: Board, rows: Sequence[BoardRow], measures: Sequence[Measure]) -> list[str]:
+    """Return a note per reason of undefined figures in these rows."""
     systems_by_reason: dict[str, list[str]] = {}
     for measure in measures:
-        for row in board.rows:
+        for row in rows:
             figure = row.figures.get(measure.key)
             if figure is not None and figure.n < len(figure.runs):
                 undefined = f"{len(figure.runs) - figure.n} of {len(figure.runs)} runs of "
@@ -270,17 +275,17 @@ def _notes(board: Board, measures: Sequence[Measure]) -> list[str]:
                 system = f"{undefined if figure.n else ''}{row.system.name}"
                 systems_by_reason.setdefault(reason, []).append(system)
     notes = [f"{reason} ({', '.join(systems)})" for reason, systems in systems_by_reason.items()]
-    return notes + _tie_notes(board)
+    return notes + _tie_notes(board, rows)
 
 
-def _tie_notes(board: Board) -> list[str]:
+def _tie_notes(board: Board, rows: Sequence[BoardRow]) -> list[str]:
     """Name the systems whose AUC lies under ties to a good part."""
     column = board.columns.get("auc_under_ties")
     if column is None:
         return []
     carried = [
         f"{row.system.name} {measured(share, column.measure)} %"
-        for row in board.rows
+        for row in rows
         if (figure := column.figures.get(row.system.pk))
         and (share := figure.mean) is not None
         and share >= NOTEWORTHY_TIES
@@ -334,9 +339,10 @@ def _column_of_other(other: Board, measure: str) -> Column | None:
     return column and replace(column, title=f"{column.title} on “{other.setting.title}”")
 
 
-def _reversed_pairs(pairs: Sequence[Reversal], names: Names) -> dict[str, Any]:
+def _reversed_pairs(pairs: Sequence[Reversal], names: Names, systems: int) -> dict[str, Any]:
+    among = f" among the first {COMPARED} systems" if systems > COMPARED else ""
     shown = f", the first {REVERSALS_SHOWN} shown" if len(pairs) > REVERSALS_SHOWN else ""
-    lead = f"{counted(len(pairs), 'pair')}{shown}."
+    lead = f"{counted(len(pairs), 'pair')}{among}{shown}."
     rows = [
         {
             "first": names[pair.first],
@@ -362,14 +368,16 @@ def scheme_columns(board: Board) -> list[Column]:
     return [replace(column, title=column.title.rpartition(" ")[0]) for column in columns]
 
 
-def _schemes(board: Board, columns: Sequence[Column], names: Names) -> dict[str, Any]:
+def _schemes(
+    board: Board, shown: Sequence[BoardRow], columns: Sequence[Column], names: Names
+) -> dict[str, Any]:
     rows = [
         (
             names[row.system.pk],
             row.n,
             [cell(column.figures.get(row.system.pk), column.measure) for column in columns],
         )
-        for row in board.rows
+        for row in shown
     ]
     kind, kinds = KINDS[board.setting.benchmark.task]
     schemes = {

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.core.paginator import Paginator
 from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -22,13 +23,14 @@ from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
 from evalsvc.evaluation.disclosure.policy import policy_for
-from evalsvc.evaluation.leaderboard import Board, board
+from evalsvc.evaluation.leaderboard import Board, BoardRow, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
 from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import board_view, charts, curve_charts
 from evalsvc.evaluation.pages.submit import curl
 
+ROWS = 100  # systems on a page of a board; downloads and the API have all
 CSV_HEADS = (
     "setting", "place", "system", "team", "measure", "mean", "sd", "n", "minimum", "maximum", "reason",
     "title", "computed", "runs", "version",
@@ -144,7 +146,9 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
         context["held_back"] = shown.held_back or policy_for(shown.setting, None).sentence_for_organisers
         rest = [each for each in settings if shown.rows and each.pk != shown.setting.pk]
         others = leaderboard.boards(rest, measures=(shown.order_by,))
-        context |= board_view.board_context(shown, others, visible=_visible_runs(request, shown))
+        pages = Paginator(shown.rows, ROWS).get_page(request.GET.get("page"))
+        context["pages"], rows = pages, list(pages)
+        context |= board_view.board_context(shown, others, rows=rows, visible=_visible_runs(request, rows))
     return render(request, "evaluation/board.html", context)
 
 
@@ -163,8 +167,9 @@ def _empty(shown: Board | None) -> str:
     )
 
 
-def _visible_runs(request: HttpRequest, shown: Board) -> set[int]:
-    runs = [submission.pk for row in shown.rows for submission in row.submissions]
+def _visible_runs(request: HttpRequest, rows: Iterable[BoardRow]) -> set[int]:
+    """Return the newest runs of rows that the user may open."""
+    runs = [row.submissions[-1].pk for row in rows]
     return set(roles.visible_submissions(request.user).filter(pk__in=runs).values_list("pk", flat=True))
 
 

@@ -19,7 +19,8 @@ def rug(values: Sequence[float], *, unit: str = "", best: float | None = None) -
     best = top if best is None else best
     ticks = [element("path", class_="axis", d=d) for d in ("M1 15H209", "M1 15v4", "M105 15v4", "M209 15v4")]
     marks = []
-    for value in sorted(values):
+    drawn = {round(208 * value): value for value in sorted(values)} | {round(208 * best): best}
+    for value in sorted(set(drawn.values())):
         width, height = (2.5, 14) if value == best else (1.5, 8)
         x = 1 + 208 * min(max(value, 0.0), 1.0) - width / 2
         shape = {"x": x, "y": 15 - height, "width": width, "height": height}

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from evalsvc.evaluation import leaderboard
 from evalsvc.evaluation.leaderboard import NOT_COMPUTED, Column, RunStatistics, reversals, run_statistics
 from evalsvc.evaluation.measures.menu import MENU
 from evalsvc.evaluation.models import Score
@@ -70,6 +71,13 @@ def test_a_pair_is_reversed_when_another_column_orders_it_the_other_way() -> Non
     assert (pair.first, pair.second) == (A, B)
     assert round(pair.gain, 6) == 0.1
     assert round(pair.loss, 6) == -0.1
+
+
+def test_only_the_first_systems_are_compared_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaderboard, "COMPARED", 2)
+    here = column(a=runs(0.7), b=runs(0.6), c=runs(0.5))
+    there = column("macro F1", a=runs(0.4), b=runs(0.3), c=runs(0.5))
+    assert reversals(here, [there]) == []
 
 
 def test_the_sentence_names_a_reversal_by_both_measures() -> None:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.pages import boards
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from tests.evalsvc.evaluation.test_leaderboard import scored
 from tests.workers.handlers.test_score import SCORE_LINES
@@ -60,6 +61,23 @@ def test_rows_are_sorted_by_the_requested_column(client: Client, cast: Benchmark
     page = shown(client, "board", "rel", order="accuracy")
     body = page[page.index("<tbody>") :]
     assert body.index("Birch") < body.index("Alder")
+
+
+def test_a_long_board_has_pages_and_downloads_the_whole(
+    client: Client, cast: BenchmarkCast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boards, "ROWS", 2)
+    benchmark = cast.relations()
+    for system, right in (("Alder", 6), ("Birch", 4), ("Cedar", 2)):
+        scored(cast, benchmark, system, right)
+    first, second = (client.get(reverse("board", args=["rel"]), {"page": page}) for page in (1, 2))
+    assert [[line.row.system.name for line in each.context["table"].rows] for each in (first, second)] == [
+        ["Alder", "Birch"],
+        ["Cedar"],
+    ]
+    assert 'order=micro_f1&amp;page=2">Next' in first.content.decode()
+    assert second.context["sentence"] == first.context["sentence"]
+    assert shown(client, "board-csv", "rel", order="accuracy").count("Cedar") > 1
 
 
 def test_an_unknown_column_is_rejected_by_name(client: Client, cast: BenchmarkCast) -> None:

@@ -52,8 +52,8 @@ def test_a_chart_of_ranks_states_the_runs_under_its_means() -> None:
     assert "(n = 2)" in DRAWINGS["ranks"]
 
 
-def test_the_highest_mean_is_emphasised_also_when_tied() -> None:
-    assert DRAWINGS["rug"].count("rug--top") == 2
+def test_the_highest_mean_is_emphasised_and_marks_on_one_place_are_drawn_once() -> None:
+    assert (DRAWINGS["rug"].count("<rect"), DRAWINGS["rug"].count("rug--top")) == (2, 1)
 
 
 def test_runs_are_placed_on_the_scale_in_order() -> None:

@@ -20,7 +20,7 @@ from evalsvc.core.web.formatting import counted
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.models import Submission
 from evalsvc.evaluation.pages import run_list
-from evalsvc.evaluation.pages.boards import overviews
+from evalsvc.evaluation.pages.overviews import overviews
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
 
 from django.core.paginator import Paginator
-from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.downloads import csv_file, svg_file
-from evalsvc.core.web.formatting import counted, measured
+from evalsvc.core.web.formatting import counted
 from evalsvc.core.web.markdown import to_html
 from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.evaluation import leaderboard, roles
@@ -26,8 +22,9 @@ from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.leaderboard import Board, BoardRow, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
 from evalsvc.evaluation.measures.inventory import scored_labels
-from evalsvc.evaluation.models import Benchmark, Setting, Submission
-from evalsvc.evaluation.pages import board_view, charts, curve_charts
+from evalsvc.evaluation.models import Benchmark, Setting
+from evalsvc.evaluation.pages import board_view, curve_charts
+from evalsvc.evaluation.pages.overviews import overviews
 from evalsvc.evaluation.pages.submit import curl
 
 ROWS = 100  # systems on a page of a board; downloads and the API have all
@@ -38,54 +35,6 @@ CSV_HEADS = (
 
 
 # ---- the list of benchmarks ----------------------------------------------------------------------
-@dataclass(frozen=True)
-class Overview:
-    """Benchmark in the list; `front` names the system with the best mean."""
-
-    benchmark: Benchmark
-    counts: str
-    setting: str = ""
-    measure: str = ""
-    front: str = ""
-    rug: SafeString | str = ""
-    last: datetime | None = None
-
-
-def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
-    """Summarise benchmarks by their first setting, in a constant number of queries."""
-    listed = list(benchmarks)
-    settings: dict[int, Setting] = {}
-    rows = Setting.objects.filter(benchmark__in=listed).select_related("test_set", "only", "benchmark")
-    for setting in rows.order_by("rank", "pk"):
-        settings.setdefault(setting.benchmark_id, setting)
-    shown = {each.setting.benchmark_id: each for each in leaderboard.boards(settings.values(), measures=())}
-    scored = Submission.objects.filter(benchmark__in=listed, state=Submission.State.SCORED)
-    last = dict(scored.values_list("benchmark").annotate(Max("ended_at")))
-    return [_overview(each, shown.get(each.pk), last.get(each.pk)) for each in listed]
-
-
-def _overview(benchmark: Benchmark, shown: Board | None, last: datetime | None) -> Overview:
-    if shown is None:
-        return Overview(benchmark, "no setting yet")
-    runs = sum(row.n for row in shown.rows)
-    counts = f"{counted(len(shown.rows), 'system')}, {counted(runs, 'run')}" if runs else "no system yet"
-    ranked = [(row, row.figures[shown.order_by].mean) for row in shown.rows if row.rank]
-    means = [mean for _, mean in ranked if mean is not None]
-    if not means:
-        return Overview(benchmark, counts)
-    measure, best = shown.ordering.measure, means[0]
-    front = ", ".join(row.system.name for row, mean in ranked if mean == best)
-    return Overview(
-        benchmark,
-        counts,
-        setting=shown.setting.title,
-        measure=measure.title,
-        front=f"{front}, {measured(best, measure)}",
-        rug=charts.rug(means, best=best),
-        last=last,
-    )
-
-
 @require_safe
 def boards(request: HttpRequest) -> HttpResponse:
     entries = overviews(roles.visible(request.user).order_by("title"))

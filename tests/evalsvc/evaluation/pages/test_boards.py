@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.evaluation import submission_states
 from evalsvc.evaluation.benchmarks import creation
-from evalsvc.evaluation.models import Benchmark, Submission
+from evalsvc.evaluation.models import Benchmark, Setting, Submission
 from evalsvc.evaluation.pages import boards
+from evalsvc.evaluation.pages.overviews import overviews
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
 from tests.evalsvc.evaluation.test_leaderboard import scored
 from tests.workers.handlers.test_score import SCORE_LINES
@@ -78,6 +82,33 @@ def test_a_long_board_has_pages_and_downloads_the_whole(
     assert 'order=micro_f1&amp;page=2">Next' in first.content.decode()
     assert second.context["sentence"] == first.context["sentence"]
     assert shown(client, "board-csv", "rel", order="accuracy").count("Cedar") > 1
+
+
+def test_the_list_follows_every_change_of_a_board(cast: BenchmarkCast) -> None:
+    benchmark = cast.relations(main="accuracy")
+
+    def front() -> str:
+        (entry,) = overviews([benchmark])
+        assert overviews([benchmark]) == [entry]
+        return entry.summary.front
+
+    assert front() == ""
+    scored(cast, benchmark, "Alder", 3)
+    assert front() == "Alder, 50.0"
+    (better,) = scored(cast, benchmark, "Birch", 6)
+    assert front() == "Birch, 100.0"
+    submission_states.withdraw(better, by=cast.kim)
+    assert front() == "Alder, 50.0"
+    setting = creation.change_setting(benchmark.settings.get(), by=cast.olga, digits=3)
+    assert front() == "Alder, 50.000"
+    fewer = freeze("fewer", RELATION_GOLD[:5], by=cast.olga)
+    creation.revise_setting(setting, test_set=fewer, by=cast.olga)
+    assert front() == "Alder, 50.000"
+    while run_next("score"):
+        pass
+    assert front() == "Alder, 60.000"
+    Setting.objects.update(sealed=True, closes_at=timezone.now() + timedelta(days=1))
+    assert front() == ""
 
 
 def test_an_unknown_column_is_rejected_by_name(client: Client, cast: BenchmarkCast) -> None:

@@ -20,6 +20,7 @@ from evalsvc.evaluation.models import (
     Submission,
     System,
 )
+from evalsvc.evaluation.pages import overviews
 from tests.cast.benchmarks import BenchmarkCast, freeze
 from tests.evalsvc.evaluation.disclosure.phase import gold_labels, gold_lines
 
@@ -67,11 +68,16 @@ def add_run(cast: BenchmarkCast, system: System, run: int) -> Submission:
     return submission
 
 
-def queries(client: Client, url: str) -> int:
+def queries(client: Client, url: str) -> list[int]:
+    """Queries of a page, without and with summaries in memory."""
     client.get(url)  # sizes of gold are read once per process
-    with CaptureQueriesContext(connection) as captured:
-        assert client.get(url).status_code == 200
-    return len(captured)
+    overviews._kept.clear()
+    counts = []
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as captured:
+            assert client.get(url).status_code == 200
+        counts.append(len(captured))
+    return counts
 
 
 def test_lists_of_boards_and_runs_take_a_constant_number_of_queries(
@@ -87,4 +93,4 @@ def test_lists_of_boards_and_runs_take_a_constant_number_of_queries(
         visits = [(client, page) for page in pages] + [(anonymous, page) for page in pages[:2]]
         counts.append([queries(*visit) for visit in visits])
     assert counts[0] == counts[1]
-    assert max(counts[1]) < 25
+    assert max(map(max, counts[1])) < 25

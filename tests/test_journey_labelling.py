@@ -78,7 +78,7 @@ def test_sentences_are_labelled_decided_frozen_and_downloaded_by_keyboard(
     follow(page, "Label")
     follow(page, "Decide disputes of Harbour news")
     follow(page, "Decide first dispute")
-    page.get_by_text("Two people answered").wait_for()
+    page.locator("#decide").wait_for()
     page.keyboard.press("1")
     page.keyboard.press("w")
     page.keyboard.type("The text says so.")

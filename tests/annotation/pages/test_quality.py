@@ -90,7 +90,7 @@ def test_predictions_are_hidden_until_switched_on(client: Client, cast: ProjectC
     page = client.get(ADDRESS).content.decode()
     assert re.search(r"1 of 3 sentences with a prediction,\s+hidden", page)
     client.post(ADDRESS, SETTINGS | {"suggests": "on"})
-    assert "<b>Predictions are shown as initial answers.</b>" in client.get(ADDRESS).content.decode()
+    assert "Predictions are shown as initial answers." in client.get(ADDRESS).content.decode()
 
 
 def test_sentences_uploaded_as_predictions_are_rejected(client: Client, cast: ProjectCast) -> None:
@@ -104,7 +104,7 @@ def test_an_annotator_is_paused_with_a_reason_and_resumed(client: Client, cast: 
     client.post(annotator(cast, "ann"), {"action": "pause", "reason": "Too quick."})
     page = client.get(annotator(cast, "ann")).content.decode()
     assert "Paused. Too quick." in page
-    assert "1 person paused" in client.get(ADDRESS).content.decode()
+    assert "1 annotator is paused" in client.get(ADDRESS).content.decode()
     client.post(annotator(cast, "ann"), {"action": "resume", "reason": "We talked."})
     page = client.get(annotator(cast, "ann")).content.decode()
     assert "We talked." in page

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
+
+from drf_spectacular.generators import SchemaGenerator
 
 Schema = dict[str, Any]
 GROUPS = (
@@ -27,6 +30,18 @@ REJECTED = {
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 TEXT, NON_BLANK_TEXT = r"^[^\u0000]*$", r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+
+
+class Generator(SchemaGenerator):
+    """The description, generated once in a process: the routes don't change."""
+
+    def get_schema(self, request: object = None, public: bool = False) -> Schema:
+        return _description()
+
+
+@cache
+def _description() -> Schema:
+    return dict(SchemaGenerator().get_schema(public=True))
 
 
 def complete(result: Schema, **kwargs: Any) -> Schema:

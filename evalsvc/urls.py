@@ -9,7 +9,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from annotation.page_urls import page_patterns as annotation_pages
 from annotation.urls import api_patterns as annotation_api
 from evalsvc import docs_pages as docs
-from evalsvc import home
+from evalsvc import home, openapi
 from evalsvc.core.accounts.page_urls import page_patterns as team_pages
 from evalsvc.evaluation.urls import api_patterns as evaluation_api
 from evalsvc.evaluation.urls import page_patterns as evaluation_pages
@@ -37,7 +37,9 @@ urlpatterns = [
     path("api/v1/", include([*annotation_api, *evaluation_api])),
     path(
         "api/schema/",
-        SpectacularAPIView.as_view(permission_classes=[], authentication_classes=[]),
+        SpectacularAPIView.as_view(
+            permission_classes=[], authentication_classes=[], generator_class=openapi.Generator
+        ),
         name="schema",
     ),
     path("api/docs/", swagger, name="api-docs"),

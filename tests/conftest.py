@@ -38,7 +38,7 @@ examples.register_profile(
     "unhurried",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=int(os.environ.get("CI_SECONDS", "20")) <= 60,
+    derandomize=int(os.environ.get("CI_SECONDS", "10")) <= 60,
 )
 examples.load_profile("unhurried")
 

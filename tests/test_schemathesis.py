@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, transaction
-from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis import checks, openapi
@@ -24,6 +23,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi import checks as described
 
 from evalsvc.core.accounts.tokens import issue
+from evalsvc.openapi import Generator
 from evalsvc.wsgi import application
 from tests.cast.service import ServiceCast
 from tests.permissions.requester import endpoints, rolled_back
@@ -68,7 +68,7 @@ VALIDATED_BY_CONTENT = {
 
 def described_api() -> Any:
     """The description, with requests sent to the application in this process."""
-    description = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True)))
+    description = json.loads(json.dumps(Generator().get_schema()))
     created = openapi.from_dict(description, config=SchemathesisConfig.from_dict(NO_NUL))
     created.app = application
     return created

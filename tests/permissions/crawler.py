@@ -45,7 +45,7 @@ class Crawler:
             reply = self.requester.request(row, method, who)
             yield f"{method} {row}", reply
             waiting += links(reply)
-        visited: set[str] = set()
+        visited = {self.requester.address(row) for row, method in EXPECTED if method == "GET"}
         while waiting:
             address = waiting.pop()
             if address not in visited:

@@ -13,10 +13,17 @@ from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, request_cancel
 from evalsvc.local.embedded_broker import EmbeddedBroker
+from tests.places.extent import FULL
 from tests.places.workers import Worker, until
 
 pytestmark = [pytest.mark.worker, pytest.mark.usefixtures("quick")]
 SLOW = "tests.workers.slow"
+# Both databases with `FULL=1`; the other tests of this file run on SQLite.
+ON_DATABASES = pytest.mark.parametrize(
+    "either_database",
+    [*(["sqlite"] if FULL else []), pytest.param("postgres", marks=pytest.mark.postgres)],
+    indirect=True,
+)
 QUICK = {"JOB_LEASE_SECONDS": "5", "JOB_HEARTBEAT_SECONDS": "1", "JOB_RECONCILE_SECONDS": "1"}
 
 
@@ -35,6 +42,7 @@ def story(job: Job) -> list[tuple[str, int]]:
     return list(job.events.values_list("what", "attempt"))
 
 
+@ON_DATABASES
 def test_a_job_whose_worker_is_killed_is_done_once_by_the_next(
     either_database: str, worker: Callable[..., Worker]
 ) -> None:
@@ -48,6 +56,7 @@ def test_a_job_whose_worker_is_killed_is_done_once_by_the_next(
     assert Team.objects.count() == 1
 
 
+@ON_DATABASES
 def test_a_worker_that_resumes_after_its_lease_cannot_store(
     either_database: str, worker: Callable[..., Worker]
 ) -> None:

@@ -19,6 +19,7 @@ from django.core.management import CommandError
 from evalsvc.local.startup_checks import parse_port, require_free_port
 from evalsvc.local.supervisor import Supervisor, answers
 from evalsvc.management.commands.up import Command
+from tests.places.extent import FULL
 from tests.places.workers import ROOT, environment, until
 
 pytestmark = pytest.mark.worker
@@ -133,6 +134,7 @@ def test_a_port_reserved_for_root_is_rejected_with_another(monkeypatch: pytest.M
         require_free_port("127.0.0.1", 80)
 
 
+@pytest.mark.skipif(not FULL, reason="FULL=1 starts the service a second time")
 def test_a_service_under_another_host_name_starts(up: Up, tmp_path: Path) -> None:
     output = tmp_path / "up0.out"
     service = up(free_port(), ALLOWED_HOSTS="evalsvc.example.org")

@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kim = ("createsuperuser", "--noinput", "--username", "root", "--email", "root@example.org")
     assert run(made, *kim, DJANGO_SUPERUSER_PASSWORD="harbour-lamp-7").returncode == 0
     key = made / "key.txt"
-    key.write_text("".join(f"{n}\tCause-Effect(e1,e2)\n" for n in range(1, 20_001)))
+    key.write_text("".join(f"{n}\tCause-Effect(e1,e2)\n" for n in range(1, 3_001)))
     done = run(made, "import_gold", key, "--name", "Key", "--set-version", "1")
     assert done.returncode == 0, done.stderr
     return made

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KeyTextTransform
 
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
@@ -145,7 +145,7 @@ def _scored_runs(settings: Collection[Setting]) -> dict[tuple[int, str, str, str
     links = Submission.evaluations.through.objects.filter(evaluation__setting__in=settings)
     identity = [f"evaluation__{field}" for field in ("setting_id", "gold_sha256", "scorer")]
     columns = ("submission_id", "evaluation_id", "evaluation__answers_sha256", "evaluation__file_id")
-    only = KT("evaluation__options__only")
+    only = KeyTextTransform("only", "evaluation__options")
     rows = list(links.order_by("evaluation_id").values_list(*identity, only, *columns))
     of_submission = _runs({setting.benchmark_id for setting in settings})
     runs: dict[tuple[int, str, str, str], list[ScoredRun]] = defaultdict(list)

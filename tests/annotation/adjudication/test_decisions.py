@@ -152,7 +152,7 @@ def test_a_settled_item_cannot_be_decided() -> None:
 def test_a_dispute_has_no_names_and_a_fixed_column_order_per_adjudicator() -> None:
     item = answered_item(project_with_items(k=4), ["A"], ["B"], ["C"], [])
     shown = decisions.dispute_details(item, for_user=adjudicator(item.project))
-    assert [column.letter for column in shown.columns] == ["W", "X", "Y", "Z"]
+    assert [column.letter for column in shown.columns] == ["P", "Q", "R", "T"]
     assert sorted(c.payload["relations"] for c in shown.columns) == [[], ["A"], ["B"], ["C"]]
     assert not any(user.username in repr(shown.columns) for user in annotators(item.project, 4))
     again = decisions.dispute_details(item, for_user=adjudicator(item.project))

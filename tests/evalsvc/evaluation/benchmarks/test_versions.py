@@ -56,6 +56,16 @@ def test_another_gold_makes_a_new_version_and_leaves_the_old_scores(cast: Benchm
     assert Evaluation.objects.filter(setting=setting).count() == 2
 
 
+def test_a_version_limited_to_a_part_of_the_gold_has_its_own_scores(cast: BenchmarkCast) -> None:
+    _, setting = scored(cast)
+    part = freeze("part", RELATION_GOLD[:2], by=cast.olga)
+    creation.revise_setting(setting, test_set=setting.test_set, only=part, by=cast.olga)
+    work()
+    limited = Evaluation.objects.get(setting=setting, options__only=part.sha256)
+    assert figure(setting) == limited.scores.get(measure="accuracy").value
+    assert figure(setting, version=1) == pytest.approx(2 / 6)
+
+
 def test_the_board_of_an_old_version_names_the_gold_of_that_version(
     cast: BenchmarkCast, client: Client
 ) -> None:

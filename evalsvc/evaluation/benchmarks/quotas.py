@@ -8,7 +8,7 @@ Hidden phases have quotas by default, since every score gives away some bits of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
@@ -67,12 +67,13 @@ def day_of(benchmark: Benchmark, now: datetime) -> tuple[datetime, datetime]:
     return begun, next_one
 
 
-def hidden_settings(benchmark: Benchmark, now: datetime, phase: str | None = None) -> list[Setting]:
+def hidden_settings(settings: Iterable[Setting], now: datetime, phase: str | None = None) -> list[Setting]:
     """Return the open hidden settings of a phase, or of any."""
     return [
         setting
-        for setting in file_contract.open_settings(benchmark, now)
-        if is_hidden(setting, now) and (phase is None or setting.phase in ("", phase))
+        for setting in settings
+        if file_contract.accepts(setting, setting.phase if phase is None else phase, now)
+        and is_hidden(setting, now)
     ]
 
 
@@ -95,18 +96,23 @@ def most_in_total(setting: Setting) -> int | None:
 
 
 def allowances(
-    benchmark: Benchmark, team: Team, *, now: datetime | None = None, phase: str | None = None
+    benchmark: Benchmark,
+    team: Team,
+    *,
+    now: datetime | None = None,
+    hidden: Collection[Setting] | None = None,
 ) -> list[Allowance]:
-    """Return the use of each quota of a team in a phase.
+    """Return the use of each quota of a team.
 
-    The default phase is the hidden one, if any is open.
+    Default quotas are those of the hidden settings, by default of all that are open.
     """
     at = now or timezone.now()
     begun, tomorrow = day_of(benchmark, at)
     most = {name: getattr(benchmark, name) for name in ("per_day", "in_total", "at_once")}
     scope = {name: Q() for name in most}
-    hidden = hidden_settings(benchmark, at, phase) if benchmark.default_quotas else []
-    if hidden:
+    if hidden is None:
+        hidden = hidden_settings(file_contract.settings_of(benchmark), at)
+    if hidden and benchmark.default_quotas:
         usual = {"per_day": PER_DAY, "in_total": min(map(default_in_total, hidden))}
         unset = {name: value for name, value in usual.items() if most[name] is None}
         most |= unset
@@ -126,17 +132,16 @@ def lock(team: Team) -> datetime:
     return Team.objects.filter(pk=team.pk).values_list(Now(), flat=True).get()
 
 
-def require_quota(benchmark: Benchmark, team: Team, *, now: datetime, phase: str | None = None) -> None:
+def require_quota(benchmark: Benchmark, team: Team, *, now: datetime, hidden: Collection[Setting]) -> None:
     """Reject a submission when a quota is used up."""
-    own = allowances(benchmark, team, now=now, phase=phase)
+    own = allowances(benchmark, team, now=now, hidden=hidden)
     for allowance in sorted(own, key=lambda allowance: allowance.name != "in_total"):
         if allowance.left == 0:
             raise exceeded(benchmark, team, allowance, now=now)
 
 
-def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, phase: str) -> None:
+def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, hidden: Collection[Setting]) -> None:
     """Reject a second team of one person in a hidden phase."""
-    hidden = hidden_settings(benchmark, now, phase)
     if not hidden:
         return
     others = Submission.objects.filter(COUNTED, _in_phase_of(hidden), benchmark=benchmark)
@@ -148,9 +153,11 @@ def require_one_team(benchmark: Benchmark, team: Team, *, now: datetime, phase: 
         raise Conflict("one_team", detail, hint=hint, field="team")
 
 
-def require_few_refusals(benchmark: Benchmark, team: Team, *, now: datetime, phase: str) -> None:
+def require_few_refusals(
+    benchmark: Benchmark, team: Team, *, now: datetime, hidden: Collection[Setting]
+) -> None:
     """Reject uploads to a hidden phase after too many rejections a day."""
-    if not hidden_settings(benchmark, now, phase):
+    if not hidden:
         return
     begun, tomorrow = day_of(benchmark, now)
     if Refusal.objects.filter(benchmark=benchmark, team=team, at__gte=begun).count() >= REFUSALS_PER_DAY:
@@ -160,15 +167,13 @@ def require_few_refusals(benchmark: Benchmark, team: Team, *, now: datetime, pha
         raise QuotaExceeded("quota_refusals", detail, retry_after=wait, hint=hint, next_at=tomorrow)
 
 
-def record_refusal(benchmark: Benchmark, team: Team, *, phase: str) -> None:
+def record_refusal(benchmark: Benchmark, team: Team) -> None:
     """Count a rejected upload to a hidden phase.
 
     Those of earlier days are deleted.
     """
-    now = timezone.now()
-    if hidden_settings(benchmark, now, phase):
-        Refusal.objects.filter(team=team, at__lt=now - timedelta(days=2)).delete()
-        Refusal.objects.create(benchmark=benchmark, team=team)
+    Refusal.objects.filter(team=team, at__lt=timezone.now() - timedelta(days=2)).delete()
+    Refusal.objects.create(benchmark=benchmark, team=team)
 
 
 def exceeded(benchmark: Benchmark, team: Team, allowance: Allowance, *, now: datetime) -> QuotaExceeded:

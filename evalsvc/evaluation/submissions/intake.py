@@ -143,7 +143,8 @@ def refusals_counted(entry: Entry, contract: FileContract) -> Iterator[None]:
     try:
         yield
     except FileRejected:
-        quotas.record_refusal(entry.benchmark, entry.team, phase=contract.phase)
+        if contract.hidden:
+            quotas.record_refusal(entry.benchmark, entry.team)
         raise
 
 
@@ -157,12 +158,12 @@ def require_quota(entry: Entry, contract: FileContract) -> None:
     if entry.idempotency_key:
         earlier |= Q(by=entry.by, idempotency_key=entry.idempotency_key)
     if not entry.benchmark.submissions.filter(earlier).exists():
-        _require_quotas(entry, contract.phase, now=timezone.now())
+        _require_quotas(entry, contract.hidden, now=timezone.now())
 
 
-def _require_quotas(entry: Entry, phase: str, *, now: datetime) -> None:
+def _require_quotas(entry: Entry, hidden: list[Setting], *, now: datetime) -> None:
     for require_of in (quotas.require_one_team, quotas.require_few_refusals, quotas.require_quota):
-        require_of(entry.benchmark, entry.team, now=now, phase=phase)
+        require_of(entry.benchmark, entry.team, now=now, hidden=hidden)
 
 
 def _read(contract: FileContract, chunks: Iterable[bytes], **options: Any) -> Checked:
@@ -187,9 +188,9 @@ def _enter(entry: Entry, contract: FileContract, checked: Checked, file: Predict
         system = _system(entry)
         if earlier := _same_run(system, entry, file, checked.columns, contract.phase):
             return earlier
-        _require_quotas(entry, contract.phase, now=now)
         file_contract.lock_settings(entry.benchmark)
         settings = file_contract.settings_of(entry.benchmark)
+        _require_quotas(entry, quotas.hidden_settings(settings, now, contract.phase), now=now)
         contract.require_open(settings, now)
         submission = Submission.objects.create(
             benchmark=entry.benchmark,

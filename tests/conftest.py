@@ -21,6 +21,7 @@ from evalsvc.celery import app as celery_app
 from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.places import browser as browsers
 from tests.places import postgres as pg
+from tests.places.frozen_sets import flush_frozen_sets_too
 from tests.places.workers import Worker
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def django_db_setup(
     django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: Any
 ) -> Iterator[None]:
     """The SQLite file of this process, also for `sqlite` and `postgres`."""
+    flush_frozen_sets_too()
     with django_db_blocker.unblock():
         made = setup_databases(verbosity=0, interactive=False, aliases={"default"}, serialized_aliases=set())
     yield

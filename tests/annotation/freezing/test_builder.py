@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 
 from annotation import projects
 from annotation.adjudication import decisions
@@ -147,6 +147,8 @@ def test_the_database_rejects_changes_of_a_frozen_set(either_database: str) -> N
         lambda: TestSetRow.objects.create(test_set=made, number=99, external_id="x", line="{}"),
         lambda: TestSet.objects.filter(pk=made.pk).update(sha256="0" * 64),
         lambda: TestSet.objects.filter(pk=made.pk).update(state="building"),
+        lambda: made.lines.filter(number=2).delete(),
+        lambda: TestSet.objects.filter(pk=made.pk)._raw_delete("default"),
     ):
         with pytest.raises(DatabaseError, match="cannot be changed"), transaction.atomic():
             change()
@@ -156,6 +158,8 @@ def test_the_database_rejects_changes_of_a_frozen_set(either_database: str) -> N
 @pytest.mark.django_db
 def test_a_deleted_line_of_a_frozen_set_fails_verification() -> None:
     made = frozen(voting_project())
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER frozen_lines_are_not_deleted")
     made.lines.filter(number=2).delete()
     with pytest.raises(Conflict, check=code("gold_changed")):
         made.verify()

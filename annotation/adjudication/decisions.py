@@ -41,6 +41,18 @@ class AnonymousAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerDecision:
+    """A decision that no longer counts, as a proposal for the next.
+
+    `payload` is None for a finding, and if a label of the answer is gone.
+    """
+
+    payload: Payload | None
+    finding: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class DisputeDetails:
     """The adjudicator's view of an item: answers shuffled, verdicts by policy."""
 
@@ -55,6 +67,7 @@ class DisputeDetails:
     may_ask_one_more: bool = False
     surplus: list[Payload] = field(default_factory=list)
     passes: list[SkipNote] = field(default_factory=list)
+    former: FormerDecision | None = None
 
 
 def disputes(project: Project, pattern: str = "") -> QuerySet[Any]:
@@ -83,7 +96,7 @@ def needs_decision(item: Item) -> bool:
 
 def active_decisions(project: Project) -> QuerySet[Adjudication]:
     """Return active decisions, newest first."""
-    active = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
+    active = Adjudication.objects.filter(item__in=project.items.live()).active()
     return active.select_related("item", "by").order_by("-pk")
 
 
@@ -118,7 +131,18 @@ def dispute_details(item: Item, *, for_user: User) -> DisputeDetails:
         may_ask_one_more=item.state != Item.State.OPEN and item_state.may_extend(item, rules.project),
         surplus=[rules.mapping.payload(answer.payload).payload for answer in late],
         passes=unanswerable_items.skip_notes(item) if item.state == Item.State.OPEN else [],
+        former=_former_decision(item, for_user, rules),
     )
+
+
+def _former_decision(item: Item, user: User, rules: Rules) -> FormerDecision | None:
+    """Return the last decision that lapsed, or that the person reopened."""
+    shown = item.adjudications.exclude(reopened_at=None).filter(Q(lapsed=True) | Q(by=user))
+    decision = shown.order_by("-pk").first()
+    if decision is None:
+        return None
+    payload = None if decision.finding else item_state.decided_payload(decision, rules)
+    return FormerDecision(payload, decision.finding, decision.reason)
 
 
 def _locked(item: Item, by: User) -> tuple[Item, Project, str]:
@@ -151,6 +175,7 @@ def decide(
     if before:
         return before
     _require_disputed(item, votes_key)
+    item.adjudications.filter(votes_key=votes_key).update(lapsed=False)  # this decision replaces them
     decision = Adjudication.objects.create(
         item=item,
         by=by,
@@ -231,7 +256,7 @@ def may_cancel_one_more(item: Item) -> bool:
 def reopen(item: Item, *, by: User) -> Adjudication:
     """Reopen a decided item; the decision stays on record."""
     item, _, role = _locked(item, by)
-    decision = item.adjudications.filter(reopened_at=None).first()
+    decision = item.adjudications.active().first()
     if decision is None:
         raise Conflict("not_decided", f"This sentence is {item.state}: it has no active decision.")
     if decision.by_id != by.pk and role != CURATOR:

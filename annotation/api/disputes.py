@@ -50,6 +50,14 @@ class FinalSkipSerializer(serializers.Serializer[Any]):
     comment = serializers.CharField()
 
 
+class FormerDecisionSerializer(serializers.Serializer[Any]):
+    payload = PayloadSerializer(
+        allow_null=True, help_text="In current labels; null for a finding, or if a label is gone."
+    )
+    finding = serializers.CharField()
+    reason = serializers.CharField()
+
+
 class DossierSerializer(serializers.Serializer[Any]):
     item = ItemSerializer()
     columns = ColumnSerializer(many=True, help_text="Answers without names, in shuffled order.")
@@ -61,6 +69,10 @@ class DossierSerializer(serializers.Serializer[Any]):
     votes_key = serializers.CharField()
     may_ask_one_more = serializers.BooleanField()
     passes = FinalSkipSerializer(many=True, help_text="Reasons for skipping an unanswerable item.")
+    former = FormerDecisionSerializer(
+        allow_null=True,
+        help_text="The last decision, which lapsed when the answers changed or was undone by you.",
+    )
 
 
 class DisputeSerializer(serializers.ModelSerializer[Item]):

@@ -69,11 +69,24 @@ class Rules:
 # ---- one item -------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class ItemRecords:
-    """Active answers, leases and decision of an item."""
+    """Active answers, leases and applicable decisions of an item."""
 
     answers: list[Answer] = field(default_factory=list)
     leases: list[Lease] = field(default_factory=list)
-    decision: Adjudication | None = None
+    decisions: list[Adjudication] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class DecisionChanges:
+    """Decisions that cease to count, and those that count again."""
+
+    lapsed: list[int] = field(default_factory=list)
+    restored: list[int] = field(default_factory=list)
+
+    def save(self) -> None:
+        """Store the changes; an item has one active decision at any time."""
+        Adjudication.objects.filter(pk__in=self.lapsed).update(reopened_at=Now(), lapsed=True)
+        Adjudication.objects.filter(pk__in=self.restored).update(reopened_at=None, lapsed=False)
 
 
 def counted_answers(answers: Iterable[Answer], *, k: int) -> list[Answer]:
@@ -115,12 +128,12 @@ def update_state(item: Item, *, project: Project | None = None, records: ItemRec
     records = records or ItemRecords(
         list(Answer.objects.filter(item=item).active()),
         list(item.leases.filter(ending="")),
-        item.adjudications.filter(reopened_at=None).first(),
+        list(item.adjudications.applicable()),
     )
-    reopened = derive_state(item, records, Rules(project or item.project_id))
+    changes = DecisionChanges()
+    derive_state(item, records, Rules(project or item.project_id), changes)
     _save([item])
-    if reopened:
-        Adjudication.objects.filter(pk=reopened.pk).update(reopened_at=Now())
+    changes.save()
     return item
 
 
@@ -129,10 +142,10 @@ def answers_needed(item: Item, project: Project) -> int:
     return (item.k or project.k) + item.extra
 
 
-def derive_state(item: Item, records: ItemRecords, rules: Rules) -> Adjudication | None:
-    """Set the item's state in memory; return a decision to reopen."""
+def derive_state(item: Item, records: ItemRecords, rules: Rules, changes: DecisionChanges) -> None:
+    """Set the item's state in memory, and note its decisions that change."""
     if item.use:  # a gold question is never decided, and open to everybody
-        return None
+        return
     item.extra = item.asked
     counted, mapped, verdict = _decide(item, records, rules)
     while (
@@ -147,10 +160,9 @@ def derive_state(item: Item, records: ItemRecords, rules: Rules) -> Adjudication
     item.emptied = sum(answer.emptied for answer in mapped)
     item.policy_matters = (verdict.state, verdict.gold) != (other.state, other.gold)
     item.votes_key = votes_digest([answer.payload for answer in counted], payloads) if counted else ""
-    reopened = _apply_decision(item, records.decision, rules)
+    _apply_decision(item, records.decisions, rules, changes)
     leased = {lease.annotator_id for lease in records.leases} - {answer.annotator_id for answer in counted}
     item.free = max(0, k - len(counted) - len(leased)) if item.state == Item.State.OPEN else 0
-    return reopened
 
 
 def may_extend(item: Item, project: Project) -> bool:
@@ -167,18 +179,27 @@ def _decide(
     return counted, mapped, rules.verdict([answer.payload for answer in mapped], k, rules.policy)
 
 
-def _apply_decision(item: Item, decision: Adjudication | None, rules: Rules) -> Adjudication | None:
-    """Apply the decision unless votes or labels changed; else return it."""
+def _apply_decision(
+    item: Item, decisions: Sequence[Adjudication], rules: Rules, changes: DecisionChanges
+) -> None:
+    """Apply the first decision on exactly these votes in current labels."""
+    made_on_these = (decision for decision in decisions if decision.votes_key == item.votes_key)
+    decision = next((each for each in made_on_these if decided_payload(each, rules)), None)
+    changes.lapsed += [each.pk for each in decisions if not each.lapsed and each is not decision]
     if decision is None:
-        return None
-    mapped = rules.mapping.payload(decision.payload).payload
-    if decision.votes_key != item.votes_key or not labels_in(mapped) <= rules.names:
-        return decision
-    item.state, item.gold = Item.State.ADJUDICATED, mapped
+        return
+    if decision.lapsed:
+        changes.restored.append(decision.pk)
+    item.state, item.gold = Item.State.ADJUDICATED, decided_payload(decision, rules)
     if decision.finding:
         item.state, item.gold = Item.State.UNUSABLE, None
     item.policy_matters = False
-    return None
+
+
+def decided_payload(decision: Adjudication, rules: Rules) -> Payload | None:
+    """Return the decided answer in current labels, None if one is missing."""
+    mapped = rules.mapping.payload(decision.payload).payload
+    return mapped if labels_in(mapped) <= rules.names else None
 
 
 def labels_in(payload: Payload) -> set[str]:
@@ -229,9 +250,11 @@ def recompute_items(project: Project, keys: Sequence[int]) -> list[Item]:
     rules = Rules(project.pk)
     records = load_records(keys)
     before = [_values(item) for item in items]
-    reopened = [derive_state(item, records[item.pk], rules) for item in items]
+    changes = DecisionChanges()
+    for item in items:
+        derive_state(item, records[item.pk], rules, changes)
     _save([item for item, old in zip(items, before, strict=True) if _values(item) != old])
-    Adjudication.objects.filter(pk__in=[d.pk for d in reopened if d]).update(reopened_at=Now())
+    changes.save()
     return items
 
 
@@ -262,8 +285,8 @@ def load_records(keys: Sequence[int]) -> dict[int, ItemRecords]:
         records[answer.item_id].answers.append(answer)
     for lease in Lease.objects.filter(item__in=keys, ending=""):
         records[lease.item_id].leases.append(lease)
-    for decision in Adjudication.objects.filter(item__in=keys, reopened_at=None):
-        records[decision.item_id].decision = decision
+    for decision in Adjudication.objects.filter(item__in=keys).applicable():
+        records[decision.item_id].decisions.append(decision)
     return records
 
 

@@ -246,7 +246,7 @@ def answer_origins(answers: QuerySet[Answer]) -> dict[str, int]:
 
 def decision_notes(project: Project) -> list[dict[str, str]]:
     """List active decisions that give a reason or leave an item out."""
-    active = Adjudication.objects.filter(item__in=project.items.live(), reopened_at=None)
+    active = Adjudication.objects.filter(item__in=project.items.live()).active()
     noted = active.exclude(reason="", finding="").order_by("item__rank", "item")
     rows = noted.values_list("item__external_id", "finding", "reason")
     return [{"id": name, "finding": finding, "reason": reason} for name, finding, reason in rows]

@@ -153,8 +153,22 @@ class Answer(models.Model):
         return f"answer of {self.annotator}"
 
 
+class AdjudicationQuerySet(models.QuerySet["Adjudication"]):
+    def active(self) -> AdjudicationQuerySet:
+        """Return the decisions that count now, at most one per item."""
+        return self.filter(reopened_at=None)
+
+    def applicable(self) -> AdjudicationQuerySet:
+        """Return active decisions and lapsed ones, in order of precedence."""
+        return self.filter(Q(reopened_at=None) | Q(lapsed=True)).order_by("lapsed", "-pk")
+
+
 class Adjudication(models.Model):
-    """A decision on a disputed item; reopened when its votes change."""
+    """A decision on a disputed item.
+
+    It lapses when the votes under it change, and counts again when they are what they were. A decision that a
+    person reopened never does.
+    """
 
     class Finding(models.TextChoices):
         ANSWER = ""
@@ -176,6 +190,9 @@ class Adjudication(models.Model):
     client_id = models.UUIDField(unique=True)
     at = models.DateTimeField(db_default=Now())
     reopened_at = models.DateTimeField(null=True)
+    lapsed = models.BooleanField(default=False, help_text="Its votes changed; nobody reopened it.")
+
+    objects = AdjudicationQuerySet.as_manager()
 
     class Meta:
         constraints = [

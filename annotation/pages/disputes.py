@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from annotation import roles
 from annotation.adjudication import decisions
+from annotation.adjudication.decisions import FormerDecision
 from annotation.adjudication.unanswerable_items import UNANSWERABLE
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
@@ -158,7 +159,7 @@ def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]
         with suppress(DomainError, KeyError, TypeError):
             choice = _submitted_choice(sent)
             own_choice = _decision_text(choice.get("finding", ""), choice.get("payload"), titles)
-    decision = item.adjudications.filter(reopened_at=None).select_related("by").first()
+    decision = item.adjudications.active().select_related("by").first()
     if decision is None:
         return {"own_choice": own_choice, "asked": decisions.may_cancel_one_more(item)}
     mine = decision.by_id == user.pk
@@ -173,7 +174,7 @@ def _decision_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]
 
 def _dispute_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]:
     details = decisions.dispute_details(item, for_user=user)
-    view, values = DisputeView(details), _form_values(item, sent, user)
+    view, values = DisputeView(details), _form_values(sent, details.former)
     fallback = "other" if values["ticked"] else values["chosen"]
     return values | {
         "details": details,
@@ -188,17 +189,16 @@ def _dispute_context(item: Item, sent: QueryDict, user: User) -> dict[str, Any]:
     }
 
 
-def _form_values(item: Item, sent: QueryDict, user: User) -> dict[str, Any]:
-    """Return a rejected submission, or the viewer's reopened decision."""
+def _form_values(sent: QueryDict, former: FormerDecision | None) -> dict[str, Any]:
+    """Return a rejected submission, or the decision made before."""
     if sent:
         chosen, ticked = sent.get("choice", ""), sent.getlist("relation")
         return {"reason": sent.get("reason", ""), "chosen": chosen, "ticked": ticked}
-    decision = item.adjudications.filter(by=user).order_by("-pk").first()
-    if decision is None:
+    if former is None:
         return {"reason": "", "chosen": "", "ticked": []}
-    payload = item_state.Rules(item.project_id).mapping.payload(decision.payload).payload
-    chosen = decision.finding or json.dumps(payload, ensure_ascii=False)
-    return {"reason": decision.reason, "chosen": chosen, "ticked": payload["relations"]}
+    chosen = former.finding or (json.dumps(former.payload, ensure_ascii=False) if former.payload else "")
+    ticked = former.payload["relations"] if former.payload else []
+    return {"reason": former.reason, "chosen": chosen, "ticked": ticked, "former": former}
 
 
 def _decide_or_ask(item: Item, sent: QueryDict, *, by: User) -> None:

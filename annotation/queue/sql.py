@@ -76,6 +76,9 @@ WHERE answer.item_id = %(item)s ORDER BY answer.position"""
 LEASES_OF_ITEM = """
 SELECT * FROM annotation_lease
 WHERE item_id = %(item)s AND (ending = '' OR annotator_id = %(annotator)s) ORDER BY id"""
+DECISIONS = """
+SELECT * FROM annotation_adjudication
+WHERE item_id = %(item)s AND (reopened_at IS NULL OR lapsed) ORDER BY lapsed, id DESC"""
 ADD_VOTE = """
 INSERT INTO annotation_vote (item_id, annotator_id, client_id, number, act, payload, reason, comment,
     flagged, milliseconds, aside, shown_id)

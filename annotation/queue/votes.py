@@ -12,7 +12,7 @@ from django.http import Http404
 
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
-from annotation.models import Annotator, Answer, Batch, Item, Lease, Project, Vote
+from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Project, Vote
 from annotation.queue import gold_questions, sql
 from annotation.queue.answer_validation import validate_answer
 from annotation.queue.exclusions import NOT_EXCLUDED, Exclusion, inherited_exclusion
@@ -214,8 +214,7 @@ def _load_records(item: Item, annotator: Annotator) -> _VoteRecords:
             records.shown, records.was_leased = lease.shown_id, True
         if not lease.ending:
             records.leases.append(lease)
-    if item.state in Item.DECIDED:
-        records.decision = item.adjudications.filter(reopened_at=None).first()
+    records.decisions = sql.fetch(Adjudication, sql.DECISIONS, item=item.pk)
     return records
 
 

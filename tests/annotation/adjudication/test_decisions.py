@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
@@ -11,6 +12,7 @@ from annotation.adjudication import decisions
 from annotation.consensus import item_state
 from annotation.models import Item, Project
 from annotation.ontology import inventory
+from annotation.queue import exclusions
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from tests.cast.basics import person
@@ -125,6 +127,99 @@ def test_undoing_a_merge_reopens_decisions_for_its_label() -> None:
     assert item.state == "disputed"
 
 
+def five_decisions() -> Project:
+    """A project of five disputes, A against B, each decided as C with a reason."""
+    project = project_with_items(5, k=2)
+    for at in range(5):
+        item = answered_item(project, ["A"], ["B"], item=f"s{at}")
+        decided(item, "C")
+    assert decisions.active_decisions(project).count() == 5
+    return project
+
+
+def merge_and_undo(project: Project) -> None:
+    step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    assert not decisions.active_decisions(project).exists()
+    inventory.undo(step, by=curator())
+
+
+def exclude_and_include(project: Project) -> None:
+    annotator = project.annotators.get(name="ann0")
+    exclusions.exclude_annotator(annotator, by=curator())
+    assert not decisions.active_decisions(project).exists()
+    exclusions.include_annotator(annotator, by=curator())
+
+
+def delete_the_decided_label_and_undo(project: Project) -> None:
+    step = inventory.delete(project, ["C"], by=curator())
+    inventory.undo(step, by=curator())
+
+
+def raise_and_lower_k(project: Project) -> None:
+    projects.set_k(project, k=3, by=curator())
+    projects.set_k(project, k=2, by=curator())
+
+
+def change_an_answer_and_change_it_back(project: Project) -> None:
+    for item in project.items.exclude(answers=None):
+        answer_item(item, annotators(project, 2)[1], "C", base=1)
+        item.refresh_from_db()
+        assert item.state == "disputed"
+        answer_item(item, annotators(project, 2)[1], "B", base=2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        merge_and_undo,
+        exclude_and_include,
+        delete_the_decided_label_and_undo,
+        raise_and_lower_k,
+        change_an_answer_and_change_it_back,
+    ],
+)
+def test_decisions_count_again_when_their_votes_are_what_they_were(
+    change: Callable[[Project], None],
+) -> None:
+    project = five_decisions()
+    change(project)
+    assert {(item.state, *item.gold["relations"]) for item in project.items.all()} == {("adjudicated", "C")}
+    assert decisions.active_decisions(project).count() == 5
+
+
+def test_a_decision_that_a_person_reopened_never_counts_again_by_itself() -> None:
+    item = decided(disputed(), "A")
+    decisions.reopen(item, by=curator())
+    change_an_answer_and_change_it_back(item.project)
+    item.refresh_from_db()
+    assert item.state == "disputed"
+
+
+def test_the_newer_of_two_decisions_on_the_same_votes_replaces_the_older() -> None:
+    project = project_with_items(k=2)
+    step = inventory.merge(project, ["B", "C"], target="BC", by=curator())
+    item = decided(answered_item(project, ["A"], []), "BC")
+    inventory.undo(step, by=curator())
+    item.refresh_from_db()
+    decided(item, "A")
+    inventory.merge(project, ["B", "C"], target="BC", by=curator())
+    item.refresh_from_db()
+    assert item.gold["relations"] == ["A"]
+    decisions.reopen(item, by=curator())
+    item.refresh_from_db()
+    assert item.state == "disputed"
+
+
+def test_a_lapsed_decision_is_proposed_to_any_adjudicator_with_its_reason() -> None:
+    item = disputed()
+    arguments = {"payload": {"relations": ["C"]}, "client_id": uuid4(), "votes_key": item.votes_key}
+    decisions.decide(item, by=adjudicator(item.project), reason="The text says so.", **arguments)
+    answer_item(item, annotators(item.project, 2)[1], "C", base=1)
+    item.refresh_from_db()
+    former = decisions.dispute_details(item, for_user=adjudicator(item.project, "other")).former
+    assert former == decisions.FormerDecision({"spans": [], "relations": ["C"]}, "", "The text says so.")
+
+
 def test_asking_one_more_annotator_opens_the_item_for_one_answer() -> None:
     item = disputed()
     decisions.ask_one_more(item, by=adjudicator(item.project))
@@ -152,7 +247,7 @@ def test_a_settled_item_cannot_be_decided() -> None:
 def test_a_dispute_has_no_names_and_a_fixed_column_order_per_adjudicator() -> None:
     item = answered_item(project_with_items(k=4), ["A"], ["B"], ["C"], [])
     shown = decisions.dispute_details(item, for_user=adjudicator(item.project))
-    assert [column.letter for column in shown.columns] == ["P", "Q", "R", "T"]
+    assert [column.letter for column in shown.columns] == list(decisions.LETTERS[:4])
     assert sorted(c.payload["relations"] for c in shown.columns) == [[], ["A"], ["B"], ["C"]]
     assert not any(user.username in repr(shown.columns) for user in annotators(item.project, 4))
     again = decisions.dispute_details(item, for_user=adjudicator(item.project))

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.models import Annotator, Answer, Batch, Item, Lease, Member, Project, Vote
+from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Member, Project, Vote
 from annotation.queue import leases, sql, votes
 from annotation.queue.participants import annotator_of
 from tests.cast.basics import sentence
@@ -74,6 +74,17 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
             fields(row) | {"active": row in active} for row in answers
         ]
         assert (len(answers), len(active)) == (3, 2)
+        decided = [
+            Adjudication.objects.create(
+                item=answered, by=ann, payload={}, votes_key=key, client_id=uuid4(), **more
+            )
+            for key, more in (("1", {"lapsed": True}), ("2", {}), ("3", {"lapsed": False}))
+            for more in [more | ({"reopened_at": timezone.now()} if key != "2" else {})]
+        ]
+        read_decisions = sql.fetch(Adjudication, sql.DECISIONS, item=answered.pk)
+        applicable = Adjudication.objects.filter(item=answered).applicable()
+        assert [fields(row) for row in read_decisions] == [fields(row) for row in applicable]
+        assert [row.pk for row in read_decisions] == [decided[1].pk, decided[0].pk]
         of_item = Lease.objects.filter(Q(ending="") | Q(annotator=annotator), item=lease.item_id)
         read = sql.fetch(Lease, sql.LEASES_OF_ITEM, item=lease.item_id, annotator=annotator.pk)
         assert [fields(row) for row in read] == [fields(row) for row in of_item.order_by("pk")] != []

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0003_releases_and_blocks_of_checks'),
+        ('annotation', '0004_frozen_sets_are_not_deleted'),
     ]
 
     operations = [

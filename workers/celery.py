@@ -26,7 +26,7 @@ class Preload(bootsteps.Step):
         gc.freeze()  # these objects stay: no process scans or copies them
 
 
-for step in (Preload, "workers.sandbox.readiness:ModelSelfTest"):
+for step in (Preload, "workers.sandbox.readiness:ModelSelfTest", "workers.interruption:HandBack"):
     app.steps["worker"].add(step)
 # A tick runs what a lost message, an expired lease or a retry left waiting. A late one is of no use.
 app.conf.beat_schedule = {

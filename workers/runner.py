@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from importlib import import_module
+from itertools import count
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection
@@ -13,15 +15,19 @@ from evalsvc.celery import app
 from evalsvc.core.jobs import kinds, queue_status, transitions
 from evalsvc.core.jobs import queue as job_queue
 from evalsvc.core.jobs.exceptions import Cancelled, InputFault, LeaseLost, RetryLater, caught
-from evalsvc.core.jobs.lease import Lease, Progress, reconcile
+from evalsvc.core.jobs.lease import Lease, Progress, hand_back, reconcile
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.transitions import Store
+from workers.interruption import Stopped, interruption
 from workers.sandbox import readiness
 
 log = logging.getLogger(__name__)
 DEFECT = "An internal error occurred. It was logged as job {pk}; the input is probably not at fault."
 TIMED_OUT = "The job exceeded the time limit of the service."
-INFRASTRUCTURE = (RetryLater, OperationalError, InterfaceError, ConnectionError)
+DATABASE_AWAY = (OperationalError, InterfaceError)
+INFRASTRUCTURE = (RetryLater, *DATABASE_AWAY, OSError)
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
+STORE_TRIES = 10
 
 
 # ---- the handler of each job kind, imported when first needed ------------------------------------
@@ -57,10 +63,11 @@ HANDLERS: dict[str, Handler] = {kind: lazy_handler(path) for kind, path in HANDL
 @app.task(name="workers.run_next")
 def run_next_task(queue: str) -> None:
     """Run one job of the queue, if any; the only Celery task."""
-    if readiness.serves_models(queue):
-        readiness.record_active()
-    queue_status.record_seen(queue)
-    run_next(queue)
+    with interruption.delayed():
+        if readiness.serves_models(queue):
+            readiness.record_active()
+        queue_status.record_seen(queue)
+        run_next(queue)
 
 
 def run_next(queue: str) -> bool:
@@ -87,31 +94,57 @@ def run_inline(job: Job) -> Job:
 def run(job: Job) -> None:
     """Run a claimed job and end this attempt, whatever happens."""
     log.info("Job %s: %s %s, attempt %s", job.pk, job.kind, job.subject, job.attempt)
-    error = caught(lambda: _work(job))
-    if error is None:
-        log.info("Job %s: done", job.pk)
-        return
-    if isinstance(error, OperationalError | InterfaceError):
-        connection.close()
-    unended = caught(lambda: _end(job, error))
+    try:
+        with interruption.allowed(), Lease(job) as lease:
+            error = caught(lambda: _work(job, lease))
+            if error:
+                _end(job, error)
+    except (Stopped, KeyboardInterrupt) as stop:  # this process ends
+        log.warning("Job %s is handed back, as its process stops", job.pk)
+        _end(job, stop)
+        if not isinstance(stop, Stopped):
+            raise
+
+
+def _work(job: Job, lease: Lease) -> None:
+    if job.kind not in HANDLERS:
+        raise LookupError(f"There is no handler for the job kind {job.kind!r}.")
+    store = HANDLERS[job.kind](job.subject, Progress(lease))
+    lease.check()
+    insist(lambda: transitions.complete(job, store), most=STORE_TRIES)
+    log.info("Job %s: done", job.pk)
+
+
+def insist(write: Callable[[], object], *, most: int | None = None) -> None:
+    """Repeat a write until the database takes it, for as long as this process lives."""
+    for tries in count(1):
+        try:
+            write()
+        except DATABASE_AWAY as error:
+            if tries == most:
+                raise
+            pause = min(FIRST_PAUSE_SECONDS * 2 ** (tries - 1), LONGEST_PAUSE_SECONDS)
+            log.warning("The database did not take a write, which is repeated in %s s: %s", pause, error)
+            connection.close()
+            time.sleep(pause)
+        else:
+            return
+
+
+def _end(job: Job, error: BaseException) -> None:
+    """End the attempt; one that came too late only reports that it lives."""
+    unended = caught(lambda: insist(lambda: _end_as_demanded(job, error)))
+    if isinstance(unended, LeaseLost):
+        log.warning("Job %s: attempt %s came too late; its result is discarded", job.pk, job.attempt)
+        unended = caught(lambda: insist(lambda: transitions.report_alive(job)))
     if unended:  # the lease runs out and the job is queued again
         log.error("Job %s was not ended", job.pk, exc_info=unended)
 
 
-def _work(job: Job) -> None:
-    if job.kind not in HANDLERS:
-        raise LookupError(f"There is no handler for the job kind {job.kind!r}.")
-    with Lease(job) as lease:
-        store = HANDLERS[job.kind](job.subject, Progress(lease))
-    lease.check()
-    transitions.complete(job, store)
-
-
-def _end(job: Job, error: Exception) -> None:
-    """End the attempt as the exception demands."""
+def _end_as_demanded(job: Job, error: BaseException) -> None:
     if isinstance(error, LeaseLost):
-        log.warning("Job %s: attempt %s came too late; its result is discarded", job.pk, job.attempt)
-    elif isinstance(error, InputFault):
+        raise error
+    if isinstance(error, InputFault):
         transitions.fail(job, code=error.code, reason=error.reason)
     elif isinstance(error, Cancelled):
         transitions.cancel(job)
@@ -119,8 +152,10 @@ def _end(job: Job, error: Exception) -> None:
         transitions.fail(job, code="time_limit", reason=TIMED_OUT)
     elif isinstance(error, INFRASTRUCTURE):
         log.warning("Job %s is retried later: %s", job.pk, error)
-        most = getattr(error, "most", None)
-        transitions.retry(job, reason=str(error) or type(error).__name__, most=most)
-    else:
+        limits = {"most": error.most, "code": error.code} if isinstance(error, RetryLater) else {}
+        transitions.retry(job, reason=str(error) or type(error).__name__, **limits)
+    elif isinstance(error, Exception):
         log.error("Job %s (%s %s) met a defect", job.pk, job.kind, job.subject, exc_info=error)
         transitions.fail(job, code="defect", reason=DEFECT.format(pk=job.pk))
+    else:
+        hand_back(job)

@@ -67,8 +67,21 @@ def test_a_worker_that_resumes_after_its_lease_cannot_store(
     other = worker(SLOW, **QUICK)
     until(lambda: state(job) == "done", seconds=60, details=other.log_text)
     os.killpg(sleeper.process.pid, signal.SIGCONT)
-    until(lambda: "is discarded" in sleeper.log_text(), details=sleeper.log_text)
+    until(lambda: ("lapsed", 1) in story(job), details=sleeper.log_text)  # no crash
+    assert "is discarded" in sleeper.log_text()
     assert Team.objects.count() == 1
+
+
+def test_a_stopped_worker_hands_its_job_back_at_once_and_uncounted(
+    sqlite: None, worker: Callable[..., Worker]
+) -> None:
+    one = worker(SLOW, **QUICK)
+    job = enqueue("slow", 600)
+    until(lambda: state(job) == "running", details=one.log_text)
+    one.process.terminate()
+    assert one.process.wait(20) == 0, one.log_text()
+    assert story(job) == [("queued", 0), ("claimed", 1), ("returned", 1)], one.log_text()
+    assert state(job) == "queued"
 
 
 def test_a_job_that_kills_its_worker_fails_after_three_attempts(

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
 from django.db.models import F
+from django.db.models.functions import Now
 
 from evalsvc.core.jobs import kinds
 from evalsvc.core.jobs.exceptions import InputFault, RetryLater
-from evalsvc.core.jobs.lease import Progress
+from evalsvc.core.jobs.lease import Progress, reconcile
 from evalsvc.core.jobs.models import Job, JobEvent
 from evalsvc.core.jobs.queue import enqueue, request_cancel
 from evalsvc.core.jobs.transitions import Store
 from workers import runner
+from workers.interruption import interruption
 from workers.runner import HANDLERS
 
 pytestmark = pytest.mark.django_db
 Do = Callable[[Callable[[int, Progress], Store]], Job]
+Outage = Callable[..., None]
 
 
 @pytest.fixture
@@ -36,7 +41,7 @@ def do(monkeypatch: pytest.MonkeyPatch) -> Do:
     return run
 
 
-def raising(error: Exception) -> Callable[[int, Progress], Store]:
+def raising(error: BaseException) -> Callable[[int, Progress], Store]:
     def handler(subject: int, progress: Progress) -> Store:
         raise error
 
@@ -60,12 +65,108 @@ def test_bad_input_fails_at_once_with_its_code_and_reason(do: Do) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    "error", [RetryLater("no storage"), OperationalError("no storage"), ConnectionError("no storage")]
+    "error",
+    [
+        RetryLater("no storage"),
+        OperationalError("no storage"),
+        ConnectionError("no storage"),
+        OSError("no storage"),
+    ],
 )
 def test_a_job_is_retried_later_after_an_infrastructure_fault(do: Do, error: Exception) -> None:
     job = do(raising(error))
     assert (job.state, JobEvent.objects.last().detail) == ("queued", "no storage")
     assert job.run_after > job.created_at
+
+
+@pytest.fixture
+def outage(monkeypatch: pytest.MonkeyPatch) -> Outage:
+    """Let the next writes of the named transition fail as without a database."""
+    monkeypatch.setattr(runner, "FIRST_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(runner.connection, "close", lambda: None)  # the test's transaction is in it
+
+    def begin(name: str, *, failures: int) -> None:
+        write, left = getattr(runner.transitions, name), iter(range(failures))
+
+        def fail_first(*args: Any, **options: Any) -> Job:
+            if next(left, None) is not None:
+                raise OperationalError("the database is away")
+            return write(*args, **options)
+
+        monkeypatch.setattr(runner.transitions, name, fail_first)
+
+    return begin
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "state"),
+    [
+        ("complete", None, "done"),
+        ("retry", RetryLater("no storage"), "queued"),
+        ("fail", InputFault("empty_file", "The file holds no lines."), "failed"),
+    ],
+)
+def test_an_end_is_written_once_the_database_is_back(
+    do: Do, outage: Outage, name: str, error: Exception | None, state: str
+) -> None:
+    outage(name, failures=4)
+    runs: list[int] = []
+
+    def handler(subject: int, progress: Progress) -> Store:
+        runs.append(subject)
+        if error:
+            raise error
+        return lambda: None
+
+    assert (do(handler).state, runs) == (state, [7])
+
+
+def test_a_result_that_the_database_never_takes_is_put_off(do: Do, outage: Outage) -> None:
+    outage("complete", failures=runner.STORE_TRIES)
+    assert do(lambda subject, progress: lambda: None).state == "queued"
+
+
+def test_the_attempt_that_lost_its_lease_reports_that_it_lives(do: Do) -> None:
+    def handler(subject: int, progress: Progress) -> Store:
+        Job.objects.update(lease_until=Now() - timedelta(seconds=1), worker="elsewhere:1:1")
+        reconcile()
+        return lambda: None
+
+    job = do(handler)
+    assert (job.state, list(job.events.values_list("what", flat=True))) == (
+        "queued",
+        ["queued", "claimed", "lapsed"],
+    )
+
+
+def test_a_stopped_process_hands_its_job_back(do: Do) -> None:
+    def handler(subject: int, progress: Progress) -> Store:
+        interruption()  # as the signal does
+        return lambda: None
+
+    try:
+        job = do(handler)
+    finally:
+        interruption.asked = False
+    assert (job.state, job.events.last().what) == ("queued", "returned")
+
+
+def test_an_interrupted_command_hands_its_job_back(do: Do) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        do(raising(KeyboardInterrupt()))
+    assert JobEvent.objects.last().what == "returned"
+
+
+def test_a_signal_between_claim_and_work_hands_the_job_back(do: Do, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = enqueue("count", 1)
+    claimed = runner.job_queue.claim_job(job)
+    with interruption.delayed():
+        interruption()
+        try:
+            runner.run(claimed)
+        finally:
+            interruption.asked = False
+    assert JobEvent.objects.last().what == "returned"
 
 
 def test_a_defect_fails_the_job_and_is_logged_but_not_shown(do: Do, caplog: pytest.LogCaptureFixture) -> None:

@@ -133,7 +133,7 @@ BENCHMARKS: dict[str, str] = {
     "mixed_alphabets": "A word in a name mixes Latin letters with another alphabet. Use one alphabet.",
     "unseen_character": "A name contains an invisible character. Type it again with plain spaces only.",
     "withdrawn": "The submission is already withdrawn.",
-    "worker_lost": "Three workers stopped. The submission does not count towards quotas. Submit it again.",
+    "worker_lost": "The worker process ended three times. The run does not count towards quotas. Retry it.",
 }
 ACCOUNTS: dict[str, str] = {
     "already_in": "The person is already a member, so the invitation has no effect.",

@@ -16,12 +16,12 @@ class InputFault(Exception):
 class RetryLater(Exception):
     """Part of the infrastructure is missing; the input is not at fault.
 
-    `most` bounds the retries, if each costs much.
+    `most` bounds the retries, if each costs much; the job then fails with `code`.
     """
 
-    def __init__(self, reason: str, *, most: int | None = None) -> None:
+    def __init__(self, reason: str, *, most: int | None = None, code: str = "unavailable") -> None:
         super().__init__(reason)
-        self.reason, self.most = reason, most
+        self.reason, self.most, self.code = reason, most, code
 
 
 class Cancelled(Exception):

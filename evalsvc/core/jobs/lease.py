@@ -15,11 +15,17 @@ from django.db.models.functions import Now
 
 from evalsvc.core.jobs.exceptions import Cancelled, LeaseLost, caught
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.processes import is_alive
 from evalsvc.core.jobs.queue import lease_end, wake_worker
-from evalsvc.core.jobs.transitions import cancel, change_state, fail
+from evalsvc.core.jobs.transitions import (
+    CRASHES_ALLOWED,
+    cancel,
+    change_state,
+    events_since_restart,
+    fail,
+)
 
 log = logging.getLogger(__name__)
-CRASHES_ALLOWED = 3
 EXPIRED = Q(state=Job.State.RUNNING, lease_until__lt=Now())
 
 
@@ -96,7 +102,10 @@ def reconcile() -> int:
 
 
 def release(pk: int) -> Job:
-    """Queue a lost job again, unless cancelled or crashed too often."""
+    """Queue a job again, unless cancelled or crashed too often.
+
+    Losses count once the process is gone: a living one may only have been without the database.
+    """
     with transaction.atomic():
         jobs = Job.objects.filter(EXPIRED, pk=pk)
         if connection.features.has_select_for_update_skip_locked:
@@ -106,15 +115,26 @@ def release(pk: int) -> Job:
             raise LeaseLost(f"Job {pk} was already released or ended.")
         if job.cancel_asked:
             return cancel(job)
-        crashes = job.events.filter(what="lost").count() + 1
+        lost = events_since_restart(job).filter(what="lost").values_list("detail", flat=True)
+        crashes = sum(not is_alive(worker) for worker in (*lost, job.worker))
         if crashes >= CRASHES_ALLOWED:
             reached = f", the last time after {job.done:,} of {job.total:,} steps" if job.total else ""
             reason = (
-                f"The worker stopped {crashes} times during this job{reached}: it ran out of memory, or its "
-                "machine failed. Start the job again; if it fails again, tell an administrator."
+                f"The worker process ended {crashes} times during this job{reached}. The cause is not known. "
+                "Restart the job; if it fails again, ask an administrator to read the worker's log."
             )
             return fail(job, code="worker_lost", reason=reason)
-        transaction.on_commit(lambda: wake_worker(job.queue))
-        return change_state(
-            job, Job.State.QUEUED, event="lost", detail=job.worker, only=EXPIRED, lease_until=None
-        )
+        return _queue_again(job, event="lost", detail=job.worker, only=EXPIRED)
+
+
+def hand_back(job: Job) -> Job:
+    """Queue the job again at once, as its process stops; this counts as nothing."""
+    with transaction.atomic():
+        if Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
+            return cancel(job)
+        return _queue_again(job, event="returned")
+
+
+def _queue_again(job: Job, *, event: str, detail: str = "", only: Q | None = None) -> Job:
+    transaction.on_commit(lambda: wake_worker(job.queue))
+    return change_state(job, Job.State.QUEUED, event=event, detail=detail, only=only, lease_until=None)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import socket
 from datetime import timedelta
 
 from celery import current_app as app
@@ -16,9 +14,11 @@ from django.db.models.functions import Coalesce, Now
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
-from evalsvc.core.jobs import kinds
+from evalsvc.core.errors.exceptions import Conflict
+from evalsvc.core.jobs import kinds, transitions
 from evalsvc.core.jobs.exceptions import LeaseLost
 from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.processes import process_name
 from evalsvc.core.jobs.transitions import change_state, record_event
 
 log = logging.getLogger(__name__)
@@ -59,6 +59,16 @@ def request_cancel(job: Job) -> None:
             record_event(job.pk, "cancel asked")
 
 
+def restart(job: Job, *, by: str) -> Job:
+    """Queue a failed job again, and wake a worker after the caller's commit."""
+    with transaction.atomic():
+        row = Job.objects.select_for_update().get(pk=job.pk)
+        if row.state != Job.State.FAILED:
+            raise Conflict("not_failed", f"Job {row.pk} is {row.state}. Only a failed job can be restarted.")
+        transaction.on_commit(lambda: wake_worker(row.queue))
+        return transitions.restart(row, detail=by)
+
+
 def due(queue: str) -> QuerySet[Job]:
     return Job.objects.filter(queue=queue, state=Job.State.QUEUED, run_after__lte=Now())
 
@@ -90,16 +100,12 @@ def claim_job(job: Job, *, worker: str = "") -> Job | None:
     return _claim_first(due(job.queue).filter(pk=job.pk), worker)
 
 
-def worker_name() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
 def lease_end() -> CombinedExpression:
     return Now() + timedelta(seconds=settings.JOB_LEASE_SECONDS)
 
 
 def _claim_first(jobs: QuerySet[Job], worker: str) -> Job | None:
-    worker = worker or worker_name()
+    worker = worker or process_name()
     with transaction.atomic():
         if connection.features.has_select_for_update_skip_locked:
             jobs = jobs.select_for_update(skip_locked=True, of=("self",))

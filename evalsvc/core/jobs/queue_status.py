@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job, Worker
-from evalsvc.core.jobs.queue import due, worker_name
+from evalsvc.core.jobs.processes import process_name
+from evalsvc.core.jobs.queue import due
 
 log = logging.getLogger(__name__)
 State = Job.State
@@ -136,7 +137,7 @@ def _health(queue: str) -> QueueHealth:
 
 def record_seen(queue: str, *, worker: str = "") -> None:
     """Record that a worker asked for work, at most every 15 seconds."""
-    error = caught(lambda: _record(queue, (worker or worker_name())[:120]))
+    error = caught(lambda: _record(queue, (worker or process_name())[:120]))
     if error:
         log.warning("The presence of a worker was not recorded: %s", error)
 

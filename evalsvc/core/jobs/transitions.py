@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest, Now
 
 from evalsvc.core.jobs import kinds
@@ -15,14 +15,14 @@ from evalsvc.core.jobs.exceptions import IllegalTransition, LeaseLost
 from evalsvc.core.jobs.models import Job, JobEvent
 
 Store = Callable[[], None]
-RETRIES = 20
+CRASHES_ALLOWED = 3
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 2, 300
 S = Job.State
 TRANSITIONS: dict[str, frozenset[str]] = {
     S.QUEUED: frozenset({S.RUNNING, S.CANCELLED}),
     S.RUNNING: frozenset({S.DONE, S.FAILED, S.CANCELLED, S.QUEUED}),
     S.DONE: frozenset(),
-    S.FAILED: frozenset(),
+    S.FAILED: frozenset({S.QUEUED}),
     S.CANCELLED: frozenset(),
 }
 
@@ -104,16 +104,17 @@ def cancel(job: Job) -> Job:
     return change_state(job, Job.State.CANCELLED, event="cancelled", lease_until=None, ended_at=Now())
 
 
-def retry(job: Job, *, reason: str, most: int | None = None) -> Job:
-    """Queue the job again after a growing wait, for about an hour."""
+def retry(job: Job, *, reason: str, most: int | None = None, code: str = "unavailable") -> Job:
+    """Queue the job again after a growing wait.
+
+    Only `most` ends this, by the number of retries for the same reason.
+    """
     if Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
         return cancel(job)
-    retries = job.events.filter(what="retried").count()
-    if retries >= (RETRIES if most is None else most):
-        return fail(
-            job, code="unavailable", reason=f"Gave up after {retries + 1} attempts. Last error: {reason}"
-        )
-    run_after = Now() + timedelta(seconds=wait_seconds(retries))
+    retried = events_since_restart(job).filter(what="retried")
+    if most is not None and (n := retried.filter(detail=reason).count()) >= most:
+        return fail(job, code=code, reason=f"Gave up after {n + 1} attempts. Last error: {reason}")
+    run_after = Now() + timedelta(seconds=wait_seconds(retried.count()))
     return change_state(
         job, Job.State.QUEUED, event="retried", detail=reason, lease_until=None, run_after=run_after
     )
@@ -122,3 +123,38 @@ def retry(job: Job, *, reason: str, most: int | None = None) -> Job:
 def wait_seconds(retries: int) -> int:
     """Return the seconds until the next attempt: 2, 4, 8 … 300."""
     return min(FIRST_WAIT_SECONDS * 2**retries, LONGEST_WAIT_SECONDS)
+
+
+def restart(job: Job, *, detail: str = "") -> Job:
+    """Queue a failed job again, as if it had just been sent."""
+    return change_state(
+        job,
+        Job.State.QUEUED,
+        event="restarted",
+        detail=detail,
+        run_after=Now(),
+        ended_at=None,
+        error_code="",
+        error="",
+        done=0,
+        total=0,
+        step="",
+    )
+
+
+def events_since_restart(job: Job) -> QuerySet[JobEvent]:
+    """Return what counts for the limits of retries and crashes."""
+    last = job.events.filter(what="restarted").order_by("-pk").values_list("pk", flat=True).first()
+    return job.events.filter(pk__gt=last or 0)
+
+
+def report_alive(job: Job) -> None:
+    """Withdraw the loss of this attempt: its process lives.
+
+    It could not renew its lease, as without the database. The result of the attempt stays discarded.
+    """
+    with transaction.atomic():
+        row = Job.objects.select_for_update().get(pk=job.pk)
+        row.events.filter(what="lost", attempt=job.attempt).update(what="lapsed")
+        if row.state == S.FAILED and row.error_code == "worker_lost" and row.attempt == job.attempt:
+            restart(row, detail="its worker is alive")

@@ -49,14 +49,21 @@ def test_the_start_of_a_retried_job_stays_that_of_its_first_attempt() -> None:
     assert begun[1][1] > begun[0][1]
 
 
-def test_after_the_last_retry_the_job_fails_with_the_last_reason(settings) -> None:
+def test_faults_of_the_infrastructure_never_end_a_job() -> None:
     enqueue("count", 1)
-    for _ in range(transitions.RETRIES):
-        transitions.retry(claimed(), reason="no storage")
-    job = transitions.retry(claimed(), reason="still no storage")
-    assert (job.state, job.error_code) == ("failed", "unavailable")
-    assert f"{transitions.RETRIES + 1} attempts" in job.error
-    assert "still no storage" in job.error
+    for _ in range(30):
+        assert transitions.retry(claimed(), reason="no storage").state == "queued"
+
+
+def test_a_bounded_retry_ends_after_as_many_for_its_own_reason() -> None:
+    enqueue("count", 1)
+    for reason in ("no storage", "no storage", "no file", "no storage", "no file"):
+        transitions.retry(claimed(), reason=reason, most=2, code="file_lost")
+        Job.objects.filter(state="failed").update(state="queued")
+    job = transitions.retry(claimed(), reason="no file", most=2, code="file_lost")
+    assert (job.state, job.error_code) == ("failed", "file_lost")
+    assert "3 attempts" in job.error
+    assert "no file" in job.error
 
 
 def test_a_cancelled_job_is_not_retried() -> None:

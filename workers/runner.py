@@ -152,8 +152,8 @@ def _end_as_demanded(job: Job, error: BaseException) -> None:
         transitions.fail(job, code="time_limit", reason=TIMED_OUT)
     elif isinstance(error, INFRASTRUCTURE):
         log.warning("Job %s is retried later: %s", job.pk, error)
-        limits = {"most": error.most, "code": error.code} if isinstance(error, RetryLater) else {}
-        transitions.retry(job, reason=str(error) or type(error).__name__, **limits)
+        later = error if isinstance(error, RetryLater) else RetryLater(str(error) or type(error).__name__)
+        transitions.retry(job, reason=later.reason, most=later.most, code=later.code)
     elif isinstance(error, Exception):
         log.error("Job %s (%s %s) met a defect", job.pk, job.kind, job.subject, exc_info=error)
         transitions.fail(job, code="defect", reason=DEFECT.format(pk=job.pk))

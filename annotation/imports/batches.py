@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 
 from annotation.imports import gold, items, suggestions, votes
 from annotation.models import Batch, Item, Project, Suggestion, TestSet, TestSetRow, Vote
+from annotation.ontology.inventory import lock_project, require_no_running_import
 from annotation.roles import CURATOR, require, require_organiser
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
@@ -105,7 +106,8 @@ def receive(
             by=by,
         )
         if project is not None:
-            _require_no_running_import(project)
+            lock_project(project)
+            require_no_running_import(project)  # both could contain the same item
         batch.file.save(f"{digest[:16]}", upload if isinstance(upload, File) else File(upload), save=False)
         batch.save()
         if content == Batch.What.GOLD:
@@ -167,18 +169,6 @@ def _digest_and_size(upload: BinaryIO | File) -> tuple[str, int]:
             raise TooLarge("too_many_lines", f"The file has more than {most:,} lines.", hint=hint, limit=most)
     upload.seek(0)
     return digest.hexdigest(), size
-
-
-def _require_no_running_import(project: Project) -> None:
-    """Reject a second concurrent import: both could contain the same item."""
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    running = project.batches.filter(state__in=(Batch.State.RECEIVED, Batch.State.RUNNING)).first()
-    if running is not None:
-        raise Conflict(
-            "import_running",
-            f"{running.filename} is still being imported into {project}.",
-            hint="Wait until it is done, or cancel it.",
-        )
 
 
 def load(batch: Batch, progress: Progress) -> Store:

@@ -16,7 +16,7 @@ from annotation.consensus import item_state
 from annotation.consensus.item_state import labels_in
 from annotation.models import Adjudication, Batch, KnownAnswer, Project, Vote
 from annotation.ontology import label_usage
-from annotation.ontology.inventory import lock_project, mapping_of, renew_stamp
+from annotation.ontology.inventory import lock_project, mapping_of, renew_stamp, require_no_running_import
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
@@ -100,6 +100,7 @@ def remove_labels(project: Project, names: Collection[str], *, part: str, by: Us
     """Remove unused labels."""
     require(project, by, CURATOR)
     lock_project(project)
+    require_no_running_import(project)  # its answers may have these labels
     used = set(names) & _used(project)
     label_usage.wait_for_running_votes(project)
     used |= set(names) & _used(project, at__gte=Now() - label_usage.JUST_NOW)

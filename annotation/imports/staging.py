@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from django.db import transaction
+
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import Payload
 from annotation.imports.imported_labels import label_counts
 from annotation.imports.line_reader import negatives
 from annotation.models import Batch, OntologyLabel
-from annotation.ontology.inventory import add_entries, mapping_of, parts_of
+from annotation.ontology.inventory import add_entries, lock_project, mapping_of, parts_of
 from annotation.ontology.presets import PresetLabel
 from evalsvc.core.formats.problems import Problems, did_you_mean
 
@@ -22,11 +24,13 @@ class Staging:
 
     def __init__(self, batch: Batch, problems: Problems) -> None:
         assert batch.project is not None
-        self.batch, self.project, self.problems = batch, batch.project, problems
+        self.batch, self.problems = batch, problems
         self.negative = negatives(batch)
         self.stored = 0
-        self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
-        self.valid_labels = {part: self._valid_labels(part) for part in self.labels}
+        with transaction.atomic():  # after a change of labels that is being made; none is undone from now on
+            self.project = lock_project(batch.project)
+            self.labels: dict[str, Counter[str]] = {part: Counter() for part in parts_of(self.project)}
+            self.valid_labels = {part: self._valid_labels(part) for part in self.labels}
 
     def _valid_labels(self, part: str) -> set[str] | None:
         """Return the valid labels; None if the file's labels become the inventory."""

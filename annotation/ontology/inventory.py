@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from annotation.consensus import item_state
 from annotation.consensus.label_mapping import LabelMapping
-from annotation.models import OntologyLabel, OntologyStep, Project, SourceLabels
+from annotation.models import Batch, OntologyLabel, OntologyStep, Project, SourceLabels
 from annotation.ontology import label_usage
 from annotation.ontology.presets import PRESETS, PresetLabel
 from annotation.roles import CURATOR, require
@@ -325,6 +325,7 @@ def undo(step: OntologyStep, *, by: User) -> None:
             "Only the last active step can be undone.",
             hint="Undo the later steps first.",
         )
+    require_no_running_import(project)  # its answers may have the labels of this step
     _require_unused(step, since=step.at)
     label_usage.wait_for_running_votes(project)
     _require_unused(step, since=Now() - label_usage.JUST_NOW)
@@ -357,6 +358,17 @@ def emptied_by_deletion(project: Project) -> dict[str, int]:
     answers = live.aggregate(n=Sum("emptied"))["n"] or 0
     sealed = SourceLabels.objects.filter(item__project=project, item__batch__state="done")
     return {"answers": answers, "source_labels": label_usage.count_emptied(project, sealed, mapping)}
+
+
+def require_no_running_import(project: Project) -> None:
+    """Reject while a file is being imported; the caller has locked the project."""
+    running = project.batches.filter(state__in=(Batch.State.RECEIVED, Batch.State.RUNNING)).first()
+    if running is not None:
+        raise Conflict(
+            "import_running",
+            f"{running.filename} is still being imported into {project}.",
+            hint="Wait until it is done, or cancel it.",
+        )
 
 
 def lock_project(project: Project) -> Project:

@@ -62,11 +62,10 @@ def exclude_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Ov
     """Exclude all answers of a person; pause a person with an account."""
     require(annotator.project, by, CURATOR)
     answers = Answer.objects.filter(annotator=annotator, set_aside=False)
-    items = _lock_items(answers, Lease.objects.filter(annotator=annotator, ending=""))
+    items = _lock_work(annotator, answers, Lease.objects.filter(annotator=annotator, ending=""))
     oversight = _record(annotator, Oversight.Act.SET_ASIDE, by, reason, n=answers.count())
     answers.update(set_aside=True, aside=oversight)
     _recompute(annotator.project, items)
-    # the annotator's row is locked last, in the order of leasing
     if not Annotator.objects.filter(pk=annotator.pk, aside_at=None).update(aside_at=Now()):
         raise Conflict("already_aside", f"The answers of {annotator} are already excluded.")
     if annotator.user_id is not None and annotator.paused_at is None:
@@ -79,7 +78,7 @@ def include_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Ov
     """Include a person's answers again; a pause remains."""
     require(annotator.project, by, CURATOR)
     answers = Answer.objects.filter(annotator=annotator, aside__isnull=False)
-    items = _lock_items(answers)
+    items = _lock_work(annotator, answers)
     oversight = _record(annotator, Oversight.Act.PUT_BACK, by, reason, n=answers.count())
     answers.update(set_aside=False, aside=None)
     _recompute(annotator.project, items)
@@ -92,15 +91,33 @@ def _record(annotator: Annotator, act: str, by: User, reason: str, *, n: int) ->
     return Oversight.objects.create(annotator=annotator, act=act, reason=reason[:200], n=n, by=by)
 
 
-def _lock_items(*rows: QuerySet[Any]) -> list[int]:
-    """Lock the items of these answers and leases in one order."""
-    items = sorted(
+def _lock_work(annotator: Annotator, *rows: QuerySet[Any]) -> list[int]:
+    """Lock the items of these answers and leases, then the annotator.
+
+    A vote locks its item and then shares the annotator's row, so the lock of that row waits for the person's
+    votes, also for those without a lease. Their items are locked in another try: the order stays the same.
+    """
+    while True:
+        with transaction.atomic():
+            items = _items_of(rows)
+            _lock_items(items)
+            Annotator.objects.select_for_update().get(pk=annotator.pk)
+            if set(_items_of(rows)) <= set(items):
+                return items
+            transaction.set_rollback(True)
+
+
+def _items_of(rows: Iterable[QuerySet[Any]]) -> list[int]:
+    """Return the ordinary items of these answers and leases, in order."""
+    return sorted(
         {item for queryset in rows for item in queryset.filter(item__use="").values_list("item", flat=True)}
     )
+
+
+def _lock_items(items: list[int]) -> None:
     for start in range(0, len(items), CHUNK):
         chunk = Item.objects.filter(pk__in=items[start : start + CHUNK]).order_by("pk")
         list(chunk.select_for_update(no_key=True).values_list("pk", flat=True))
-    return items
 
 
 def _recompute(project: Project, items: list[int]) -> None:

@@ -31,7 +31,8 @@ SELECT annotator.*, (SELECT role FROM annotation_member member
     (SELECT id FROM annotation_vote vote WHERE vote.annotator_id = annotator.id
         AND vote.client_id = %(client_id)s) AS earlier_vote
 FROM annotation_annotator annotator
-WHERE annotator.project_id = %(project)s AND annotator.user_id = %(user)s"""
+WHERE annotator.project_id = %(project)s AND annotator.user_id = %(user)s
+FOR KEY SHARE OF annotator"""  # answers are excluded only while none of the person's is being written
 
 # ---- leases ---------------------------------------------------------------------------------------
 ACTIVE_LEASES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.consensus import item_state
+from annotation.imports import batches, imported_labels
 from annotation.models import Item, OntologyLabel
 from annotation.ontology import inventory
 from annotation.ontology.presets import PRESETS
@@ -18,6 +19,7 @@ from tests.cast.projects import (
     create_project,
     curator,
     import_lines,
+    jsonl_file,
     project_with_items,
 )
 from tests.errors import code
@@ -121,6 +123,25 @@ def test_a_step_whose_new_label_was_chosen_cannot_be_undone() -> None:
     step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
     answer_item(project.items.first(), annotators(project, 1)[0], "AB")
     with pytest.raises(Conflict, check=code("target_in_use")):
+        inventory.undo(step, by=curator())
+
+
+@pytest.mark.parametrize("what", ["votes", "items"])
+def test_a_label_stays_while_a_file_that_may_use_it_is_imported(what: str) -> None:
+    project = project_with_items(1, k=1)
+    step = inventory.merge(project, ["A", "B"], target="AB", by=curator())
+    line = {"item": "s0", "annotator": "w1", "labels": ["AB"]} if what == "votes" else sentence(1)
+    upload = jsonl_file([line])
+    batch = batches.receive(content=what, upload=upload, filename="f.jsonl", by=curator(), project=project)
+    with pytest.raises(Conflict, check=code("import_running")):
+        inventory.undo(step, by=curator())
+    with pytest.raises(Conflict, check=code("import_running")):
+        imported_labels.remove_labels(project, ["C"], part="relation", by=curator())
+    run_job("import", batch.pk)
+    if what == "votes":
+        with pytest.raises(Conflict, check=code("target_in_use")):
+            inventory.undo(step, by=curator())
+    else:
         inventory.undo(step, by=curator())
 
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from annotation.consensus import item_state
+from annotation.imports import votes as imported_votes
 from annotation.models import Annotator, Item, Lease, Oversight, Project, Vote
 from annotation.queue import exclusions, gold_questions, leases
 from annotation.queue import votes as voting
@@ -174,6 +175,25 @@ def test_a_later_import_of_an_excluded_annotator_is_excluded_too() -> None:
     assert Item.objects.filter(answers__set_aside=True).count() == 0
 
 
+def test_answers_imported_after_an_exclusion_within_the_import_are_excluded_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = create_project(k=4)
+    import_lines(project, [sentence("s0"), sentence("s1")])
+    take = imported_votes._Staging.take
+
+    def then_exclude(staging: imported_votes._Staging, chunk: list[imported_votes.Line]) -> None:
+        take(staging, chunk)
+        if not Oversight.objects.exists():
+            exclusions.exclude_annotator(who(project, "w1"), by=curator())
+
+    monkeypatch.setattr(imported_votes, "CHUNK", 1)
+    monkeypatch.setattr(imported_votes._Staging, "take", then_exclude)
+    lines = [{"item": f"s{at}", "annotator": "w1", "labels": ["A"]} for at in range(2)]
+    assert import_lines(project, lines, what="votes").counts["answers"] == 2
+    assert set(project.items.values_list("answers__set_aside", flat=True)) == {True}
+
+
 def test_excluding_twice_is_rejected_and_only_curators_exclude() -> None:
     project = project_with_items(1, k=1)
     answered_item(project, ["A"])
@@ -199,11 +219,12 @@ def test_an_answer_changed_by_a_paused_annotator_does_not_count() -> None:
 def test_an_exclusion_waits_for_a_running_vote(
     postgres: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project = project_with_items(2, k=1)
+    project = project_with_items(3, k=1)
     (user,) = annotators(project, 1)
     item = answered_item(project, ["A"])
     lease = leases.lease_next(project, user)
     assert lease is not None
+    never_leased = project.items.exclude(pk__in=(item.pk, lease.item_id)).get()
     answering, derive = Event(), voting._update_answer
 
     def slowly(*arguments: object) -> None:
@@ -216,12 +237,14 @@ def test_an_exclusion_waits_for_a_running_vote(
             answer_item(item, user, "B", base=1)
         elif at == 1:
             answer_item(lease.item, user, "B")
+        elif at == 2:
+            answer_item(never_leased, user, "B")
         else:
             assert answering.wait(30)
             exclusions.exclude_annotator(who(project, "ann0"), by=curator())
 
     monkeypatch.setattr(voting, "_update_answer", slowly)
-    in_threads(3, act)
+    in_threads(4, act)
     assert set(project.items.values_list("answers__set_aside", flat=True)) == {True}
 
 

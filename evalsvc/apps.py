@@ -12,3 +12,12 @@ class ShellConfig(AppConfig):
     def ready(self) -> None:
         import_module("evalsvc.celery")
         import_module("evalsvc.checks")
+        from evalsvc.core.jobs.kinds import Kind, register, register_periodic
+        from evalsvc.core.upkeep import registry, stored_files, stuck_jobs
+
+        register(Kind(registry.KIND, "heavy"))
+        register_periodic("upkeep", registry.queue_when_due)
+        registry.register_sweep("orphan files", stored_files.sweep_orphans)
+        registry.register_sweep("temporary files of uploads", stored_files.sweep_uploads)
+        registry.register_check("orphan files", stored_files.check_orphans)
+        registry.register_check("jobs", stuck_jobs.check_jobs)

@@ -131,6 +131,9 @@ MEDIA_ROOT = DATA_DIR / "files"
 MEDIA_URL = "/files-are-never-served-directly/"
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT", DATA_DIR / "static"))
+# Temporary files of uploads, in a folder of their own: those of killed processes are removed.
+FILE_UPLOAD_TEMP_DIR = DATA_DIR / "uploads"
+FILE_UPLOAD_TEMP_DIR.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
 FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, PRIVATE_FOLDER
 
 # ---- limits, listed by GET /api/v1/limits --------------------------------------------------------
@@ -269,6 +272,8 @@ JOB_LEASE_SECONDS = env_int("JOB_LEASE_SECONDS", default=10, least=2)
 JOB_HEARTBEAT_SECONDS = env_int("JOB_HEARTBEAT_SECONDS", default=3, least=1)
 JOB_RECONCILE_SECONDS = env_int("JOB_RECONCILE_SECONDS", default=3, least=1)
 JOB_TIME_LIMIT = env_int("JOB_TIME_LIMIT", default=3_300, least=60)
+# Sweep, and check a sixteenth of all files and test sets; 0: never.
+UPKEEP_SECONDS = env_int("UPKEEP_SECONDS", default=3_600)
 JOB_QUEUES = ("score", "heavy", "ingest")
 # BROKER_URL, else REDIS_URL, else the embedded broker, else Redis on this machine
 _embedded = DATA_DIR / "broker.url"

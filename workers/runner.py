@@ -41,6 +41,7 @@ HANDLER_PATHS = {
     "freeze": "workers.handlers.annotation:freeze",
     "recompute": "workers.handlers.annotation:recompute",
     "describe": "workers.handlers.describe:describe",
+    "upkeep": "workers.handlers.upkeep:keep_up",
     "agreement": "workers.handlers.agreement:agree",
 }
 

@@ -231,13 +231,19 @@ def mirror_job(job: Job) -> None:
 
 
 def sweep() -> int:
-    """Remove rows of rejected, failed and cancelled imports."""
+    """Remove rows of unfinished imports and failed test sets."""
     unfinished = Batch.objects.filter(state__in=UNFINISHED_STATES)
-    staged = (unfinished.filter(items__isnull=False), unfinished.filter(votes__isnull=False))
-    return sum(clear(batch) for batches in staged for batch in batches.distinct())
+    removed = 0
+    for rows in ("votes", "suggestions", "items"):
+        for batch in unfinished.filter(**{f"{rows}__isnull": False}).distinct():
+            removed += clear(batch, unless_restarted=unfinished.filter(pk=batch.pk))
+    failed = TestSet.objects.filter(state=TestSet.State.FAILED)
+    for test_set in failed.filter(lines__isnull=False).distinct():
+        removed += _remove(test_set.lines.order_by(), unless_restarted=failed.filter(pk=test_set.pk))
+    return removed
 
 
-def clear(batch: Batch) -> int:
+def clear(batch: Batch, *, unless_restarted: QuerySet[Any] | None = None) -> int:
     """Remove the rows of an unfinished import, in short transactions."""
     if batch.state == Batch.State.DONE:
         raise Conflict("import_done", f"{batch} is done. Its rows cannot be removed.")
@@ -247,10 +253,18 @@ def clear(batch: Batch) -> int:
         Item.objects.filter(batch=batch),
         TestSetRow.objects.filter(test_set__batch=batch),
     )
+    return sum(_remove(rows, unless_restarted=unless_restarted) for rows in staged)
+
+
+def _remove(rows: QuerySet[Any], *, unless_restarted: QuerySet[Any] | None) -> int:
+    """Remove rows some at a time, while their locked owner is as the query says."""
     removed = 0
-    for rows in staged:
-        while keys := list(rows.values_list("pk", flat=True)[:CHUNK]):
-            with transaction.atomic():
-                rows.model._default_manager.filter(pk__in=keys).delete()
-            removed += len(keys)
-    return removed
+    while True:
+        with transaction.atomic():
+            if unless_restarted is not None and not unless_restarted.select_for_update().exists():
+                return removed
+            keys = list(rows.values_list("pk", flat=True)[:CHUNK])
+            if not keys:
+                return removed
+            rows.model._default_manager.filter(pk__in=keys).delete()
+        removed += len(keys)

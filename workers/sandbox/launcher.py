@@ -48,7 +48,7 @@ class ProcessEnd:
 @contextmanager
 def work_folder() -> Iterator[Path]:
     """Make the folder of one run, and delete it afterwards."""
-    _delete_stale()
+    delete_stale_folders()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     try:
         for path in (folder, *(folder / name for name in ("model", "in", "out"))):
@@ -70,7 +70,7 @@ def share(path: Path) -> None:
         os.chown(path, 0, OTHER_USER)
 
 
-def _delete_stale() -> None:
+def delete_stale_folders() -> None:
     """Delete the folders of killed workers; no job lasts as long."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         try:

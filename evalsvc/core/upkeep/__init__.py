@@ -1,0 +1,1 @@
+"""Upkeep: findings with their cures, and removal of what no row needs."""

@@ -1,0 +1,94 @@
+"""Registry of checks and sweeps, filled when apps start; the hourly job."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+from evalsvc.core.jobs.exceptions import caught
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import enqueue
+
+log = logging.getLogger(__name__)
+KIND = "upkeep"
+# The hourly job reads a sixteenth of the files and test sets, by their first or last digit.
+SHARES = "0123456789abcdef"
+LOOK_EVERY_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong, and its cure."""
+
+    code: str
+    detail: str
+    cure: str
+
+
+# A check reads everything, or with a hexadecimal digit that share of it.
+Check = Callable[[str], Iterator[Finding]]
+Sweep = Callable[[], int]
+_checks: dict[str, Check] = {}
+_sweeps: dict[str, Sweep] = {}
+_next_look = 0.0
+
+
+def register_check(name: str, check: Check) -> None:
+    _checks[name] = check
+
+
+def register_sweep(name: str, sweep: Sweep) -> None:
+    """Register a removal that several processes may run at once."""
+    _sweeps[name] = sweep
+
+
+def findings(share: str = "") -> Iterator[Finding]:
+    """Yield what the checks find; a check that fails is a finding, too."""
+    for name, check in _checks.items():
+        results: list[Finding] = []
+        error = caught(partial(_collect, check, share, results))
+        yield from results
+        if error:
+            cure = "Check that database and storage are available, then run manage.py doctor again."
+            yield Finding("check_failed", f"The check of {name} failed: {error}", cure)
+
+
+def _collect(check: Check, share: str, results: list[Finding]) -> None:
+    results.extend(check(share))
+
+
+def sweep() -> dict[str, int]:
+    """Run every sweep; return how many things each removed."""
+    removed: dict[str, int] = {}
+
+    def run(name: str, task: Sweep) -> None:
+        removed[name] = task()
+
+    for name, task in _sweeps.items():
+        error = caught(partial(run, name, task))
+        if error:
+            log.error("The sweep of %s failed", name, exc_info=error)
+    return removed
+
+
+def share_of_this_hour() -> str:
+    return SHARES[int(time.time() // 3_600) % len(SHARES)]
+
+
+def queue_when_due() -> None:
+    """Queue the upkeep job if none ran for UPKEEP_SECONDS; 0 turns it off."""
+    global _next_look
+    if not settings.UPKEEP_SECONDS or time.monotonic() < _next_look:
+        return
+    _next_look = time.monotonic() + LOOK_EVERY_SECONDS
+    since = Now() - timedelta(seconds=settings.UPKEEP_SECONDS)
+    jobs = Job.objects.filter(kind=KIND)
+    if not (jobs.exclude(state__in=Job.ENDED).exists() or jobs.filter(created_at__gt=since).exists()):
+        enqueue(KIND, 0)

@@ -1,0 +1,134 @@
+"""Stored files without a row, temporary files of ended requests, damaged files."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Collection, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from evalsvc.core.upkeep.registry import Finding
+
+# A file is stored seconds before its row is committed, and an upload read in minutes.
+UNNAMED_FOR = timedelta(hours=1)
+CHUNK = 500
+# More orphans than rows means another database rather than lost requests.
+ORPHANS_ALLOWED = 100
+Named = Callable[[Collection[str]], set[str]]
+_folders: dict[str, Named] = {}
+
+
+def register_folder(folder: str, named: Named) -> None:
+    """Register a folder of the storage; `named` returns the names that rows have."""
+    _folders[folder] = named
+
+
+def orphans(folder: str) -> Iterator[str]:
+    """Yield the names of old files in a folder that no row has."""
+    for names in _chunks(_walk(folder)):
+        unnamed = set(names) - _folders[folder](names)
+        yield from sorted(name for name in unnamed if _is_old(name))
+
+
+def _chunks(names: Iterator[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    for name in names:
+        chunk.append(name)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _walk(folder: str) -> Iterator[str]:
+    try:
+        folders, files = default_storage.listdir(folder)
+    except FileNotFoundError:
+        return
+    yield from (f"{folder}/{name}" for name in files)
+    for name in folders:
+        yield from _walk(f"{folder}/{name}")
+
+
+def _is_old(name: str) -> bool:
+    try:
+        return default_storage.get_modified_time(name) < timezone.now() - UNNAMED_FOR
+    except FileNotFoundError:  # deleted just now
+        return False
+
+
+def sweep_orphans(*, most: int = ORPHANS_ALLOWED) -> int:
+    """Remove old files without a row.
+
+    Remove nothing where they are more than `most` and more than the other files.
+    """
+    return sum(_sweep_folder(folder, most) for folder in _folders)
+
+
+def _sweep_folder(folder: str, most: int) -> int:
+    names = list(orphans(folder))
+    if is_suspicious(folder, len(names), most):
+        return 0
+    named, removed = _folders[folder], 0
+    for name in names:
+        if not named([name]):  # a row may have come since
+            default_storage.delete(name)
+            removed += 1
+    return removed
+
+
+def is_suspicious(folder: str, n_orphans: int, most: int = ORPHANS_ALLOWED) -> bool:
+    """True if there are so many orphans that the rows are probably elsewhere."""
+    return n_orphans > most and 2 * n_orphans > sum(1 for _ in _walk(folder))
+
+
+def sweep_uploads() -> int:
+    """Remove temporary files of uploads whose process was killed."""
+    before, removed = time.time() - UNNAMED_FOR.total_seconds(), 0
+    for path in Path(settings.FILE_UPLOAD_TEMP_DIR).iterdir():
+        try:
+            if path.lstat().st_mtime < before:
+                path.unlink()
+                removed += 1
+        except FileNotFoundError:  # its request ended just now
+            continue
+    return removed
+
+
+def check_orphans(share: str) -> Iterator[Finding]:
+    """Report old files without a row."""
+    for folder in _folders:
+        n = sum(1 for _ in orphans(folder))
+        if not n:
+            continue
+        cure = "Run manage.py doctor --sweep."
+        if is_suspicious(folder, n):
+            cure = (
+                "They are more than the files with a row, so nothing is removed by itself. Check that "
+                "DATABASE_URL names the right database; only then run manage.py doctor --sweep."
+            )
+        yield Finding("orphan_files", f"{n:,} files in {folder}/ belong to no row.", cure)
+
+
+def check_file(name: str, *, size: int, sha256: str, owner: str, cure: str) -> Iterator[Finding]:
+    """Compare a stored file with size and digest of its row."""
+    digest, n_bytes = hashlib.sha256(), 0
+    try:
+        with default_storage.open(name, "rb") as file:
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+                n_bytes += len(piece)
+    except FileNotFoundError:
+        yield Finding("file_missing", f"{owner}: the file {name} is missing.", cure)
+        return
+    if n_bytes != size:
+        yield Finding("file_damaged", f"{owner}: {name} has {n_bytes:,} bytes, not {size:,}.", cure)
+    elif digest.hexdigest() != sha256:
+        detail = f"{owner}: {name} has the digest {digest.hexdigest()[:12]}, not {sha256[:12]}."
+        yield Finding("file_damaged", detail, cure)

@@ -1,0 +1,155 @@
+"""Damage is found with its cure; what no row needs is removed, everything else stays."""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.db import connection
+
+from annotation.testset import TestSet, TestSetRow
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.upkeep import registry, stored_files
+from evalsvc.evaluation.models import PredictionFile
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
+from workers.runner import run_inline
+
+LONG_AGO = time.time() - 7_200
+
+
+def store(name: str, *, at: float = LONG_AGO) -> Path:
+    path = Path(default_storage.path(default_storage.save(name, ContentFile(b"part"))))
+    os.utime(path, (at, at))
+    return path
+
+
+def codes() -> set[str]:
+    return {finding.code for finding in registry.findings()}
+
+
+def doctor(*options: str) -> tuple[int, str]:
+    out = io.StringIO()
+    try:
+        call_command("doctor", *options, stdout=out, stderr=out)
+    except SystemExit as end:
+        return int(str(end.code)), out.getvalue()
+    return 0, out.getvalue()
+
+
+def stored_file(cast: BenchmarkCast) -> PredictionFile:
+    cast.submit(cast.relations(), [{"id": line["id"], "label": "N/A"} for line in RELATION_GOLD])
+    return PredictionFile.objects.get()
+
+
+def emptied(file: PredictionFile) -> None:
+    Path(default_storage.path(file.name)).write_bytes(b"")
+
+
+def one_bit_flipped(file: PredictionFile) -> None:
+    path = Path(default_storage.path(file.name))
+    content = path.read_bytes()
+    path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+
+
+def deleted(file: PredictionFile) -> None:
+    default_storage.delete(file.name)
+
+
+@pytest.mark.parametrize(
+    ("harm", "code"),
+    [(emptied, "file_damaged"), (one_bit_flipped, "file_damaged"), (deleted, "file_missing")],
+)
+def test_a_damaged_file_is_found_with_its_cure(
+    cast: BenchmarkCast, harm: Callable[[PredictionFile], None], code: str
+) -> None:
+    file = stored_file(cast)
+    assert doctor()[0] == 0
+    harm(file)
+    exit_code, output = doctor()
+    assert (exit_code, codes()) == (1, {code})
+    assert file.name in output
+    assert "submit the same file again" in output
+
+
+def test_a_deleted_line_of_a_frozen_set_is_found(cast: BenchmarkCast) -> None:
+    cast.relations()
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER frozen_lines_are_not_deleted")
+    TestSetRow.objects.filter(number=1).delete()
+    assert codes() == {"gold_changed"}
+
+
+def test_a_job_whose_lease_ended_long_ago_is_found(cast: BenchmarkCast) -> None:
+    job = enqueue("describe", 1)
+    Job.objects.filter(pk=job.pk).update(state="running", lease_until="2026-01-01T00:00:00Z")
+    assert codes() == {"lease_overdue"}
+
+
+@pytest.mark.parametrize("folder", ["predictions", "imports"])
+def test_old_files_without_a_row_are_removed(cast: BenchmarkCast, folder: str) -> None:
+    file = stored_file(cast)
+    orphan, new = store(f"{folder}/ab/orphan"), store(f"{folder}/ab/new", at=time.time())
+    os.utime(default_storage.path(file.name), (LONG_AGO, LONG_AGO))
+    assert codes() == {"orphan_files"}
+    registry.sweep()
+    assert (orphan.exists(), new.exists(), default_storage.exists(file.name)) == (False, True, True)
+    assert not codes()
+
+
+def test_files_of_another_database_are_removed_on_request_only(cast: BenchmarkCast) -> None:
+    names = [store(f"predictions/{n}") for n in range(3)]
+    assert stored_files.sweep_orphans(most=2) == 0
+    assert all(path.exists() for path in names)
+    assert doctor("--sweep")[0] == 0
+    assert not any(path.exists() for path in names)
+
+
+def test_temporary_files_of_killed_requests_are_removed(tmp_path: Path, settings: Any) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    old, new = tmp_path / "old.upload", tmp_path / "new.upload"
+    for path in (old, new):
+        path.write_bytes(b"part")
+    os.utime(old, (LONG_AGO, LONG_AGO))
+    assert stored_files.sweep_uploads() == 1
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_lines_of_a_failed_test_set_are_removed(cast: BenchmarkCast) -> None:
+    cast.relations()
+    frozen = TestSet.objects.get()
+    failed = TestSet.objects.create(slug="x", name="x", version="1", state="building", by=frozen.by)
+    TestSetRow.objects.create(test_set=failed, number=1, external_id="1", line="{}")
+    registry.sweep()
+    assert failed.lines.exists()
+    TestSet.objects.filter(pk=failed.pk).update(state="failed")
+    registry.sweep()
+    assert not failed.lines.exists()
+    frozen.verify()
+
+
+def test_the_upkeep_job_sweeps_and_fails_with_the_first_cure(cast: BenchmarkCast, monkeypatch: Any) -> None:
+    monkeypatch.setattr(registry, "share_of_this_hour", str)  # everything at once
+    file, orphan = stored_file(cast), store("predictions/orphan")
+    assert run_inline(enqueue(registry.KIND, 0)).state == Job.State.DONE
+    assert not orphan.exists()
+    emptied(file)
+    job = run_inline(enqueue(registry.KIND, 0))
+    assert (job.state, job.error_code) == (Job.State.FAILED, "problems_found")
+    assert "submit the same file again" in job.error
+
+
+def test_the_upkeep_job_is_queued_once_in_its_interval(db: None, settings: Any, monkeypatch: Any) -> None:
+    settings.UPKEEP_SECONDS = 60
+    for _ in range(2):
+        monkeypatch.setattr(registry, "_next_look", 0.0)
+        registry.queue_when_due()
+    assert Job.objects.filter(kind=registry.KIND).count() == 1

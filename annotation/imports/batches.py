@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from django.conf import settings
 from django.core.files import File
@@ -27,6 +27,7 @@ from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue
 from evalsvc.core.jobs.transitions import Store
+from evalsvc.core.storage.stored_files import open_stored
 
 OPTIONS: dict[str, frozenset[str]] = {
     Batch.What.ITEMS: frozenset({"on_error", "labels", "negative", "scheme", "repair", "column", "known"}),
@@ -70,6 +71,7 @@ OPTION_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 UNFINISHED_STATES = (Batch.State.REFUSED, Batch.State.FAILED, Batch.State.CANCELLED)
 CHUNK = 1_000
+WITNESSES = 5
 LOADERS: dict[str, Callable[[Batch, BinaryIO, Problems, Limits, Progress], Store]] = {
     Batch.What.ITEMS: items.load,
     Batch.What.VOTES: votes.load,
@@ -179,8 +181,8 @@ def load(batch: Batch, progress: Progress) -> Store:
         settings.UPLOAD_MAX_UNPACKED_BYTES, settings.IMPORT_MAX_LINES, settings.UPLOAD_MAX_LINE_BYTES
     )
     try:
-        with batch.file.open("rb") as file:
-            source = cast(BinaryIO, file)
+        others = Batch.objects.exclude(pk=batch.pk).order_by("-pk").values_list("file", flat=True)
+        with open_stored(str(batch.file.name), others=others[:WITNESSES]) as source:
             scheme = batch.options.get("scheme")  # only CoNLL has one
             batch.format = (
                 batch.format or stated_format("", scheme) or recognise_source(source, problems=problems)

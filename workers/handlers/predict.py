@@ -80,8 +80,6 @@ def unpack(file: PredictionFile, folder: Path) -> spacy_pipeline.Pipeline:
             pipeline = spacy_pipeline.inspect(packed, limits=file_bounds())
             for member in spacy_pipeline.members(packed, file_bounds()):
                 _extract(packed, member, folder / "unpacked" / member.name)
-    except FileNotFoundError as error:
-        raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
     except spacy_pipeline.BadPipeline as error:
         raise InputFault("bad_model", str(error)) from error
     except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:

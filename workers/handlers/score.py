@@ -107,7 +107,7 @@ def check(subject: int, progress: Progress) -> Store:
     """Check every number of a dense file, then queue the scoring."""
     submission = Submission.objects.select_related("benchmark", "file", "system").get(pk=subject)
     progress(0, int(submission.counts["rows"]), "Checking the numbers")
-    with stored_file(submission) as file:
+    with open_file(submission.file) as file:
         load_dense(file_contract.of_submission(submission), submission, file.read())
     return lambda: submission_states.queue(submission)
 
@@ -138,7 +138,7 @@ def _results(
 
 
 def _stored_predictions(submission: Submission, contract: FileContract, tick: Tick) -> Predictions:
-    with stored_file(submission) as file:
+    with open_file(submission.file) as file:
         digest = hashlib.sha256()
         for piece in iter(lambda: file.read(PIECE_BYTES), b""):
             digest.update(piece)
@@ -150,13 +150,6 @@ def _stored_predictions(submission: Submission, contract: FileContract, tick: Ti
         if submission.layout:
             return load_dense(contract, submission, file.read())
         return load_predictions(contract, file, format=submission.format, tick=tick)
-
-
-def stored_file(submission: Submission) -> BinaryIO:
-    try:
-        return open_file(submission.file)
-    except FileNotFoundError as error:
-        raise InputFault("file_lost", "The stored file is missing. Submit it again.") from error
 
 
 def load_predictions(

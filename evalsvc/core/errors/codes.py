@@ -86,7 +86,7 @@ BENCHMARKS: dict[str, str] = {
     "cut_short": "The request body is shorter than its Content-Length. Nothing was stored. Send it again.",
     "ended": "The submission has already ended and cannot be cancelled.",
     "file_changed": "The stored file differs from the uploaded one. Submit it again.",
-    "file_lost": "The stored file is missing. Submit it again.",
+    "file_lost": "The stored file is missing. Submit it again, or retry once it has been restored.",
     "gold_changed": "The gold differs from the frozen version. An organiser must restore it.",
     "gold_label": "The gold has a label that the benchmark lacks. An organiser must replace the gold.",
     "key_reused": "The Idempotency-Key was already used for another file or run. Use a new one.",

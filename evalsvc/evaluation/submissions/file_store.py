@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
-from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
+from evalsvc.core.storage.stored_files import is_intact, open_stored, save_verified
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
 
 # A file is stored seconds before its submission; a rejected one stays unused.
 UNUSED_FOR = timedelta(hours=1)
 SWEEP_EVERY_SECONDS = 600
+WITNESSES = 5
 _next_sweep = 0.0
 
 
 def store(spool: BinaryIO, *, sha256: str, size: int) -> PredictionFile:
-    """Store the bytes unless they exist, and return their row."""
+    """Store the bytes unless they are there unharmed, and return their row."""
+    before = ""
     existing = PredictionFile.objects.filter(pk=sha256)
     if existing.update(kept_at=Now()):  # protects them from the sweep
         row = existing.get()
-        if default_storage.exists(row.name):
+        if is_intact(row.name, sha256=sha256, size=size):
             return row
-    spool.seek(0)
-    name = default_storage.save(storage_name(sha256), File(spool))
+        before = row.name
+    name = save_verified(storage_name(sha256), spool, sha256=sha256, size=size)
     row, _ = PredictionFile.objects.update_or_create(
         pk=sha256, defaults={"name": name}, create_defaults={"name": name, "size": size}
     )
+    if before not in ("", name):
+        default_storage.delete(before)
     return row
 
 
@@ -40,7 +44,9 @@ def storage_name(sha256: str) -> str:
 
 
 def open_file(file: PredictionFile) -> BinaryIO:
-    return cast(BinaryIO, default_storage.open(file.name, "rb"))
+    """Open the file for a job; other files tell a lost one from a storage that is away."""
+    others = PredictionFile.objects.exclude(pk=file.pk).order_by("kept_at").values_list("name", flat=True)
+    return open_stored(file.name, others=others[:WITNESSES])
 
 
 def unused() -> QuerySet[PredictionFile]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from django.core.files.storage import default_storage
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
+from evalsvc.core.jobs import queue as job_queue
+from evalsvc.core.jobs.models import Job
+from evalsvc.core.storage.stored_files import MISSING_TRIES
 from evalsvc.evaluation.disclosure import gold_counts
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Score, Submission
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast, Line, freeze, gold_sentence
@@ -227,13 +234,33 @@ def test_changed_gold_fails_the_submission_without_an_evaluation(cast: Benchmark
     assert not Evaluation.objects.exists()
 
 
-def test_a_lost_file_fails_the_scoring_with_a_reason(cast: BenchmarkCast) -> None:
+def test_a_lost_file_fails_the_scoring_after_some_tries(cast: BenchmarkCast) -> None:
     submission = cast.submit(cast.relations(), LABEL_LINES)
+    name = PredictionFile.objects.get().name
     PredictionFile.objects.update(name="predictions/gone")
-    run_next("score")
+    for _ in range(MISSING_TRIES + 1):
+        submission.refresh_from_db()
+        assert submission.state == "queued"
+        Job.objects.update(run_after=Now())
+        run_next("score")
     submission.refresh_from_db()
     assert (submission.state, submission.reason_code) == ("failed", "file_lost")
     assert "Submit it again" in submission.reason
+    PredictionFile.objects.update(name=name)  # restored
+    job_queue.restart(submission.job, by="an administrator")
+    assert scored(submission).state == "scored"
+
+
+def test_scoring_waits_for_a_storage_that_is_away(cast: BenchmarkCast) -> None:
+    submission = cast.submit(cast.relations(), LABEL_LINES)
+    folder = Path(default_storage.path(""))
+    away = folder.rename(folder.with_name("away"))
+    for _ in range(MISSING_TRIES + 2):
+        Job.objects.update(run_after=Now())
+        run_next("score")
+    away.rename(folder)
+    Job.objects.update(run_after=Now())
+    assert scored(submission).state == "scored"
 
 
 def test_a_changed_file_fails_the_scoring(cast: BenchmarkCast) -> None:

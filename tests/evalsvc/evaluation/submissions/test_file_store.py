@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.core.files.storage import default_storage
@@ -19,7 +21,8 @@ LONG_AGO = timedelta(hours=2)
 
 
 def kept(content: bytes = b"bytes") -> PredictionFile:
-    return file_store.store(io.BytesIO(content), sha256=f"{len(content):064x}", size=len(content))
+    digest = hashlib.sha256(content).hexdigest()
+    return file_store.store(io.BytesIO(content), sha256=digest, size=len(content))
 
 
 def aged() -> None:
@@ -57,6 +60,18 @@ def test_a_removed_file_is_stored_again_when_resent(cast: BenchmarkCast) -> None
     file_store.sweep()
     with file_store.open_file(kept()) as again:
         assert again.read() == b"bytes"
+
+
+@pytest.mark.parametrize("damaged", [b"bytez", b"byt", b"", None])
+def test_a_damaged_or_missing_file_is_stored_anew_when_resent(
+    cast: BenchmarkCast, damaged: bytes | None
+) -> None:
+    path = Path(default_storage.path(kept().name))
+    path.unlink() if damaged is None else path.write_bytes(damaged)
+    row = kept()
+    assert [Path(default_storage.path(row.name))] == [p for p in path.parent.iterdir() if p.is_file()]
+    with file_store.open_file(PredictionFile.objects.get()) as file:
+        assert file.read() == b"bytes"
 
 
 @pytest.mark.django_db

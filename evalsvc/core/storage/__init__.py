@@ -1,0 +1,1 @@
+"""Stored files: written whole, verified, and lost only when the storage works."""

@@ -19,5 +19,6 @@ class ShellConfig(AppConfig):
         register_periodic("upkeep", registry.queue_when_due)
         registry.register_sweep("orphan files", stored_files.sweep_orphans)
         registry.register_sweep("temporary files of uploads", stored_files.sweep_uploads)
+        registry.register_check("stored files", stored_files.check_files)
         registry.register_check("orphan files", stored_files.check_orphans)
         registry.register_check("jobs", stuck_jobs.check_jobs)

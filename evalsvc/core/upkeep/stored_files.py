@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 from django.conf import settings
 from django.core.files.storage import default_storage
+from django.db.models import Model
 from django.utils import timezone
 
 from evalsvc.core.upkeep.registry import Finding
@@ -19,19 +22,72 @@ UNNAMED_FOR = timedelta(hours=1)
 CHUNK = 500
 # More orphans than rows means another database rather than lost requests.
 ORPHANS_ALLOWED = 100
-Named = Callable[[Collection[str]], set[str]]
-_folders: dict[str, Named] = {}
 
 
-def register_folder(folder: str, named: Named) -> None:
-    """Register a folder of the storage; `named` returns the names that rows have."""
-    _folders[folder] = named
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of the storage and its rows, which have `size` and `sha256`."""
+
+    name: str
+    model: type[Model]
+    field: str
+    cure: str
+
+    def named(self, names: Collection[str]) -> set[str]:
+        """Return those of these names that rows have."""
+        rows = self.model._default_manager.filter(**{f"{self.field}__in": names})
+        return set(rows.values_list(self.field, flat=True))
+
+    def files(self, share: str = "") -> Iterator[StoredFile]:
+        rows = self.model._default_manager.filter(sha256__startswith=share).exclude(**{self.field: ""})
+        for name, size, sha256 in rows.order_by("pk").values_list(self.field, "size", "sha256"):
+            yield StoredFile(name, size, sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """Name, size and digest of a file, by its row."""
+
+    name: str
+    size: int
+    sha256: str
+
+    def difference(self, copy: BinaryIO | None = None) -> tuple[str, str] | None:
+        """Read the stored file; return code and detail where it differs from its row."""
+        digest, n_bytes = hashlib.sha256(), 0
+        try:
+            with default_storage.open(self.name, "rb") as file:
+                while piece := file.read(1 << 20):
+                    digest.update(piece)
+                    n_bytes += len(piece)
+                    if copy:
+                        copy.write(piece)
+        except FileNotFoundError:
+            return "file_missing", f"The file {self.name} is missing."
+        if n_bytes != self.size:
+            return "file_damaged", f"{self.name} has {n_bytes:,} bytes, not {self.size:,}."
+        if digest.hexdigest() != self.sha256:
+            return "file_damaged", f"{self.name} has the digest {digest.hexdigest()}, not {self.sha256}."
+        return None
+
+
+_folders: dict[str, Folder] = {}
+
+
+def register_folder(folder: Folder) -> None:
+    _folders[folder.name] = folder
+
+
+def all_files() -> Iterator[StoredFile]:
+    """Yield every file that a row names."""
+    for folder in _folders.values():
+        yield from folder.files()
 
 
 def orphans(folder: str) -> Iterator[str]:
     """Yield the names of old files in a folder that no row has."""
     for names in _chunks(_walk(folder)):
-        unnamed = set(names) - _folders[folder](names)
+        unnamed = set(names) - _folders[folder].named(names)
         yield from sorted(name for name in unnamed if _is_old(name))
 
 
@@ -75,9 +131,9 @@ def _sweep_folder(folder: str, most: int) -> int:
     names = list(orphans(folder))
     if is_suspicious(folder, len(names), most):
         return 0
-    named, removed = _folders[folder], 0
+    rows, removed = _folders[folder], 0
     for name in names:
-        if not named([name]):  # a row may have come since
+        if not rows.named([name]):  # a row may have come since
             default_storage.delete(name)
             removed += 1
     return removed
@@ -116,19 +172,9 @@ def check_orphans(share: str) -> Iterator[Finding]:
         yield Finding("orphan_files", f"{n:,} files in {folder}/ belong to no row.", cure)
 
 
-def check_file(name: str, *, size: int, sha256: str, owner: str, cure: str) -> Iterator[Finding]:
-    """Compare a stored file with size and digest of its row."""
-    digest, n_bytes = hashlib.sha256(), 0
-    try:
-        with default_storage.open(name, "rb") as file:
-            while piece := file.read(1 << 20):
-                digest.update(piece)
-                n_bytes += len(piece)
-    except FileNotFoundError:
-        yield Finding("file_missing", f"{owner}: the file {name} is missing.", cure)
-        return
-    if n_bytes != size:
-        yield Finding("file_damaged", f"{owner}: {name} has {n_bytes:,} bytes, not {size:,}.", cure)
-    elif digest.hexdigest() != sha256:
-        detail = f"{owner}: {name} has the digest {digest.hexdigest()[:12]}, not {sha256[:12]}."
-        yield Finding("file_damaged", detail, cure)
+def check_files(share: str) -> Iterator[Finding]:
+    """Compare stored files with size and digest of their rows."""
+    for folder in _folders.values():
+        for file in folder.files(share):
+            if difference := file.difference():
+                yield Finding(*difference, folder.cure)

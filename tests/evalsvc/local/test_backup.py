@@ -1,65 +1,119 @@
-"""Backup and restore by the commands in the documents."""
+"""A restored backup has the same boards, sets and files; a damaged one changes nothing."""
 
 from __future__ import annotations
 
 import os
-import re
-import sqlite3
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
 
-from tests.places.workers import ROOT
+from evalsvc.core.accounts.models import User
+from evalsvc.core.upkeep import registry
+from evalsvc.evaluation.models import PredictionFile, Submission
+from tests.cast.basics import run_job
+from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
+from tests.places import postgres as pg
 
-SECTION = (ROOT / "docs" / "operations.md").read_text().partition("## Backup and restore")[2]
-BACKUP, RESTORE = re.findall(r"(?:^    .*\n)+", SECTION, re.MULTILINE)[:2]
+
+def filled() -> Submission:
+    """A scored submission and its board."""
+    cast = BenchmarkCast.create()
+    lines = [{"id": line["id"], "label": "born_in"} for line in RELATION_GOLD]
+    submission = cast.submit(cast.relations(), lines)
+    run_job("score", submission.pk)
+    return submission
 
 
-def shell(lines: str, checkout: Path, **more: str) -> None:
-    env = {"PATH": os.environ["PATH"], **more}
-    done = subprocess.run(
-        ["bash", "-e", "-c", lines], cwd=checkout, env=env, capture_output=True, text=True, timeout=120
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+def back_up(folder: Path) -> Path:
+    call_command("backup", str(folder), verbosity=0)
+    return folder
+
+
+@contextmanager
+def empty_installation(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Another database, and another folder of files."""
+    request.getfixturevalue("settings").MEDIA_ROOT = tmp_path / "restored"
+    if database == "sqlite":
+        with pg.default_is({"NAME": str(tmp_path / "restored.sqlite3")}):
+            yield
+    else:
+        name = f"restored_{os.getpid()}"
+        with pg.server() as url, pg.database(url, name) as entry, pg.default_is(entry):
+            yield
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A folder with an environment and data, as a running service leaves it."""
-    made = tmp_path / "evalsvc"
-    (made / ".venv/bin").mkdir(parents=True)
-    (made / ".venv/bin/python").symlink_to(sys.executable)
-    (made / ".data/files").mkdir(parents=True)
-    (made / ".data/files/one").write_text("predictions")
-    (made / ".data/secret_key").write_text("k" * 60)
-    with sqlite3.connect(made / ".data/evalsvc.sqlite3") as database:
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("CREATE TABLE board (title text)")
-        database.execute("INSERT INTO board VALUES ('Harbour')")
-    return made
+def backup(either_database: str, tmp_path: Path, settings: Any) -> Path:
+    settings.MEDIA_ROOT, settings.DATA_DIR = tmp_path / "files", tmp_path
+    (tmp_path / "secret_key").write_text("k" * 60)
+    filled()
+    return back_up(tmp_path / "backup")
 
 
-def backups(checkout: Path) -> list[Path]:
-    return sorted(path for path in checkout.parent.iterdir() if path != checkout)
-
-
-def test_a_restored_backup_has_database_files_and_key(checkout: Path) -> None:
-    shell(BACKUP, checkout)
-    (backup,) = backups(checkout)
+def test_a_restored_backup_has_the_same_boards_sets_and_files(
+    backup: Path, either_database: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     assert backup.stat().st_mode & 0o077 == 0
-    (checkout / ".data").rename(checkout.parent / "lost")
-    shell(RESTORE, checkout, **{"from": str(backup)})
-    with sqlite3.connect(checkout / ".data/evalsvc.sqlite3") as database:
-        assert database.execute("SELECT title FROM board").fetchall() == [("Harbour",)]
-    assert (checkout / ".data/files/one").read_text() == "predictions"
-    assert (checkout / ".data/secret_key").read_text() == "k" * 60
+    with empty_installation(either_database, tmp_path, request):
+        call_command("restore", str(backup), verbosity=0)  # compares boards and files itself
+        assert Submission.objects.get().state == Submission.State.SCORED
+        assert default_storage.exists(PredictionFile.objects.get().name)
+        assert not list(registry.findings())
 
 
-def test_a_backup_changes_neither_earlier_backups_nor_the_checkout(checkout: Path) -> None:
-    before = sorted(path.name for path in checkout.iterdir())
-    shell(BACKUP.replace("%F-%H%M%S", "first"), checkout)
-    shell(BACKUP.replace("%F-%H%M%S", "second"), checkout)
-    assert len(backups(checkout)) == 2
-    assert sorted(path.name for path in checkout.iterdir()) == before
+def shorten(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def stored_copy(backup: Path) -> Path:
+    return next(path for path in (backup / "files").rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda backup: shorten(backup / "database"),
+        lambda backup: shorten(stored_copy(backup)),
+        lambda backup: stored_copy(backup).unlink(),
+        lambda backup: (backup / "manifest.json").unlink(),
+    ],
+)
+@pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
+def test_a_damaged_backup_is_rejected_and_changes_nothing(
+    backup: Path,
+    either_database: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    harm: Callable[[Path], None],
+) -> None:
+    harm(backup)
+    with empty_installation(either_database, tmp_path, request):
+        with pytest.raises(CommandError, match=r"damaged|no complete backup"):
+            call_command("restore", str(backup))
+        assert not (tmp_path / "restored").exists()
+
+
+@pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
+def test_a_restore_into_a_database_in_use_is_rejected(backup: Path) -> None:
+    with pytest.raises(CommandError, match="has 3 accounts already"):
+        call_command("restore", str(backup))
+    assert User.objects.count() == 3
+
+
+@pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
+def test_a_backup_leaves_out_and_reports_a_damaged_file(backup: Path, tmp_path: Path) -> None:
+    Path(default_storage.path(PredictionFile.objects.get().name)).write_bytes(b"x")
+    with pytest.raises(SystemExit, check=lambda end: end.code == 1):
+        back_up(tmp_path / "second")
+    assert not [path for path in (tmp_path / "second" / "files").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("either_database", ["sqlite"], indirect=True)
+def test_a_backup_never_overwrites_another(backup: Path) -> None:
+    with pytest.raises(CommandError, match="exists already"):
+        back_up(backup)

@@ -1,0 +1,189 @@
+"""Backup of database and files together, and its verified restore."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files import File
+from django.core.files.storage import default_storage
+from django.core.management import CommandError
+from django.db import connection, transaction
+
+from evalsvc import __version__
+from evalsvc.core.upkeep.stored_files import StoredFile, all_files
+from evalsvc.environment import PRIVATE_FOLDER
+
+MANIFEST, DATABASE, FILES, KEY = "manifest.json", "database", "files", "secret_key"
+# What boards and test sets depend on; a restored database gives the same digest.
+BOARDS = (
+    "SELECT slug, sha256, state FROM annotation_testset ORDER BY id",
+    "SELECT id, system_id, run, state, file_id FROM evaluation_submission ORDER BY id",
+    "SELECT evaluation_id, measure, value FROM evaluation_score ORDER BY id",
+)
+Query = Callable[[str], Iterator[tuple[Any, ...]]]
+
+
+def back_up(folder: Path) -> list[str]:
+    """Write a new folder; return the files that differ from their rows."""
+    try:
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True)
+    except FileExistsError:
+        raise CommandError(f"{folder} exists already. Name a new folder.") from None
+    files: dict[str, StoredFile] = {}
+    differences = list(_copy_files(folder, files))
+    digest = _dump(folder / DATABASE)
+    differences += _copy_files(folder, files)  # of rows that came while the first ones were copied
+    if (settings.DATA_DIR / KEY).exists():
+        shutil.copy(settings.DATA_DIR / KEY, folder / KEY)
+    manifest = {
+        "version": __version__,
+        "vendor": connection.vendor,
+        "boards": digest,
+        "database": _sha256(folder / DATABASE),
+        "files": [asdict(file) for file in files.values()],
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
+    return differences
+
+
+def _copy_files(folder: Path, files: dict[str, StoredFile]) -> Iterator[str]:
+    """Copy the files not yet copied; leave out and report those that differ from their rows."""
+    for file in all_files():
+        if file.name in files:
+            continue
+        path = folder / FILES / file.name
+        path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        with path.open("wb") as copy:
+            difference = file.difference(copy)
+        files[file.name] = file
+        if difference:
+            path.unlink()
+            del files[file.name]
+            yield difference[1]
+
+
+def _dump(path: Path) -> str:
+    """Dump the database; return the digest of the boards in the dump."""
+    if connection.vendor == "sqlite":
+        name = connection.settings_dict["NAME"]
+        with closing(sqlite3.connect(name)) as source, closing(sqlite3.connect(path)) as target:
+            source.backup(target)
+            return boards_digest(target.execute)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        cursor.execute("SELECT pg_export_snapshot()")
+        snapshot = cursor.fetchone()[0]
+        _run("pg_dump", "--format=custom", f"--snapshot={snapshot}", f"--file={path}")
+        return boards_digest(_rows)
+
+
+def restore(folder: Path) -> None:
+    """Verify the backup, then write files and database into an empty installation."""
+    manifest = _verified_manifest(folder)
+    _require_empty()
+    for file in manifest["files"]:
+        if StoredFile(**file).difference():
+            default_storage.delete(file["name"])
+            with (folder / FILES / file["name"]).open("rb") as source:
+                default_storage.save(file["name"], File(source))
+    _load(folder / DATABASE)
+    if (folder / KEY).exists():
+        shutil.copy(folder / KEY, settings.DATA_DIR / KEY)
+    if boards_digest(_rows) != manifest["boards"]:
+        raise CommandError("The restored boards differ from those of the backup. Do not use this database.")
+    if lost := [detail for file in manifest["files"] if (detail := StoredFile(**file).difference())]:
+        raise CommandError(f"{len(lost):,} restored files differ from the backup. First: {lost[0][1]}")
+
+
+def _verified_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest, after reading every file that it names."""
+    try:
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+    except (OSError, ValueError):
+        raise CommandError(f"{folder} is no complete backup: it has no {MANIFEST}.") from None
+    if manifest["vendor"] != connection.vendor:
+        raise CommandError(
+            f"The backup is of {manifest['vendor']}, but this is {connection.vendor}. "
+            "Set DATABASE_URL to match."
+        )
+    expected = {f"{FILES}/{file['name']}": file["sha256"] for file in manifest["files"]}
+    for name, sha256 in {DATABASE: manifest["database"], **expected}.items():
+        if not (folder / name).is_file() or _sha256(folder / name) != sha256:
+            raise CommandError(
+                f"The backup is damaged: {folder / name}. Nothing was changed. Use another one."
+            )
+    return manifest
+
+
+def _require_empty() -> None:
+    """Reject a database with accounts."""
+    with connection.cursor() as cursor:
+        if "teams_user" not in connection.introspection.table_names(cursor):
+            return
+        cursor.execute("SELECT count(*) FROM teams_user")
+        n = cursor.fetchone()[0]
+    if n:
+        raise CommandError(
+            f"The database has {n:,} accounts already. Nothing was changed. "
+            "Restore into an empty one: another DATABASE_URL or EVALSVC_DATA."
+        )
+
+
+def _load(path: Path) -> None:
+    if connection.vendor == "sqlite":
+        connection.close()
+        name = connection.settings_dict["NAME"]
+        with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(name)) as target:
+            source.backup(target)
+        return
+    _run("pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", str(path))
+
+
+def boards_digest(query: Query) -> str:
+    """Digest test sets, submissions and scores."""
+    digest = hashlib.sha256()
+    for statement in BOARDS:
+        for row in query(statement):
+            digest.update(repr(tuple(row)).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def _rows(statement: str) -> Iterator[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        yield from iter(cursor.fetchone, None)
+
+
+def _run(program: str, *arguments: str) -> None:
+    """Run a PostgreSQL program on the database; the password is not among its arguments."""
+    parameters = connection.get_connection_params()
+    env = {
+        f"PG{name.upper()}": str(parameters[name])
+        for name in ("host", "port", "user", "password", "sslmode")
+        if parameters.get(name)
+    }
+    command = [program, f"--dbname={parameters['dbname']}", *arguments]
+    try:
+        done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True)  # noqa: S603
+    except FileNotFoundError:
+        raise CommandError(
+            f"{program} is not installed. Install the client programs of PostgreSQL."
+        ) from None
+    if done.returncode:
+        raise CommandError(f"{program} failed: {done.stderr.strip()[-500:]}")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

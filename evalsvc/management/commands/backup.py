@@ -1,0 +1,28 @@
+"""Back up database and files together, while the service runs or not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management import CommandParser
+
+from evalsvc.local.backup import back_up
+from evalsvc.management.commands._base import PlainCommand
+
+
+class Command(PlainCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path, help="new folder to write")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        differences = back_up(options["folder"])
+        self.write(f"The backup is in {options['folder']}.")
+        for detail in differences:
+            self.stderr.write(f"Left out: {detail}")
+        if differences:
+            self.stderr.write("Run manage.py doctor for the cures.")
+            sys.exit(1)

@@ -17,6 +17,7 @@ from annotation.roles import CURATOR, MAY_LABEL, require, require_organiser
 from annotation.testset import Kind
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.log import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 MAX_K = 50
@@ -80,6 +81,8 @@ def set_member(project: Project, *, user: User, role: str, by: User) -> Member:
         raise DomainError("unknown_role", message, field="role")
     if role != CURATOR:
         _require_another_curator(project, user)
+    before = project.members.filter(user=user).values_list("role", flat=True).first() or ""
+    record(project, "role", by=by, about=user.username, before=before, after=role)
     return Member.objects.update_or_create(project=project, user=user, defaults={"role": role})[0]
 
 
@@ -99,7 +102,10 @@ def remove_member(project: Project, *, user: User, by: User) -> None:
     """Remove a member. Their answers stay."""
     require(project, by, CURATOR)
     _require_another_curator(project, user)
-    Member.objects.filter(project=project, user=user).delete()
+    member = project.members.filter(user=user).first()
+    if member is not None:
+        record(project, "member removed", by=by, about=user.username, before=member.role, after="")
+        member.delete()
 
 
 def _require_another_curator(project: Project, leaving: User) -> None:
@@ -121,17 +127,18 @@ def open_for_work(project: Project, *, by: User) -> Project:
         raise Conflict("no_items", f"{project} has no sentences.", hint="Import a file of sentences first.")
     if not project.labels.exists():
         raise Conflict("no_labels", f"{project} has no labels.", hint="Add labels or a preset first.")
-    return _set_state(project, Project.State.OPEN)
+    return _set_state(project, Project.State.OPEN, by)
 
 
 @transaction.atomic
 def close(project: Project, *, by: User) -> Project:
     """Close a project for labelling. Adjudication and freezing stay possible."""
     require(project, by, CURATOR)
-    return _set_state(project, Project.State.CLOSED)
+    return _set_state(project, Project.State.CLOSED, by)
 
 
-def _set_state(project: Project, state: str) -> Project:
+def _set_state(project: Project, state: str, by: User) -> Project:
+    record(project, "state", by=by, before=project.state, after=state)
     Project.objects.filter(pk=project.pk).update(state=state)
     project.state = state
     return project
@@ -142,6 +149,7 @@ def set_k(project: Project, *, k: int, by: User) -> Project:
     """Change the answers per item, and recompute all outcomes."""
     require(project, by, CURATOR)
     _check_settings(k=k)
+    record(project, "answers per sentence", by=by, before=project.k, after=k)
     Project.objects.filter(pk=project.pk).update(k=k)
     project.k = k
     item_state.recompute_after_change(project)
@@ -153,6 +161,7 @@ def set_policy(project: Project, *, policy: str, by: User) -> Project:
     """Change the policy, and recompute all outcomes."""
     require(project, by, CURATOR)
     _check_settings(policy=policy)
+    record(project, "rule", by=by, before=project.policy, after=policy)
     Project.objects.filter(pk=project.pk).update(policy=policy)
     project.policy = policy
     item_state.recompute_after_change(project)
@@ -164,6 +173,8 @@ def set_guideline(project: Project, *, guideline: str, na_means: str = "", by: U
     """Change the guideline and the meaning of N/A."""
     require(project, by, CURATOR)
     changed = {"guideline": guideline.strip()} | ({"na_means": na_means.strip()} if na_means.strip() else {})
+    before = {name: getattr(project, name) for name in changed}
+    record(project, "guideline", by=by, before=before, after=changed)
     Project.objects.filter(pk=project.pk).update(**changed)
     project.refresh_from_db()
     return project

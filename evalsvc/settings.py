@@ -64,6 +64,7 @@ INSTALLED_APPS = [
     "evalsvc.core.web",
     "evalsvc.core.jobs",
     "evalsvc.core.accounts",
+    "evalsvc.core.activity",
     "annotation",
     "evalsvc.evaluation",
 ]

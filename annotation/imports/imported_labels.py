@@ -19,6 +19,7 @@ from annotation.ontology import label_usage
 from annotation.ontology.inventory import lock_project, mapping_of, renew_stamp, require_no_running_import
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.log import record
 from evalsvc.core.errors.exceptions import Conflict
 
 MOST = 300
@@ -112,6 +113,7 @@ def remove_labels(project: Project, names: Collection[str], *, part: str, by: Us
         )
     removed, _ = project.labels.filter(part=part, name__in=names).delete()
     renew_stamp(project)
+    record(project, "labels removed", by=by, before=sorted(names), after=[])
     item_state.recompute_after_change(project)
     return removed
 

@@ -20,6 +20,7 @@ from annotation.ontology.presets import PRESETS, PresetLabel
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.log import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.label_list import MAX_LABELS
 
@@ -107,7 +108,9 @@ def add_labels(
     """Add labels by name, or with texts; existing ones keep theirs."""
     require(project, by, CURATOR)
     entries = [_entry(label) for label in labels]
-    return add_entries(project, entries, part=part or parts_of(project)[0])
+    added = add_entries(project, entries, part=part or parts_of(project)[0])
+    record(project, "labels added", by=by, before=[], after=[label.name for label in added])
+    return added
 
 
 def _entry(label: str | MappingOf[str, Any]) -> PresetLabel:
@@ -165,6 +168,8 @@ def set_texts(label: OntologyLabel, *, by: User, **texts: Any) -> OntologyLabel:
     for name, value in texts.items():
         if not _is_valid_text(name, value):
             raise DomainError("bad_label", f"Invalid {name}: {value!r:.80}.", hint=TEXTS_HINT, field=name)
+    before = {name: getattr(label, name) for name in texts}
+    record(label.project, "label texts", by=by, about=label.name, before=before, after=texts)
     OntologyLabel.objects.filter(pk=label.pk).update(**texts)
     label.refresh_from_db()
     return label
@@ -308,6 +313,7 @@ def _add_step(
         project=project, number=number, operation=operation, sources=list(sources), target=target, by=by
     )
     renew_stamp(project)
+    record(project, operation, by=by, about=f"step {number}", before=list(sources), after=target)
     return step
 
 
@@ -331,6 +337,8 @@ def undo(step: OntologyStep, *, by: User) -> None:
     _require_unused(step, since=Now() - label_usage.JUST_NOW)
     OntologyStep.objects.filter(pk=step.pk).update(undone_at=Now())
     renew_stamp(project)
+    about = f"step {step.number}"
+    record(project, f"{step.operation} undone", by=by, about=about, before=step.target, after=step.sources)
     item_state.recompute_after_change(project)
 
 

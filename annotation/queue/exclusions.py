@@ -16,6 +16,7 @@ from annotation.models import Annotator, Answer, Item, Lease, Oversight, Project
 from annotation.queue import gold_questions
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.log import record
 from evalsvc.core.errors.exceptions import Conflict
 
 CHUNK = 1_000
@@ -53,6 +54,9 @@ def exclude_answer(answer: Answer, *, by: User, excluded: bool = True) -> Item:
     """Exclude one answer, or include it again."""
     item = Item.objects.select_for_update(no_key=True).get(pk=answer.item_id)
     require(item.project, by, CURATOR)
+    about, words = f"{answer.annotator} on {item.external_id}", {True: "excluded", False: "counted"}
+    before, after = words[answer.set_aside], words[excluded]
+    record(item.project, "answer", by=by, about=about, before=before, after=after)
     Answer.objects.filter(pk=answer.pk).update(set_aside=excluded)
     return item_state.update_state(item)
 
@@ -88,6 +92,10 @@ def include_annotator(annotator: Annotator, *, by: User, reason: str = "") -> Ov
 
 
 def _record(annotator: Annotator, act: str, by: User, reason: str, *, n: int) -> Oversight:
+    excluded = act == Oversight.Act.SET_ASIDE
+    before, after = ("counted", "excluded") if excluded else ("excluded", "counted")
+    values = {"before": {"answers": before}, "after": {"answers": after, "n": n, "reason": reason[:200]}}
+    record(annotator.project, "answers of a person", by=by, about=annotator.name, **values)
     return Oversight.objects.create(annotator=annotator, act=act, reason=reason[:200], n=n, by=by)
 
 

@@ -18,6 +18,7 @@ from annotation.queue.lease_endings import return_all
 from annotation.queue.participants import Participant
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.log import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 
@@ -218,6 +219,8 @@ def _marks(annotator: Annotator, use: str) -> QuerySet[Mark]:
 def _pause(annotator: Annotator, reason: str, *, by: User | None = None) -> None:
     Annotator.objects.filter(pk=annotator.pk).update(paused_at=Now(), pause_reason=reason[:200])
     Oversight.objects.create(annotator=annotator, act=Oversight.Act.PAUSE, reason=reason[:200], by=by)
+    after = {"work": "paused", "reason": reason[:200]}
+    record(annotator.project, "pause", by=by, about=annotator.name, before={"work": "active"}, after=after)
     # after the commit: no transaction locks two items at once
     transaction.on_commit(lambda: return_all(annotator))
 
@@ -236,6 +239,10 @@ def resume(annotator: Annotator, *, by: User, reason: str = "") -> None:
     rows = Annotator.objects.filter(pk=annotator.pk)
     rows.update(paused_at=None, pause_reason="", resumed_at=Now(), qualified_at=Now())
     Oversight.objects.create(annotator=annotator, act=Oversight.Act.RESUME, reason=reason[:200], by=by)
+    after = {"work": "active", "reason": reason[:200]}
+    record(
+        annotator.project, "resumption", by=by, about=annotator.name, before={"work": "paused"}, after=after
+    )
 
 
 # ---- set-up ---------------------------------------------------------------------------------------
@@ -298,6 +305,8 @@ def set_quality_options(project: Project, *, by: User, **values: Any) -> Project
     """Change options named in `QUALITY_OPTIONS`."""
     require(project, by, CURATOR)
     _validate_options(project, values)
+    before = {name: getattr(project, name) for name in values}
+    record(project, "quality settings", by=by, before=before, after=values)
     Project.objects.filter(pk=project.pk).update(**values)
     project.refresh_from_db()
     if {"most_extra", "calls_extra"} & set(values):

@@ -4,6 +4,7 @@ from django.urls import path
 
 from evalsvc.evaluation.api import benchmarks, status
 from evalsvc.evaluation.api import ledger as api_ledger
+from evalsvc.evaluation.api import log as api_log
 from evalsvc.evaluation.api import submissions as api_submissions
 from evalsvc.evaluation.pages import boards, ledger, organise, organisers, settings, submissions, submit, team
 
@@ -49,6 +50,7 @@ api_patterns = [
     path("benchmarks/<slug:slug>/settings/<slug:key>/inputs", benchmarks.Inputs.as_view(), name="api-inputs"),
     path("benchmarks/<slug:slug>/limits", benchmarks.BenchmarkLimits.as_view(), name="api-benchmark-limits"),
     path("benchmarks/<slug:slug>/board", benchmarks.OneBoard.as_view(), name="api-board"),
+    path("benchmarks/<slug:slug>/log", api_log.BenchmarkLog.as_view(), name="api-benchmark-log"),
     path("benchmarks/<slug:slug>/ledger", api_ledger.Ledgers.as_view(), name="api-ledger"),
     path("benchmarks/<slug:slug>/submissions", api_submissions.Submissions.as_view(), name="api-submissions"),
     path("benchmarks/<slug:slug>/models", api_submissions.Models.as_view(), name="api-models"),

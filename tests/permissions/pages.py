@@ -56,6 +56,7 @@ project-members       GET  login   404   403   403   403   200   404   404   404
 project-members       POST login   404   403   403   403   302   404   404   404   404   404   302 login
 project-guideline     GET  login   404   403   403   403   200   404   404   404   404   404   200 login
 project-guideline     POST login   404   403   403   403   302   404   404   404   404   404   302 login
+project-log           GET  login   404   403   403   403   200   404   404   404   404   404   200 login
 project-quality       GET  login   404   403   403   403   200   404   404   404   404   404   200 login
 project-quality       POST login   404   403   403   403   302   404   404   404   404   404   302 login
 annotator             GET  login   404   403   403   403   200   404   404   404   404   404   200 login

@@ -96,6 +96,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
             "project-members",
             "project-guideline",
             "project-quality",
+            "project-log",
             "disputes",
             "comments",
             "freeze",
@@ -164,6 +165,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         harbour,
     ),
     **dict.fromkeys(("api-reserve", "api-insight", "api-quality", "api-agreement", "api-judgments"), harbour),
+    "api-project-log": harbour,
     **dict.fromkeys(
         [f"api-annotator-{act}" for act in ("pause", "resume", "set-aside", "put-back")],
         lambda cast: {"pk": cast.lease.annotator_id},
@@ -180,7 +182,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         ("api-benchmark", "api-settings", "api-board", "api-submissions", "api-check", "api-models"), tides
     ),
-    **dict.fromkeys(("api-benchmark-limits", "api-ledger"), tides),
+    **dict.fromkeys(("api-benchmark-limits", "api-ledger", "api-benchmark-log"), tides),
     **dict.fromkeys(
         ("api-setting", "api-versions", "api-inputs"), lambda cast: tides(cast) | {"key": "main"}
     ),
@@ -189,7 +191,16 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     **dict.fromkeys(
         [
             f"api-{name}:hidden"
-            for name in ("benchmark", "settings", "board", "ledger", "submissions", "check", "models")
+            for name in (
+                "benchmark",
+                "settings",
+                "board",
+                "ledger",
+                "benchmark-log",
+                "submissions",
+                "check",
+                "models",
+            )
         ],
         vault,
     ),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 
 from annotation.testset import Kind, TestSet
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.log import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.evaluation.benchmarks import versions
@@ -177,6 +179,8 @@ def revise_setting(
 def _revise(
     setting: Setting, test_set: TestSet, only: TestSet | None, *, by: User, note: str
 ) -> SettingVersion:
+    before, after = {"test_set": str(setting.test_set)}, {"test_set": str(test_set), "note": note}
+    record(setting.benchmark, "new gold", by=by, about=setting.key, before=before, after=after)
     setting.test_set, setting.only = test_set, only
     Setting.objects.filter(pk=setting.pk).update(test_set=test_set, only=only)
     version = versions.begin(setting, by=by, note=note)
@@ -210,11 +214,21 @@ def change_setting(setting: Setting, *, by: User, **changed: Any) -> Setting:
         check_shown({name: whole[name] for name in SHOWN}, unit=row.unit, main=whole["main"])
         if row.share is not None:
             _check_share(row.share, whole)
+        before, after = (
+            {name: _loggable(each) for name, each in values.items()}
+            for values in ({name: getattr(row, name) for name in changed}, changed)
+        )
+        record(row.benchmark, "setting", by=by, about=row.key, before=before, after=after)
         Setting.objects.filter(pk=row.pk).update(**changed)
         if shared := {name: changed[name] for name in changed.keys() - {"title", "sealed"}}:
             Setting.objects.filter(rest_of=row).update(**shared)
     setting.refresh_from_db()
     return setting
+
+
+def _loggable(value: Any) -> Any:
+    """Return a value of a setting as JSON."""
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
+from evalsvc.core.activity.log import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation.models import Benchmark, Organiser
 from evalsvc.evaluation.roles import ORGANISER, VIEWER, require
@@ -22,6 +23,8 @@ def set_person(benchmark: Benchmark, *, user: User, role: str, by: User) -> Orga
         raise DomainError("unknown_role", f"{role!r} is not a role. Use {known}.", field="role")
     if role != ORGANISER:
         _keep_an_organiser(benchmark, user)
+    before = benchmark.people.filter(user=user).values_list("role", flat=True).first() or ""
+    record(benchmark, "role", by=by, about=user.username, before=before, after=role)
     return Organiser.objects.update_or_create(benchmark=benchmark, user=user, defaults={"role": role})[0]
 
 
@@ -30,7 +33,10 @@ def remove_person(benchmark: Benchmark, *, user: User, by: User) -> None:
     """Remove the role of a user; their runs stay."""
     require(benchmark, by, ORGANISER)
     _keep_an_organiser(benchmark, user)
-    Organiser.objects.filter(benchmark=benchmark, user=user).delete()
+    person = benchmark.people.filter(user=user).first()
+    if person is not None:
+        record(benchmark, "person removed", by=by, about=user.username, before=person.role, after="")
+        person.delete()
 
 
 def _keep_an_organiser(benchmark: Benchmark, leaving: User) -> None:

@@ -1,0 +1,51 @@
+"""Log entries: person, change, time, values before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+
+class LogEntry(models.Model):
+    """One change of a project or benchmark; entries are never changed."""
+
+    area = models.CharField(max_length=20, help_text="project or benchmark")
+    subject = models.BigIntegerField(help_text="Primary key of the project or benchmark.")
+    action = models.CharField(max_length=40)
+    about = models.CharField(max_length=300, blank=True, help_text="The person, label or setting changed.")
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="Nobody: a rule of the project.",
+    )
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["area", "subject", "-id"], name="log_of_subject")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.about}".strip()
+
+    @property
+    def before_text(self) -> str:
+        return _text(self.before)
+
+    @property
+    def after_text(self) -> str:
+        return _text(self.after)
+
+
+def _text(value: Any) -> str:
+    """Write a logged value in one line."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_text(entry)}" for name, entry in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    return "" if value is None else str(value)

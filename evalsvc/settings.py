@@ -224,7 +224,7 @@ CSRF_FAILURE_VIEW = "evalsvc.core.errors.handlers.csrf_failure"
 if HTTPS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+    SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]
     SECURE_HSTS_SECONDS = env_int("HSTS_SECONDS", default=31_536_000)
     # These also bind all subdomains, including the operator's other hosts, so they are off by default.
     SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("HSTS_SUBDOMAINS", default=False)
@@ -273,6 +273,10 @@ JOB_LEASE_SECONDS = env_int("JOB_LEASE_SECONDS", default=10, least=2)
 JOB_HEARTBEAT_SECONDS = env_int("JOB_HEARTBEAT_SECONDS", default=3, least=1)
 JOB_RECONCILE_SECONDS = env_int("JOB_RECONCILE_SECONDS", default=3, least=1)
 JOB_TIME_LIMIT = env_int("JOB_TIME_LIMIT", default=3_300, least=60)
+# Serve /metrics to everybody who reaches the web server; keep it from the outside by the proxy.
+METRICS = env_bool("METRICS", default=False)
+# With less free space in the data folder /readyz answers 503.
+FREE_BYTES_LEAST = env_int("FREE_BYTES_LEAST", default=1_000_000_000)
 # Sweep, and check a sixteenth of all files and test sets; 0: never.
 UPKEEP_SECONDS = env_int("UPKEEP_SECONDS", default=3_600)
 JOB_QUEUES = ("score", "heavy", "ingest")

@@ -9,7 +9,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from annotation.page_urls import page_patterns as annotation_pages
 from annotation.urls import api_patterns as annotation_api
 from evalsvc import docs_pages as docs
-from evalsvc import home, openapi
+from evalsvc import health, home, openapi
 from evalsvc.core.accounts.page_urls import page_patterns as team_pages
 from evalsvc.evaluation.urls import api_patterns as evaluation_api
 from evalsvc.evaluation.urls import page_patterns as evaluation_pages
@@ -33,6 +33,8 @@ docs_pages = [
 urlpatterns = [
     path("", require_safe(home.home), name="home"),
     path("healthz", require_safe(home.health), name="health"),
+    path("readyz", require_safe(health.ready), name="ready"),
+    path("metrics", require_safe(health.metrics), name="metrics"),
     path("", include([*team_pages, *annotation_pages, *evaluation_pages, *docs_pages])),
     path("api/v1/", include([*annotation_api, *evaluation_api])),
     path(

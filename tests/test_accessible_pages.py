@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 FILES = {
-    *("health", "client", "schema", "board-csv", "board-json", "board-ranks"),
+    *("health", "ready", "metrics", "client", "schema", "board-csv", "board-json", "board-ranks"),
     *("setting-inputs", "board-inputs"),
     *("submission-curve-svg", "submission-curve-csv", "test-set-lines", "judgments"),
     *("agreement-svg", "agreement-pairs", "agreement-relations", "mine-svg", "mine-csv"),

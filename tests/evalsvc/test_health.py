@@ -1,0 +1,86 @@
+"""Readiness names each part that fails; metrics are off unless set, and match their alert rules."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.test import Client
+
+from evalsvc import health
+from evalsvc.core.jobs.models import Job, Worker
+from evalsvc.core.jobs.queue import enqueue
+from tests.places.workers import ROOT
+
+
+@pytest.fixture
+def ready(db: None, settings: Any, tmp_path: Path) -> None:
+    """Storage, space, and an active worker for every queue."""
+    settings.MEDIA_ROOT, settings.FREE_BYTES_LEAST = tmp_path, 1
+    Worker.objects.bulk_create(Worker(queue=queue, name="w") for queue in settings.JOB_QUEUES)
+
+
+def test_an_installation_whose_parts_work_is_ready(ready: None, client: Client) -> None:
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()) == (200, {"status": "ready", "problems": {}})
+
+
+def lose_a_worker(settings: Any) -> None:
+    Worker.objects.filter(queue="heavy").delete()
+
+
+def lose_the_storage(settings: Any) -> None:
+    settings.MEDIA_ROOT = settings.MEDIA_ROOT / "away"
+
+
+def fill_the_disk(settings: Any) -> None:
+    settings.FREE_BYTES_LEAST = 10**18
+
+
+def stop_the_broker(settings: Any) -> None:
+    health.CHECKS["broker"] = _unreachable
+
+
+def stall_a_queue(settings: Any) -> None:
+    Job.objects.filter(pk=enqueue("describe", 1).pk).update(run_after="2026-01-01T00:00:00Z")
+
+
+def _unreachable() -> str:
+    raise ConnectionRefusedError("redis://:password@host")
+
+
+@pytest.mark.parametrize(
+    ("harm", "part"),
+    [
+        (lose_a_worker, "workers"),
+        (lose_the_storage, "storage"),
+        (fill_the_disk, "free space"),
+        (stop_the_broker, "broker"),
+        (stall_a_queue, "progress"),
+    ],
+)
+def test_a_part_that_fails_is_named_without_addresses(
+    ready: None, client: Client, settings: Any, monkeypatch: Any, harm: Any, part: str
+) -> None:
+    monkeypatch.setattr(health, "CHECKS", dict(health.CHECKS))
+    harm(settings)
+    response = client.get("/readyz")
+    assert (response.status_code, set(response.json()["problems"])) == (503, {part})
+    assert "password" not in response.text
+
+
+def test_metrics_are_off_unless_set(db: None, client: Client) -> None:
+    assert client.get("/metrics").status_code == 404
+
+
+def test_every_metric_of_the_alert_rules_is_served(ready: None, client: Client, settings: Any) -> None:
+    settings.METRICS = True
+    enqueue("describe", 1)
+    text = client.get("/metrics").text
+    served = set(re.findall(r"^(evalsvc_\w+)", text, re.MULTILINE))
+    rules = yaml.safe_load((ROOT / "docs" / "alerts.yml").read_text())["groups"][0]["rules"]
+    assert {re.match(r"\w+", rule["expr"])[0] for rule in rules} <= served
+    assert 'evalsvc_jobs_waiting{queue="heavy"} 1\n' in text

@@ -23,7 +23,7 @@ MOVES: dict[str, frozenset[str]] = {
     S.QUEUED: frozenset({S.RUNNING, S.SCORED, S.CANCELLED}),  # scored: its re-scoring was cancelled
     S.RUNNING: frozenset({S.QUEUED, S.SCORED, S.INVALID, S.FAILED, S.CANCELLED}),
     S.SCORED: frozenset({S.QUEUED}),
-    S.FAILED: frozenset({S.QUEUED}),
+    S.FAILED: frozenset({S.QUEUED, S.RECEIVED}),  # received: its check is repeated
     S.INVALID: frozenset(),
     S.CANCELLED: frozenset(),
 }
@@ -91,6 +91,23 @@ def score_again(submission: Submission) -> None:
         if S.QUEUED not in MOVES[row.state] or row.state not in ENDED:
             raise Conflict("not_ended", f"Submission {row.pk} is {row.state} and cannot be scored again now.")
         queue(row, kind="predict" if row.model_id == row.file_id else "score")
+
+
+def can_be_retried(submission: Submission) -> bool:
+    """True if its last job failed, and not by a fault of the file."""
+    failed = submission.job is not None and submission.job.state == Job.State.FAILED
+    return failed and submission.state in (S.FAILED, S.SCORED) and submission.withdrawn_at is None
+
+
+def retry(submission: Submission, *, by: User) -> None:
+    """Restart the failed job of a submission."""
+    require_own(by, submission)
+    if submission.job is None or not can_be_retried(submission):
+        raise Conflict("not_failed", f"Nothing failed: this submission is {submission.state}.")
+    run = Submission.objects.filter(system=submission.system, run=submission.run, withdrawn_at=None)
+    if run.exclude(state__in=(S.INVALID, S.FAILED, S.CANCELLED)).exclude(pk=submission.pk).exists():
+        raise Conflict("run_taken", f"Run {submission.run} of {submission.system} has another active file.")
+    queueing.restart(submission.job, by=by.shown_name)
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:

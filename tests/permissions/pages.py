@@ -150,6 +150,7 @@ submissions           GET  login   200   200   200   200   200   200   200   200
 submission            GET  login   404   404   404   404   404   404   200   200   404   200   200 login
 submission-state      GET  login   404   404   404   404   404   404   200   200   404   200   200 login
 submission-cancel     POST login   404   404   404   404   404   404   302   302   404   302   302 login
+submission-retry      POST login   404   404   404   404   404   404   409   409   404   409   409 login
 submission-withdraw   POST login   404   404   404   404   404   404   302   302   404   302   302 login
 submission-curve-svg  GET  login   404   404   404   404   404   404   200   200   404   200   200 login
 submission-curve-csv  GET  login   404   404   404   404   404   404   200   200   404   200   200 login

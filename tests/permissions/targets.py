@@ -138,7 +138,14 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         lambda cast: vault(cast) | {"key": "main"},
     ),
     **dict.fromkeys(
-        ("submission", "submission-withdraw", "submission-curve-svg", "submission-curve-csv"), scored
+        (
+            "submission",
+            "submission-withdraw",
+            "submission-retry",
+            "submission-curve-svg",
+            "submission-curve-csv",
+        ),
+        scored,
     ),
     **dict.fromkeys(("submission-state", "submission-cancel"), queued),
     "board-people:hidden": vault,
@@ -204,7 +211,9 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
         ],
         vault,
     ),
-    **dict.fromkeys(("api-submission", "api-scores", "api-submission-withdraw"), scored),
+    **dict.fromkeys(
+        ("api-submission", "api-scores", "api-submission-withdraw", "api-submission-retry"), scored
+    ),
     "api-submission-cancel": queued,
 }
 

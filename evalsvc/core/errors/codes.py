@@ -104,6 +104,7 @@ BENCHMARKS: dict[str, str] = {
     "no_setting": "The benchmark has no setting yet, so nothing can be scored.",
     "no_tokens": "Some documents of the gold have neither tokens nor text.",
     "not_entities": "Models run only on benchmarks for entities.",
+    "not_failed": "Only a failed job can be restarted. See detail for its state.",
     "not_ended": "The submission is still being processed. Rescore it when it has ended.",
     "not_open_yet": "The setting is not open yet. See detail for the opening time.",
     "not_frozen": "The test set is not frozen yet.",

@@ -441,6 +441,15 @@ class Cancel(APIView):
         return changed(request, pk, submission_states.cancel)
 
 
+class Retry(APIView):
+    needs_scope = "submit"
+
+    @extend_schema(operation_id="submission_retry", request=None, responses=ENDED)
+    def post(self, request: Request, pk: int) -> Response:
+        """Restart the failed job of a submission."""
+        return changed(request, pk, submission_states.retry)
+
+
 class Withdraw(APIView):
     needs_scope = "submit"
 

@@ -92,6 +92,7 @@ def _waiting(submission: Submission) -> dict[str, Any]:
     return {
         "submission": submission,
         "in_progress": submission.state in run_list.IN_PROGRESS,
+        "can_be_retried": submission_states.can_be_retried(submission),
         "steps": timeline(submission),
         "notice": _notice(submission),
         "progress": charts.progress(*((job.done, job.total) if job else (0, 0))),
@@ -120,9 +121,11 @@ def _notice(submission: Submission) -> Notice | None:
         return Notice("bad", "File rejected.", detail)
     if submission.state == State.FAILED:
         if submission.reason_code == "worker_lost":
-            detail = "Three workers stopped. The run does not count towards your quota. Submit it again."
+            detail = (
+                "Its worker process ended three times. The run does not count towards your quota. Retry it."
+            )
             return Notice("warn", "Not scored.", detail)
-        detail = "The run does not count towards your quota. You can submit it again."
+        detail = "The run does not count towards your quota. You can retry it, or submit it again."
         return Notice("warn", "Not scored.", f"{reason or 'No reason was recorded.'} {detail}")
     if submission.state == State.CANCELLED:
         return Notice("warn", "Cancelled.", "Nothing was scored. You can submit the run again.")
@@ -223,6 +226,14 @@ def _on_boards(submission: Submission) -> str:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     submission = roles.submission_for(request.user, pk)
     submission_states.cancel(submission, by=users.person(request))
+    return redirect("submission", submission.pk)
+
+
+@login_required
+@require_POST
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    submission = roles.submission_for(request.user, pk)
+    submission_states.retry(submission, by=users.person(request))
     return redirect("submission", submission.pk)
 
 

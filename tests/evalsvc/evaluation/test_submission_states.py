@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from datetime import timedelta
 from itertools import product
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.http import Http404
 from django.test import Client
 from django.utils import timezone
@@ -227,3 +229,64 @@ def test_a_run_of_an_open_phase_is_withdrawn_beside_an_ended_one(cast: Benchmark
     open_run = cast.submit(benchmark, LINES, run="2")
     submission_states.withdraw(open_run, by=cast.kim)
     assert fresh(open_run).withdrawn_at is not None
+
+
+def failed(cast: BenchmarkCast, code: str = "worker_lost") -> Submission:
+    submission = cast.submit(cast.relations(), LINES)
+    job = queue.claim("score")
+    assert job
+    transitions.fail(job, code=code, reason="The worker process ended.")
+    submission.refresh_from_db()
+    return submission
+
+
+def test_a_failed_run_can_be_retried_and_is_scored(cast: BenchmarkCast, client: Client) -> None:
+    submission = failed(cast)
+    client.force_login(submission.by)
+    assert "Retry run" in client.get(f"/submissions/{submission.pk}/").content.decode()
+    assert client.post(f"/submissions/{submission.pk}/retry/").status_code == 302
+    submission.refresh_from_db()
+    assert (submission.state, submission.reason) == ("queued", "")
+    run_next("score")
+    submission.refresh_from_db()
+    assert submission.state == "scored"
+
+
+@pytest.mark.parametrize("code", ["unknown_id", ""])
+def test_only_a_failed_run_can_be_retried(cast: BenchmarkCast, code: str) -> None:
+    submission = failed(cast, code) if code else cast.submit(cast.relations(), LINES)
+    with pytest.raises(Conflict) as error:
+        submission_states.retry(submission, by=submission.by)
+    assert error.value.code == "not_failed"
+
+
+def test_a_run_sent_again_meanwhile_is_not_retried(cast: BenchmarkCast) -> None:
+    submission = failed(cast)
+    cast.submit(submission.benchmark, LINES)
+    with pytest.raises(Conflict) as error:
+        submission_states.retry(submission, by=submission.by)
+    assert error.value.code == "run_taken"
+    err = io.StringIO()
+    call_command("jobs", "retry", str(submission.job_id), stdout=io.StringIO(), stderr=err)
+    assert "was not restarted" in err.getvalue()
+
+
+def test_jobs_are_listed_retried_and_cancelled_by_filter(cast: BenchmarkCast) -> None:
+    submission = failed(cast)
+
+    def jobs(*words: str) -> str:
+        out = io.StringIO()
+        call_command("jobs", *words, stdout=out)
+        return out.getvalue()
+
+    assert jobs("list", "--code", "worker_lost").startswith(f"{submission.job_id}\tfailed\tscore ")
+    assert jobs("list", "--state", "queued,running") == ""
+    assert jobs("retry", "--code", "file_lost") == "0 jobs restarted.\n"
+    assert jobs("retry", "--code", "file_lost,worker_lost") == "1 jobs restarted.\n"
+    assert jobs("cancel", str(submission.job_id)).startswith("1 jobs cancelled")
+    submission.refresh_from_db()
+    assert submission.state == "cancelled"
+    with pytest.raises(CommandError, match="by number or by a filter"):
+        jobs("retry")
+    with pytest.raises(CommandError, match="Unknown state: stuck"):
+        jobs("list", "--state", "stuck")

@@ -1,0 +1,73 @@
+"""List, retry or cancel jobs, by number or filter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management import CommandError, CommandParser
+from django.db import IntegrityError
+from django.db.models import QuerySet
+
+from evalsvc.core.errors.exceptions import DomainError
+from evalsvc.core.jobs import kinds, queue
+from evalsvc.core.jobs.models import Job
+from evalsvc.management.commands._base import PlainCommand
+
+FILTERS = ("state", "kind", "queue", "lane", "code")
+FIELDS = {"code": "error_code"}
+IN_PROGRESS = (Job.State.QUEUED, Job.State.RUNNING)
+
+
+class Command(PlainCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", choices=("list", "retry", "cancel"))
+        parser.add_argument("numbers", nargs="*", type=int, metavar="NUMBER")
+        for name in FILTERS:
+            parser.add_argument(f"--{name}", default="", metavar="VALUE[,VALUE]")
+        parser.add_argument("--limit", type=int, default=100, help="list at most as many, the newest first")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        jobs = chosen(options)
+        if options["action"] == "list":
+            for job in jobs.order_by("-pk")[: options["limit"]]:
+                self.write(f"{job.pk}\t{job.state}\t{job.kind} {job.subject}\t{job.error_code}\t{job.error}")
+            return
+        if not options["numbers"] and not any(options[name] for name in FILTERS):
+            raise CommandError("Specify jobs by number or by a filter such as --code worker_lost.")
+        if options["action"] == "retry":
+            self.retry(jobs.filter(state=Job.State.FAILED))
+        else:
+            in_progress = jobs.filter(state__in=IN_PROGRESS)
+            for job in in_progress:
+                queue.request_cancel(job)
+            self.write(f"{len(in_progress):,} jobs cancelled; running ones stop at their next report.")
+
+    def retry(self, jobs: QuerySet[Job]) -> None:
+        restarted = 0
+        for job in jobs.order_by("pk"):
+            try:
+                queue.restart(job, by="an administrator")
+                restarted += 1
+            except (DomainError, IntegrityError) as error:  # its subject has moved on
+                self.stderr.write(f"Job {job.pk} was not restarted: {error}")
+        self.write(f"{restarted:,} jobs restarted.")
+
+
+def chosen(options: dict[str, Any]) -> QuerySet[Job]:
+    """Return the jobs with the numbers and values given; reject unknown values."""
+    jobs = Job.objects.all()
+    if options["numbers"]:
+        jobs = jobs.filter(pk__in=options["numbers"])
+    known = {"state": Job.State.values, "kind": kinds.names()}
+    for name in FILTERS:
+        values = [value for value in options[name].split(",") if value]
+        unknown = set(values) - set(known.get(name, values))
+        if unknown:
+            raise CommandError(
+                f"Unknown {name}: {', '.join(sorted(unknown))}. Use: {', '.join(known[name])}."
+            )
+        if values:
+            jobs = jobs.filter(**{f"{FIELDS.get(name, name)}__in": values})
+    return jobs

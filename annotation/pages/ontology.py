@@ -22,7 +22,13 @@ from annotation.ontology.inventory import (
     set_texts,
 )
 from annotation.ontology.presets import PRESETS
-from annotation.pages.project_page import ActionForm, choices_by_name, project_context, project_for
+from annotation.pages.project_page import (
+    ActionForm,
+    choices_by_name,
+    project_context,
+    project_for,
+    submit_or_show,
+)
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.formatting import counted
@@ -214,7 +220,7 @@ def inventory(request: HttpRequest, slug: str) -> HttpResponse:
         ontology.undo(step, by=user)
         messages.info(request, f"Step {step.number} undone.")
         return redirect("ontology", slug)
-    if any(submit(request, form, partial(form.apply, project, by=user)) for form in forms.values()):
+    if any(submit_or_show(request, form, project, partial(form.apply, by=user)) for form in forms.values()):
         return redirect("ontology", slug)
     steps, frequencies = project.steps.select_related("by"), label_usage.count_in_gold(project)
     context = project_context(

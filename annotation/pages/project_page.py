@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib import messages
+from django.forms import BaseForm
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from annotation import projects, roles
+from annotation.consensus.effects import preview
 from annotation.consensus.label_mapping import Payload
 from annotation.models import Project
 from annotation.ontology.inventory import Choice, inventory, parts_of
@@ -19,6 +22,7 @@ from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.jobs.models import Job
 from evalsvc.core.web.forms import PageForm
+from evalsvc.core.web.views import attempt, submit
 
 Counts = dict[str, int]
 OPEN_DETAILS = {
@@ -34,6 +38,18 @@ class ActionForm(PageForm):
     def apply(self, project: Project, *, by: User) -> str:
         """Make the change, and return the message to show."""
         raise NotImplementedError
+
+
+def submit_or_show(
+    request: HttpRequest, form: BaseForm, project: Project, apply: Callable[[Project], str], *fields: str
+) -> bool:
+    """Apply a valid form, or with the button “Show effect” only show what it would change."""
+    if request.POST.get("do") != "show":
+        return submit(request, form, lambda: apply(project), *fields)
+    effect = attempt(form, lambda: preview(project, apply), *fields) if form.is_valid() else None
+    if effect is not None:
+        messages.info(request, str(effect))
+    return False
 
 
 def project_for(request: HttpRequest, slug: str, *allowed: str) -> tuple[Project, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -18,7 +19,14 @@ from annotation.models import Answer, Batch, Item, Member, Policy, Project
 from annotation.models.project import RULE_TITLES
 from annotation.pages.imports import KINDS
 from annotation.pages.my_work import my_work_page
-from annotation.pages.project_page import ActionForm, checklist, next_step, project_context, project_for
+from annotation.pages.project_page import (
+    ActionForm,
+    checklist,
+    next_step,
+    project_context,
+    project_for,
+    submit_or_show,
+)
 from annotation.reports import remarks
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
@@ -26,7 +34,7 @@ from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
-from evalsvc.core.web.views import attempt, page, submit
+from evalsvc.core.web.views import attempt, page
 
 LIVE = Q(items__batch__state=Batch.State.DONE, items__use="")
 NOT_A_NUMBER = {"invalid": "Enter a whole number."}
@@ -177,7 +185,7 @@ def _act(request: HttpRequest, project: Project, form: RuleForm) -> bool:
             request, "Project closed. No new sentences are handed out; disputes can still be decided."
         )
     else:
-        return submit(request, form, lambda: form.apply(project, by=user))
+        return submit_or_show(request, form, project, partial(form.apply, by=user))
     return True
 
 

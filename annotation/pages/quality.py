@@ -17,7 +17,14 @@ from annotation import roles
 from annotation.models import Annotator, Answer, Batch, Item, Mark, Oversight, Project, Suggestion, Vote
 from annotation.ontology.inventory import inventory
 from annotation.pages.imports import FileForm, format_choices, upload_field
-from annotation.pages.project_page import ActionForm, answer_text, label_titles, project_context, project_for
+from annotation.pages.project_page import (
+    ActionForm,
+    answer_text,
+    label_titles,
+    project_context,
+    project_for,
+    submit_or_show,
+)
 from annotation.queue import exclusions, gold_questions
 from annotation.roles import display_names
 from annotation.testset import Kind
@@ -216,11 +223,11 @@ def annotator(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if action in OVERSIGHT:
         act, message = OVERSIGHT[action]
 
-        def oversee() -> str:
+        def oversee(project: Project) -> str:
             act(annotator, by=person(request), reason=form.cleaned_data["reason"])
             return message.format(name)
 
-        if submit(request, form, oversee, "reason"):
+        if submit_or_show(request, form, project, oversee, "reason"):
             return redirect("annotator", slug, pk)
     marks = Mark.objects.filter(annotator=annotator).select_related("item")
     context = project_context(

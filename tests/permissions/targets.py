@@ -173,6 +173,7 @@ ADDRESSES: dict[str, Callable[[ServiceCast], Fields]] = {
     ),
     **dict.fromkeys(("api-reserve", "api-insight", "api-quality", "api-agreement", "api-judgments"), harbour),
     "api-project-log": harbour,
+    "api-project-effects": harbour,
     **dict.fromkeys(
         [f"api-annotator-{act}" for act in ("pause", "resume", "set-aside", "put-back")],
         lambda cast: {"pk": cast.lease.annotator_id},
@@ -308,6 +309,7 @@ BODIES: dict[str, Callable[[ServiceCast], Fields]] = {
     "api-lease": lambda cast: {"holding": []},
     "api-reserve": lambda cast: {"holding": [], "n": 2},
     "api-quality": lambda cast: {"check_every": 5},
+    "api-project-effects": lambda cast: {"change": "k", "k": 3},
     "api-ontology-label": lambda cast: {"phrase": "was born in", "choose": ["Ada was born in Turin."]},
     "api-answer": lambda cast: vote() | {"payload": {"spans": [], "relations": ["born_in"]}},
     "api-skip": lambda cast: vote() | {"reason": "broken"},

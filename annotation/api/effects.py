@@ -1,0 +1,112 @@
+"""API of the effect that a change would have, for curators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import projects, roles
+from annotation.api.projects import project_of
+from annotation.consensus.effects import preview
+from annotation.models import Policy, Project
+from annotation.ontology import inventory
+from annotation.queue import exclusions
+from evalsvc.core.accounts.models import User
+from evalsvc.core.accounts.users import person
+from evalsvc.core.errors.handlers import problems
+from evalsvc.core.web.request_validation import validated
+
+Values = dict[str, Any]
+
+
+def _undo(project: Project, by: User, values: Values) -> None:
+    inventory.undo(get_object_or_404(project.steps, number=values["step"]), by=by)
+
+
+def _exclude(project: Project, by: User, values: Values) -> None:
+    exclusions.exclude_annotator(get_object_or_404(project.annotators, pk=values["annotator"]), by=by)
+
+
+def _include(project: Project, by: User, values: Values) -> None:
+    exclusions.include_annotator(get_object_or_404(project.annotators, pk=values["annotator"]), by=by)
+
+
+# Each change with the fields it needs.
+CHANGES: dict[str, tuple[tuple[str, ...], Callable[[Project, User, Values], object]]] = {
+    "merge": (
+        ("sources", "target"),
+        lambda project, by, values: inventory.merge(
+            project, values["sources"], target=values["target"], by=by
+        ),
+    ),
+    "delete": (
+        ("sources",),
+        lambda project, by, values: inventory.delete(project, values["sources"], by=by),
+    ),
+    "rename": (
+        ("sources", "target"),
+        lambda project, by, values: inventory.rename(
+            project, values["sources"][0], target=values["target"], by=by
+        ),
+    ),
+    "undo": (("step",), _undo),
+    "k": (("k",), lambda project, by, values: projects.set_k(project, k=values["k"], by=by)),
+    "rule": (
+        ("policy",),
+        lambda project, by, values: projects.set_policy(project, policy=values["policy"], by=by),
+    ),
+    "exclude": (("annotator",), _exclude),
+    "include": (("annotator",), _include),
+}
+
+
+class ChangeSerializer(serializers.Serializer[Any]):
+    change = serializers.ChoiceField(choices=[*CHANGES])
+    sources = serializers.ListField(child=serializers.CharField(), required=False, allow_empty=False)
+    target = serializers.CharField(required=False, max_length=200)
+    step = serializers.IntegerField(required=False, help_text="Number of the ontology step to undo.")
+    k = serializers.IntegerField(required=False)
+    policy = serializers.ChoiceField(choices=Policy.choices, required=False)
+    annotator = serializers.IntegerField(required=False)
+
+    def validate(self, attrs: Values) -> Values:
+        needed, _ = CHANGES[attrs["change"]]
+        missing = {name: "This field is required for this change." for name in needed if name not in attrs}
+        if missing:
+            raise serializers.ValidationError(missing)
+        return attrs
+
+
+class EffectSerializer(serializers.Serializer[Any]):
+    items = serializers.IntegerField(help_text="Items counted; at most the first 5,000, decided ones first.")
+    of = serializers.IntegerField(help_text="Items of the project.")
+    reopened = serializers.IntegerField(help_text="Items that wait for answers or a decision again.")
+    ended = serializers.IntegerField(help_text="Items that wait no longer.")
+    changed = serializers.IntegerField(help_text="Items with another gold.")
+    decisions_lapsed = serializers.IntegerField(help_text="Decisions kept, to be confirmed or to return.")
+    decisions_restored = serializers.IntegerField(help_text="Decisions that count again.")
+    decisions_dropped = serializers.IntegerField()
+
+
+class Effects(APIView):
+    @extend_schema(
+        operation_id="project_effects",
+        request=ChangeSerializer,
+        responses={200: EffectSerializer} | problems(400, 401, 403, 404, 409),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Count what a change would do, without making it."""
+        project, by = project_of(request, slug), person(request)
+        roles.require(project, by, roles.CURATOR)
+        values = validated(request, ChangeSerializer)
+        _, change = CHANGES[values["change"]]
+        effect = preview(project, lambda copy: change(copy, by, values))
+        return Response(EffectSerializer(asdict(effect)).data)

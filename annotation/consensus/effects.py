@@ -1,0 +1,85 @@
+"""Effect of a change on outcomes and decisions, before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Case, Value, When
+
+from annotation.consensus import item_state
+from annotation.models import Adjudication, Item, Project
+
+MAX_ITEMS = 5_000
+WAITING = (Item.State.OPEN, Item.State.DISPUTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Counts of items and decisions that a change touches.
+
+    Of a large project only the first `items` are counted, decided ones before others.
+    """
+
+    items: int
+    of: int
+    reopened: int
+    ended: int
+    changed: int
+    decisions_lapsed: int
+    decisions_restored: int
+    decisions_dropped: int
+
+    def __str__(self) -> str:
+        scope = "" if self.items == self.of else f" Counted on {self.items:,} of {self.of:,} sentences."
+        return (
+            f"Reopens {self.reopened:,} and ends {self.ended:,} sentences; {self.changed:,} get another gold. "
+            f"{self.decisions_lapsed:,} decisions lapse (filled in for the next), {self.decisions_restored:,} "
+            f"count again, {self.decisions_dropped:,} are dropped.{scope}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcomes:
+    items: dict[int, tuple[str, object]]
+    active: set[int]
+    stored: set[int]
+
+    @classmethod
+    def of(cls, keys: Sequence[int]) -> _Outcomes:
+        items: dict[int, tuple[str, object]] = {}
+        decisions: dict[int, bool] = {}
+        for start in range(0, len(keys), item_state.CHUNK):
+            chunk = keys[start : start + item_state.CHUNK]
+            rows = Item.objects.filter(pk__in=chunk).values_list("pk", "state", "gold")
+            items |= {pk: (state, gold) for pk, state, gold in rows}
+            made = Adjudication.objects.filter(item__in=chunk).values_list("pk", "reopened_at")
+            decisions |= {pk: reopened_at is None for pk, reopened_at in made}
+        return cls(items, {pk for pk, active in decisions.items() if active}, {*decisions})
+
+
+def preview(project: Project, change: Callable[[Project], object]) -> Effect:
+    """Make a change, count what it changes, and roll it back."""
+    live = project.items.live()
+    decided_first = Case(When(state__in=Item.DECIDED, then=Value(0)), default=Value(1))
+    with transaction.atomic():
+        keys = list(live.order_by(decided_first, "rank", "pk").values_list("pk", flat=True)[:MAX_ITEMS])
+        before = _Outcomes.of(keys)
+        change(Project.objects.get(pk=project.pk))
+        for start in range(0, len(keys), item_state.CHUNK):
+            item_state.recompute_items(project, keys[start : start + item_state.CHUNK])
+        after = _Outcomes.of(keys)
+        transaction.set_rollback(True)
+    pairs = [(before.items[pk], after.items[pk]) for pk in keys]
+    waits = [(old[0] in WAITING, new[0] in WAITING) for old, new in pairs]
+    return Effect(
+        items=len(keys),
+        of=live.count(),
+        reopened=waits.count((False, True)),
+        ended=waits.count((True, False)),
+        changed=sum(old[0] not in WAITING and new[0] not in WAITING and old != new for old, new in pairs),
+        decisions_lapsed=len(before.active - after.active),
+        decisions_restored=len(after.active - before.active),
+        decisions_dropped=len(before.stored - after.stored),
+    )

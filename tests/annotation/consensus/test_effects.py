@@ -1,0 +1,91 @@
+"""The effect of a change: counted before it is made, and nothing is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation import projects
+from annotation.adjudication import decisions
+from annotation.consensus import item_state
+from annotation.consensus.effects import preview
+from annotation.models import OntologyStep, Oversight, Project
+from annotation.ontology import inventory
+from annotation.queue import exclusions
+from evalsvc.core.activity.log import entries
+from tests.cast.projects import answered_item, curator, project_with_items
+
+pytestmark = pytest.mark.django_db
+COUNTS = ("reopened", "ended", "changed", "decisions_lapsed", "decisions_restored", "decisions_dropped")
+
+
+def two_items() -> Project:
+    """A project with a decided dispute of A and B, and a settled item."""
+    project = project_with_items(2, k=2)
+    item = answered_item(project, ["A"], ["B"])
+    values: dict[str, Any] = {"payload": {"relations": ["C"]}, "votes_key": item.votes_key}
+    decisions.decide(item, by=curator(), client_id=uuid4(), **values)
+    answered_item(project, ["A"], ["A"], item="s1")
+    return project
+
+
+def merge(project: Project) -> None:
+    inventory.merge(project, ["A", "B"], target="AB", by=curator())
+
+
+def exclude(project: Project) -> None:
+    exclusions.exclude_annotator(project.annotators.get(name="ann0"), by=curator())
+
+
+def raise_k(project: Project) -> None:
+    projects.set_k(project, k=3, by=curator())
+
+
+@pytest.mark.parametrize("at_once", [0, 1_000], ids=["by a job", "at once"])
+@pytest.mark.parametrize(
+    ("change", "counts"),
+    [(merge, (0, 0, 2, 1, 0, 0)), (exclude, (2, 0, 0, 1, 0, 0)), (raise_k, (1, 0, 0, 0, 0, 0))],
+)
+def test_a_preview_counts_what_a_change_would_do_and_keeps_nothing(
+    monkeypatch: pytest.MonkeyPatch, change: Callable[[Project], None], counts: tuple[int, ...], at_once: int
+) -> None:
+    monkeypatch.setattr(item_state, "RECOMPUTE_AT_ONCE", at_once)
+    project = two_items()
+    before = list(project.items.order_by("pk").values()), entries(project).count()
+    effect = preview(project, change)
+    assert tuple(getattr(effect, name) for name in COUNTS) == counts
+    assert (effect.items, effect.of) == (2, 2)
+    assert (list(project.items.order_by("pk").values()), entries(project).count()) == before
+    assert not OntologyStep.objects.exists()
+    assert not Oversight.objects.exists()
+
+
+def test_the_pages_and_the_api_show_an_effect_without_making_the_change(client: Client) -> None:
+    project = two_items()
+    client.force_login(curator())
+    annotator = project.annotators.get(name="ann0")
+    step = {"action": "step", "operation": "merge", "sources": ["A", "B"], "target": "AB", "do": "show"}
+    pages = {
+        reverse("ontology", args=[project.slug]): step,
+        reverse("project", args=[project.slug]): {"k": 3, "policy": "majority", "do": "show"},
+        reverse("annotator", args=[project.slug, annotator.pk]): {
+            "action": "set-aside",
+            "reason": "Hasty.",
+            "do": "show",
+        },
+    }
+    for address, values in pages.items():
+        assert "Reopens" in client.post(address, values).content.decode()
+    address = reverse("api-project-effects", args=[project.slug])
+    body = {"change": "exclude", "annotator": annotator.pk}
+    effect = client.post(address, body, content_type="application/json").json()
+    assert (effect["reopened"], effect["decisions_lapsed"]) == (2, 1)
+    incomplete = client.post(address, {"change": "merge"}, content_type="application/json")
+    assert incomplete.status_code == 400
+    project.refresh_from_db()
+    assert (project.k, project.steps.count(), Oversight.objects.count()) == (2, 0, 0)

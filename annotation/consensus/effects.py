@@ -34,9 +34,10 @@ class Effect:
     def __str__(self) -> str:
         scope = "" if self.items == self.of else f" Counted on {self.items:,} of {self.of:,} sentences."
         return (
-            f"Reopens {self.reopened:,} and ends {self.ended:,} sentences; {self.changed:,} get another gold. "
-            f"{self.decisions_lapsed:,} decisions lapse (filled in for the next), {self.decisions_restored:,} "
-            f"count again, {self.decisions_dropped:,} are dropped.{scope}"
+            f"Reopens {self.reopened:,} and ends {self.ended:,} sentences; "
+            f"{self.changed:,} get another gold. "
+            f"{self.decisions_lapsed:,} decisions lapse (filled in for the next), "
+            f"{self.decisions_restored:,} count again, {self.decisions_dropped:,} are dropped.{scope}"
         )
 
 

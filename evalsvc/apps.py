@@ -2,7 +2,8 @@
 
 from importlib import import_module
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
+from django.db.models.signals import pre_migrate
 
 
 class ShellConfig(AppConfig):
@@ -14,7 +15,9 @@ class ShellConfig(AppConfig):
         import_module("evalsvc.checks")
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.core.upkeep import registry, stored_files, stuck_jobs
+        from evalsvc.local.schema_check import refuse_to_drop_data
 
+        pre_migrate.connect(refuse_to_drop_data, sender=apps.get_app_config("jobs"))
         register(Kind(registry.KIND, "heavy"))
         register_periodic("upkeep", registry.queue_when_due)
         registry.register_sweep("orphan files", stored_files.sweep_orphans)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -110,3 +110,10 @@ def test_a_file_submitted_again_scores_the_same(upgraded: None) -> None:
     run_job("score", new.pk)
     # measures that came since are new
     assert {key: value for key, value in figures(new).items() if key in before} == before
+
+
+@pytest.mark.parametrize(("app", "name"), [("annotation", "0001"), ("jobs", "zero"), ("evaluation", "0004")])
+def test_a_downgrade_that_would_drop_data_is_rejected(upgraded: None, app: str, name: str) -> None:
+    with pytest.raises(CommandError, match=r"would drop the (table|column) .*Nothing was changed"):
+        call_command("migrate", app, name, interactive=False, verbosity=0)
+    assert Score.objects.exists()

@@ -6,14 +6,17 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.apps import apps
 from django.conf import settings
 from django.core.management import CommandError
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.migrations import AddField, CreateModel, Migration
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.operations.base import Operation
 from django.db.models import Model
 
 DIGESTS_FILE = "tables.json"
@@ -32,6 +35,32 @@ def require_matching_schema() -> None:
         "changed. Start the build that created them to export what you need (manage.py export, CSV of a "
         f"leaderboard), or run this build elsewhere: {elsewhere}."
     )
+
+
+def refuse_to_drop_data(plan: Sequence[tuple[Migration, bool]], **signal: Any) -> None:
+    """Reject a migration backwards that would drop tables or columns with data."""
+    for migration, is_backwards in plan:
+        for operation in migration.operations if is_backwards else ():
+            if (name := _dropped_with_data(migration.app_label, operation)) is not None:
+                raise CommandError(
+                    f"Migrating {migration} backwards would drop {name}, which has data. "
+                    "Nothing was changed. To go back to an earlier build, "
+                    "restore a backup made by it (manage.py restore)."
+                )
+
+
+def _dropped_with_data(app: str, operation: Operation) -> str | None:
+    """Name the table or column that reversing the operation drops, if it has rows."""
+    if isinstance(operation, CreateModel):
+        name, column = operation.name, ""
+    elif isinstance(operation, AddField):
+        name, column = operation.model_name, operation.name
+    else:
+        return None
+    model = apps.all_models[app].get(name.lower())
+    if model is None or not model._default_manager.exists():
+        return None
+    return f"the column {model._meta.db_table}.{column}" if column else f"the table {model._meta.db_table}"
 
 
 def store_digests() -> None:

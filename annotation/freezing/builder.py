@@ -167,6 +167,9 @@ def mirror_job(job: Job) -> None:
         reason = job.error or "The freeze was cancelled."
         for sets in (TestSet.objects.filter(pk=job.subject), TestSet.objects.filter(twin=job.subject)):
             sets.filter(state=TestSet.State.BUILDING).update(state=TestSet.State.FAILED, reason=reason)
+    elif job.state == Job.State.QUEUED:  # perhaps a failed freeze that is retried
+        sets = TestSet.objects.filter(Q(pk=job.subject) | Q(twin=job.subject), state=TestSet.State.FAILED)
+        sets.update(state=TestSet.State.BUILDING, reason="")
 
 
 # ---- lines and manifests --------------------------------------------------------------------------

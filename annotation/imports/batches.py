@@ -25,7 +25,7 @@ from evalsvc.core.formats.text_lines import GZIP, Limits
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.jobs.queue import enqueue, restart
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.storage.stored_files import open_stored
 
@@ -230,6 +230,23 @@ def mirror_job(job: Job) -> None:
     if state in UNFINISHED_STATES:
         building = TestSet.objects.filter(batch=job.subject, state=TestSet.State.BUILDING)
         building.update(state=TestSet.State.FAILED, reason=job.error or "The import was cancelled.")
+    elif state == Batch.State.RECEIVED:  # perhaps a failed import that is retried
+        failed = TestSet.objects.filter(batch=job.subject, state=TestSet.State.FAILED)
+        failed.update(state=TestSet.State.BUILDING, reason="")
+
+
+def retry(batch: Batch, job: Job, *, by: User) -> None:
+    """Restart the job of a failed import; its file is still stored."""
+    _require_may_import(batch.what, batch.project, by)
+    with transaction.atomic():
+        if batch.project is not None:
+            lock_project(batch.project)
+            require_no_running_import(batch.project)
+        elif not TestSet.objects.filter(batch=batch).exists():
+            raise Conflict(
+                "name_taken", "Another import took the name of this test set. Import the file again."
+            )
+        restart(job, by=by.shown_name)
 
 
 def sweep() -> int:

@@ -229,6 +229,9 @@ def _act(request: HttpRequest, batch: Batch, job: Job | None) -> None:
     action, name, part = sent.get("action"), sent.get("name", ""), sent.get("part", "")
     if action is None and job:
         queue.request_cancel(job)
+    if action == "retry" and job:
+        batches.retry(batch, job, by=user)
+        return
     if action is None or project is None:
         return
     if action == "merge":

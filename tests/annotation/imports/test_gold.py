@@ -6,14 +6,17 @@ import json
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from annotation.imports import batches
 from annotation.models import Batch
 from annotation.testset import TestSet, read_rows
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
+from evalsvc.core.jobs import queue, transitions
 from tests.cast.basics import person, sentence
 from tests.cast.projects import curator, import_lines, jsonl_file
 from tests.errors import code
+from workers.runner import run_next
 
 pytestmark = pytest.mark.django_db
 
@@ -165,6 +168,21 @@ def test_a_failed_import_frees_its_name_and_a_frozen_set_keeps_it() -> None:
     assert gold([sentence("s0", relations=["A"])]).test_set.state == "frozen"
     with pytest.raises(Conflict, check=code("name_taken")):
         gold([sentence("s0", relations=["A"])])
+
+
+def test_a_failed_import_can_be_retried_from_its_page(client: Client) -> None:
+    upload = {"content": "gold", "upload": jsonl_file([sentence("s0", relations=["A"])]), "filename": "f"}
+    batch = batches.receive(**upload, by=curator(), options={"name": "N", "version": "1"})
+    job = queue.claim("ingest")
+    assert job
+    transitions.fail(job, code="worker_lost", reason="The worker process ended.")
+    assert TestSet.objects.get().state == "failed"
+    client.force_login(batch.by)
+    assert "Retry import" in client.get(f"/imports/{batch.pk}/").content.decode()
+    client.post(f"/imports/{batch.pk}/", {"action": "retry"})
+    assert TestSet.objects.get().state == "building"
+    run_next("ingest")
+    assert TestSet.objects.get().state == "frozen"
 
 
 def test_a_repeated_id_is_rejected() -> None:

@@ -14,13 +14,13 @@ log = logging.getLogger(__name__)
 
 
 def keep_up(subject: int, progress: Progress) -> Store:
-    """Sweep, and check this hour's share; findings fail the job, so that operators see them."""
+    """Sweep, and check this job's share; findings fail the job, so that operators see them."""
     delete_stale_folders()
     for name, removed in registry.sweep().items():
         if removed:
             log.info("Upkeep removed %s: %s", name, removed)
     findings = []
-    for finding in registry.findings(registry.share_of_this_hour()):
+    for finding in registry.findings(registry.share_of(subject)):
         log.error("Upkeep: %s: %s %s", finding.code, finding.detail, finding.cure)
         findings.append(finding)
         progress(len(findings), 0)

@@ -18,7 +18,7 @@ from evalsvc.core.jobs.queue import enqueue
 
 log = logging.getLogger(__name__)
 KIND = "upkeep"
-# The hourly job reads a sixteenth of the files and test sets, by their first or last digit.
+# The hourly job reads a sixteenth of the files and test sets, by their first digit.
 SHARES = "0123456789abcdef"
 LOOK_EVERY_SECONDS = 60
 
@@ -78,8 +78,9 @@ def sweep() -> dict[str, int]:
     return removed
 
 
-def share_of_this_hour() -> str:
-    return SHARES[int(time.time() // 3_600) % len(SHARES)]
+def share_of(subject: int) -> str:
+    """Return the share that an upkeep job checks, one after the other."""
+    return SHARES[subject % len(SHARES)]
 
 
 def queue_when_due() -> None:
@@ -91,4 +92,5 @@ def queue_when_due() -> None:
     since = Now() - timedelta(seconds=settings.UPKEEP_SECONDS)
     jobs = Job.objects.filter(kind=KIND)
     if not (jobs.exclude(state__in=Job.ENDED).exists() or jobs.filter(created_at__gt=since).exists()):
-        enqueue(KIND, 0)
+        last = jobs.order_by("-pk").values_list("subject", flat=True).first()
+        enqueue(KIND, 0 if last is None else (last + 1) % len(SHARES))

@@ -137,7 +137,7 @@ def test_lines_of_a_failed_test_set_are_removed(cast: BenchmarkCast) -> None:
 
 
 def test_the_upkeep_job_sweeps_and_fails_with_the_first_cure(cast: BenchmarkCast, monkeypatch: Any) -> None:
-    monkeypatch.setattr(registry, "share_of_this_hour", str)  # everything at once
+    monkeypatch.setattr(registry, "share_of", lambda subject: "")  # everything at once
     file, orphan = stored_file(cast), store("predictions/orphan")
     assert run_inline(enqueue(registry.KIND, 0)).state == Job.State.DONE
     assert not orphan.exists()
@@ -153,3 +153,13 @@ def test_the_upkeep_job_is_queued_once_in_its_interval(db: None, settings: Any, 
         monkeypatch.setattr(registry, "_next_look", 0.0)
         registry.queue_when_due()
     assert Job.objects.filter(kind=registry.KIND).count() == 1
+
+
+def test_upkeep_jobs_check_one_share_after_the_other(db: None, settings: Any, monkeypatch: Any) -> None:
+    settings.UPKEEP_SECONDS = 60
+    for _ in range(17):
+        monkeypatch.setattr(registry, "_next_look", 0.0)
+        registry.queue_when_due()
+        Job.objects.update(state=Job.State.DONE, created_at="2026-01-01T00:00:00Z")
+    shares = [registry.share_of(job.subject) for job in Job.objects.order_by("pk")]
+    assert "".join(shares) == "0123456789abcdef0"

@@ -28,8 +28,8 @@ from evalsvc.core.web.request_validation import Pages, query_choices, validated,
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.benchmarks import creation, file_contract, quotas, rules
 from evalsvc.evaluation.benchmarks.versions import Rescoring
-from evalsvc.evaluation.disclosure import split
-from evalsvc.evaluation.disclosure.policy import has_closed
+from evalsvc.evaluation.disclosure import gold_digest, split
+from evalsvc.evaluation.disclosure.policy import Disclosed, has_closed
 from evalsvc.evaluation.measures.computation import of_setting
 from evalsvc.evaluation.measures.menu import FAMILIES, MENU
 from evalsvc.evaluation.models import Benchmark, Setting, SettingVersion
@@ -59,7 +59,9 @@ class ComputationSerializer(serializers.Serializer[Any]):
     repair = serializers.CharField(required=False)
     casefold = serializers.BooleanField(required=False)
     missing = serializers.CharField(required=False, help_text="Missing predictions: refuse or wrong.")
-    gold_sha256 = serializers.CharField(required=False)
+    gold_sha256 = serializers.CharField(required=False, help_text="Absent while it is held back.")
+    gold_commitment = serializers.CharField(required=False, help_text="SHA-256 of the salt and the digest.")
+    gold_salt = serializers.CharField(required=False, help_text="Salt, shown with the digest.")
     gold_version = serializers.IntegerField(required=False, help_text="Version of the setting.")
     scorer = serializers.CharField(required=False, help_text="Version of the scorer.")
 
@@ -82,10 +84,33 @@ class SplitSerializer(serializers.Serializer[Setting]):
         return setting.share_seed if has_closed(setting) else ""
 
 
-class SettingSerializer(serializers.ModelSerializer[Setting]):
+class WithGold(serializers.Serializer[Any]):
+    """Digest of a gold, or the commitment to it, of a setting, version or evaluation."""
+
+    gold_sha256 = serializers.SerializerMethodField(help_text="Digest of the gold; empty while held back.")
+    gold_commitment = serializers.SerializerMethodField(help_text="SHA-256 of the salt and the digest.")
+    gold_salt = serializers.SerializerMethodField(help_text="The salt; empty while the digest is held back.")
+
+    def get_gold_sha256(self, shown: Any) -> str:
+        return shown_gold(shown).get("gold_sha256", "")
+
+    def get_gold_commitment(self, shown: Any) -> str:
+        return shown_gold(shown)["gold_commitment"]
+
+    def get_gold_salt(self, shown: Any) -> str:
+        return shown_gold(shown).get("gold_salt", "")
+
+
+def shown_gold(shown: Setting | SettingVersion | Disclosed) -> dict[str, str]:
+    """Return what is shown of the gold of a setting, a version or an evaluation."""
+    if isinstance(shown, Setting):
+        return gold_digest.of_version(shown)
+    return gold_digest.shown(shown.setting, shown.gold_sha256)
+
+
+class SettingSerializer(WithGold, serializers.ModelSerializer[Setting]):
     test_set = serializers.CharField(source="test_set.slug")
     only = serializers.CharField(source="only.slug", default=None, allow_null=True)
-    gold_sha256 = serializers.CharField(source="test_set.sha256")
     rows = serializers.SerializerMethodField(
         help_text="Number of items in its test set; with `only`, of those in both sets."
     )
@@ -96,7 +121,18 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
     class Meta:
         model = Setting
         fields = [
-            *("key", "title", "unit", "main", "test_set", "only", "gold_sha256", "rows", "version", "phase"),
+            *(
+                "key",
+                "title",
+                "unit",
+                "main",
+                "test_set",
+                "only",
+                "gold_sha256",
+                "gold_commitment",
+                "gold_salt",
+            ),
+            *("rows", "version", "phase"),
             *("opens_at", "closes_at", "sealed", "measures", "digits", "lower_is_better"),
             *("disclosure", "class_rows", "ladder", "split", "computation"),
         ]
@@ -105,7 +141,7 @@ class SettingSerializer(serializers.ModelSerializer[Setting]):
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, setting: Setting) -> dict[str, Any]:
         newest = {each.number: each for each in setting.versions.all()}.get(setting.version)
-        return of_setting(setting, newest)
+        return of_setting(setting, newest, gold=gold_digest.of_version(setting, newest))
 
     @extend_schema_field(SplitSerializer(allow_null=True))
     def get_split(self, setting: Setting) -> dict[str, Any] | None:
@@ -162,13 +198,16 @@ class NewVersionSerializer(serializers.Serializer[Any]):
     note = serializers.CharField(max_length=200, required=False, help_text="Reason.")
 
 
-class VersionSerializer(serializers.ModelSerializer[SettingVersion]):
+class VersionSerializer(WithGold, serializers.ModelSerializer[SettingVersion]):
     test_set = serializers.CharField(source="test_set.slug")
     only = serializers.CharField(source="only.slug", default=None, allow_null=True)
 
     class Meta:
         model = SettingVersion
-        fields = ["number", "test_set", "only", "gold_sha256", "scorer", "note", "created_at"]
+        fields = [
+            *("number", "test_set", "only", "gold_sha256", "gold_commitment", "gold_salt", "scorer"),
+            *("note", "created_at"),
+        ]
         read_only_fields = fields
 
 
@@ -331,7 +370,8 @@ class BoardSerializer(serializers.Serializer[leaderboard.Board]):
 
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, board: leaderboard.Board) -> dict[str, Any]:
-        return of_setting(board.setting, board.version)
+        gold = gold_digest.of_version(board.setting, board.version)
+        return of_setting(board.setting, board.version, gold=gold)
 
 
 class MeasureSerializer(serializers.Serializer[Any]):

@@ -25,8 +25,9 @@ from evalsvc.core.jobs import queue_status
 from evalsvc.core.web.request_validation import Pages, query_choices
 from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
-from evalsvc.evaluation.api.benchmarks import ComputationSerializer, requested_version
+from evalsvc.evaluation.api.benchmarks import ComputationSerializer, WithGold, requested_version, shown_gold
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions
+from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed
 from evalsvc.evaluation.measures.computation import computation
 from evalsvc.evaluation.measures.menu import MENU, as_shown
@@ -115,14 +116,13 @@ class ValueSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(required=False, help_text="Reason of an undefined value.")
 
 
-class EvaluationSerializer(serializers.Serializer[Disclosed]):
+class EvaluationSerializer(WithGold):
     setting = serializers.CharField(source="setting.key")
     versions = serializers.SerializerMethodField(
         help_text="Versions of the setting with this gold and scorer."
     )
-    gold_sha256 = serializers.CharField()
     file_sha256 = serializers.CharField(source="file_id")
-    options = serializers.JSONField()
+    options = serializers.SerializerMethodField()
     computation = serializers.SerializerMethodField(help_text="How the scores were computed.")
     titles = serializers.SerializerMethodField(help_text="Titles of the measures: F2 where β = 2.")
     scorer = serializers.CharField(help_text="Version of the scorer.")
@@ -141,9 +141,16 @@ class EvaluationSerializer(serializers.Serializer[Disclosed]):
         help_text="Earlier submission whose figures a near-duplicate shows in a hidden phase.",
     )
 
+    @extend_schema_field(OpenApiTypes.OBJECT)
+    def get_options(self, evaluation: Disclosed) -> dict[str, Any]:
+        options = evaluation.options
+        if only := options.get("only"):
+            return options | {"only": gold_digest.commitment(only)}
+        return options
+
     @extend_schema_field(ComputationSerializer)
     def get_computation(self, evaluation: Disclosed) -> dict[str, Any]:
-        return computation(evaluation.options, scorer=evaluation.scorer, gold_sha256=evaluation.gold_sha256)
+        return computation(evaluation.options, scorer=evaluation.scorer, gold=shown_gold(evaluation))
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_titles(self, evaluation: Disclosed) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Rules on what a score may give away, as pure functions.
 
-A figure is rounded to the least step that one gold label cannot cross alone. The submitter chooses the
+A figure is rounded to the least step above what one gold label moves. The submitter chooses the
 denominators, so that fewer digits alone protect nothing: counts, rows of small classes and the points of a
 curve are held back as well.
 """
@@ -27,8 +27,11 @@ TINY = 1e-12
 
 
 def step_for(change: float) -> float | None:
-    """Return the least step not below a change; None withholds the figure."""
-    return next((step for step in STEPS if change <= step + TINY), None)
+    """Return the least step above a change; None withholds the figure.
+
+    A step equal to the change would show exact figures: all are its multiples.
+    """
+    return next((step for step in STEPS if change < step - TINY), None)
 
 
 def rounded(value: float, step: float) -> float:

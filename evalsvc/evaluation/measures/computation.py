@@ -33,7 +33,11 @@ MISSING = {"refuse": "file rejected", "wrong": "counted as wrong"}
 
 
 def computation(
-    options: Mapping[str, Any], *, scorer: str = "", gold_sha256: str = "", version: int | None = None
+    options: Mapping[str, Any],
+    *,
+    scorer: str = "",
+    gold: Mapping[str, str] | None = None,
+    version: int | None = None,
 ) -> dict[str, Any]:
     """Return every choice behind a score.
 
@@ -43,15 +47,20 @@ def computation(
     if "threshold" in choices:
         choices["operating_point"] = TAU if choices["threshold"] is None else "threshold"
         choices.setdefault("profile", "corrected")
-    identity = {"scorer": scorer, "gold_sha256": gold_sha256, "gold_version": version}
+    identity = {"scorer": scorer, **(gold or {}), "gold_version": version}
     return choices | {key: value for key, value in identity.items() if value not in ("", None)}
 
 
-def of_setting(setting: Setting, version: SettingVersion | None = None) -> dict[str, Any]:
-    """Return the choices of a setting, now or under a version."""
+def of_setting(
+    setting: Setting, version: SettingVersion | None = None, *, gold: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the choices of a setting, now or under a version.
+
+    `gold` names the gold as it may be shown.
+    """
     benchmark = setting.benchmark
     complete = complete_options(benchmark.options, task=benchmark.task)
-    scorer, gold = (version.scorer, version.gold_sha256) if version else ("", setting.test_set.sha256)
+    scorer = version.scorer if version else ""
     if complete.get("threshold") is None:
         complete["threshold"] = THRESHOLD_BEFORE.get(scorer)
     options = {key: complete[key] for key in ("beta", *OF_UNIT[setting.unit])}
@@ -61,7 +70,7 @@ def of_setting(setting: Setting, version: SettingVersion | None = None) -> dict[
     if setting.unit == "bag":
         options["aggregate"] = "ONE or AVG, as submitted"
     number = version.number if version else setting.version
-    return computation(options, scorer=scorer, gold_sha256=gold, version=number)
+    return computation(options, scorer=scorer, gold=gold, version=number)
 
 
 def in_words(computed: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -115,5 +124,6 @@ def _tags(computed: Mapping[str, Any]) -> str:
 
 def _gold(computed: Mapping[str, Any]) -> str:
     version = f"version {computed['gold_version']}" if "gold_version" in computed else ""
-    digest = f"sha256 {computed['gold_sha256'][:12]}…" if "gold_sha256" in computed else ""
+    names = (("gold_sha256", "sha256"), ("gold_commitment", "commitment"))
+    digest = next((f"{title} {computed[key][:12]}…" for key, title in names if key in computed), "")
     return ", ".join(part for part in (version, digest) if part)

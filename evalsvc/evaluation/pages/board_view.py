@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from evalsvc.core.web import svg
 from evalsvc.core.web.formatting import DASH, count, counted, listed, measured, percent, signed
 from evalsvc.evaluation.benchmarks.file_contract import count_items
+from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import has_closed
 from evalsvc.evaluation.disclosure.split import seed_sha256
 from evalsvc.evaluation.leaderboard import (
@@ -140,7 +141,7 @@ def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple
         ("Items", count(count_items(gold))),
         ("Main measure", f"{measure.title}, {way} is better"),
         ("Accepts submissions", PHASE_TITLES[setting.phase]),
-        *in_words(of_setting(setting, version)),
+        *in_words(of_setting(setting, version, gold=gold_digest.of_version(setting, version))),
     ]
 
 

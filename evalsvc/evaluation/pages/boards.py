@@ -18,6 +18,7 @@ from evalsvc.core.web.templatetags.formatting import lower_first
 from evalsvc.evaluation import leaderboard, roles
 from evalsvc.evaluation.api.benchmarks import BoardSerializer
 from evalsvc.evaluation.benchmarks.file_contract import settings_of
+from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.leaderboard import Board, BoardRow, board
 from evalsvc.evaluation.measures.computation import in_one_line, of_setting
@@ -141,7 +142,9 @@ def board_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _csv_lines(shown: Board) -> Iterator[list[object]]:
-    computed = in_one_line(of_setting(shown.setting, shown.version))
+    computed = in_one_line(
+        of_setting(shown.setting, shown.version, gold=gold_digest.of_version(shown.setting, shown.version))
+    )
     for row in shown.rows:
         for key, column in shown.columns.items():
             if figure := row.figures.get(key):

@@ -13,6 +13,7 @@ from evalsvc.core.formats.problems import KINDS
 from evalsvc.core.web.figures import DataTable, Figure
 from evalsvc.core.web.formatting import count, counted, listed, measured, number
 from evalsvc.core.web.templatetags.formatting import lower_first
+from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import Disclosed, ShownValue
 from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
 from evalsvc.evaluation.measures.menu import MENU, as_shown, submission_measures
@@ -303,7 +304,8 @@ def provenance(submission: Submission, evaluations: Sequence[Disclosed]) -> list
     by_gold: dict[str, list[str]] = {}
     for evaluation in evaluations:
         gold = _gold(evaluation)
-        by_gold.setdefault(f"{gold}: sha256 {evaluation.gold_sha256}", []).append(evaluation.setting.title)
+        digest = gold_digest.in_words(gold_digest.shown(evaluation.setting, evaluation.gold_sha256))
+        by_gold.setdefault(f"{gold}: {digest}", []).append(evaluation.setting.title)
     facts += [("Gold", f"{gold} ({'; '.join(titles)})", True) for gold, titles in by_gold.items()]
     if evaluations:
         facts += _scoring(evaluations[0], submission)

@@ -14,6 +14,7 @@ from evalsvc.core.web.formatting import moment
 from evalsvc.core.web.views import page
 from evalsvc.evaluation import roles
 from evalsvc.evaluation.benchmarks import file_contract, versions
+from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.disclosure.policy import policy_for
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.pages.board_view import facts
@@ -28,13 +29,14 @@ def _setting_or_404(request: HttpRequest, slug: str, key: str) -> tuple[Benchmar
 @require_safe
 def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     benchmark, setting = _setting_or_404(request, slug, key)
+    rows = setting.versions.select_related("test_set", "only", "by").order_by("-number")
     context = {
         "benchmark": benchmark,
         "setting": setting,
         "facts": facts(setting, versions.of_setting(setting)),
         "lead": _lead(setting),
         "coming": file_contract.state_at(setting, timezone.now()) == "coming",
-        "versions": setting.versions.select_related("test_set", "only", "by").order_by("-number"),
+        "versions": [(each, gold_digest.of_version(setting, each)) for each in rows],
         "n_inputs": file_contract.count_items(setting),
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import log
 
 import pytest
@@ -29,24 +29,25 @@ SCORES = [0.6123, 0.618, 0.62, 0.6201, 0.6299, 0.615, 0.6351, 0.64, 0.6449, 0.65
 @pytest.mark.parametrize(
     ("positives", "step"),
     [
-        (40, 0.05),
-        (100, 0.02),
+        (41, 0.05),
+        (100, 0.05),
         (183, 0.02),
-        (200, 0.01),
+        (200, 0.02),
+        (201, 0.01),
         (399, 0.01),
-        (400, 0.005),
-        (1_000, 0.002),
+        (400, 0.01),
+        (401, 0.005),
+        (1_000, 0.005),
+        (1_001, 0.002),
         (1_999, 0.002),
-        (2_000, 0.001),
+        (2_000, 0.002),
         (2_263, 0.001),
         (3_392, 0.001),
         (50_000, 0.001),
-        (39, None),
+        (40, None),
     ],
 )
-def test_micro_f1_is_rounded_to_the_least_step_not_below_two_labels(
-    positives: int, step: float | None
-) -> None:
+def test_micro_f1_is_rounded_to_the_least_step_above_two_labels(positives: int, step: float | None) -> None:
     change = largest_change("micro_f1", GoldCounts(positives, {"a": positives}), {})
     assert change is not None
     assert rules.step_for(change) == step
@@ -70,6 +71,20 @@ def test_areas_under_the_curve_move_by_more_than_a_label(
     assert rules.step_for(moved) == step
 
 
+@pytest.mark.parametrize("key", ["accuracy", "micro_recall", "micro_f1"])
+@pytest.mark.parametrize("items", [20, 40, 50, 100, 200, 400, 500, 1_000, 2_000])
+def test_no_step_shows_exact_figures_where_a_label_moves_them_by_a_step(key: str, items: int) -> None:
+    """Several right counts share each figure shown, also where the change is one of the steps."""
+    change = largest_change(key, GoldCounts(items, {"a": items}), {})
+    assert change is not None
+    step = rules.step_for(change)
+    if step is not None:
+        assert step > change
+        shown = [rules.rounded(right / items, step) for right in range(items + 1)]
+        assert len(set(shown)) < len(shown)
+        assert max(abs(now - before) for before, now in pairwise(shown)) <= step + rules.TINY
+
+
 def test_an_average_with_a_class_of_one_is_withheld() -> None:
     gold = GoldCounts(2_717, {f"Relation{n}(e1,e2)": n for n in range(1, 19)})
     change = largest_change("macro_f1", gold, {})
@@ -81,12 +96,12 @@ def test_an_average_with_a_class_of_one_is_withheld() -> None:
 @pytest.mark.parametrize(
     ("key", "claims", "change", "step"),
     [
-        ("p_at_100", 0, 0.01, 0.01),
+        ("p_at_100", 0, 0.01, 0.02),
         ("micro_precision", 150, 0.006666666666666667, 0.01),
         ("precision_at_tau", 150, 0.006666666666666667, 0.01),
         ("muc_strict_precision", 1, 1.0, None),
         ("micro_recall", 1, 1 / 400, 0.005),
-        ("accuracy", 1, 1 / 1_000, 0.001),
+        ("accuracy", 1, 1 / 1_000, 0.002),
     ],
 )
 def test_the_step_of_a_ratio_follows_its_denominator(

@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from evalsvc.evaluation.benchmarks import versions
+from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.measures.computation import computation, in_one_line, in_words, of_setting
 from evalsvc.evaluation.measures.menu import MENU, with_beta
 from tests.cast.benchmarks import BenchmarkCast
@@ -37,7 +38,7 @@ def test_a_measure_is_named_by_its_beta(key: str, beta: float, title: str) -> No
 
 def test_every_choice_is_named_in_words() -> None:
     options = {"negative": "NA", "include_negative": True, "beta": 2, "missing": "wrong", "threshold": None}
-    computed = computation(options, scorer="1.1", gold_sha256="ab" * 32, version=3)
+    computed = computation(options, scorer="1.1", gold={"gold_sha256": "ab" * 32}, version=3)
     assert computed["operating_point"] == "τ*"
     assert in_words(computed) == [
         ("Negative class", "NA, averaged"),
@@ -71,7 +72,8 @@ def test_board_setting_and_downloads_say_how_scores_were_computed(
     cast.submit(benchmark, LABEL_LINES)
     assert run_next("score")
     setting = benchmark.settings.get()
-    computed = of_setting(setting, versions.of_setting(setting))
+    version = versions.of_setting(setting)
+    computed = of_setting(setting, version, gold=gold_digest.of_version(setting, version))
     board, words = client.get(reverse("board", args=["rel"])).content.decode(), in_words(computed)
     page = client.get(reverse("setting", args=["rel", "main"])).content.decode()
     for title, value in words:

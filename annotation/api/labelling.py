@@ -128,7 +128,6 @@ class FeedbackSerializer(serializers.Serializer[Any]):
 @extend_schema_serializer(component_name="Cast")
 class WrittenVoteSerializer(serializers.Serializer[Any]):
     number = serializers.IntegerField(help_text="Number of this vote. Send it as base to change the answer.")
-    surplus = serializers.BooleanField(help_text="Stored but not counted: enough others answered earlier.")
     repeated = serializers.BooleanField(help_text="This client_id was already written; nothing changed.")
     feedback = FeedbackSerializer(allow_null=True, help_text="Only in the qualification round; else null.")
 
@@ -214,7 +213,7 @@ class Return(APIView):
 
 
 def _written(result: votes.VoteResult) -> Response:
-    body = {"number": result.vote.number, "surplus": result.surplus, "repeated": result.repeated}
+    body = {"number": result.vote.number, "repeated": result.repeated}
     feedback = result.feedback and asdict(result.feedback)
     status = 200 if result.repeated else 201
     return represented(WrittenVoteSerializer, body | {"feedback": feedback}, status=status)

@@ -111,8 +111,7 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "annotation/label_closed.html", project_context(project, role))
     choices, progress = inventory(project), progress_of(project, user)
     done = progress["answered"] + progress["skipped"]
-    total = done + progress["waiting"]  # shrinks as others take sentences
-    width = BAR_WIDTH * done / total if total else 0
+    width = BAR_WIDTH * done / progress["total"] if progress["total"] else 0
     root = f"{reverse('home')}api/v1/"
     context = project_context(
         project,
@@ -128,7 +127,7 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
             for choice in choices
         ],
         columns=columns(choices),
-        progress=progress | {"done": done, "total": total, "width": f"{width:.1f}"},
+        progress=progress | {"done": done, "width": f"{width:.1f}"},
         api={"root": root, "project": f"{root}projects/{project.slug}/"},
         commands=COMMANDS,
         parts=PARTS,

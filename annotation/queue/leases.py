@@ -7,7 +7,8 @@ from collections.abc import Collection
 from django.db import connection, transaction
 from django.db.models import Count, Exists, OuterRef, Subquery
 
-from annotation.models import Annotator, Batch, Item, ItemQuerySet, Lease, Project, Suggestion, Vote
+from annotation.consensus import item_state
+from annotation.models import Annotator, Answer, Batch, Item, ItemQuerySet, Lease, Project, Suggestion, Vote
 from annotation.queue import gold_questions, sql
 from annotation.queue.lease_endings import expire_overdue, extend
 from annotation.queue.participants import Participant, participant_of, require_open
@@ -20,35 +21,58 @@ TRIES = 5
 
 
 # ---- items to assign ------------------------------------------------------------------------------
+# With hidden checks a sentence that was once leased stays with its person until they answer it or skip it for
+# good, whatever others do: it is not taken back, and once deferred or given back it comes again at the end.
+# Otherwise the sentences that nobody else can fill would be the checks.
 def assignable_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items that need answers and are new to this annotator."""
-    return _untouched(_with_room(project), annotator).order_by("rank")
+    items = _untouched(_with_room(project), annotator).order_by("rank")
+    if not project.check_every:
+        return items
+    return items.exclude(Exists(Lease.objects.filter(item=OuterRef("pk"), annotator=annotator)))
 
 
 def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
     """Return items and checks that this annotator deferred, the longest deferred first."""
     votes = Vote.objects.filter(annotator=annotator, item=OuterRef("pk")).order_by("-number")
     deferred = Vote.objects.filter(annotator=annotator, reason="later").order_by()
-    items = _with_room(project) | Item.objects.filter(project=project, use=Item.Use.CHECK)
-    items = items.filter(pk__in=deferred.values("item")).annotate(
-        last_reason=Subquery(votes.values("reason")[:1]), last_vote=Subquery(votes.values("pk")[:1])
+    items = (
+        _kept(project)
+        .filter(pk__in=deferred.values("item"))
+        .annotate(
+            last_reason=Subquery(votes.values("reason")[:1]), last_vote=Subquery(votes.values("pk")[:1])
+        )
     )
     return _not_leased(items.filter(last_reason="later").order_by("last_vote"), annotator)
 
 
-def returned_checks(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return hidden checks that this annotator gave back.
+def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
+    """Return items and checks that this annotator gave back, the longest ago first.
 
-    Like other items they come again at the end.
+    Empty without hidden checks: such items are assignable again.
     """
+    if not project.check_every:
+        return Item.objects.none()
     leases = Lease.objects.filter(annotator=annotator).exclude(ending="")
-    checks = Item.objects.filter(project=project, use=Item.Use.CHECK, pk__in=leases.values("item"))
-    return _untouched(checks, annotator).order_by("rank")
+    last = leases.filter(item=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    return _untouched(_kept(project).filter(pk__in=leases.values("item")), annotator).order_by(Subquery(last))
+
+
+def _kept(project: Project) -> ItemQuerySet:
+    """Return items that come again to whoever gave them back or deferred them."""
+    if project.check_every:
+        return _imported(project).filter(use__in=(Item.Use.WORK, Item.Use.CHECK))
+    return _with_room(project)
 
 
 def _with_room(project: Project) -> ItemQuerySet:
+    return _imported(project).filter(free__gt=0)
+
+
+def _imported(project: Project) -> ItemQuerySet:
+    """Return items whose import is done, without a join, which would lock the import's row too."""
     batches = Batch.objects.filter(project=project, state=Batch.State.DONE)
-    return Item.objects.filter(project=project, free__gt=0, batch__in=batches.values("pk"))
+    return Item.objects.filter(project=project, batch__in=batches.values("pk"))
 
 
 def _untouched(items: ItemQuerySet, annotator: Annotator) -> ItemQuerySet:
@@ -133,11 +157,13 @@ def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
         if gold_questions.is_qualifying(participant):
             break
         items = _next_items(participant, n - len(leases), may_wait=not leases)
-        if not all(item.use or sql.execute(sql.TAKE_ITEM, item=item.pk) for item in items):
+        if not all(sql.execute(sql.TAKE_ITEM, item=item.pk) for item in items):
             return None
-        leases += [_grant(participant, item) for item in items]
         if not items:
+            if not leases and (again := _item_again(participant)):
+                leases.append(_grant(participant, again))
             break
+        leases += [_grant(participant, item) for item in items]
         annotator.cursor = items[-1].rank  # the next search starts behind this item
         gold_questions.count_items(participant, len(items))
     if leases:
@@ -146,7 +172,7 @@ def _lease_new(participant: Participant, n: int) -> list[Lease] | None:
 
 
 def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Item]:
-    """Lock the items after the person's last, else any, else deferred ones.
+    """Lock the items after the person's last, else any.
 
     With `may_wait` an item locked by somebody else is waited for, rather than reporting that none is left.
     """
@@ -154,14 +180,24 @@ def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Ite
     if participant.project.check_every:  # no more than come before the next hidden check
         n = max(1, min(n, gold_questions.items_before_check(participant)))
     where = {"project": participant.project.pk, "annotator": annotator.pk}
+    where["once"] = participant.project.check_every > 0
     items = sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=annotator.cursor, n=n)
     if not items and may_wait:
-        items = sql.fetch(Item, sql.NEXT_ITEMS, **where, after=-1, n=1)
-        for again in (returned_checks, deferred_items):
-            if not items and (item := _lock(again(participant.project, annotator), skip_locked=False)):
-                items = [item]
-        return items
+        return sql.fetch(Item, sql.NEXT_ITEMS, **where, after=-1, n=1)
     return items or sql.fetch(Item, sql.NEXT_UNLOCKED_ITEMS, **where, after=-1, n=n)
+
+
+def _item_again(participant: Participant) -> Item | None:
+    """Lock an item that the person gave back or deferred, and take it if it has room.
+
+    It moves no position: a new sentence among those that come again would be a hidden check.
+    """
+    for again in (returned_items, deferred_items):
+        item = _lock(again(participant.project, participant.annotator), skip_locked=False)
+        if item is not None:
+            sql.execute(sql.TAKE_ITEM, item=item.pk)
+            return item
+    return None
 
 
 def _save_position(annotator: Annotator) -> None:
@@ -184,16 +220,31 @@ def _grant(participant: Participant, item: Item) -> Lease:
 
 
 def _take_over_reserve(participant: Participant) -> Lease | None:
-    """Take over the newest reserve of the person with most leases."""
-    active = Lease.objects.filter(item__project=participant.project, item__use="", ending="")
+    """Take over the newest reserve of the person with most leases.
+
+    With hidden checks the reserve stays with its owner too, as one answer more than needed.
+    """
+    project = participant.project
+    active = Lease.objects.filter(item__project=project, item__use="", ending="")
     owners = active.values("annotator").annotate(n=Count("pk")).filter(n__gt=NOT_RESERVE).order_by("-n")
     for owner in owners.exclude(annotator=participant.annotator.pk).values_list("annotator", flat=True):
         reserves = active.filter(annotator=owner).order_by("pk")[NOT_RESERVE:]
         for lease in reversed(list(reserves)):
             own = _untouched(Item.objects.filter(pk=lease.item_id), participant.annotator)
             item = _lock(own, skip_locked=True)
-            if item and Lease.objects.filter(pk=lease.pk, ending="").update(ending=Lease.Ending.TAKEN_BACK):
+            if item and (_is_shared_once(item, project) if project.check_every else _take_back(lease)):
                 gold_questions.count_items(participant, 1)
                 _save_position(participant.annotator)
                 return _grant(participant, item)
     return None
+
+
+def _take_back(lease: Lease) -> bool:
+    return bool(Lease.objects.filter(pk=lease.pk, ending="").update(ending=Lease.Ending.TAKEN_BACK))
+
+
+def _is_shared_once(item: Item, project: Project) -> bool:
+    """True unless the item already has more answers and leases than it needs."""
+    needed = item_state.answers_needed(item, project)
+    counted = item_state.counted_answers(Answer.objects.filter(item=item).active(), k=needed)
+    return item.leases.filter(ending="").count() + len(counted) <= needed

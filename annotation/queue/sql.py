@@ -46,7 +46,8 @@ WHERE item.project_id = %(project)s AND item.free > 0 AND item.rank > %(after)s
     AND NOT EXISTS (SELECT 1 FROM annotation_vote vote
         WHERE vote.item_id = item.id AND vote.annotator_id = %(annotator)s)
     AND NOT EXISTS (SELECT 1 FROM annotation_lease lease
-        WHERE lease.item_id = item.id AND lease.annotator_id = %(annotator)s AND lease.ending = '')
+        WHERE lease.item_id = item.id AND lease.annotator_id = %(annotator)s
+            AND (lease.ending = '' OR %(once)s))
 ORDER BY item.rank LIMIT %(n)s
 FOR NO KEY UPDATE OF item"""
 NEXT_UNLOCKED_ITEMS = f"{NEXT_ITEMS} SKIP LOCKED"

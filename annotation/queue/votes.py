@@ -32,7 +32,10 @@ SKIP_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class VoteResult:
-    """A written vote; `surplus` answers don't count, `repeated` votes were written before."""
+    """A written vote; `surplus` answers don't count, `repeated` votes were written before.
+
+    Annotators are not shown `surplus`: it reveals others' answers, and hidden checks never have it.
+    """
 
     vote: Vote
     surplus: bool = False

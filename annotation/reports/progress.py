@@ -13,7 +13,7 @@ from django.db.models.functions import Now, TruncDate
 from annotation.adjudication import unanswerable_items
 from annotation.models import Annotator, Answer, Item, Lease, Project, Vote
 from annotation.queue import gold_questions
-from annotation.queue.leases import deferred_items, returned_checks
+from annotation.queue.leases import deferred_items, returned_items
 from annotation.roles import CURATOR, MAY_LABEL, require
 from evalsvc.core.accounts.models import User
 
@@ -39,7 +39,7 @@ class OwnAnswerTimes:
 
 
 def progress_of(project: Project, user: User) -> dict[str, Any]:
-    """Count answered, skipped and available items, each item once.
+    """Count answered, skipped and available items, each item once; the total is their sum.
 
     Nothing here follows from other people's answers: annotators could read them from a count that does.
     """
@@ -49,12 +49,15 @@ def progress_of(project: Project, user: User) -> dict[str, Any]:
     recent = own.order_by("-pk").values_list("milliseconds", flat=True)[:20]
     times = sorted(time for time in recent if time is not None)
     answers = Answer.objects.filter(annotator=annotator) if annotator else Answer.objects.none()
+    answered, skipped = answers.count(), _skipped(project, annotator) if annotator else 0
+    waiting = available_items(project, user, role=role)
     return {
-        "total": Item.objects.filter(project=project).live().count(),
-        "answered": answers.count(),
-        "skipped": _skipped(project, annotator) if annotator else 0,
+        # not the size of the project: its difference to the other counts would be the number of hidden checks
+        "total": answered + skipped + waiting,
+        "answered": answered,
+        "skipped": skipped,
         "today": answers.filter(vote__at__date=TruncDate(Now())).count(),
-        "waiting": available_items(project, user, role=role),
+        "waiting": waiting,
         "median_seconds": round(times[len(times) // 2] / 1000, 1) if times else None,
     }
 
@@ -70,12 +73,12 @@ def available_items(project: Project, user: User, *, role: str) -> int:
     if role not in MAY_LABEL or project.state != Project.State.OPEN or paused:
         return 0
     leased = _leases(annotator).count() if annotator else 0
-    work = _unleased_work(project, annotator)
+    work, again = _unleased_work(project, annotator), _items_again(project, annotator) if annotator else 0
     qualifying = gold_questions.must_qualify(project, user, role=role)
     questions = _gold_questions(project, annotator, Item.Use.QUALIFY) if qualifying else 0
     if not project.check_every or role == CURATOR:
-        return leased + work + questions
-    return leased + work + questions + _checks(project, user, annotator, work)
+        return leased + work + again + questions
+    return leased + work + again + questions + _checks(project, user, annotator, work)
 
 
 def answers_needed(project: Project) -> int:
@@ -131,9 +134,9 @@ def _own_votes(project: Project, user: User) -> QuerySet[Vote]:
 
 
 def _unleased_work(project: Project, annotator: Annotator | None) -> int:
-    """Count the available items other than gold questions.
+    """Count the available items that are new to the person, without gold questions.
 
-    That is all items with room, less those the person voted on or has leased, plus deferred ones. Each
+    That is all items with room, less those the person voted on or has leased. Each
     term is as long as the person's own work or comes from one index. Checking every item of the project
     for a vote of the person takes a second per few hundred thousand.
     """
@@ -143,8 +146,15 @@ def _unleased_work(project: Project, annotator: Annotator | None) -> int:
     voted = with_room.filter(pk__in=Vote.objects.filter(annotator=annotator).values("item")).count()
     # counted apart from voted items: in one query PostgreSQL would read all votes again for each item
     own = Vote.objects.filter(item=OuterRef("item"), annotator=annotator)
-    leased = with_room.filter(pk__in=_leases(annotator).exclude(Exists(own)).values("item")).count()
-    return with_room.count() - voted - leased + _deferred(project, annotator)
+    leases = Lease.objects.filter(annotator=annotator) if project.check_every else _leases(annotator)
+    leased = with_room.filter(pk__in=leases.exclude(Exists(own)).values("item")).count()
+    return with_room.count() - voted - leased
+
+
+def _items_again(project: Project, annotator: Annotator) -> int:
+    """Count the items that the person gave back or deferred."""
+    returned = returned_items(project, annotator).order_by().values("pk").count()
+    return returned + _deferred(project, annotator)
 
 
 def _deferred(project: Project, annotator: Annotator) -> int:
@@ -152,21 +162,21 @@ def _deferred(project: Project, annotator: Annotator) -> int:
 
 
 def _gold_questions(project: Project, annotator: Annotator | None, use: str) -> int:
-    """Count the gold questions a person neither voted on nor has leased."""
+    """Count the gold questions a person neither voted on nor leased."""
     items = project.items.present().filter(use=use, known__isnull=False)
     if annotator is None:
         return items.count()
     votes = Vote.objects.filter(item=OuterRef("pk"), annotator=annotator)
-    leases = _leases(annotator).filter(item=OuterRef("pk"))
+    own = Lease.objects.filter(annotator=annotator) if use == Item.Use.CHECK else _leases(annotator)
+    leases = own.filter(item=OuterRef("pk"))
     return items.exclude(Exists(votes)).exclude(Exists(leases)).count()
 
 
 def _checks(project: Project, user: User, annotator: Annotator | None, work: int) -> int:
-    """Count the hidden checks still to come, and those given back."""
+    """Count the hidden checks still to come."""
     left = _gold_questions(project, annotator, Item.Use.CHECK)
-    returned = returned_checks(project, annotator).count() if annotator else 0
     position = annotator or Annotator(project=project, user=user)
-    return returned + min(left - returned, gold_questions.checks_among(position, work, project.check_every))
+    return min(left, gold_questions.checks_among(position, work, project.check_every))
 
 
 def _leases(annotator: Annotator) -> QuerySet[Lease]:

@@ -59,7 +59,7 @@ def item_of(route: Route) -> str:
 
 
 def accept(route: Route) -> None:
-    route.fulfill(status=201, json={"number": 1, "surplus": False, "repeated": False, "feedback": None})
+    route.fulfill(status=201, json={"number": 1, "repeated": False, "feedback": None})
 
 
 def test_answers_are_sent_one_after_another_in_order(bare: Page) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotation.models import Adjudication, Annotator, Answer, Batch, Item, Lease, Member, Project, Vote
-from annotation.queue import leases, sql, votes
+from annotation.queue import lease_endings, leases, sql, votes
 from annotation.queue.participants import annotator_of
 from tests.cast.basics import sentence
 from tests.cast.projects import annotators, answer_item, import_lines, project_with_items
@@ -33,6 +34,9 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
     assert staged.counts["answers"] == 1
     lease = leases.lease_next(project, ann)
     assert lease is not None
+    returned = leases.lease_next(project, ann, current_leases=[lease.pk])
+    assert returned is not None
+    lease_endings.return_lease(returned.pk, ann)
     import_lines(project, [sentence(at) for at in range(5, 7)])
     unfinished = (staged.pk, project.items.get(external_id="s6").batch_id)
     Batch.objects.filter(pk__in=unfinished).update(state="running")
@@ -55,10 +59,12 @@ def test_each_query_reads_the_rows_of_its_orm_query(either_database: str) -> Non
         active = Lease.objects.filter(annotator=annotator, ending="").order_by("pk")
         read = sql.fetch(Lease, sql.ACTIVE_LEASES, annotator=annotator.pk)
         assert [fields(row) for row in read] == [fields(row) for row in active] != []
-        assignable = leases.assignable_items(project, annotator)
-        for statement in (sql.NEXT_ITEMS, sql.NEXT_UNLOCKED_ITEMS):
+        for statement, once in product((sql.NEXT_ITEMS, sql.NEXT_UNLOCKED_ITEMS), (False, True)):
+            project.check_every = 3 if once else 0
+            assignable = leases.assignable_items(project, annotator)
+            assert (returned.item in assignable) is not once
             for after, n in ((-1, 10), (2, 2), (3, 1)):
-                where = {"project": project.pk, "annotator": annotator.pk}
+                where = {"project": project.pk, "annotator": annotator.pk, "once": once}
                 read_items = sql.fetch(Item, statement, **where, after=after, n=n)
                 items = assignable.filter(rank__gt=after)[:n]
                 assert [fields(row) for row in read_items] == [fields(row) for row in items] != []

@@ -1,0 +1,166 @@
+"""Hidden checks behave like sentences, whatever others have answered meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db.models.functions import Now
+from django.test import Client
+
+from annotation.models import Item, Lease, Project
+from annotation.queue import gold_questions, lease_endings, leases, votes
+from annotation.reports.progress import progress_of
+from evalsvc.core.accounts.models import User
+from tests.cast.basics import sentence
+from tests.cast.projects import annotators, answer_item, curator, import_lines, project_with_items
+
+pytestmark = pytest.mark.django_db
+
+SENTENCES, CHECKS = 6, 2
+
+
+@pytest.fixture
+def project() -> Project:
+    """A check with every three sentences; two answers decide a sentence."""
+    project = project_with_items(SENTENCES, k=2)
+    import_lines(project, [sentence(f"c{at}", relations=["A"]) for at in range(CHECKS)], known="check")
+    return gold_questions.set_quality_options(project, by=curator(), check_every=3, least_checks=1_000)
+
+
+@pytest.fixture
+def people(project: Project) -> list[User]:
+    return annotators(project, 3)
+
+
+def finish(project: Project, *users: User) -> None:
+    """Let these people answer all that they are given."""
+    for user in users:
+        while lease := leases.lease_next(project, user):
+            answer_item(lease.item, user, "A", base=votes.last_vote_number(lease))
+    assert project.items.live().filter(state=Item.State.SETTLED).count() >= SENTENCES - leases.NOT_RESERVE
+
+
+def reserve(project: Project, user: User) -> list[Lease]:
+    held = leases.lease_several(project, user, n=SENTENCES + CHECKS)
+    assert len(held) == SENTENCES + CHECKS
+    return held
+
+
+def defer(lease: Lease, user: User) -> None:
+    votes.skip(lease.item, user, client_id=uuid4(), reason="later")
+
+
+def give_back(lease: Lease, user: User) -> None:
+    lease_endings.return_lease(lease.pk, user)
+
+
+def lose(lease: Lease, user: User) -> None:
+    Lease.objects.filter(pk=lease.pk).update(expires_at=Now() - timedelta(seconds=1))
+    lease_endings.expire_overdue()
+
+
+def test_the_reserve_is_renewed_for_checks_and_for_sentences_that_others_filled(
+    project: Project, people: list[User]
+) -> None:
+    held = reserve(project, people[0])
+    finish(project, *people[1:])
+    for lease in held:
+        lease_endings.heartbeat(lease.pk, people[0])
+    again = leases.lease_several(project, people[0], n=60)
+    assert [lease.pk for lease in again] == [lease.pk for lease in held]
+
+
+@pytest.mark.parametrize("part_with", [give_back, defer, lose])
+def test_what_a_person_parted_with_comes_again_in_that_order_though_others_filled_it(
+    project: Project, people: list[User], part_with: Callable[[Lease, User], None]
+) -> None:
+    held = reserve(project, people[0])
+    for lease in held:
+        part_with(lease, people[0])
+    finish(project, *people[1:])
+    assert progress_of(project, people[0])["waiting"] == len(held)
+    order = []
+    while again := leases.lease_next(project, people[0]):
+        order.append(again.item.external_id)
+        answer_item(again.item, people[0], "A", base=votes.last_vote_number(again))
+    assert order == [lease.item.external_id for lease in held]
+
+
+def test_sentences_given_back_come_after_all_new_ones_like_checks(
+    project: Project, people: list[User]
+) -> None:
+    given_back = leases.lease_several(project, people[0], n=4)
+    for lease in given_back:
+        give_back(lease, people[0])
+    order = []
+    while new := leases.lease_next(project, people[0]):
+        order.append(new.item.external_id)
+        answer_item(new.item, people[0], "A")
+    assert order[4:] == [lease.item.external_id for lease in given_back]
+
+
+def test_giving_one_sentence_back_again_and_again_brings_no_check(
+    project: Project, people: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gold_questions, "check_place", lambda annotator, block, every: every)
+    import_lines(project, [sentence(f"more{at}", relations=["A"]) for at in range(3)], known="check")
+    held = reserve(project, people[0])[:1]
+    finish(project, *people[1:])
+    give_back(held[0], people[0])
+    others = list(Lease.objects.filter(annotator=held[0].annotator, ending="").values_list("pk", flat=True))
+    for _ in range(8):
+        lease = leases.lease_next(project, people[0], current_leases=others)
+        assert lease is not None
+        assert lease.item == held[0].item
+        give_back(lease, people[0])
+
+
+def test_a_reserve_is_shared_with_no_more_people_than_needed(project: Project, people: list[User]) -> None:
+    reserve(project, people[0])
+    finish(project, *people[1:])
+    (fourth,) = annotators(project, 4)[3:]
+    items = []
+    while lease := leases.lease_next(project, fourth):
+        items.append(lease.item)
+        answer_item(lease.item, fourth, "A")
+    assert {item.use for item in items} <= {Item.Use.CHECK}
+
+
+@pytest.mark.parametrize("part_with", [None, lose])
+def test_late_answers_get_the_same_reply_and_change_counts_alike(
+    project: Project, people: list[User], part_with: Callable[[Lease, User], None] | None
+) -> None:
+    held = reserve(project, people[0])
+    if part_with:
+        for lease in held:
+            part_with(lease, people[0])
+    finish(project, *people[1:])
+    browser = Client()
+    browser.force_login(people[0])
+    replies, changes = set(), set()
+    for lease in held:
+        before = progress_of(project, people[0])
+        reply = browser.post(
+            f"/api/v1/items/{lease.item.key}/answer",
+            {"client_id": str(uuid4()), "payload": {"spans": [], "relations": ["A"]}},
+            content_type="application/json",
+        )
+        after = progress_of(project, people[0])
+        replies.add((reply.status_code, reply.content, reply.headers.get("Content-Length")))
+        changes.add(tuple(after[name] - before[name] for name in ("total", "waiting", "answered", "skipped")))
+    assert (len(replies), changes) == (1, {(0, -1, 1, 0)})
+    assert b"surplus" not in next(iter(replies))[1]
+
+
+def test_the_total_is_the_sum_of_own_counts_and_not_the_number_of_sentences(
+    project: Project, people: list[User]
+) -> None:
+    for _ in range(SENTENCES + CHECKS):
+        progress = progress_of(project, people[0])
+        assert progress["total"] == progress["answered"] + progress["waiting"] == SENTENCES + CHECKS
+        lease = leases.lease_next(project, people[0])
+        assert lease is not None
+        answer_item(lease.item, people[0], "A")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from evalsvc.evaluation.disclosure import rules
+from evalsvc.evaluation.disclosure.sensitivity import GoldCounts, largest_change
 from evalsvc.evaluation.disclosure.split import Part
 from tests.attacks.oracle import NEGATIVE, RELATIONS, Labels, Oracle, simulated_gold
 
@@ -36,6 +37,46 @@ def test_changes_of_one_item_give_few_labels_away(items: int, most: int) -> None
     gold = simulated_gold(items)
     assert probe(Oracle(gold, hidden=False)) > 20
     assert probe(Oracle(gold)) <= most
+
+
+def add_one_to_the_union(items: int, step: float) -> tuple[int, int]:
+    """Send a base, six disjoint sets of ten answers, then base, their union and one item more.
+
+    The sums of the sets predict the figure of the union; what the last file adds is one label.
+    Returns the labels that the figures fix, and the files that tried.
+    """
+    random = np.random.Generator(np.random.PCG64(7))
+    labels = random.random(items) < 0.5  # whether a changed answer is right
+    shown = [rules.rounded(right, step) for right in np.arange(items + 1) / items]
+    chosen = random.permutation(items)
+    sets, probed = chosen[:60].reshape(6, 10), chosen[60:90]
+    base = items // 3
+
+    def possible(figure: float) -> set[int]:
+        return {count for count, value in enumerate(shown) if value == figure}
+
+    before = possible(shown[base])
+    sums = [possible(shown[base + int(labels[part].sum())]) for part in sets]
+    least = sum(min(each) - max(before) for each in sums) + min(before)
+    most = sum(max(each) - min(before) for each in sums) + max(before)
+    union, fixed = base + int(labels[sets].sum()), 0
+    for item in probed:
+        after = possible(shown[union + int(labels[item])])
+        wrong = any(count in after for count in range(least, most + 1))
+        right = any(count + 1 in after for count in range(least, most + 1))
+        fixed += wrong is not right
+    return fixed, len(probed)
+
+
+@pytest.mark.parametrize("items", [100, 200, 500, 1_000])
+def test_one_item_beside_a_union_of_sent_sets_is_not_fixed(items: int) -> None:
+    """Sets that differ enough are no near-duplicates, so rounding alone stands in the way."""
+    change = largest_change("accuracy", GoldCounts(items, {"a": items}), {})
+    assert change is not None
+    assert add_one_to_the_union(items, change) == (30, 30)
+    step = rules.step_for(change)
+    assert step is not None
+    assert add_one_to_the_union(items, step) == (0, 30)
 
 
 def climb(oracle: Oracle, *, files: int = FILES) -> float:

@@ -149,7 +149,7 @@ class FileContract:
     def count_items(self) -> int:
         """Count the items a file must answer, each once."""
         gold = {(each.test_set_id, each.only_id): each for each in self.settings}
-        return count_items(self.settings[0]) if len(gold) == 1 else len(self.expected.ids)
+        return count_inputs(self.settings[0]) if len(gold) == 1 else len(self.expected.ids)
 
     def require_open(self, settings: Iterable[Setting], at: datetime) -> None:
         """Reject a file whose settings, read again, closed while it was sent."""
@@ -349,6 +349,11 @@ def count_items(gold: Setting | SettingVersion) -> int:
     setting = gold.setting if isinstance(gold, SettingVersion) else gold
     if part := part_of(setting):
         return len(ids_of_part(gold, setting.unit, part))
+    return count_inputs(gold)
+
+
+def count_inputs(gold: Setting | SettingVersion) -> int:
+    """Count the items a file must answer for a setting, also those that a split scores later."""
     if gold.only is None:
         return gold.test_set.rows
     return _count_shared(gold.test_set.pk, gold.test_set.sha256, gold.only.pk, gold.only.sha256)

@@ -93,7 +93,9 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     if shown is None or not shown.rows:
         context |= {"sentence": _empty(shown), "curl": curl(request, benchmark, setting=setting)}
     if shown is not None:
-        context["held_back"] = shown.held_back or policy_for(shown.setting, None).sentence_for_organisers
+        public = policy_for(shown.setting, None)
+        exact = public.sentence_for_organisers if context["organiser"] else ""
+        context["held_back"] = shown.held_back or exact
         rest = [each for each in settings if shown.rows and each.pk != shown.setting.pk]
         others = leaderboard.boards(rest, measures=(shown.order_by,))
         pages = Paginator(shown.rows, ROWS).get_page(request.GET.get("page"))

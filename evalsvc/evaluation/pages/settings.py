@@ -37,7 +37,7 @@ def setting_page(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "lead": _lead(setting),
         "coming": file_contract.state_at(setting, timezone.now()) == "coming",
         "versions": [(each, gold_digest.of_version(setting, each)) for each in rows],
-        "n_inputs": file_contract.count_items(setting),
+        "n_inputs": file_contract.count_inputs(setting),
         "organiser": roles.role_in(benchmark, request.user) == roles.ORGANISER,
     }
     return render(request, "evaluation/setting.html", context)

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from evalsvc.evaluation.benchmarks import file_contract
 from evalsvc.evaluation.disclosure import gold_digest
 from evalsvc.evaluation.models import Setting
 from tests.cast.benchmarks import BenchmarkCast
@@ -67,6 +68,25 @@ def test_the_salt_shown_at_closing_verifies_the_commitment(cast: BenchmarkCast) 
     after = gold_digest.of_version(setting)
     assert before == after["gold_commitment"] != after["gold_sha256"] == setting.test_set.sha256
     assert hashlib.sha256((after["gold_salt"] + after["gold_sha256"]).encode()).hexdigest() == before
+
+
+def test_a_sealed_board_promises_exact_figures_to_organisers_alone(
+    client: Client, cast: BenchmarkCast
+) -> None:
+    changed(cast, disclosure=HIDDEN, sealed=True, closes_at=timezone.now() + HOUR)
+    for person, promised in ((cast.kim, False), (cast.olga, True)):
+        client.force_login(person)
+        assert ("You see exact figures" in client.get("/boards/rel/").content.decode()) is promised
+
+
+def test_the_page_of_a_split_counts_every_input(client: Client, cast: BenchmarkCast) -> None:
+    setting = changed(cast, disclosure=HIDDEN)
+    whole = setting.test_set.rows
+    Setting.objects.filter(pk=setting.pk).update(share=0.5, share_seed="seed")
+    setting.refresh_from_db()
+    assert 0 < file_contract.count_items(setting) < whole
+    client.force_login(cast.kim)
+    assert f"Download {whole} inputs" in client.get("/boards/rel/settings/main/").content.decode()
 
 
 @pytest.mark.parametrize("where", PLACES)

@@ -68,7 +68,7 @@ def add_one_to_the_union(items: int, step: float) -> tuple[int, int]:
     return fixed, len(probed)
 
 
-@pytest.mark.parametrize("items", [100, 200, 500, 1_000])
+@pytest.mark.parametrize("items", [100, 200, 286, 500, 1_000, 5_000])
 def test_one_item_beside_a_union_of_sent_sets_is_not_fixed(items: int) -> None:
     """Sets that differ enough are no near-duplicates, so rounding alone stands in the way."""
     change = largest_change("accuracy", GoldCounts(items, {"a": items}), {})

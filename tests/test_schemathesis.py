@@ -54,6 +54,7 @@ VALIDATED_BY_CONTENT = {
     ("get", "api-board"): "order is a measure of this board, version one of its versions",
     ("get", "api-scores"): "version is one of the settings' versions",
     ("get", "api-benchmark-limits"): "team is one of your teams",
+    ("post", "api-project-effects"): "the labels of a change are those of the project",
     ("post", "api-answer"): "the labels of an answer are those of the project",
     ("post", "api-decision"): "the labels of a decision are those of the project",
     ("post", "api-projects"): "a title without a slug contains a letter or a digit",

@@ -134,6 +134,7 @@ BENCHMARKS: dict[str, str] = {
     "mixed_alphabets": "A word in a name mixes Latin letters with another alphabet. Use one alphabet.",
     "unseen_character": "A name contains an invisible character. Type it again with plain spaces only.",
     "withdrawn": "The submission is already withdrawn.",
+    "problems_found": "Stored files or gold differ from their records. Operators run manage.py doctor.",
     "worker_lost": "The worker process ended three times. The run does not count towards quotas. Retry it.",
 }
 ACCOUNTS: dict[str, str] = {

@@ -21,6 +21,7 @@ from annotation.models import (
     Suggestion,
     Vote,
 )
+from evalsvc.evaluation.models import Setting
 from tests.cast import service as canary
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, predicted_labels
@@ -144,6 +145,17 @@ def test_problems_with_a_file_are_listed_without_the_gold(
 def submit(requester: Requester, address: str, content: bytes) -> Reply:
     file = SimpleUploadedFile("run.jsonl", content)
     return requester.send(address, "POST", "memb", data={"file": file, "system": "Net", "run": "9"})
+
+
+@pytest.mark.parametrize("who", one_in(2, ("memb", "anon", "rivl")))
+def test_no_reply_holds_the_digest_of_hidden_gold(crawler: Crawler, who: str) -> None:
+    with rolled_back():
+        Setting.objects.update(disclosure=Setting.Disclosure.HIDDEN, closes_at=None)
+        digests = set(Setting.objects.values_list("test_set__sha256", flat=True))
+        replies = crawler.crawl_again(who)
+    assert {
+        where for where, reply in replies.items() if any(digest in reply.content for digest in digests)
+    } == set()
 
 
 def test_an_adjudicator_sees_answers_and_no_names(requester: Requester) -> None:

@@ -26,14 +26,17 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def ready(request: HttpRequest) -> JsonResponse:
-    """Respond with 200 if every part works, else with 503 and the reasons."""
+    """Respond with 200, or with 503 and the reasons."""
     problems = {name: problem for name, check in CHECKS.items() if (problem := _problem(check))}
     body = {"status": "not ready" if problems else "ready", "problems": problems}
     return JsonResponse(body, status=503 if problems else 200, headers={"Cache-Control": "no-store"})
 
 
 def _problem(check: Callable[[], str]) -> str:
-    """Run the check; errors may name addresses, so only their class is shown."""
+    """Run the check; of an error, show the class only.
+
+    Its text may contain addresses.
+    """
     results: list[str] = []
     error = caught(lambda: results.append(check()))
     return f"The check failed ({type(error).__name__})." if error else results[0]

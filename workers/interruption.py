@@ -1,4 +1,4 @@
-"""The polite stop of a worker: SIGTERM ends its jobs, which are handed back."""
+"""Stop of a worker: SIGTERM interrupts its jobs, which are queued again."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from celery.worker import state
 
 
 class Stopped(BaseException):
-    """Raised in the running job; no handler may take it for an error of its own."""
+    """Raised in the running job; handlers must not catch it."""
 
 
 class Interruption:
-    """Raises Stopped where a job can be interrupted, and notes the signal elsewhere.
+    """Raises Stopped where a job can be interrupted; elsewhere waits.
 
     Between the claim of a job and its start the exception would lose the job.
     """
@@ -44,7 +44,7 @@ class Interruption:
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
-        """Raise Stopped inside the block, at once if the signal came before it."""
+        """Raise Stopped inside the block, at once after an earlier signal."""
         try:
             self._allowed = True
             if self.asked:

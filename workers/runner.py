@@ -117,7 +117,7 @@ def _work(job: Job, lease: Lease) -> None:
 
 
 def insist(write: Callable[[], object], *, most: int | None = None) -> None:
-    """Repeat a write until the database takes it, for as long as this process lives."""
+    """Repeat a write until the database takes it or the process ends."""
     for tries in count(1):
         try:
             write()
@@ -133,7 +133,7 @@ def insist(write: Callable[[], object], *, most: int | None = None) -> None:
 
 
 def _end(job: Job, error: BaseException) -> None:
-    """End the attempt; one that came too late only reports that it lives."""
+    """End the attempt, or report a late one as alive."""
     unended = caught(lambda: insist(lambda: _end_as_demanded(job, error)))
     if isinstance(unended, LeaseLost):
         log.warning("Job %s: attempt %s came too late; its result is discarded", job.pk, job.attempt)

@@ -276,7 +276,7 @@ def clear(batch: Batch, *, unless_restarted: QuerySet[Any] | None = None) -> int
 
 
 def _remove(rows: QuerySet[Any], *, unless_restarted: QuerySet[Any] | None) -> int:
-    """Remove rows some at a time, while their locked owner is as the query says."""
+    """Remove rows chunk by chunk, unless their import was started again."""
     removed = 0
     while True:
         with transaction.atomic():

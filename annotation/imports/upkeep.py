@@ -1,4 +1,4 @@
-"""Upkeep of imports and test sets: files, staged rows, digests of the gold."""
+"""Upkeep of imports and test sets: files, staged rows, gold digests."""
 
 from __future__ import annotations
 

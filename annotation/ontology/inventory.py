@@ -369,7 +369,7 @@ def emptied_by_deletion(project: Project) -> dict[str, int]:
 
 
 def require_no_running_import(project: Project) -> None:
-    """Reject while a file is being imported; the caller has locked the project."""
+    """Reject a change while a file is imported into the locked project."""
     running = project.batches.filter(state__in=(Batch.State.RECEIVED, Batch.State.RUNNING)).first()
     if running is not None:
         raise Conflict(

@@ -85,7 +85,7 @@ class AgreementView:
 
     @cached_property
     def relations_by_side(self) -> dict[str, list[str]]:
-        """Return titles of relations by the side of the bound, lowest α first."""
+        """Return titles of relations by side of the bound, lowest α first."""
         rows = [(name, Estimate.of(row["alpha"])) for name, row in self._tested()]
         rows.sort(key=lambda row: (row[1].value or 0, row[0]))
         return {side: [self.titles.get(name, name) for name, a in rows if _side(a) == side] for side in SIDES}
@@ -119,7 +119,7 @@ class AgreementView:
 
     @property
     def na_range(self) -> str:
-        """Name the lowest and the highest share of N/A among the people shown."""
+        """Return the range of the shares of N/A in a sentence."""
         if self.heatmap is None or not self.figures.get("overall"):
             return ""
         people, names = self.figures["people"], self.figures["annotators"]
@@ -166,7 +166,7 @@ class AgreementView:
 
 
 def _side(alpha: Estimate) -> str:
-    """Return the side of the bound on which the whole interval lies, or `around`."""
+    """Return the side of the bound that holds the whole interval."""
     if alpha.low is None or alpha.high is None:
         return "around"
     return "below" if alpha.high < TENTATIVE else "above" if alpha.low >= TENTATIVE else "around"

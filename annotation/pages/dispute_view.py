@@ -83,7 +83,7 @@ class DisputeView:
 
     @property
     def reason(self) -> str:
-        """Return the key of why the votes settle nothing under the project's rule."""
+        """Return the key of the reason for the dispute."""
         details = self.details
         if self.relations:
             return "na_not_unanimous" if 2 * details.na > details.n else "no_majority"

@@ -119,7 +119,7 @@ def interval(
     write: Any = coefficient,
     class_: str = "fix",
 ) -> Any:
-    """Draw a dot with its interval, or a square for a low one."""
+    """Draw an estimate with its interval: a dot, or a low square."""
     if estimate.value is None:
         return ""
     ticks = "".join(f"M{scale(tick):.1f} 5v8" for tick in scale.ticks())

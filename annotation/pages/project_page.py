@@ -43,7 +43,7 @@ class ActionForm(PageForm):
 def submit_or_show(
     request: HttpRequest, form: BaseForm, project: Project, apply: Callable[[Project], str], *fields: str
 ) -> bool:
-    """Apply a valid form, or with the button “Show effect” only show what it would change."""
+    """Apply a valid form, or only show its effect."""
     if request.POST.get("do") != "show":
         return submit(request, form, lambda: apply(project), *fields)
     effect = attempt(form, lambda: preview(project, apply), *fields) if form.is_valid() else None

@@ -47,7 +47,7 @@ def deferred_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 
 
 def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
-    """Return items and checks that this annotator gave back, the longest ago first.
+    """Return items and checks this annotator returned, the longest ago first.
 
     Empty without hidden checks: such items are assignable again.
     """
@@ -59,7 +59,7 @@ def returned_items(project: Project, annotator: Annotator) -> ItemQuerySet:
 
 
 def _kept(project: Project) -> ItemQuerySet:
-    """Return items that come again to whoever gave them back or deferred them."""
+    """Return items that come again to those who returned or deferred them."""
     if project.check_every:
         return _imported(project).filter(use__in=(Item.Use.WORK, Item.Use.CHECK))
     return _with_room(project)
@@ -70,7 +70,10 @@ def _with_room(project: Project) -> ItemQuerySet:
 
 
 def _imported(project: Project) -> ItemQuerySet:
-    """Return items whose import is done, without a join, which would lock the import's row too."""
+    """Return items of finished imports.
+
+    A join would lock the row of the import, too.
+    """
     batches = Batch.objects.filter(project=project, state=Batch.State.DONE)
     return Item.objects.filter(project=project, batch__in=batches.values("pk"))
 
@@ -188,7 +191,7 @@ def _next_items(participant: Participant, n: int, *, may_wait: bool) -> list[Ite
 
 
 def _item_again(participant: Participant) -> Item | None:
-    """Lock an item that the person gave back or deferred, and take it if it has room.
+    """Lock and take an item that the person returned or deferred.
 
     It moves no position: a new sentence among those that come again would be a hidden check.
     """
@@ -244,7 +247,7 @@ def _take_back(lease: Lease) -> bool:
 
 
 def _is_shared_once(item: Item, project: Project) -> bool:
-    """True unless the item already has more answers and leases than it needs."""
+    """True unless answers and leases already exceed what the item needs."""
     needed = item_state.answers_needed(item, project)
     counted = item_state.counted_answers(Answer.objects.filter(item=item).active(), k=needed)
     return item.leases.filter(ending="").count() + len(counted) <= needed

@@ -39,7 +39,7 @@ class OwnAnswerTimes:
 
 
 def progress_of(project: Project, user: User) -> dict[str, Any]:
-    """Count answered, skipped and available items, each item once; the total is their sum.
+    """Count answered, skipped and available items, each once, and their sum.
 
     Nothing here follows from other people's answers: annotators could read them from a count that does.
     """
@@ -134,7 +134,7 @@ def _own_votes(project: Project, user: User) -> QuerySet[Vote]:
 
 
 def _unleased_work(project: Project, annotator: Annotator | None) -> int:
-    """Count the available items that are new to the person, without gold questions.
+    """Count the available items new to the person, without gold questions.
 
     That is all items with room, less those the person voted on or has leased. Each
     term is as long as the person's own work or comes from one index. Checking every item of the project

@@ -202,7 +202,7 @@ def _ordering(policy: Policy, key: str) -> str:
 # ---- reading many boards at once ---------------------------------------------------------------------
 @dataclass
 class _Reading:
-    """Board while its rows are read: its distinct runs, and their values by run."""
+    """A board while its runs and their values are read."""
 
     policy: Policy
     shown: versions.Shown
@@ -213,7 +213,7 @@ class _Reading:
 
 
 def _read_runs(readings: Collection[_Reading]) -> None:
-    """Read the distinct runs of boards, and those that equal an earlier one.
+    """Read the distinct runs of boards, and the repeated ones apart.
 
     A run has answers of its own: the oldest file with a digest stands for all.
     """
@@ -386,7 +386,7 @@ class Reversal:
 
 
 def reversals(here: Column, others: Collection[Column]) -> list[Reversal]:
-    """Return pairs of the first systems that another column reverses, the widest first."""
+    """Return pairs of systems that another column reverses, the widest first."""
     pairs = []
     for pair in combinations(here.order[:COMPARED], 2):
         gain = here.ahead(*pair) or 0.0

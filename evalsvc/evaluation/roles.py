@@ -74,7 +74,7 @@ def is_sealed(setting: Setting, now: datetime | None = None) -> bool:
 
 
 def sealed_from(settings: Iterable[Setting], user: Person | None) -> set[int]:
-    """Return the settings whose scores are hidden from a user (None: the public)."""
+    """Return settings with scores sealed from a user (None: the public)."""
     now = timezone.now()
     sealed = [setting for setting in settings if is_sealed(setting, now)]
     mine = organised((each.benchmark_id for each in sealed), user) if sealed else set()

@@ -94,7 +94,7 @@ def score_again(submission: Submission) -> None:
 
 
 def can_be_retried(submission: Submission) -> bool:
-    """True if its last job failed, and not by a fault of the file."""
+    """True if its last job failed for no fault of the file."""
     failed = submission.job is not None and submission.job.state == Job.State.FAILED
     return failed and submission.state in (S.FAILED, S.SCORED) and submission.withdrawn_at is None
 
@@ -111,7 +111,7 @@ def retry(submission: Submission, *, by: User) -> None:
 
 
 def final_under(submission: Submission, user: Person) -> Setting | None:
-    """Return a sealed or hidden setting that has ended: its runs are final."""
+    """Return an ended sealed or hidden setting, which makes the run final."""
     if role_in(submission.benchmark, user) == ORGANISER:
         return None
     sent_to = Q(versions__in=submission.held_to) | Q(evaluations__submissions=submission)
@@ -121,7 +121,7 @@ def final_under(submission: Submission, user: Person) -> Setting | None:
 
 
 def _require_not_final(submission: Submission, by: User) -> None:
-    """Reject dropping a run once its team knows scores that were held back."""
+    """Reject dropping a run once its held-back scores are out."""
     setting = final_under(submission, by)
     if setting is None:
         return

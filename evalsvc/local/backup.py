@@ -58,7 +58,7 @@ def back_up(folder: Path) -> list[str]:
 
 
 def _copy_files(folder: Path, files: dict[str, StoredFile]) -> Iterator[str]:
-    """Copy the files not yet copied; leave out and report those that differ from their rows."""
+    """Copy the missing files; report instead those that differ from their rows."""
     for file in all_files():
         if file.name in files:
             continue
@@ -166,7 +166,7 @@ def _rows(statement: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _run(program: str, *arguments: str) -> None:
-    """Run a PostgreSQL program on the database; the password is not among its arguments."""
+    """Run a PostgreSQL program, with the password in its environment."""
     parameters = connection.get_connection_params()
     env = {
         f"PG{name.upper()}": str(parameters[name])

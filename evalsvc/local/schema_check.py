@@ -50,7 +50,7 @@ def refuse_to_drop_data(plan: Sequence[tuple[Migration, bool]], **signal: Any) -
 
 
 def _dropped_with_data(app: str, operation: Operation) -> str | None:
-    """Name the table or column that reversing the operation drops, if it has rows."""
+    """Name the filled table or column that reversing the operation drops."""
     if isinstance(operation, CreateModel):
         name, column = operation.name, ""
     elif isinstance(operation, AddField):

@@ -1,4 +1,4 @@
-"""Agreement of the annotators of a local file, in the figures of the service's report."""
+"""The agreement report of the service for a local file."""
 
 from __future__ import annotations
 

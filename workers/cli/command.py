@@ -1,4 +1,7 @@
-"""The commands `score`, `compare` and `agreement`; they exit with 2 for rejected files."""
+"""The commands `score`, `compare` and `agreement`.
+
+They exit with 2 for rejected files.
+"""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def compare(
 def _distinct(
     runs: Sequence[tuple[Path, ScoringCase]],
 ) -> tuple[list[tuple[Path, ScoringCase]], list[str]]:
-    """Return the runs with answers of their own, and a note on each other."""
+    """Return runs with distinct answers, and a note on each repeated one."""
     first: dict[str, tuple[Path, ScoringCase]] = {}
     notes = []
     for path, case in runs:

@@ -91,7 +91,7 @@ def _score(
 def _decoded(
     codes: Codes, lengths: Ints, names: list[str], labels: Vocabulary, options: Options, scheme: Scheme
 ) -> tuple[Spans, int]:
-    """Return the spans of a tag column, and the number that break the scheme."""
+    """Return the spans of a tag column, counting the broken ones."""
     spans = spans_of_tag_codes(codes, lengths, tags=names, labels=labels, scheme=scheme.lower())
     offsets = np.concatenate(([0], np.cumsum(lengths)))[spans.document]
     ends = codes[offsets + spans.start], codes[offsets + spans.end - 1]

@@ -60,7 +60,10 @@ def computed_lines(computed: Computed) -> list[str]:
 
 
 def _schema(name: str, outcomes: dict[str, LabelOutcome]) -> list[str]:
-    """Format the classes under a schema; COR, INC and PAR by the label of the gold span."""
+    """Format the classes under a schema.
+
+    COR, INC and PAR are counted by the label of the gold span.
+    """
     rows = [_outcome(label, row[:5], row) for label, row in outcomes.items()]
     if outcomes:
         counts = [sum(column) for column in zip(*(row[:5] for row in outcomes.values()), strict=True)]

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 def keep_up(subject: int, progress: Progress) -> Store:
-    """Sweep, and check this job's share; findings fail the job, so that operators see them."""
+    """Sweep, and check this job's share; findings fail the job."""
     delete_stale_folders()
     for name, removed in registry.sweep().items():
         if removed:

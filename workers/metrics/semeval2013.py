@@ -21,7 +21,7 @@ NO_PREDICTED_SPANS = "there are no predicted spans"
 
 
 class LabelPairings(NamedTuple):
-    """Counts of one label: over its gold spans, and over its predicted spans.
+    """Counts of one label over its gold and its predicted spans.
 
     A pair of different labels is in the first of one label and in the second of the other.
     """

@@ -40,7 +40,7 @@ class AnswerColumns:
     def add(
         self, item: Hashable, annotator: Hashable, name: str, payload: Mapping[str, Any], *, blank: bool
     ) -> None:
-        """Add an answer; `blank` is one without a label, which is not N/A."""
+        """Add an answer; a `blank` one has no label, not even N/A."""
         if annotator not in self.people:
             self.people[annotator] = len(self.people)
             self.names.append(name)
@@ -54,7 +54,10 @@ class AnswerColumns:
 def agreement_figures(
     answers: AnswerColumns, labels: Sequence[str], *, by_label: bool, progress: Progress
 ) -> Figure:
-    """Return everything a report shows; without `by_label` the pairs are compared by spans."""
+    """Return all figures of a report.
+
+    Without `by_label`, pairs are compared by spans.
+    """
     table = pairs(answers, by_label)
     return {
         "answers": len(answers.item),

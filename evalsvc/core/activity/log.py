@@ -13,7 +13,7 @@ from evalsvc.core.activity.models import LogEntry
 def record(
     subject: Model, action: str, *, by: User | None, about: object = "", before: Any = None, after: Any = None
 ) -> None:
-    """Write an entry in the transaction of the change; nothing if it changed nothing."""
+    """Log a change, in its own transaction, unless it changed nothing."""
     if before is not None and before == after:
         return
     LogEntry.objects.create(

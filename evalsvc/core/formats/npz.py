@@ -1,4 +1,4 @@
-"""Scores with the names of their columns in one archive (.npz), read without NumPy."""
+"""Scores and their column names in an archive (.npz), without NumPy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXAMPLE = 'numpy.savez("scores.npz", scores=scores, columns=numpy.array(labels))
 
 @dataclass(frozen=True)
 class Archive:
-    """The score matrix of an archive, and the names of its columns if it has them."""
+    """The score matrix of an archive, with column names if any."""
 
     matrix: IO[bytes]
     columns: list[str] | None
@@ -90,7 +90,10 @@ def _faults_reported(problems: Problems) -> Iterator[None]:
 
 
 def _require_small_directory(file: BinaryIO, size: int, problems: Problems) -> None:
-    """Reject other archives before their directory is read; it may list millions of members."""
+    """Reject other archives before their directory is read.
+
+    It may list millions of members.
+    """
     file.seek(max(0, size - END_RECORD))
     end = file.read()
     listed = int.from_bytes(end[12:16], "little")

@@ -118,7 +118,10 @@ class ExampleLines:
 
 
 class Stranger(NamedTuple):
-    """An answer about no expected item: its id, or its place and tokens."""
+    """An answer that fits no expected item.
+
+    Either its id, or its place and tokens.
+    """
 
     id: str
     place: int = 0
@@ -365,7 +368,7 @@ class PredictionCheck:
         return True
 
     def _note_stranger(self, stranger: Stranger) -> None:
-        """Remember the first answers that fit no item; there is no bound on how many a file has."""
+        """Store the first answers that fit no expected item."""
         if len(self.strangers) < MAX_STRANGERS:
             self.strangers.append(stranger)
 

@@ -143,7 +143,7 @@ def report_broken(
     repair: Repair,
     problems: Problems,
 ) -> None:
-    """Warn of entities that were repaired or dropped, at the tag that breaks the scheme.
+    """Warn of repaired or dropped entities at the tag that caused it.
 
     A single line has all tags.
     """

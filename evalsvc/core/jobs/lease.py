@@ -128,7 +128,7 @@ def release(pk: int) -> Job:
 
 
 def hand_back(job: Job) -> Job:
-    """Queue the job again at once, as its process stops; this counts as nothing."""
+    """Queue the job of a stopping process again, not counted as crash."""
     with transaction.atomic():
         if Job.objects.filter(pk=job.pk, cancel_asked=True).exists():
             return cancel(job)

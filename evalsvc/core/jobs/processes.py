@@ -1,4 +1,4 @@
-"""Names of the processes that run jobs, and a look at whether one is gone."""
+"""Names of the processes that run jobs, and their liveness."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def is_alive(name: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """Return the start in clock ticks; empty for none, the dead and outside Linux."""
+    """Return the start of a live process in clock ticks.
+
+    It is empty for dead processes, and outside Linux.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

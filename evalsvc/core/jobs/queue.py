@@ -60,7 +60,7 @@ def request_cancel(job: Job) -> None:
 
 
 def restart(job: Job, *, by: str) -> Job:
-    """Queue a failed job again, and wake a worker after the caller's commit."""
+    """Queue a failed job again; the commit wakes a worker."""
     with transaction.atomic():
         row = Job.objects.select_for_update().get(pk=job.pk)
         if row.state != Job.State.FAILED:

@@ -44,7 +44,7 @@ def open_stored(name: str, *, others: Iterable[str] = ()) -> BinaryIO:
 
 
 def storage_fault(others: Iterable[str] = ()) -> str:
-    """Return the reason why the storage does not work, empty if it does."""
+    """Return the fault of the storage, empty if it works."""
     storage = default_storage
     if isinstance(storage, FileSystemStorage) and not Path(storage.path("")).is_dir():
         return "The folder of stored files is missing."  # a probe would make it

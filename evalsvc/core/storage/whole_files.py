@@ -1,4 +1,4 @@
-"""Local storage in which a file is complete and on the disk, or absent."""
+"""Local storage of files that are complete and synced, or absent."""
 
 from __future__ import annotations
 

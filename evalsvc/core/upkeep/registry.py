@@ -50,7 +50,7 @@ def register_sweep(name: str, sweep: Sweep) -> None:
 
 
 def findings(share: str = "") -> Iterator[Finding]:
-    """Yield what the checks find; a check that fails is a finding, too."""
+    """Yield the findings of all checks; a failed check is one, too."""
     for name, check in _checks.items():
         results: list[Finding] = []
         error = caught(partial(_collect, check, share, results))
@@ -84,7 +84,7 @@ def share_of(subject: int) -> str:
 
 
 def queue_when_due() -> None:
-    """Queue the upkeep job if none ran for UPKEEP_SECONDS; 0 turns it off."""
+    """Queue the upkeep job if none ran for UPKEEP_SECONDS (0: never)."""
     global _next_look
     if not settings.UPKEEP_SECONDS or time.monotonic() < _next_look:
         return

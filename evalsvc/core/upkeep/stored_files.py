@@ -26,7 +26,10 @@ ORPHANS_ALLOWED = 100
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of the storage and its rows, which have `size` and `sha256`."""
+    """A folder of the storage and the model of its rows.
+
+    The model has `size` and `sha256`.
+    """
 
     name: str
     model: type[Model]
@@ -53,7 +56,7 @@ class StoredFile:
     sha256: str
 
     def difference(self, copy: BinaryIO | None = None) -> tuple[str, str] | None:
-        """Read the stored file; return code and detail where it differs from its row."""
+        """Return code and detail if the stored file differs from its row."""
         digest, n_bytes = hashlib.sha256(), 0
         try:
             with default_storage.open(self.name, "rb") as file:
@@ -85,7 +88,7 @@ def all_files() -> Iterator[StoredFile]:
 
 
 def orphans(folder: str) -> Iterator[str]:
-    """Yield the names of old files in a folder that no row has."""
+    """Yield the names of old files in a folder without a row."""
     for names in _chunks(_walk(folder)):
         unnamed = set(names) - _folders[folder].named(names)
         yield from sorted(name for name in unnamed if _is_old(name))
@@ -140,7 +143,7 @@ def _sweep_folder(folder: str, most: int) -> int:
 
 
 def is_suspicious(folder: str, n_orphans: int, most: int = ORPHANS_ALLOWED) -> bool:
-    """True if there are so many orphans that the rows are probably elsewhere."""
+    """True for so many orphans that their rows are probably elsewhere."""
     return n_orphans > most and 2 * n_orphans > sum(1 for _ in _walk(folder))
 
 

@@ -32,7 +32,7 @@ def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 
 def _harmless(value: object) -> object:
-    """Put an apostrophe before text that a spreadsheet would execute as a formula."""
+    """Quote text that a spreadsheet would execute as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
 
 

@@ -52,7 +52,7 @@ def submit(request: HttpRequest, form: BaseForm, apply: Callable[[], str], *fiel
 
 
 def page_of(request: HttpRequest, rows: Any, *, size: int) -> Page[Any]:
-    """Return the requested page of rows; answer 404 for any other than an existing one."""
+    """Return the requested page of rows, or answer with 404."""
     text, pages = request.GET.get("page") or "1", Paginator(rows, size)
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     if not 1 <= number <= pages.num_pages:

@@ -85,7 +85,7 @@ class SplitSerializer(serializers.Serializer[Setting]):
 
 
 class WithGold(serializers.Serializer[Any]):
-    """Digest of a gold, or the commitment to it, of a setting, version or evaluation."""
+    """Digest of the gold, or the commitment to it."""
 
     gold_sha256 = serializers.SerializerMethodField(help_text="Digest of the gold; empty while held back.")
     gold_commitment = serializers.SerializerMethodField(help_text="SHA-256 of the salt and the digest.")
@@ -102,7 +102,7 @@ class WithGold(serializers.Serializer[Any]):
 
 
 def shown_gold(shown: Setting | SettingVersion | Disclosed) -> dict[str, str]:
-    """Return what is shown of the gold of a setting, a version or an evaluation."""
+    """Return the shown digests of the gold."""
     if isinstance(shown, Setting):
         return gold_digest.of_version(shown)
     return gold_digest.shown(shown.setting, shown.gold_sha256)

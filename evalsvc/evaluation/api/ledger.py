@@ -31,7 +31,7 @@ class TeamBitsSerializer(serializers.Serializer[TeamBits]):
 
 
 class LedgerSerializer(serializers.Serializer[Any]):
-    """Bits of hidden gold that the scores of a setting give away at most."""
+    """Upper bound on the bits of hidden gold that scores disclose."""
 
     setting = serializers.CharField(source="setting.key")
     gold_bits = serializers.FloatField(help_text="Bits that the labels hold: N·H.")

@@ -34,7 +34,7 @@ from evalsvc.evaluation.measures.menu import MENU, as_shown
 from evalsvc.evaluation.models import Setting, Submission
 from evalsvc.evaluation.submissions import intake, long_poll, model_intake, timeline
 from evalsvc.evaluation.submissions.check_limits import CHECKS
-from evalsvc.evaluation.submissions.other_inputs import Reader
+from evalsvc.evaluation.submissions.other_inputs import Submitter
 from evalsvc.evaluation.submissions.request_body import Upload, tags_of, upload_of
 
 
@@ -358,7 +358,7 @@ class DryRun(APIView):
                 upload.chunks,
                 phase=upload.fields.get("phase", ""),
                 names=names_of(upload),
-                by=Reader(users.person(request), by_token=isinstance(request.auth, ApiToken)),
+                by=Submitter(users.person(request), by_token=isinstance(request.auth, ApiToken)),
             )
         report = checked.problems.as_json()
         return Response(

@@ -262,7 +262,7 @@ def check_shown(shown: dict[str, Any], *, unit: str, main: str) -> None:
 
 
 def _check_share(share: float, shown: dict[str, Any]) -> None:
-    """Reject a split without a closing time, or of too small a part."""
+    """Reject a split with too small a part or without closing time."""
     if not LEAST_SHARE <= share <= MOST_SHARE:
         detail = f"The share scored while open is {share:g}. Use {LEAST_SHARE:g} to {MOST_SHARE:g}."
         raise DomainError("bad_choice", detail, field="share")
@@ -272,7 +272,7 @@ def _check_share(share: float, shown: dict[str, Any]) -> None:
 
 
 def _require_no_rest(setting: Setting, *, field: str) -> None:
-    """Reject a change of the rest of a split, which follows its share."""
+    """Reject a change of the rest of a split."""
     if setting.rest_of is not None:
         detail = f"“{setting.title}” follows “{setting.rest_of.title}”."
         raise DomainError("bad_choice", detail, hint="Change that setting.", field=field)

@@ -322,7 +322,7 @@ def _read_ids(pk: int, sha256: str, *, with_text: bool) -> ExpectedIds:
 
 
 def ids_of_part(gold: Setting | SettingVersion, unit: str, part: Part) -> frozenset[str]:
-    """Return the ids of the items in a part of a split setting."""
+    """Return the item ids in a part of a split setting."""
     items = _read_ids(gold.test_set.pk, gold.test_set.sha256, with_text=unit == Setting.Unit.DOCUMENT).ids
     kept = _read_ids(gold.only.pk, gold.only.sha256, with_text=False).ids if gold.only else items
     return frozenset(id for id, pair in items.items() if id in kept and part.has(key_of(unit, id, pair)))
@@ -353,7 +353,7 @@ def count_items(gold: Setting | SettingVersion) -> int:
 
 
 def count_inputs(gold: Setting | SettingVersion) -> int:
-    """Count the items a file must answer for a setting, also those that a split scores later."""
+    """Count the items a file must answer, also those scored later."""
     if gold.only is None:
         return gold.test_set.rows
     return _count_shared(gold.test_set.pk, gold.test_set.sha256, gold.only.pk, gold.only.sha256)

@@ -108,7 +108,7 @@ def shown(setting: Setting) -> Shown:
 
 
 def shown_by_setting(settings: Collection[Setting], number: int | None = None) -> dict[int, Shown]:
-    """Return the version shown of each setting, by default the last complete one.
+    """Return the shown version of each setting, by default the last complete.
 
     It switches when no run of the shown board waits for its score under the newest. Runs that come
     meanwhile were never on that board and don't delay the switch; a run that fails, is cancelled or

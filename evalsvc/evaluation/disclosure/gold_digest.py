@@ -1,4 +1,4 @@
-"""Digest of a gold as it leaves: a commitment until the gold may be taken as public.
+"""Public digest of a gold: a commitment while labels are held back.
 
 The plain digest checks any guess of the labels offline. A commitment adds a secret salt, which is shown with
 the digest later, so that everybody can verify that the gold stayed the same.
@@ -19,7 +19,7 @@ SALT_OF_GOLD = "salt of the commitment to a gold"
 
 
 def is_held_back(setting: Setting) -> bool:
-    """True while the digest would tell of labels that the setting does not show.
+    """True while the digest would disclose labels the setting does not show.
 
     The gold of a setting with `only` has lines that it never shows.
     """
@@ -29,17 +29,17 @@ def is_held_back(setting: Setting) -> bool:
 
 
 def salt(gold_sha256: str) -> str:
-    """Return the secret salt of a gold, the same as long as the service keeps its secret key."""
+    """Return the secret salt of a gold, derived from the secret key."""
     return salted_hmac(SALT_OF_GOLD, gold_sha256, algorithm="sha256").hexdigest()
 
 
 def commitment(gold_sha256: str) -> str:
-    """Return the SHA-256 of the salt, followed by the digest, both as hexadecimal text."""
+    """Return the SHA-256 of salt and digest, both in hexadecimal."""
     return hashlib.sha256((salt(gold_sha256) + gold_sha256).encode()).hexdigest()
 
 
 def shown(setting: Setting, gold_sha256: str) -> dict[str, str]:
-    """Return the commitment to a gold; with digest and salt unless they are held back."""
+    """Return the commitment; with digest and salt unless held back."""
     names = {"gold_commitment": commitment(gold_sha256)}
     if not is_held_back(setting):
         names |= {"gold_sha256": gold_sha256, "gold_salt": salt(gold_sha256)}
@@ -47,7 +47,7 @@ def shown(setting: Setting, gold_sha256: str) -> dict[str, str]:
 
 
 def of_version(setting: Setting, version: SettingVersion | None = None) -> dict[str, str]:
-    """Return what is shown of a setting's gold, by default the present one."""
+    """Return the shown digests of a setting's gold, by default the present."""
     return shown(setting, version.gold_sha256 if version else setting.test_set.sha256)
 
 

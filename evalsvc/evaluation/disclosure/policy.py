@@ -76,7 +76,7 @@ def is_hidden(setting: Setting, now: datetime | None = None) -> bool:
 
 
 def held_back_from(settings: Iterable[Setting], person: Person | None) -> set[int]:
-    """Return the settings whose exact figures a person (None: the public) may not see."""
+    """Return settings with exact figures hidden from a person (None: the public)."""
     read = list(settings)
     hidden = hidden_among(read)
     asked = [each for each in read if each.pk in hidden]
@@ -221,7 +221,7 @@ class Policy:
 
 
 def needs_claims(policy: Policy) -> bool:
-    """True when the step of a measure shown depends on the claims of a file."""
+    """True if the step of a shown measure depends on the claims."""
     return policy.hidden and any("precision" in key for key in policy.measures)
 
 

@@ -1,4 +1,4 @@
-"""Split of a hidden setting: a share is scored while it is open, the rest when it closes.
+"""Split of a hidden setting: a share scored first, then the rest.
 
 A split setting is two: one for the share, and a sealed one for the rest. Which items or pairs are in the
 share depends on a secret seed and their ids alone, so it is the same for every team and every gold version.
@@ -40,16 +40,16 @@ def new_seed() -> str:
 
 
 def seed_sha256(setting: Setting) -> str:
-    """Return the digest of the seed, which shows later that it was not changed."""
+    """Return the digest of the seed, published before the seed is."""
     return hashlib.sha256(setting.share_seed.encode()).hexdigest()
 
 
 def draw(seed: str, key: str) -> float:
-    """Return the number in [0, 1) that a seed draws for a key."""
+    """Return the number in [0, 1) drawn for a key."""
     digest = hashlib.sha256(f"{seed}{SEPARATOR}{key}".encode()).digest()
     return float(int.from_bytes(digest[:8], "big") / 2**64)
 
 
 def key_of(unit: str, item: str, pair: tuple[str, str] | None) -> str:
-    """Return the key that a unit is drawn by: its pair, else its item."""
+    """Return the key of a unit in the draw: pair or item."""
     return SEPARATOR.join(sorted(pair)) if unit == Setting.Unit.BAG and pair else item

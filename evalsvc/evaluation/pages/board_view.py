@@ -146,7 +146,7 @@ def facts(setting: Setting, version: SettingVersion | None = None) -> list[tuple
 
 
 def _part(setting: Setting) -> str:
-    """Name the part of a split, and how its draw can be checked."""
+    """Describe the part of a split, with the digest of its seed."""
     share = f"{percent(setting.share or 0, digits=0)} %"
     part = f"{share}, drawn once for all teams"
     if setting.rest_of is not None:
@@ -169,7 +169,7 @@ def system_names(boards: Sequence[Board]) -> dict[int, str]:
 
 # ---- the table -----------------------------------------------------------------------------------
 def table(board: Board, shown: Sequence[BoardRow], *, visible: Collection[int] = ()) -> BoardTable:
-    """Build the table of a page of rows; systems link to their newest visible run."""
+    """Build the table of a page of rows, with links to runs."""
     main = board.ordering.measure
     others = [each for each in board_measures(board.setting, board.columns) if each.key != main.key]
     runs = [value for row in board.rows for value in _values(row.figures.get(main.key))]

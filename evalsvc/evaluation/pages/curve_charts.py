@@ -143,7 +143,7 @@ def ranks(columns: Sequence[Column], names: Mapping[int, str], *, narrow: bool =
 
 
 def runs_of(columns: Sequence[Column]) -> str:
-    """Number of runs that the means of columns are over, such as `1 to 5 runs`."""
+    """Return the runs behind the means, such as `1 to 5 runs`."""
     counts = {figure.n for column in columns for figure in column.figures.values() if figure.n}
     least, most = min(counts, default=0), max(counts, default=0)
     return counted(most, "run") if least == most else f"{least:,} to {counted(most, 'run')}"

@@ -124,7 +124,7 @@ def _line(number: int, text: str, problem: Problem | None) -> ExcerptLine:
 
 
 def _place(text: str, value: str, field: str) -> int:
-    """Return where a value begins as a whole word, after its key if that is in the line."""
+    """Return the index of a value as a whole word, or -1."""
     sought = value.removesuffix("…")
     if not sought:
         return -1

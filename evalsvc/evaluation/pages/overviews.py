@@ -72,7 +72,7 @@ def overviews(benchmarks: Iterable[Benchmark]) -> list[Overview]:
 
 
 def _stamps(settings: Collection[Setting]) -> tuple[dict[int, Stamp], dict[int, datetime | None]]:
-    """Return what a board depends on, by setting, and the last scored run by benchmark.
+    """Return the stamp of each board, and each benchmark's last scored run.
 
     Scores never change, and a run only gains evaluations, an end, and a withdrawal: as long as numbers and
     newest rows are the same, so is the board.

@@ -45,7 +45,7 @@ def remark(submission: Submission) -> str:
 
 
 def main_figures(submissions: Sequence[Submission], person: Person) -> list[tuple[str, str]]:
-    """Return the main figure of each run's first visible setting, and its measure."""
+    """Return main figure and measure of each run's first visible setting."""
     scored = []
     for submission in submissions:
         shown = [each for each in submission.evaluations.all() if not roles.is_sealed(each.setting)]

@@ -180,14 +180,14 @@ def _context(request: HttpRequest, submission: Submission) -> dict[str, Any]:
 
 
 def _setting_to_show(submission: Submission, request: HttpRequest) -> Setting | None:
-    """Return the setting of the board the reader came from, else the first it was sent to."""
+    """Return the requested setting, else the first the run was sent to."""
     settings = submission.benchmark.settings
     requested = settings.filter(key=request.GET.get("setting", "")).first()
     return requested or settings.filter(versions__in=submission.held_to).first()
 
 
 def _equal(submission: Submission) -> Submission | None:
-    """Return the oldest run of the team with the same answers, if it is another."""
+    """Return the team's oldest run with the same answers, if another."""
     runs = submission.benchmark.submissions.filter(system__team=submission.system.team_id)
     oldest = equal_answers.oldest_equals(runs, within=equal_answers.TEAM).get(submission.pk)
     return Submission.objects.select_related("system").filter(pk=oldest).first() if oldest else None

@@ -33,7 +33,7 @@ from evalsvc.evaluation.pages.file_problems import shown_problems
 from evalsvc.evaluation.pages.forms import FileForm, PipelineForm, RunForm
 from evalsvc.evaluation.submissions import intake, model_intake
 from evalsvc.evaluation.submissions.check_limits import CHECKS
-from evalsvc.evaluation.submissions.other_inputs import Reader
+from evalsvc.evaluation.submissions.other_inputs import Submitter
 
 EXAMPLES = {
     Setting.Unit.SENTENCE: (
@@ -95,7 +95,7 @@ def _checked(benchmark: Benchmark, form: FileForm, *, by: User) -> tuple[dict[st
                 file.chunks(),
                 phase=form.cleaned_data["phase"],
                 names=form.names,
-                by=Reader(by),
+                by=Submitter(by),
             )
     except DomainError as error:
         return {"rejected": f"{error.detail} {error.hint}".strip()}, error.status
@@ -182,7 +182,7 @@ def _page(
 
 
 def _inputs(benchmark: Benchmark, open_settings: list[Setting]) -> list[tuple[str, str, int]]:
-    """Return phase, address and number of items of all inputs, phase by phase."""
+    """Return phase, address and size of the inputs of each phase."""
     phases = file_contract.open_phases(open_settings) or ([""] if open_settings else [])
     return [
         (phase, inputs_url(benchmark, phase), contract.count_items())

@@ -19,7 +19,7 @@ def on_boards(runs: QuerySet[Submission]) -> QuerySet[Submission]:
 
 
 def oldest_equals(runs: QuerySet[Submission], *, within: str = SYSTEM) -> dict[int, int]:
-    """Return the oldest run on a board with the same answers, by run.
+    """Return the oldest run with the same answers, by run.
 
     Runs with answers of their own are absent. Runs are compared within their system or team.
     """

@@ -19,7 +19,7 @@ from evalsvc.evaluation.benchmarks.file_contract import FileContract, expected_i
 from evalsvc.evaluation.disclosure.gold_counts import of_version
 from evalsvc.evaluation.models import Benchmark
 from evalsvc.evaluation.submissions import dense_scores
-from evalsvc.evaluation.submissions.other_inputs import Reader, add_hint
+from evalsvc.evaluation.submissions.other_inputs import Submitter, add_hint
 
 HEAD_BYTES = 1 << 16
 TAR_MARK = slice(257, 262)
@@ -77,7 +77,7 @@ def check_stream(
     *,
     copy: BinaryIO | None = None,
     names: npy.ColumnNames = UNSTATED,
-    by: Reader | None = None,
+    by: Submitter | None = None,
 ) -> Checked:
     """Read the stream once and return its format, counts, digest and problems.
 
@@ -98,7 +98,9 @@ def check_stream(
     return _lines(contract, head, tee, problems, by)
 
 
-def _lines(contract: FileContract, head: bytes, tee: Tee, problems: Problems, by: Reader | None) -> Checked:
+def _lines(
+    contract: FileContract, head: bytes, tee: Tee, problems: Problems, by: Submitter | None
+) -> Checked:
     """Check a file of lines against the contract."""
     if head[TAR_MARK] == b"ustar":
         hint = "Submit a trained pipeline as a model instead, where the benchmark takes models."

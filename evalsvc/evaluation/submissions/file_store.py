@@ -44,7 +44,10 @@ def storage_name(sha256: str) -> str:
 
 
 def open_file(file: PredictionFile) -> BinaryIO:
-    """Open the file for a job; other files tell a lost one from a storage that is away."""
+    """Open the file for a job.
+
+    Other files show if it is lost or if the whole storage is away.
+    """
     others = PredictionFile.objects.exclude(pk=file.pk).order_by("kept_at").values_list("name", flat=True)
     return open_stored(file.name, others=others[:WITNESSES])
 

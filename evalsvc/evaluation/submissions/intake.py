@@ -37,7 +37,7 @@ from evalsvc.evaluation.roles import require_member
 from evalsvc.evaluation.submissions import gold_exposure
 from evalsvc.evaluation.submissions.file_check import UNSTATED, Checked, check_stream
 from evalsvc.evaluation.submissions.file_store import store
-from evalsvc.evaluation.submissions.other_inputs import Reader
+from evalsvc.evaluation.submissions.other_inputs import Submitter
 
 S = Submission.State
 ACTIVE = (S.RECEIVED, S.QUEUED, S.RUNNING, S.SCORED)
@@ -93,8 +93,8 @@ def receive(benchmark: Benchmark, *, chunks: Iterable[bytes], phase: str = "", *
     contract = file_contract.for_new_file(benchmark, phase=phase)
     require_quota(entry, contract)
     with tempfile.TemporaryFile() as spool, refusals_counted(entry, contract):
-        reader = Reader(entry.by, by_token=entry.token is not None)
-        checked = _read(contract, chunks, copy=spool, names=entry.names, by=reader)
+        submitter = Submitter(entry.by, by_token=entry.token is not None)
+        checked = _read(contract, chunks, copy=spool, names=entry.names, by=submitter)
         checked.problems.raise_if_any()
         file = store(spool, sha256=checked.sha256, size=checked.size)
     return take(entry, contract, checked, file)

@@ -1,4 +1,4 @@
-"""Recognise a file that answers other inputs, such as those of the dev phase.
+"""Recognise files that answer other inputs, such as another phase's.
 
 Only inputs that the submitter may download, and test sets that they may read, are compared: a hint tells
 nothing about any other set.
@@ -32,8 +32,8 @@ LEAST_ALIKE = 2  # one sentence may have the length of another by chance
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Submitter of a file; a token reads no test sets of its owner."""
+class Submitter:
+    """The person or token that submits; tokens read no test sets."""
 
     user: User
     by_token: bool = False
@@ -46,9 +46,9 @@ class Reader:
 
 
 def add_hint(
-    problems: Problems, contract: FileContract, strangers: Sequence[Stranger], *, by: Reader
+    problems: Problems, contract: FileContract, strangers: Sequence[Stranger], *, by: Submitter
 ) -> None:
-    """Name the inputs, and others that the file seems to answer, at the first problem with an id."""
+    """Name the inputs the file seems to answer in its first problem."""
     at = next((at for at, problem in enumerate(problems.first) if problem.code in CODES), None)
     if at is None:
         return
@@ -62,20 +62,20 @@ def add_hint(
     problems.first[at] = msgspec.structs.replace(problems.first[at], hint=hint)
 
 
-def _hints(contract: FileContract, strangers: Sequence[Stranger], by: Reader) -> Iterator[str]:
-    """Yield a hint for each set of inputs that most of the answers are about."""
+def _hints(contract: FileContract, strangers: Sequence[Stranger], by: Submitter) -> Iterator[str]:
+    """Yield a hint for each set of inputs that most answers fit."""
     expected = {setting.pk for setting in contract.settings}
     settings = [each for each in _downloadable(contract, by.user) if each.pk not in expected]
     own_sets = by.test_sets()
     only = {each.only_id for each in settings if each.only_id}
     known = _alike({each.test_set_id for each in settings} | {each.pk for each in own_sets} | only, strangers)
     for setting in settings:
-        found = known[setting.test_set_id]
-        found = found & known[setting.only_id] if setting.only_id else found
-        if _is_most(found, strangers):
+        matching = known[setting.test_set_id]
+        matching = matching & known[setting.only_id] if setting.only_id else matching
+        if _is_most(matching, strangers):
             phase = f" of the {setting.phase} phase" if setting.phase else ""
             choose = f" Choose the phase {setting.phase}." if _is_open(setting, contract) else ""
-            yield f"{_counted(found, strangers)} to the inputs of “{setting.title}”{phase}.{choose}"
+            yield f"{_counted(matching, strangers)} to the inputs of “{setting.title}”{phase}.{choose}"
     for test_set in own_sets:
         if _is_most(known[test_set.pk], strangers):
             yield f"{_counted(known[test_set.pk], strangers)} to the test set {test_set}."
@@ -96,7 +96,7 @@ def _is_open(setting: Setting, contract: FileContract) -> bool:
 
 
 def _alike(sets: set[int], strangers: Sequence[Stranger]) -> defaultdict[int, set[str]]:
-    """Return the answers that fit an item of each set: by id, or by place and tokens."""
+    """Return the answers that fit each set, by id or tokens."""
     alike: defaultdict[int, set[str]] = defaultdict(set)
     rows = TestSetRow.objects.filter(test_set__in=sets)
     names = {each.id for each in strangers if not each.n_tokens}
@@ -117,10 +117,10 @@ def _fits(item: InputItem, stranger: Stranger) -> bool:
     return item.tokens is not None and len(item.tokens) == stranger.n_tokens
 
 
-def _is_most(found: set[str], strangers: Sequence[Stranger]) -> bool:
+def _is_most(matching: set[str], strangers: Sequence[Stranger]) -> bool:
     certain = any(each.tokens is not None or not each.n_tokens for each in strangers)
-    return len(found) >= (1 if certain else LEAST_ALIKE) and len(found) >= LEAST_SHARE * len(strangers)
+    return len(matching) >= (1 if certain else LEAST_ALIKE) and len(matching) >= LEAST_SHARE * len(strangers)
 
 
-def _counted(found: set[str], strangers: Sequence[Any]) -> str:
-    return f"{len(found):,} of the first {len(strangers):,} answers that do not fit belong"
+def _counted(matching: set[str], strangers: Sequence[Any]) -> str:
+    return f"{len(matching):,} of the first {len(strangers):,} answers that do not fit belong"

@@ -1,4 +1,4 @@
-"""Files are stored whole; a storage that is away is told from a lost file."""
+"""Files are stored whole; a storage that is away is distinguished from a lost file."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from evalsvc.core.formats.problems import FileRejected
 from evalsvc.evaluation.benchmarks import creation
 from evalsvc.evaluation.models import Benchmark, Setting
 from evalsvc.evaluation.submissions import intake
-from evalsvc.evaluation.submissions.other_inputs import Reader
+from evalsvc.evaluation.submissions.other_inputs import Submitter
 from tests.cast.basics import jsonl
 from tests.cast.benchmarks import ENTITY_GOLD, RELATION_GOLD, BenchmarkCast, freeze
 
@@ -39,7 +39,7 @@ def phases(cast: BenchmarkCast, dev: Any, test: Any, **fields: Any) -> Benchmark
 
 
 def hints(benchmark: Benchmark, content: bytes, by: User, *, by_token: bool = False) -> str:
-    checked = intake.check(benchmark, [content], phase="test", by=Reader(by, by_token))
+    checked = intake.check(benchmark, [content], phase="test", by=Submitter(by, by_token))
     assert checked.problems.total
     return " ".join(problem.hint or "" for problem in checked.problems.first)
 

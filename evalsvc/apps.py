@@ -11,7 +11,6 @@ class ShellConfig(AppConfig):
     label = "shell"
 
     def ready(self) -> None:
-        import_module("evalsvc.celery")
         import_module("evalsvc.checks")
         from evalsvc.core.jobs.kinds import Kind, register, register_periodic
         from evalsvc.core.upkeep import registry, stored_files, stuck_jobs

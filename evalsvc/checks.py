@@ -16,10 +16,11 @@ from evalsvc.core.jobs.exceptions import caught
 from evalsvc.environment import is_private
 
 BROKERS = ("redis", "rediss", "redis+socket", "memory")
+INSTALLATION = "installation"  # the tag of checks that every command makes
 Apps = Sequence[AppConfig] | None
 
 
-@register
+@register(INSTALLATION)
 def data_folder_is_writable(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     if os.access(settings.DATA_DIR, os.W_OK | os.X_OK):
         return []
@@ -27,7 +28,7 @@ def data_folder_is_writable(app_configs: Apps, **kwargs: Any) -> list[CheckMessa
     return [Error(f"The data folder {settings.DATA_DIR} is not writable.", hint=hint, id="evalsvc.E001")]
 
 
-@register
+@register(INSTALLATION)
 def broker_is_redis(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     scheme = urlsplit(settings.CELERY_BROKER_URL).scheme
     if scheme in BROKERS:
@@ -36,7 +37,7 @@ def broker_is_redis(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     return [Error(f"Unsupported broker {scheme!r}.", hint=hint, id="evalsvc.E002")]
 
 
-@register
+@register(INSTALLATION)
 def job_lease_outlives_a_missed_heartbeat(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     lease, beat = settings.JOB_LEASE_SECONDS, settings.JOB_HEARTBEAT_SECONDS
     if lease >= 2 * beat + 1:
@@ -46,7 +47,7 @@ def job_lease_outlives_a_missed_heartbeat(app_configs: Apps, **kwargs: Any) -> l
     return [Error(message, hint=hint, id="evalsvc.E003")]
 
 
-@register
+@register(INSTALLATION)
 def upload_limits_are_consistent(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     if settings.UPLOAD_MAX_LINE_BYTES <= settings.UPLOAD_MAX_BYTES <= settings.UPLOAD_MAX_UNPACKED_BYTES:
         return []
@@ -54,7 +55,7 @@ def upload_limits_are_consistent(app_configs: Apps, **kwargs: Any) -> list[Check
     return [Error("The upload limits contradict each other.", hint=hint, id="evalsvc.E004")]
 
 
-@register
+@register(INSTALLATION)
 def file_storage_is_available(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     error = caught(lambda: storages["default"])
     if error is None:
@@ -64,7 +65,7 @@ def file_storage_is_available(app_configs: Apps, **kwargs: Any) -> list[CheckMes
     return [Error(f"The storage {backend} is unavailable: {error}.", hint=hint, id="evalsvc.E005")]
 
 
-@register
+@register(INSTALLATION)
 def data_folder_is_private(app_configs: Apps, **kwargs: Any) -> list[CheckMessage]:
     if not settings.DATA_DIR.exists() or is_private(settings.DATA_DIR):
         return []

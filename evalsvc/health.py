@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
-from celery import current_app
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import connection
@@ -49,7 +48,9 @@ def _database() -> str:
 
 
 def _broker() -> str:
-    with current_app.connection(connect_timeout=BROKER_SECONDS) as broker:
+    from evalsvc.celery import app
+
+    with app.connection(connect_timeout=BROKER_SECONDS) as broker:
         broker.ensure_connection(max_retries=1, interval_start=0, timeout=BROKER_SECONDS)
     return ""
 

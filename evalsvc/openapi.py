@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 
 Schema = dict[str, Any]
@@ -30,6 +31,16 @@ REJECTED = {
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 TEXT, NON_BLANK_TEXT = r"^[^\u0000]*$", r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    """Security scheme of API tokens."""
+
+    target_class = "evalsvc.core.accounts.token_authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "A token from your team's page: `evs_…`."}
 
 
 class Generator(SchemaGenerator):

@@ -234,15 +234,15 @@ if HTTPS:
 # ---- API ---------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "evalsvc.core.accounts.tokens.TokenAuthentication",
+        "evalsvc.core.accounts.token_authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
-        "evalsvc.core.accounts.tokens.TokenScope",
+        "evalsvc.core.accounts.token_authentication.TokenScope",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["evalsvc.core.web.text_validation.StorableJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["evalsvc.core.web.json_parser.StorableJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "evalsvc.core.errors.handlers.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -279,6 +279,7 @@ METRICS = env_bool("METRICS", default=False)
 FREE_BYTES_LEAST = env_int("FREE_BYTES_LEAST", default=1_000_000_000)
 # Sweep, and check a sixteenth of all files and test sets; 0: never.
 UPKEEP_SECONDS = env_int("UPKEEP_SECONDS", default=3_600)
+JOB_APP = "evalsvc.celery.app"
 JOB_QUEUES = ("score", "heavy", "ingest")
 # BROKER_URL, else REDIS_URL, else the embedded broker, else Redis on this machine
 _embedded = DATA_DIR / "broker.url"

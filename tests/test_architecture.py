@@ -74,6 +74,14 @@ def test_the_web_server_starts_without_numpy_scipy_or_spacy() -> None:
     assert not loaded_after(code) & HEAVY
 
 
+def test_a_command_starts_without_pages_api_and_broker() -> None:
+    code = "from django.core.management import execute_from_command_line; import os;"
+    code += "os.environ['DJANGO_SETTINGS_MODULE'] = 'evalsvc.settings';"
+    code += "execute_from_command_line(['manage.py', 'help', '--commands'])"
+    with_rest_framework = {"psycopg", "requests", "jinja2"}
+    assert not loaded_after(code) & {"celery", "kombu", "redis", *with_rest_framework}
+
+
 def test_the_measures_load_neither_django_nor_celery_nor_scipy() -> None:
     loaded = loaded_after("import workers.metrics")
     assert not loaded & {"django", "celery", "rest_framework", "evalsvc", "annotation", "scipy", "spacy"}

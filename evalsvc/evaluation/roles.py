@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from rest_framework.request import Request
 
 from evalsvc.core.accounts.models import ApiToken, Team, User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 from evalsvc.evaluation.models import Benchmark, Organiser, Setting, Submission
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
 
 VIEWER, ORGANISER = Organiser.Role.VIEWER, Organiser.Role.ORGANISER
 Person = User | AnonymousUser

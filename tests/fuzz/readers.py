@@ -38,7 +38,7 @@ from evalsvc.core.formats.registry import (
 )
 from evalsvc.core.formats.text_lines import unpacked
 from evalsvc.core.jobs.exceptions import InputFault
-from evalsvc.core.web.text_validation import StorableJSONParser
+from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.evaluation.benchmarks.training_counts import read_counts
 from tests.fuzz.mutations import DOCUMENTS, GOLD
 from workers.cli import local_files

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from rest_framework.request import Request
 
 from evalsvc.core.accounts import invitations
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import Identity, User
 from evalsvc.core.errors.exceptions import Conflict, NotAllowed
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
 
 PERSON, ORGANISER = "person", "organiser"
 

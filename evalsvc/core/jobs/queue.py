@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from celery import current_app as app
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
-from kombu.exceptions import KombuError
-from redis.exceptions import RedisError
+from django.utils.module_loading import import_string
 
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.jobs import kinds, transitions
@@ -37,8 +35,14 @@ def enqueue(kind: str, subject: int, *, lane: str = "") -> Job:
 
 
 def wake_worker(queue: str) -> None:
-    """Send a message to a worker; a failure is only logged."""
-    signature = app.signature("workers.run_next", args=(queue,))
+    """Send a message to a worker; a failure is only logged.
+
+    Celery and Redis are imported here: most commands, and web processes at first, send nothing.
+    """
+    from kombu.exceptions import KombuError
+    from redis.exceptions import RedisError
+
+    signature = import_string(settings.JOB_APP).signature("workers.run_next", args=(queue,))
     try:
         signature.apply_async(queue=queue, retry=False, ignore_result=True)
     except (KombuError, RedisError, OSError) as error:

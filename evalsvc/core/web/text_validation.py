@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
-
-from rest_framework.parsers import JSONParser
 
 from evalsvc.core.errors.exceptions import DomainError
 
@@ -98,17 +96,3 @@ def texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for node in [*value, *value.values()] if isinstance(value, dict) else value:
             yield from texts_in(node)
-
-
-class StorableJSONParser(JSONParser):
-    """JSON parser that rejects values that can't be stored."""
-
-    def parse(
-        self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> Any:
-        try:
-            value = super().parse(stream, media_type, parser_context)
-        except RecursionError as error:
-            raise DomainError("too_deep", TOO_DEEP) from error
-        check_storable(value)
-        return value

@@ -22,8 +22,8 @@ from evalsvc.core.errors.handlers import problems
 from evalsvc.core.formats import npy
 from evalsvc.core.formats.negative_class import NA_PLACES
 from evalsvc.core.jobs import queue_status
+from evalsvc.core.web.json_parser import StorableJSONParser
 from evalsvc.core.web.request_validation import Pages, query_choices
-from evalsvc.core.web.text_validation import StorableJSONParser
 from evalsvc.evaluation import leaderboard, roles, submission_states
 from evalsvc.evaluation.api.benchmarks import ComputationSerializer, WithGold, requested_version, shown_gold
 from evalsvc.evaluation.benchmarks import file_contract, scoring_identity, versions

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import UnreadablePostError
-from rest_framework.request import Request
 
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.request_validation import require_known_fields
 from evalsvc.core.web.text_validation import check_storable
 from evalsvc.evaluation.submissions.file_check import too_large
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
 
 CHUNK_BYTES = 1 << 18
 FORM_OVERHEAD = 1 << 20  # of a form around its file

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from django.core.management import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, OperationalError, ProgrammingError
 
+from evalsvc.checks import INSTALLATION
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.formats.problems import FileRejected
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 
 
 class PlainCommand(BaseCommand):
-    """Prints error messages; tracebacks only with --traceback."""
+    """Prints error messages; tracebacks only with --traceback.
+
+    It checks the installation alone: Django's other checks judge the code, and load every page for it.
+    """
+
+    requires_system_checks = [INSTALLATION]
 
     def run_from_argv(self, argv: list[str]) -> None:
         if "--traceback" in argv:

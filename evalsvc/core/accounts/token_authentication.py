@@ -1,0 +1,57 @@
+"""Authentication and permission of API requests by token.
+
+Apart from `tokens`, so that commands and workers start without the REST framework.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+
+from evalsvc.core.accounts import tokens
+from evalsvc.core.accounts.models import ApiToken, User
+
+if TYPE_CHECKING:  # rest_framework.views loads these classes by the settings: a cycle
+    from rest_framework.views import APIView
+
+
+class TokenAuthentication(BaseAuthentication):
+    """Authentication by `Authorization: Bearer evs_…`."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        scheme, _, secret = get_authorization_header(request).decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        token = tokens.find(secret.strip())
+        if token is None:
+            raise AuthenticationFailed(
+                "The token is unknown, expired or revoked. Create a new one on your team's page."
+            )
+        before = timezone.now() - timedelta(minutes=1)
+        if token.used_at is None or token.used_at < before:  # at most one write a minute
+            stale = Q(used_at=None) | Q(used_at__lt=before)
+            ApiToken.objects.filter(stale, pk=token.pk).update(used_at=Now())
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class TokenScope(BasePermission):
+    """Any token for reading; for writing `full` or the view's `needs_scope`."""
+
+    message = "The token's scope does not allow this. Create one with a wider scope on your team's page."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        token = request.auth
+        if not isinstance(token, ApiToken) or request.method in SAFE_METHODS:
+            return True
+        return token.scope in (ApiToken.Scope.FULL, getattr(view, "needs_scope", ApiToken.Scope.FULL))

@@ -9,7 +9,7 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         from annotation import projects
         from annotation.freezing import builder
-        from annotation.imports import batches, upkeep
+        from annotation.imports import batches
         from annotation.queue import lease_endings
         from annotation.reports import agreement
         from evalsvc.core.accounts import invitations
@@ -21,5 +21,5 @@ class AnnotationConfig(AppConfig):
         register(Kind("recompute", "heavy"))
         register(Kind("agreement", "heavy", agreement.mirror_job))
         register_periodic("leases", lease_endings.expire_overdue)
-        upkeep.register()
+        batches.register()
         invitations.register(projects.INVITATION_TARGET)

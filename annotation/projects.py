@@ -17,7 +17,7 @@ from annotation.roles import CURATOR, MAY_LABEL, require, require_organiser
 from annotation.testset import Kind
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.log import record
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 
 MAX_K = 50

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.api import disputes, effects, labelling, labels, log, monitoring, projects, testsets
+from annotation.api import disputes, effects, labelling, labels, monitoring, projects, testsets
 
 api_patterns = [
     path("projects", projects.Projects.as_view(), name="api-projects"),
@@ -30,7 +30,7 @@ api_patterns = [
     path("items/<uuid:id>/take-back", disputes.TakeBack.as_view(), name="api-take-back"),
     path("items/<uuid:id>/one-more", disputes.OneMore.as_view(), name="api-one-more"),
     path("projects/<slug:slug>/insight", monitoring.Insight.as_view(), name="api-insight"),
-    path("projects/<slug:slug>/log", log.ProjectLog.as_view(), name="api-project-log"),
+    path("projects/<slug:slug>/log", projects.ProjectLog.as_view(), name="api-project-log"),
     path("projects/<slug:slug>/effects", effects.Effects.as_view(), name="api-project-effects"),
     path("projects/<slug:slug>/quality", monitoring.Quality.as_view(), name="api-quality"),
     path("projects/<slug:slug>/agreement", monitoring.Agreement.as_view(), name="api-agreement"),

@@ -42,7 +42,7 @@ HANDLER_PATHS = {
     "recompute": "workers.handlers.annotation:recompute",
     "describe": "workers.handlers.describe:describe",
     "upkeep": "workers.handlers.upkeep:keep_up",
-    "agreement": "workers.handlers.agreement:agree",
+    "agreement": "workers.handlers.annotation:agree",
 }
 
 

@@ -21,6 +21,7 @@ from annotation.ontology import inventory
 from annotation.reports.progress import progress_of
 from annotation.testset import Kind
 from evalsvc.core.accounts.users import person
+from evalsvc.core.activity.api import LogEntrySerializer, LogView
 from evalsvc.core.errors.handlers import problems
 from evalsvc.core.web.request_validation import Pages, query_choices, validated
 
@@ -232,3 +233,18 @@ class OneImport(APIView):
         if batch.project is not None:
             roles.require(batch.project, user, roles.CURATOR)
         return Response(BatchSerializer(batch).data)
+
+
+class ProjectLog(LogView):
+    def subject(self) -> Project:
+        project = project_of(self.request, self.kwargs["slug"])
+        roles.require(project, person(self.request), roles.CURATOR)
+        return project
+
+    @extend_schema(
+        operation_id="project_log",
+        responses={200: LogEntrySerializer(many=True)} | problems(400, 401, 403, 404),
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """List the changes to a project, newest first."""
+        return super().get(request, *args, **kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -13,9 +13,10 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotation.imports import gold, items, suggestions, votes
-from annotation.models import Batch, Item, Project, Suggestion, TestSet, TestSetRow, Vote
+from annotation.models import Batch, Item, Project, Suggestion, Vote
 from annotation.ontology.inventory import lock_project, require_no_running_import
 from annotation.roles import CURATOR, require, require_organiser
+from annotation.testset import TestSet, TestSetRow
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.problems import FileRejected, Problems
@@ -28,6 +29,11 @@ from evalsvc.core.jobs.models import Job
 from evalsvc.core.jobs.queue import enqueue, restart
 from evalsvc.core.jobs.transitions import Store
 from evalsvc.core.storage.stored_files import open_stored
+from evalsvc.core.upkeep.registry import Finding, register_check, register_sweep
+from evalsvc.core.upkeep.stored_files import Folder, register_folder
+
+FILE_CURE = "Restore the file from a backup. The imported rows are not affected."
+GOLD_CURE = "Restore the database from a backup made before the change; scores wait until then."
 
 OPTIONS: dict[str, frozenset[str]] = {
     Batch.What.ITEMS: frozenset({"on_error", "labels", "negative", "scheme", "repair", "column", "known"}),
@@ -287,3 +293,18 @@ def _remove(rows: QuerySet[Any], *, unless_restarted: QuerySet[Any] | None) -> i
                 return removed
             rows.model._default_manager.filter(pk__in=keys).delete()
         removed += len(keys)
+
+
+def register() -> None:
+    register_folder(Folder("imports", Batch, "file", FILE_CURE))
+    register_sweep("staged rows", sweep)
+    register_check("test sets", check_gold)
+
+
+def check_gold(share: str) -> Iterator[Finding]:
+    """Compare the lines of frozen sets with their digests."""
+    for test_set in TestSet.objects.frozen().filter(sha256__startswith=share).order_by("pk"):
+        try:
+            test_set.verify()
+        except Conflict as changed:
+            yield Finding("gold_changed", str(changed), GOLD_CURE)

@@ -19,7 +19,7 @@ from annotation.ontology import label_usage
 from annotation.ontology.inventory import lock_project, mapping_of, renew_stamp, require_no_running_import
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.log import record
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict
 
 MOST = 300

@@ -20,7 +20,7 @@ from annotation.ontology.presets import PRESETS, PresetLabel
 from annotation.roles import CURATOR, require
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.log import record
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, TooLarge
 from evalsvc.core.formats.label_list import MAX_LABELS
 

@@ -31,11 +31,13 @@ from annotation.reports import remarks
 from annotation.testset import Kind
 from evalsvc.core.accounts.models import User
 from evalsvc.core.accounts.users import person
+from evalsvc.core.activity.models import entries
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.forms import PageForm
 from evalsvc.core.web.markdown import to_html
-from evalsvc.core.web.views import attempt, page
+from evalsvc.core.web.views import attempt, page, page_of
 
+LOG_ROWS = 50
 LIVE = Q(items__batch__state=Batch.State.DONE, items__use="")
 NOT_A_NUMBER = {"invalid": "Enter a whole number."}
 POLICIES = [
@@ -254,3 +256,10 @@ def guideline(request: HttpRequest, slug: str) -> HttpResponse:
         project, role, form=form, preview=to_html(text), unsaved=text != project.guideline
     )
     return render(request, "annotation/guideline.html", context)
+
+
+@page()
+def log(request: HttpRequest, slug: str) -> HttpResponse:
+    project, role = project_for(request, slug, roles.CURATOR)
+    pages = page_of(request, entries(project), size=LOG_ROWS)
+    return render(request, "annotation/log.html", project_context(project, role, pages=pages))

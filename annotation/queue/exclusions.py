@@ -16,7 +16,7 @@ from annotation.models import Annotator, Answer, Item, Lease, Oversight, Project
 from annotation.queue import gold_questions
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.log import record
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict
 
 CHUNK = 1_000

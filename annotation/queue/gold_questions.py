@@ -18,7 +18,7 @@ from annotation.queue.lease_endings import return_all
 from annotation.queue.participants import Participant
 from annotation.roles import CURATOR, require
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.log import record
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed
 
 

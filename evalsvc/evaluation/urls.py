@@ -3,8 +3,8 @@
 from django.urls import path
 
 from evalsvc.evaluation.api import benchmarks, status
-from evalsvc.evaluation.api import ledger as api_ledger
-from evalsvc.evaluation.api import log as api_log
+from evalsvc.evaluation.api import oversight as api_ledger
+from evalsvc.evaluation.api import oversight as api_log
 from evalsvc.evaluation.api import submissions as api_submissions
 from evalsvc.evaluation.pages import boards, ledger, organise, organisers, settings, submissions, submit, team
 

@@ -17,7 +17,7 @@ from evalsvc.core.db import batched_reads
 from tests.cast.basics import sentence
 from tests.cast.benchmarks import RELATION_GOLD, BenchmarkCast
 from tests.cast.projects import answered_item, create_project, curator, import_lines
-from workers.handlers import agreement, score
+from workers.handlers import annotation, score
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def small_pieces(
         (testset, "LINES_PER_READ", 2),
         (batched_reads, "ROWS_PER_READ", 2),
         (writer, "CHUNK", 1),
-        (agreement, "STEP", 1),
+        (annotation, "STEP", 1),
     ):
         monkeypatch.setattr(module, name, size)
 
@@ -79,5 +79,5 @@ def test_a_test_set_and_its_source_set_are_frozen(answered: Any) -> None:
 
 
 def test_the_answers_of_a_project_are_read_for_its_agreement(answered: Any) -> None:
-    answers = agreement.read(answered, both_write)
+    answers = annotation.read_answers(answered, both_write)
     assert (len(answers.item), answers.n_items, len(answers.names)) == (10, 5, 2)

@@ -12,9 +12,8 @@ import numpy as np
 from evalsvc.core.jobs.exceptions import InputFault
 from evalsvc.evaluation.measures.menu import compared_measures
 from workers.cli.arguments import Options
-from workers.cli.computed import Computed, computed
 from workers.cli.local_files import LEFT_OUT, gold_column, read_local_gold
-from workers.cli.report_output import computed_lines, number, table
+from workers.cli.report_output import Computed, computed, computed_lines, number, table
 from workers.cli.resampled_comparison import Draws, ResampledMeasure, resampled
 from workers.metrics.report import Report
 from workers.metrics.systems import holm, spread, welch

@@ -21,7 +21,7 @@ from evalsvc.core.formats.text_lines import LIMITS
 from evalsvc.core.jobs.exceptions import InputFault
 from workers.cli import conll_columns
 from workers.cli.arguments import Options, naming
-from workers.cli.computed import Computed, computed
+from workers.cli.report_output import Computed, computed
 from workers.metrics.report import Report
 from workers.scoring.gold import Gold, read_gold
 from workers.scoring.predictions import Predictions, dense_predictions, read_predictions, uncollected

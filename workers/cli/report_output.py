@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from evalsvc.core.formats.problems import Problems
-from evalsvc.evaluation.measures.computation import operating_point
+from evalsvc.evaluation.measures.computation import computation, f_title, in_words, operating_point
 from evalsvc.evaluation.measures.families import FAMILIES
 from evalsvc.evaluation.measures.menu import MEASURES
-from workers.cli.computed import Computed, computed_rows
+from workers.cli.arguments import Options
 from workers.metrics.ratios import scores
 from workers.metrics.report import ClassRow, LabelOutcome, Report, SpanOutcome, Value
+from workers.scoring.scorer import SCORED_FORMS, ScoringCase
+
+Computed = dict[str, Any]
 
 SCHEME_HINT = "Name the tag scheme, for example --scheme IOB2."
 INVENTORY_HINT = "The inventory is the labels of the gold. Give a larger one with --labels FILE."
@@ -174,3 +179,26 @@ def rejection_text(problems: Problems, *, file: str) -> str:
 
 def _problems(count: int) -> str:
     return "problem" if count == 1 else "problems"
+
+
+def computed(options: Options, case: ScoringCase | None = None) -> Computed:
+    """Return every choice behind the figures.
+
+    Choices that do not apply are absent.
+    """
+    choices: dict[str, Any] = {key: getattr(options, key) for key in ("beta", "missing", "entropy")}
+    if options.task == "entities":
+        choices |= {key: getattr(options, key) for key in ("scheme", "repair", "casefold")}
+    else:
+        choices |= {"negative": options.negative, "include_negative": options.include_negative}
+    if case is not None and case.form in SCORED_FORMS:
+        choices |= {"threshold": options.threshold, "profile": options.profile}
+        choices |= {"aggregate": options.aggregate} if options.task == "bags" else {}
+    libraries = {"numpy": np.__version__, "python": platform.python_version()}
+    return {"task": options.task, "f": f_title(options.beta)} | computation(choices) | libraries
+
+
+def computed_rows(computed: Computed) -> list[tuple[str, str]]:
+    """Return titles and values for a table."""
+    libraries = f"NumPy {computed['numpy']}, Python {computed['python']}"
+    return [("Task", computed["task"]), *in_words(computed), ("Computed with", libraries)]

@@ -1,14 +1,21 @@
-"""Handlers of the job kinds `import`, `freeze` and `recompute`."""
+"""Handlers of the job kinds `import`, `freeze`, `recompute` and `agreement`."""
 
 from __future__ import annotations
+
+import time
 
 from annotation.consensus import item_state
 from annotation.freezing import builder
 from annotation.imports import batches
-from annotation.models import Batch, Project
-from annotation.testset import TestSet
+from annotation.models import AgreementReport, Batch, Project
+from annotation.reports import agreement
+from annotation.testset import Kind, TestSet
+from evalsvc.core.db.batched_reads import in_batches
 from evalsvc.core.jobs.lease import Progress
 from evalsvc.core.jobs.transitions import Store
+from workers.scoring.agreement_answers import AnswerColumns, agreement_figures
+
+STEP = 2_000
 
 
 def import_file(subject: int, progress: Progress) -> Store:
@@ -27,3 +34,27 @@ def recompute(subject: int, progress: Progress) -> Store:
     """Recompute every item of a project in transactions of its own."""
     item_state.recompute(Project.objects.get(pk=subject), progress)
     return lambda: None
+
+
+def agree(subject: int, progress: Progress) -> Store:
+    """Compute the report of a project."""
+    begun = time.monotonic()
+    report = AgreementReport.objects.select_related("project").get(pk=subject)
+    project = report.project
+    answers = read_answers(project, progress)
+    labels = sorted(item_state.label_names(project, "relation"))
+    figures = agreement_figures(answers, labels, by_label=project.kind == Kind.RELATIONS, progress=progress)
+    return lambda: agreement.store_figures(report, figures | {"seconds": round(time.monotonic() - begun, 1)})
+
+
+def read_answers(project: Project, progress: Progress) -> AnswerColumns:
+    """Read the answers that count, surplus ones too, in present labels."""
+    mapping = item_state.Rules(project).mapping
+    answers = AnswerColumns()
+    rows = agreement.included_answers(project).values_list("item", "annotator", "annotator__name", "payload")
+    for at, (item, annotator, name, payload) in enumerate(in_batches(rows)):
+        present = mapping.payload(payload).payload
+        answers.add(item, annotator, name, present, blank=bool(present.get("blank")))
+        if at % STEP == 0:
+            progress(at, 0, "reading answers")
+    return answers

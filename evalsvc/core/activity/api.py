@@ -7,8 +7,7 @@ from typing import Any
 from django.db.models import Model, QuerySet
 from rest_framework import generics, serializers
 
-from evalsvc.core.activity.log import entries
-from evalsvc.core.activity.models import LogEntry
+from evalsvc.core.activity.models import LogEntry, entries
 from evalsvc.core.web.request_validation import Pages
 
 

@@ -1,4 +1,4 @@
-"""Log entries: person, change, time, values before and after."""
+"""The log: who changed what and when, with values before and after."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Model, QuerySet
 from django.db.models.functions import Now
+
+from evalsvc.core.accounts.models import User
 
 
 class LogEntry(models.Model):
@@ -49,3 +52,26 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_text, value))
     return "" if value is None else str(value)
+
+
+def record(
+    subject: Model, action: str, *, by: User | None, about: object = "", before: Any = None, after: Any = None
+) -> None:
+    """Log a change, in its own transaction, unless it changed nothing."""
+    if before is not None and before == after:
+        return
+    LogEntry.objects.create(
+        area=subject._meta.model_name or "",
+        subject=subject.pk,
+        action=action,
+        about=str(about)[:300],
+        before=before,
+        after=after,
+        by=by,
+    )
+
+
+def entries(subject: Model) -> QuerySet[LogEntry]:
+    """Return the entries about a project or benchmark, newest first."""
+    rows = LogEntry.objects.filter(area=subject._meta.model_name, subject=subject.pk)
+    return rows.select_related("by").order_by("-pk")

@@ -14,13 +14,16 @@ from django.db.models.functions import Now
 
 from evalsvc.core.jobs.exceptions import caught
 from evalsvc.core.jobs.models import Job
-from evalsvc.core.jobs.queue import enqueue
+from evalsvc.core.jobs.queue import due, enqueue
+from evalsvc.core.jobs.queue_status import active_workers
 
 log = logging.getLogger(__name__)
 KIND = "upkeep"
 # The hourly job reads a sixteenth of the files and test sets, by their first digit.
 SHARES = "0123456789abcdef"
 LOOK_EVERY_SECONDS = 60
+# Leases are released within seconds while any worker runs.
+LATE = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +97,16 @@ def queue_when_due() -> None:
     if not (jobs.exclude(state__in=Job.ENDED).exists() or jobs.filter(created_at__gt=since).exists()):
         last = jobs.order_by("-pk").values_list("subject", flat=True).first()
         enqueue(KIND, 0 if last is None else (last + 1) % len(SHARES))
+
+
+def check_jobs(share: str) -> Iterator[Finding]:
+    """Report jobs that nobody runs although they are due."""
+    overdue = Job.objects.filter(state=Job.State.RUNNING, lease_until__lt=Now() - LATE)
+    for job in overdue.order_by("pk")[:20]:
+        detail = f"Job {job.pk} ({job}) has no worker: its lease ended at {job.lease_until:%H:%M:%S} UTC."
+        yield Finding("lease_overdue", detail, "Start a worker, or restart beat; either queues it again.")
+    for queue in settings.JOB_QUEUES:
+        waiting = due(queue).filter(run_after__lt=Now() - LATE).count()
+        if waiting and not active_workers(queue):
+            cure = f"Start a worker with -Q {queue}, and check that the broker runs."
+            yield Finding("no_worker", f"{waiting:,} jobs wait in the queue {queue} without a worker.", cure)

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from annotation.testset import Kind, TestSet
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.log import record
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError, NotAllowed, TooLarge
 from evalsvc.core.formats.label_list import MAX_LABELS
 from evalsvc.evaluation.benchmarks import versions

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from evalsvc.core.accounts.invitations import InvitationTarget
 from evalsvc.core.accounts.models import User
-from evalsvc.core.activity.log import record
+from evalsvc.core.activity.models import record
 from evalsvc.core.errors.exceptions import Conflict, DomainError
 from evalsvc.evaluation.models import Benchmark, Organiser
 from evalsvc.evaluation.roles import ORGANISER, VIEWER, require

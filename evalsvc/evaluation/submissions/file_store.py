@@ -12,8 +12,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from evalsvc.core.storage.stored_files import is_intact, open_stored, save_verified
+from evalsvc.core.upkeep.registry import register_sweep
+from evalsvc.core.upkeep.stored_files import Folder, register_folder
 from evalsvc.evaluation.models import Evaluation, PredictionFile, Submission
 
+CURE = "Restore the file from a backup, or ask its team to submit the same file again."
 # A file is stored seconds before its submission; a rejected one stays unused.
 UNUSED_FOR = timedelta(hours=1)
 SWEEP_EVERY_SECONDS = 600
@@ -80,3 +83,8 @@ def tick() -> None:
     if time.monotonic() >= _next_sweep:
         _next_sweep = time.monotonic() + SWEEP_EVERY_SECONDS
         sweep()
+
+
+def register() -> None:
+    register_folder(Folder("predictions", PredictionFile, "name", CURE))
+    register_sweep("unused files", sweep)

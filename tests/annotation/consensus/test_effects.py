@@ -17,7 +17,7 @@ from annotation.consensus.effects import preview
 from annotation.models import OntologyStep, Oversight, Project
 from annotation.ontology import inventory
 from annotation.queue import exclusions
-from evalsvc.core.activity.log import entries
+from evalsvc.core.activity.models import entries
 from tests.cast.projects import answered_item, curator, project_with_items
 
 pytestmark = pytest.mark.django_db

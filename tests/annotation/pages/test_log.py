@@ -10,7 +10,7 @@ from annotation import projects
 from annotation.models import Project
 from annotation.ontology import inventory
 from annotation.queue import exclusions, gold_questions
-from evalsvc.core.activity.log import entries
+from evalsvc.core.activity.models import entries
 from tests.cast.basics import person
 from tests.cast.projects import answered_item, create_project, curator, project_with_items, seen
 

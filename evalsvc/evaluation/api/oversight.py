@@ -1,4 +1,4 @@
-"""API of the ledger: hidden gold that scores give away, for organisers."""
+"""API of a benchmark's log and ledger of hidden gold, for organisers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,26 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evalsvc.core.activity.api import LogEntrySerializer, LogView
 from evalsvc.core.errors.handlers import problems
 from evalsvc.evaluation.api.benchmarks import organised
 from evalsvc.evaluation.benchmarks.quotas import most_in_total
 from evalsvc.evaluation.disclosure.ledger import Cost, Ledger, TeamBits, ledgers
+from evalsvc.evaluation.models import Benchmark
+
+
+class BenchmarkLog(LogView):
+    def subject(self) -> Benchmark:
+        benchmark, _ = organised(self.request, self.kwargs["slug"])
+        return benchmark
+
+    @extend_schema(
+        operation_id="benchmark_log",
+        responses={200: LogEntrySerializer(many=True)} | problems(400, 401, 403, 404),
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """List the changes to a benchmark, newest first."""
+        return super().get(request, *args, **kwargs)
 
 
 class CostSerializer(serializers.Serializer[Cost]):

@@ -27,7 +27,7 @@ IF_NONE_MATCH = {
 }
 ETAG = {"ETag": {"schema": {"type": "string"}, "description": "Changes with the response."}}
 REJECTED = {
-    "description": "Unknown query parameter.",
+    "description": "Unknown query parameter or field.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 TEXT, NON_BLANK_TEXT = r"^[^\u0000]*$", r"^[^\u0000]*[^\s\u0000][^\u0000]*$"

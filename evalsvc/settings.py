@@ -83,7 +83,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "evalsvc.core.web.middleware.StorableTextMiddleware",
-    "evalsvc.core.web.middleware.QueryParametersMiddleware",
+    "evalsvc.core.web.middleware.UnknownNamesMiddleware",
 ]
 ROOT_URLCONF = "evalsvc.urls"
 WSGI_APPLICATION = "evalsvc.wsgi.application"

@@ -23,7 +23,7 @@ ENDS = ("value", "low", "high")
 COEFFICIENTS = ("observed", "fleiss", "alpha", "alpha_masi", "ac1")
 
 
-@page("GET", "POST")
+@page("GET", "POST", names=())
 def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the page, or for htmx a pending report's state."""
     project, role = project_for(request, slug, *roles.MAY_OVERSEE)

@@ -111,7 +111,12 @@ def pattern_legend(project: Project, patterns: Counter[str]) -> str:
     return f"{named[0]} means: {text}."
 
 
-@page("GET", "POST")
+@page(
+    "GET",
+    "POST",
+    names=("choice", "relation", "reason", "client_id", "votes_key"),
+    **dict.fromkeys(("ask", *UNDO_ACTIONS), ()),
+)
 def dispute(request: HttpRequest, slug: str, key: UUID) -> HttpResponse:
     """Show, decide or undo a dispute, or ask one more person."""
     project, role = project_for(request, slug, *roles.MAY_DECIDE)

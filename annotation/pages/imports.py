@@ -185,7 +185,7 @@ def test_set_import(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/test_set_import.html", {"form": form})
 
 
-@page("GET", "POST")
+@page("GET", "POST", names=(), retry=(), merge=("name", "like"), add=("part",), out=("part",))
 def batch(request: HttpRequest, pk: int) -> HttpResponse:
     """Show an import, or for htmx the part that changes."""
     batch = get_object_or_404(Batch.objects.select_related("project", "by"), pk=pk)

@@ -48,7 +48,7 @@ class MemberForm(ActionForm):
         return f"Role saved for {names}: {role}."
 
 
-@page("GET", "POST")
+@page("GET", "POST", remove=())
 def members(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     user = person(request)

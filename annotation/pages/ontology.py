@@ -205,7 +205,7 @@ class LabelTextsForm(PageForm):
         return form
 
 
-@page("GET", "POST")
+@page("GET", "POST", undo=("number",))
 def inventory(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     user, choices = person(request), choices_by_name(project)

@@ -156,7 +156,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/project_new.html", {"form": form})
 
 
-@page("GET", "POST")
+@page("GET", "POST", open=(), close=())
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the project, or to annotators their own work in it."""
     project, role = project_for(request, slug)

@@ -140,7 +140,7 @@ class GoldQuestionForm(ActionForm):
         return f"{item.external_id} is now a gold question and no longer in the queue."
 
 
-@page("GET", "POST")
+@page("GET", "POST", work=("item",))
 def quality(request: HttpRequest, slug: str) -> HttpResponse:
     project, role = project_for(request, slug, roles.CURATOR)
     user, choices = person(request), [(choice.name, choice.title) for choice in inventory(project)]

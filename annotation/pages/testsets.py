@@ -79,7 +79,7 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/test_sets.html", context)
 
 
-@page("GET", "POST")
+@page("GET", "POST", withdraw=())
 def test_set(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a test set, or for htmx the state of its freeze.
 

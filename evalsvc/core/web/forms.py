@@ -7,11 +7,10 @@ from typing import Any
 
 from django import forms
 from django.forms.renderers import DjangoTemplates
+from django.http import QueryDict
 
 from evalsvc.core.errors.exceptions import DomainError
-from evalsvc.core.web.request_validation import unknown_names
-
-SUBMIT_NAMES = frozenset({"action", "change", "do", "next", "remove", "withdraw"})  # of buttons and pages
+from evalsvc.core.web.request_validation import SUBMIT_NAMES, unknown_names
 
 
 class PageRenderer(DjangoTemplates):
@@ -51,6 +50,8 @@ class PageForm(forms.Form):
         super().full_clean()
         if not self.is_bound:
             return
+        if isinstance(self.data, QueryDict):
+            self.data.names_checked = True  # type: ignore[attr-defined]
         fields = {self.add_prefix(name) for name in self.fields}
         known = {*fields, *SUBMIT_NAMES, *self.OTHER_NAMES}
         names = [name for name in {**self.data, **self.files} if name not in known]

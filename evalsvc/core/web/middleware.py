@@ -1,4 +1,4 @@
-"""Middleware for conditional GET, truncated bodies, unstorable text, query parameters."""
+"""Middleware for conditional GET, truncated bodies, unstorable text, unknown names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.cache import patch_cache_control
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.core.errors.handlers import describe, is_api, problem, problem_page
-from evalsvc.core.web.request_validation import query_errors
+from evalsvc.core.web.request_validation import body_errors, posted_errors, query_errors, unread_errors
 from evalsvc.core.web.text_validation import is_storable
 
 
@@ -103,21 +103,34 @@ def _rejected(request: HttpRequest) -> HttpResponse:
 API = "/api/v1/"
 
 
-class QueryParametersMiddleware:
-    """Reject query parameters that an endpoint of the API does not describe.
+class UnknownNamesMiddleware:
+    """Reject query parameters and fields that an endpoint or a page does not know.
 
-    Pages ignore them, since links are shared with additions of mail and chat programs.
+    Pages ignore query parameters, since links are shared with additions of mail and chat programs.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        if request.method != "POST" or is_api(request) or response.status_code != 200:
+            return response
+        return _rejected_names(request, unread_errors(request)) or response
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         # the schema and its page have parameters of their own
         endpoint = getattr(view, "cls", None) if request.path.startswith(API) else None
-        errors = query_errors(endpoint, request.method or "", request.GET) if endpoint else {}
-        described = describe(ValidationError(errors)) if errors else None
-        return problem_page(request, described[0], described[1]) if described else None
+        errors: dict[str, str] = {}
+        if endpoint:
+            errors = query_errors(endpoint, request.method or "", request.GET) or body_errors(
+                endpoint, request
+            )
+        elif request.method == "POST" and not is_api(request):
+            errors = posted_errors(view, request)
+        return _rejected_names(request, errors)
+
+
+def _rejected_names(request: HttpRequest, errors: dict[str, str]) -> HttpResponse | None:
+    described = describe(ValidationError(errors)) if errors else None
+    return problem_page(request, described[0], described[1]) if described else None

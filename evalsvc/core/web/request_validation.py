@@ -1,20 +1,21 @@
 """Pagination of API lists; validated requests, represented responses.
 
-A name that an endpoint does not know is an error: a mistyped filter or option would otherwise return
-something else than the client asked for.
+A name that an endpoint or a page does not know is an error: a mistyped filter or option would otherwise
+return something else than the client asked for.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError as FormError
 from django.db import DataError
 from django.forms import BaseForm
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
@@ -25,7 +26,9 @@ from rest_framework.views import APIView
 from evalsvc.core.formats.problems import did_you_mean
 
 MAX_NAMED = 20
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
 WITH_EVERY_FORM = frozenset({"csrfmiddlewaretoken"})
+SUBMIT_NAMES = frozenset({"action", "change", "do", "next", "remove", "withdraw"})  # of buttons and pages
 
 
 class Pages(CursorPagination):
@@ -72,7 +75,7 @@ class Pages(CursorPagination):
 def unknown_names(names: Iterable[str], known: Collection[str], what: str) -> dict[str, str]:
     """Return an error per unknown name, with the most similar known one."""
     listed = ", ".join(sorted(known))
-    choices = f"Known here: {listed}." if listed else "This endpoint has none."
+    choices = f"Known here: {listed}." if listed else "None is known here."
     unknown = (name for name in names if name not in known and name not in WITH_EVERY_FORM)
     named = islice(unknown, MAX_NAMED)
     return {name[:100]: f"Unknown {what}. {did_you_mean(name, known) or choices}" for name in named}
@@ -89,7 +92,7 @@ def query_errors(view: Callable[[], APIView], method: str, query: QueryDict) -> 
     if not query or view.__module__.startswith("drf_spectacular."):  # the pages of the description itself
         return {}
     method = "GET" if method == "HEAD" else method
-    errors = unknown_names(query, query_parameters(view, method), "query parameter")
+    errors = unknown_names(query, _described(view, method)[0], "query parameter")
     if method == "GET":
         repeated = (name for name, values in query.lists() if len(set(values)) > 1)
         errors |= dict.fromkeys(repeated, "Sent more than once, with different values. Send one.")
@@ -97,12 +100,12 @@ def query_errors(view: Callable[[], APIView], method: str, query: QueryDict) -> 
 
 
 @cache
-def query_parameters(view: Callable[[], APIView], method: str) -> frozenset[str]:
-    """Return the names that the endpoint's OpenAPI description lists."""
+def _described(view: Callable[[], APIView], method: str) -> tuple[frozenset[str], bool]:
+    """Return the query parameters of the OpenAPI description, and if a body is described."""
     handler = getattr(view, method.lower(), None)
     described = getattr(handler, "kwargs", {}).get("schema")
     if described is None:
-        return frozenset()
+        return frozenset(), False
     schema: Any = described()
     instance: Any = view()
     instance.kwargs, instance.request = {}, None
@@ -111,7 +114,60 @@ def query_parameters(view: Callable[[], APIView], method: str) -> frozenset[str]
     paginator = getattr(instance, "paginator", None) if method == "GET" else None
     if paginator is not None:
         names |= {each["name"] for each in paginator.get_schema_operation_parameters(instance)}
-    return frozenset(names)
+    return frozenset(names), schema.get_request_serializer() is not None
+
+
+def body_errors(view: Callable[[], APIView], request: HttpRequest) -> dict[str, str]:
+    """Return an error for each field sent to an endpoint that takes none.
+
+    Those with a body check it themselves, by `validated` or by their form fields.
+    """
+    if request.method not in WRITES or not hasattr(view, request.method.lower()):
+        return {}
+    if _described(view, request.method)[1]:
+        return {}
+    names: Iterable[str] = [*request.POST, *request.FILES]
+    if not names and request.body.strip() not in (b"", b"{}"):
+        try:
+            names = dict(json.loads(request.body)) or ["body"]
+        except (ValueError, TypeError, RecursionError):
+            names = ["body"]
+    return unknown_names(map(str, names), (), "field")
+
+
+class PostedNames(NamedTuple):
+    """Names that a page takes by POST; None leaves them to its forms.
+
+    A button with names of its own is answered without a form.
+    """
+
+    names: Collection[str] | None = ()
+    buttons: Mapping[str, Collection[str]] = {}
+
+    def errors(self, sent: Collection[str], pressed: Collection[str]) -> dict[str, str]:
+        """Return an error for each name that neither the page nor the button knows."""
+        button = next((each for each in self.buttons if each in pressed), None)
+        if button is not None:
+            return unknown_names(sent, {*self.buttons[button], *SUBMIT_NAMES}, "field")
+        return {} if self.names is None else unknown_names(sent, self.names, "field")
+
+
+def posted_errors(view: Any, request: HttpRequest) -> dict[str, str]:
+    """Return an error for each name that a page does not take by POST."""
+    names: PostedNames = getattr(view, "posted_names", PostedNames())
+    pressed = {word for name in SUBMIT_NAMES & set(request.POST) for word in (name, request.POST[name])}
+    return names.errors([*request.POST, *request.FILES], pressed)
+
+
+def unread_errors(request: HttpRequest) -> dict[str, str]:
+    """Return an error for each name if no form of the page took them."""
+    view = request.resolver_match and request.resolver_match.func
+    if getattr(view, "posted_names", PostedNames()).names is not None or hasattr(
+        request.POST, "names_checked"
+    ):
+        return {}
+    names = [name for name in (*request.POST, *request.FILES) if name not in WITH_EVERY_FORM]
+    return dict.fromkeys(names[:MAX_NAMED], "No form of this page takes it. Reload the page.")
 
 
 # ---- values ---------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -15,16 +15,34 @@ from django.views.decorators.http import require_http_methods
 
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.forms import add_form_error
+from evalsvc.core.web.request_validation import PostedNames
 
 Result = TypeVar("Result")
 View = Callable[..., HttpResponseBase]
 
 
-def page(*methods: str) -> Callable[[View], View]:
-    """Require a login and one of the methods (default GET)."""
+def takes(names: Collection[str] | None = None, **buttons: Collection[str]) -> Callable[[View], View]:
+    """Name the fields that a view takes by POST; a view without it takes none.
+
+    Without `names` its forms check them. A button is named by its value, or by its name if it has values.
+    """
 
     def decorate(view: View) -> View:
-        return login_required(require_http_methods([*(methods or ("GET",)), "HEAD"])(view))
+        known = PostedNames(names, {button.replace("_", "-"): fields for button, fields in buttons.items()})
+        view.posted_names = known  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
+def page(
+    *methods: str, names: Collection[str] | None = None, **buttons: Collection[str]
+) -> Callable[[View], View]:
+    """Require a login and one of the methods (default GET), and take the fields of its forms."""
+
+    def decorate(view: View) -> View:
+        allowed = require_http_methods([*(methods or ("GET",)), "HEAD"])(view)
+        return takes(names, **buttons)(login_required(allowed))
 
     return decorate
 

@@ -30,7 +30,7 @@ class PersonForm(PageForm):
         return user
 
 
-@page("GET", "POST")
+@page("GET", "POST", remove=())
 def people(request: HttpRequest, slug: str) -> HttpResponse:
     benchmark, person = roles.benchmark_for(request.user, slug), users.person(request)
     roles.require(benchmark, person, roles.ORGANISER)

@@ -64,7 +64,7 @@ def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 # ---- administration -----------------------------------------------------------------------------
-@page("GET", "POST")
+@page("GET", "POST", names=(), **dict.fromkeys(("organiser", "no_organiser", "in", "out"), ("person",)))
 def people(request: HttpRequest) -> HttpResponse:
     users.require_administrator(person(request))
     if request.method == "POST":

@@ -19,7 +19,7 @@ from evalsvc.core.accounts.models import Invitation
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import DomainError
 from evalsvc.core.web.request_validation import validated_form
-from evalsvc.core.web.views import forget_secret, redirect_with_secret, secret_of
+from evalsvc.core.web.views import forget_secret, redirect_with_secret, secret_of, takes
 
 
 def invitation_panel(target: InvitationTarget, subject: Any) -> dict[str, Any]:
@@ -38,6 +38,7 @@ def invitation_panel(target: InvitationTarget, subject: Any) -> dict[str, Any]:
     }
 
 
+@takes()
 @login_required
 @require_POST
 def invite(request: HttpRequest) -> HttpResponse:

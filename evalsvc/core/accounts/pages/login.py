@@ -19,7 +19,7 @@ from evalsvc.core.accounts import invitations, login_throttle, outgoing_mail, us
 from evalsvc.core.accounts.forms import LogInForm, NewPasswordForm, ResetForm, SignUpForm
 from evalsvc.core.accounts.models import User
 from evalsvc.core.errors.exceptions import Conflict
-from evalsvc.core.web.views import attempt
+from evalsvc.core.web.views import attempt, takes
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 INVITATION = "invitation"
@@ -44,6 +44,7 @@ class LogIn(views.LoginView):
         return self.render_to_response(self.get_context_data(form=form), status=400)
 
 
+@takes()
 @hides_passwords
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -66,6 +67,7 @@ def _create_user(form: SignUpForm, secret: str = "") -> User | None:
     return attempt(form, lambda: users.sign_up(password=password, secret=secret, **fields))
 
 
+@takes()
 @hides_passwords
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -73,6 +75,8 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     """Show an invitation, with a sign-up form for people without an account."""
     invitation = invitations.find_open(secret)
     if isinstance(request.user, User):
+        if request.method == "POST":  # logged in since the form was shown
+            return redirect("join", secret)
         return render(request, "accounts/join.html", {"invitation": invitation, "secret": secret})
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
@@ -145,7 +149,10 @@ class ResetConfirm(views.PasswordResetConfirmView):
         return super().form_valid(form)
 
 
-log_in = LogIn.as_view()
-reset = Reset.as_view()
+log_in = takes()(LogIn.as_view())
+reset = takes()(Reset.as_view())
 reset_sent = ResetSent.as_view()
-reset_confirm = require_http_methods(["GET", "HEAD", "POST"])(ResetConfirm.as_view())
+# an expired link shows no form
+reset_confirm = takes(("new_password1", "new_password2", "username"))(
+    require_http_methods(["GET", "HEAD", "POST"])(ResetConfirm.as_view())
+)

@@ -15,7 +15,7 @@ from evalsvc.core.accounts.models import Team, TeamMember, User
 from evalsvc.core.accounts.users import person
 from evalsvc.core.errors.exceptions import Conflict
 from evalsvc.core.web.request_validation import validated_form
-from evalsvc.core.web.views import attempt, page
+from evalsvc.core.web.views import attempt, page, takes
 
 
 def own_team(user: User, slug: str) -> Team:
@@ -35,6 +35,7 @@ def new_team(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/new.html", {"form": form}, status=400 if form.errors else 200)
 
 
+@takes()
 @login_required
 @require_POST
 def members(request: HttpRequest, slug: str) -> HttpResponse:

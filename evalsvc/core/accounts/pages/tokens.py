@@ -21,7 +21,7 @@ from evalsvc.core.accounts.models import ApiToken
 from evalsvc.core.accounts.pages.teams import own_team
 from evalsvc.core.accounts.users import person
 from evalsvc.core.web.request_validation import validated_form
-from evalsvc.core.web.views import forget_secret, redirect_with_secret, secret_of
+from evalsvc.core.web.views import forget_secret, redirect_with_secret, secret_of, takes
 
 
 def token_rows(
@@ -38,6 +38,7 @@ def token_rows(
     return rows
 
 
+@takes()
 @login_required
 @require_POST
 def new_own_token(request: HttpRequest) -> HttpResponse:
@@ -45,6 +46,7 @@ def new_own_token(request: HttpRequest) -> HttpResponse:
     return _issue(request, **validated_form(OwnTokenForm(request.POST, user=user)))
 
 
+@takes()
 @login_required
 @require_POST
 def new_team_token(request: HttpRequest, slug: str) -> HttpResponse:

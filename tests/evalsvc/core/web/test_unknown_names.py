@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from evalsvc.core.web.request_validation import PostedNames
 from evalsvc.openapi import Generator
 from tests.cast.basics import jsonl
 from tests.cast.service import ServiceCast, predicted_scores
-from tests.permissions.requester import Requester, endpoints, is_api, rolled_back, routes
-from tests.permissions.table import API
+from tests.permissions.requester import Reply, Requester, endpoints, is_api, rolled_back, routes
+from tests.permissions.table import API, PAGES
+from tests.permissions.targets import request_body
 
 READ = sorted(row for row, method in API if method == "GET" and ":" not in row)
+BODIES = sorted((row, method) for row, method in API if method != "GET" and ":" not in row)
+POSTED = sorted(row for row, method in PAGES if method == "POST" and ":" not in row and row != "sign-up")
+WITH_FORMS = sorted(
+    {row for row, method in PAGES if method == "GET"} & {row for row, method in PAGES if method == "POST"}
+)
+ADMITTED = {"join": "anon", "submit": "memb"}  # elsewhere an administrator
+BY_NAME = {"project-members", "test-set", "board-people"}  # their buttons are named, not valued
+BUTTONS = sorted(
+    (name, button)
+    for name, pattern in routes()
+    for button in getattr(pattern.callback, "posted_names", PostedNames()).buttons
+)
 LISTS = ("/api/v1/projects", "/api/v1/benchmarks", "/api/v1/test-sets", "/api/v1/projects/harbour/disputes")
 
 
@@ -63,7 +78,7 @@ def test_a_mistyped_filter_is_named_with_the_nearest_one(root: Client) -> None:
 def test_a_name_like_no_other_is_answered_with_all_names(root: Client) -> None:
     found = errors(root.get("/api/v1/benchmarks?x=1"))
     assert found == {"x": "Unknown query parameter. Known here: cursor, page_size, task."}
-    assert errors(root.get("/api/v1/limits?x=1"))["x"].endswith("This endpoint has none.")
+    assert errors(root.get("/api/v1/limits?x=1"))["x"].endswith("None is known here.")
 
 
 def test_a_filter_with_two_values_is_an_error(root: Client) -> None:
@@ -117,6 +132,86 @@ def test_an_unknown_field_of_an_import_is_an_error(root: Client) -> None:
     form = {"file": SimpleUploadedFile("items.jsonl", jsonl([])), "what": "items", "fromat": "jsonl"}
     found = errors(root.post("/api/v1/projects/harbour/imports", form))
     assert found["fromat"] == "Unknown field. Did you mean format?"
+
+
+@pytest.mark.parametrize("row", BODIES)
+def test_no_endpoint_ignores_a_field(requester: Requester, row: tuple[str, str]) -> None:
+    body = request_body(row[0], requester.cast)
+    body["data"] = body.get("data", {}) | {"made_up": "1"}
+    reply = requester.send(requester.address(row[0]), row[1], "root", **body)
+    assert "made_up" in errors(reply.response)
+    assert not reply.writes
+
+
+@pytest.mark.parametrize("content", ["1", "[]", "{", '{"a": 1, "a": 2}', "[" * 90_000])
+def test_an_endpoint_without_fields_takes_an_empty_object_alone(
+    root: Client, cast: ServiceCast, content: str
+) -> None:
+    address = f"/api/v1/submissions/{cast.queued.pk}/cancel"
+    assert errors(root.post(address, content, content_type="application/json"))
+    assert root.post(address, {}, content_type="application/json").status_code == 200
+
+
+@pytest.mark.parametrize("row", POSTED)
+def test_no_page_ignores_a_field(requester: Requester, row: str) -> None:
+    body = request_body(row, requester.cast)
+    body["data"] = body.get("data", {}) | {"made_up": "1"}
+    assert_named(requester.send(requester.address(row), "POST", ADMITTED.get(row, "root"), **body))
+
+
+class Forms(HTMLParser):
+    """The forms of a page that post: action, fields, and a button each."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str], list[tuple[str, str]]]] = []
+        self.inside = False
+        self.feed(content)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        at = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.inside = at.get("method") == "post"
+            if self.inside:
+                self.found.append((at.get("action", ""), {}, []))
+        elif self.inside and at.get("name"):
+            if tag == "button":
+                self.found[-1][2].append((at["name"], at.get("value", "")))
+            elif tag in ("input", "select", "textarea"):
+                self.found[-1][1][at["name"]] = at.get("value", "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = self.inside and tag != "form"
+
+
+@pytest.mark.parametrize("row", WITH_FORMS)
+def test_no_form_or_button_of_a_page_ignores_a_field(requester: Requester, row: str) -> None:
+    address = requester.address(row)
+    forms = Forms(requester.send(address, "GET", "root").content).found
+    for action, fields, buttons in forms:
+        for button in buttons or [None]:
+            data = fields | dict([button] if button else []) | {"made_up": "1"}
+            assert_named(requester.send(action or address, "POST", "root", data=data))
+
+
+@pytest.mark.parametrize(("row", "button"), BUTTONS)
+def test_no_action_without_a_form_ignores_a_field(requester: Requester, row: str, button: str) -> None:
+    data = {"action": button, "change": button, button: "1", "made_up": "1"}
+    assert_named(requester.send(requester.address(row), "POST", "root", data=data))
+
+
+def assert_named(reply: Reply) -> None:
+    """The field is named, and nothing was stored."""
+    assert reply.response.status_code in (200, 400, 422)
+    assert "made_up: " in reply.content
+    assert not [write for write in reply.writes if "teams_passwordtry" not in write]
+
+
+@pytest.mark.parametrize("row", sorted({row for row, _ in BUTTONS} - BY_NAME | {"account", "annotator"}))
+def test_no_page_ignores_an_unknown_action(requester: Requester, row: str) -> None:
+    reply = requester.send(requester.address(row), "POST", "root", data={"action": "made_up"})
+    assert reply.response.status_code == 400
+    assert "action: " in reply.content
 
 
 def test_pages_open_with_what_other_programs_add_to_a_link(root: Client) -> None:

@@ -6,6 +6,7 @@ import gc
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ import kombu.pools
 import pytest
 from django.conf import settings
 from django.db import transaction
-from django.test.utils import setup_databases, teardown_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as examples
 
@@ -22,6 +22,7 @@ from evalsvc.local.embedded_broker import EmbeddedBroker
 from tests.places import browser as browsers
 from tests.places import postgres as pg
 from tests.places.frozen_sets import flush_frozen_sets_too
+from tests.places.tables import copy_sqlite, default_is
 from tests.places.workers import Worker
 
 if TYPE_CHECKING:
@@ -51,19 +52,20 @@ def django_db_setup(
     """The SQLite file of this process, also for `sqlite` and `postgres`."""
     flush_frozen_sets_too()
     with django_db_blocker.unblock():
-        made = setup_databases(verbosity=0, interactive=False, aliases={"default"}, serialized_aliases=set())
-    yield
-    with django_db_blocker.unblock():
-        teardown_databases(made, verbosity=0)
+        path = Path(settings.DATABASES["default"]["TEST"]["NAME"])
+        copy_sqlite(path)
+    with default_is({"NAME": str(path)}):
+        yield
 
 
 @pytest.fixture(scope="session")
 def postgres_database(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, Any]]:
     """One migrated PostgreSQL database for the session."""
     name = f"evalsvc_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_{os.getpid()}"
-    with pg.server() as url, pg.database(url, name) as entry:
-        with django_db_blocker.unblock(), pg.default_is(entry):
-            pg.migrate()
+    with ExitStack() as places:
+        with django_db_blocker.unblock():  # migrates, unless another process did
+            url = places.enter_context(pg.server())
+            entry = places.enter_context(pg.database(url, name, tables=True))
         yield entry
 
 

@@ -16,11 +16,13 @@ from typing import Any
 
 import environ
 import psycopg
-from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connections
 
 from tests.places.skipping import skip_or_fail
+from tests.places.tables import default_is, made_once, migrate
+
+WITH_TABLES = "with_tables"  # the migrated database in a prepared data folder
 
 
 def binary(name: str) -> str | None:
@@ -39,11 +41,13 @@ def as_postgres_user() -> dict[str, Any]:
 class Cluster:
     """A temporary server on a unix socket, without fsync."""
 
-    def __init__(self) -> None:
+    def __init__(self, prepared: Path | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="evalsvc-pg-"))
-        self.run(
-            "initdb", "-D", f"{self.folder}/data", "-U", "test", "-A", "trust", "-E", "UTF8", "--no-sync"
-        )
+        if prepared:
+            subprocess.run(["cp", "-a", prepared, self.folder / "data"], check=True)
+        else:
+            options = ("-U", "test", "-A", "trust", "-E", "UTF8", "--no-sync")
+            self.run("initdb", "-D", f"{self.folder}/data", *options)
         self.start()
 
     @property
@@ -78,54 +82,55 @@ def server() -> Iterator[str]:
         return
     if not (binary("initdb") and binary("pg_ctl")):
         skip_or_fail("postgres", "no TEST_DATABASE_URL and no initdb (apt-get install postgresql)")
-    cluster = Cluster()
+    version = Path(binary("initdb") or "").parent.parent.name
+    cluster = Cluster(made_once(f"postgres-{version}", _make_data_folder))
     try:
         yield cluster.url
     finally:
         cluster.close()
 
 
-@contextmanager
-def database(url: str, name: str) -> Iterator[dict[str, Any]]:
-    """An empty database on that server, as an entry of DATABASES."""
+def _make_data_folder(path: Path) -> None:
+    """Create the data folder of a server with a migrated database."""
+    cluster = Cluster()
+    try:
+        with psycopg.connect(cluster.url, autocommit=True) as admin:
+            admin.execute(f'CREATE DATABASE "{WITH_TABLES}"')
+        with default_is(_entry(cluster.url, WITH_TABLES)):
+            migrate()
+    finally:
+        cluster.stop()
+    subprocess.run(["mv", cluster.folder / "data", path], check=True)
+    shutil.rmtree(cluster.folder)
+
+
+def _entry(url: str, name: str) -> dict[str, Any]:
+    """Address of a database for DATABASES, with options as the settings have them."""
     entry: dict[str, Any] = dict(environ.Env.db_url_config(url))
+    options = {"server_side_binding": True, "prepare_threshold": 2, **entry.get("OPTIONS", {})}
+    return {**entry, "OPTIONS": options, "NAME": name, "CONN_MAX_AGE": 0}
+
+
+@contextmanager
+def database(url: str, name: str, *, tables: bool = False) -> Iterator[dict[str, Any]]:
+    """A database on that server, as an entry of DATABASES; empty, or with all tables."""
+    entry = _entry(url, name)
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        admin.execute(f'CREATE DATABASE "{name}"')
+        names = [row[0] for row in admin.execute("SELECT datname FROM pg_database")]
+        prepared = tables and WITH_TABLES in names
+        admin.execute(f'CREATE DATABASE "{name}"' + f' TEMPLATE "{WITH_TABLES}"' * prepared)
         try:
-            options = {
-                "server_side_binding": True,
-                "prepare_threshold": 2,
-                **entry.get("OPTIONS", {}),
-            }  # as the settings have it
-            yield {**entry, "OPTIONS": options, "NAME": name, "CONN_MAX_AGE": 0}
+            if tables and not prepared:
+                with default_is(entry):
+                    migrate()
+            yield entry
         finally:
             admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-@contextmanager
-def default_is(entry: dict[str, Any]) -> Iterator[None]:
-    """Use this database as every thread's default connection."""
-    before, entry_before = connections["default"], connections.settings["default"]
-    before.close()
-    connections.settings["default"] = entry_before | entry
-    del connections["default"]
-    ContentType.objects.clear_cache()
-    try:
-        yield
-    finally:
-        connections["default"].close()
-        connections.settings["default"] = entry_before
-        connections["default"] = before
-        ContentType.objects.clear_cache()
-
-
 def empty() -> None:
     call_command("flush", interactive=False, verbosity=0, inhibit_post_migrate=True)
-
-
-def migrate() -> None:
-    call_command("migrate", interactive=False, verbosity=0)
 
 
 def is_any_lock_awaited() -> bool:
